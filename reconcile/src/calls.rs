@@ -106,7 +106,7 @@ impl Datagram {
 
 /// One side of a message: when its calls were made, and by whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct CallSpan {
     /// The time of the call with its first byte.
     pub first: i64,
     /// The time of the call with its last byte.
@@ -117,10 +117,10 @@ pub(crate) struct Seen {
     pub tid: i32,
 }
 
-impl Seen {
+impl CallSpan {
     /// What one call saw.
-    pub(crate) fn once(time: i64, process: u32, tid: i32) -> Seen {
-        Seen { first: time, last: time, process, tid }
+    pub(crate) fn once(time: i64, process: u32, tid: i32) -> CallSpan {
+        CallSpan { first: time, last: time, process, tid }
     }
 }
 
@@ -128,9 +128,9 @@ impl Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// The sender's side; `None`: it was not seen.
-    pub sent: Option<Seen>,
+    pub sent: Option<CallSpan>,
     /// The receiver's side; `None`: it was not seen.
-    pub received: Option<Seen>,
+    pub received: Option<CallSpan>,
     /// The payload's size.
     pub bytes: u64,
     /// How many messages it was made of.

@@ -242,11 +242,11 @@ pub(crate) const MAX_CONTROL_BYTES: u64 = 64;
 /// of it, in nanoseconds.
 pub(crate) const MAX_CONTROL_DELAY_NS: i64 = 1_000_000;
 /// Minimum number of turns of usual messages.
-pub(crate) const MIN_KEPT_TURNS: usize = 32;
+pub(crate) const MIN_ACKNOWLEDGED_TURNS: usize = 32;
 /// Minimum change of what is open in a turn, in squares: with less, the sides take turns.
 pub(crate) const MIN_OPEN_CHANGE: f64 = 0.2;
 /// Minimum number of messages for each one that a side has more than the other.
-pub(crate) const KEPT_MESSAGES_A_DIFFERENCE: i64 = 50;
+pub(crate) const ACKNOWLEDGED_A_DIFFERENCE: i64 = 50;
 /// Minimum ratio of the sum of the squares of all steps to the square of the whole way.
 pub(crate) const STEPS_TO_WAY: i64 = 2;
 /// Minimum number of turns that hold several messages there and as many back.

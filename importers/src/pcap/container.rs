@@ -19,7 +19,7 @@ const SECOND: i64 = 1_000_000_000;
 
 /// Which way a frame passed the interface that it was captured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum FrameDirection {
     /// The file does not say, or it was for another host.
     Unknown,
     /// To this host, or through it.
@@ -37,7 +37,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) link: i32,
     /// The interface, by its place in the section.
     pub(crate) interface: u32,
-    pub(crate) way: Way,
+    pub(crate) way: FrameDirection,
     /// Its size on the wire.
     pub(crate) original: u32,
     /// As much of it as was captured.
@@ -73,7 +73,7 @@ struct Head {
     time: i64,
     link: i32,
     interface: u32,
-    way: Way,
+    way: FrameDirection,
     original: u32,
     begin: usize,
     end: usize,
@@ -242,8 +242,15 @@ impl<'a> Container<'a> {
         let end = head + captured as usize;
         let time = i64::from(seconds) * SECOND + fraction;
         let original = original.max(captured);
-        self.head =
-            Some(Head { time, link, interface: 0, way: Way::Unknown, original, begin: head, end });
+        self.head = Some(Head {
+            time,
+            link,
+            interface: 0,
+            way: FrameDirection::Unknown,
+            original,
+            begin: head,
+            end,
+        });
         Ok(true)
     }
 
@@ -375,15 +382,15 @@ fn seconds(options: &[PcapNGOption], big_endian: bool) -> i64 {
 }
 
 /// The way that the option `epb_flags` tells.
-fn flags(options: &[PcapNGOption], big_endian: bool) -> Way {
+fn flags(options: &[PcapNGOption], big_endian: bool) -> FrameDirection {
     const FLAGS: OptionCode = OptionCode(2);
     let Some(option) = options.iter().find(|option| option.code == FLAGS) else {
-        return Way::Unknown;
+        return FrameDirection::Unknown;
     };
     match number(option.value(), 0, big_endian) & 3 {
-        1 => Way::In,
-        2 => Way::Out,
-        _ => Way::Unknown,
+        1 => FrameDirection::In,
+        2 => FrameDirection::Out,
+        _ => FrameDirection::Unknown,
     }
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHasher;
 
-use super::container::Way;
+use super::container::FrameDirection;
 use super::headers::{End, Packet, Transport};
 use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS};
 
@@ -68,7 +68,7 @@ impl Copies {
         let Some(slot) = self.slots.get_mut((hash >> 32) as usize % COPY_SLOTS) else {
             return false;
         };
-        let (interface, out) = (packet.interface, packet.way == Way::Out);
+        let (interface, out) = (packet.interface, packet.way == FrameDirection::Out);
         let elsewhere = slot.interface != interface || slot.out != out;
         let close = packet.time.saturating_sub(slot.time).abs() <= COPY_WITHIN_NS;
         if slot.used && slot.hash == hash && close && (elsewhere || packet.id != 0) {

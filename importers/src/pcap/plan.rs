@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::flow::{Key, is_for_many};
 use super::sniffer::Sniffer;
 use super::survey::{Seenness, Survey};
-use super::translation::{Delay, Found, Translations};
+use super::translation::{CopiesTell, Delay, Translations};
 use crate::tuning::{AS_MUCH_SHARE, MAX_HOSTS, MAX_SERVICES};
 
 /// What was decided.
@@ -70,7 +70,7 @@ impl Plan {
 pub(crate) fn plan(
     sniffers: &[Sniffer],
     surveys: &[Survey],
-    found: Found,
+    found: CopiesTell,
     named: &[(String, IpAddr)],
 ) -> Plan {
     let chooser = Chooser::new(surveys, &found.delays);

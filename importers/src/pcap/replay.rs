@@ -9,7 +9,7 @@ use super::flow::{Key, is_for_many};
 use super::headers::{End, Packet, Tcp, Transport};
 use super::logs::{FlowRef, Logs};
 use super::plan::Plan;
-use super::sniffer::{Seen, Sniffer, read_once};
+use super::sniffer::{Sighting, Sniffer, read_once};
 use super::tcp::{Event, Half, Oddities, Segment};
 use crate::error::Error;
 use crate::tuning::{CLOSED_KEPT_NS, MAX_FOLLOWED, RESTING_KEPT_NS, SWEEP_NS};
@@ -98,7 +98,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn packet(&mut self, seen: &Seen) -> Result<(), Error> {
+    fn packet(&mut self, seen: &Sighting) -> Result<(), Error> {
         let packet = seen.packet;
         self.sweep(packet.time)?;
         let (key, sender) = Key::of(packet);

@@ -8,10 +8,10 @@ use std::net::IpAddr;
 use message_trace::Progress;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::container::Way;
+use super::container::FrameDirection;
 use super::flow::{Key, is_for_many, signature};
 use super::headers::{End, Packet, Tcp, Transport};
-use super::sniffer::{Counts, Seen, Sniffer, read_once};
+use super::sniffer::{Counts, Sighting, Sniffer, read_once};
 use crate::error::Error;
 use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_FLOWS, MAX_SERVERS};
 
@@ -118,7 +118,7 @@ struct Flow {
 }
 
 impl Surveyor {
-    fn packet(&mut self, seen: &Seen) {
+    fn packet(&mut self, seen: &Sighting) {
         let packet = seen.packet;
         if !self.addresses(packet) {
             self.uncounted += 1;
@@ -153,9 +153,9 @@ impl Surveyor {
         let (own, other) = match packet.way {
             // What a host sends to itself comes in as well.
             _ if packet.loopback || source == destination => ([false; 2], [false; 2]),
-            Way::Out => ([true, false], [false, true]),
-            Way::In => ([false, true], [true, false]),
-            Way::Unknown => ([false; 2], [false; 2]),
+            FrameDirection::Out => ([true, false], [false, true]),
+            FrameDirection::In => ([false, true], [true, false]),
+            FrameDirection::Unknown => ([false; 2], [false; 2]),
         };
         for (side, address) in [source, destination].into_iter().enumerate() {
             if is_for_many(address) || (side == 1 && source == destination) {

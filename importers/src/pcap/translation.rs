@@ -40,7 +40,7 @@ pub(crate) struct Delay {
 
 /// What copies of packets tell.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct CopiesTell {
     pub(crate) translations: Translations,
     pub(crate) delays: Vec<Delay>,
 }
@@ -86,13 +86,13 @@ impl Translations {
 }
 
 /// Compares the samples of all sniffers.
-pub(crate) fn find(surveys: &[Survey]) -> Found {
+pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
     let mut samples: Vec<(u32, Sample)> = Vec::new();
     for (sniffer, survey) in (0..).zip(surveys) {
         samples.extend(survey.samples.all.iter().map(|sample| (sniffer, *sample)));
     }
     samples.sort_unstable_by_key(|(sniffer, sample)| (sample.signature, *sniffer, sample.time));
-    let mut found = Found::default();
+    let mut found = CopiesTell::default();
     let mut evidence: FxHashMap<Names, Evidence> = FxHashMap::default();
     for alike in samples.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
         if alike.len() < 2 || alike.len() > MAX_ALIKE {
@@ -215,7 +215,7 @@ mod tests {
     const GATEWAY: &str = "10.1.0.1:50000";
     const SERVER: &str = "10.1.0.2:8080";
 
-    fn assert_canonical(found: &Found) {
+    fn assert_canonical(found: &CopiesTell) {
         let canonical = Some((end(CLIENT), end(SERVER)));
         assert_eq!(found.translations.of(&(end(CLIENT), end(VIRTUAL), false)), canonical);
         assert_eq!(found.translations.of(&(end(GATEWAY), end(SERVER), false)), canonical);

@@ -6,7 +6,7 @@ use rustc_hash::FxHasher;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::absent::{NIL, NONE};
-use crate::calls::{Datagram, Part, Seen};
+use crate::calls::{CallSpan, Datagram, Part};
 use crate::cause::Cause;
 use crate::names::NameId;
 
@@ -129,7 +129,7 @@ impl DatagramMessage {
     /// The message itself.
     pub(crate) fn part(&self) -> Part {
         let [sent, received] = [0, 1].map(|side| {
-            let seen = || Seen::once(self.times[side], self.processes[side], self.tids[side]);
+            let seen = || CallSpan::once(self.times[side], self.processes[side], self.tids[side]);
             (self.times[side] != NIL).then(seen)
         });
         Part {

@@ -50,7 +50,7 @@ pub(crate) fn fallbacks(
 
 /// A name under which a peer saw a socket: the socket and the peer, and when that was, by the clock
 /// of the one who used it.
-type Seen = ((u32, NameId), (i64, NameId));
+type NameRow = ((u32, NameId), (i64, NameId));
 
 /// The names under which peers saw sockets, as one part of the work learned them: of several that
 /// which was used first.
@@ -85,7 +85,7 @@ impl SeenNames {
 /// Those of all parts.
 #[derive(Debug)]
 pub(crate) struct AllSeenNames {
-    rows: SpillableVec<Seen>,
+    rows: SpillableVec<NameRow>,
     /// So many there were when they were put in order last.
     before: usize,
 }

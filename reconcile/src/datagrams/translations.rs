@@ -26,7 +26,7 @@ use crate::tuning::{HINT_BY_CHANCE, MIN_TELLING_BYTES};
 
 /// A name that one end sees, and the socket name on a machine that it may lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Way {
+struct NamePair {
     seen: NameId,
     machine: u32,
     own: NameId,
@@ -34,7 +34,7 @@ struct Way {
 
 /// The ways on which contents were sent once and received once, and how many different ones.
 #[derive(Debug, Default)]
-pub(crate) struct Hints(FxHashMap<Way, u32>);
+pub(crate) struct Hints(FxHashMap<NamePair, u32>);
 
 /// Whether there can be translated datagrams between sockets of these: where there are several with
 /// UDP.
@@ -55,10 +55,10 @@ pub(crate) fn may_be_translated(reach: Reach, datagram: &Datagram) -> bool {
 
 /// Both ways of a pair: the sender's destination may be a name of the receiver's, and the
 /// receiver's source one of the sender's, as it is in replies.
-fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [Way; 2] {
+fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [NamePair; 2] {
     [(sent, received), (received, sent)].map(|(seen_by, of)| {
         let socket = &reach.sockets[of.socket as usize];
-        Way { seen: seen_by.peer, machine: socket.machine, own: socket.local }
+        NamePair { seen: seen_by.peer, machine: socket.machine, own: socket.local }
     })
 }
 
@@ -126,7 +126,7 @@ fn confidence(contents: u32) -> f64 {
 /// Names of datagram sockets that lead to others.
 #[derive(Debug, Default)]
 pub(crate) struct DatagramTranslations {
-    ways: FxHashMap<Way, u32>,
+    ways: FxHashMap<NamePair, u32>,
 }
 
 impl DatagramTranslations {
@@ -138,7 +138,7 @@ impl DatagramTranslations {
         received: &Datagram,
         both: bool,
     ) -> bool {
-        let known = |way: &Way| self.ways.contains_key(way);
+        let known = |way: &NamePair| self.ways.contains_key(way);
         let ways = ways(reach, sent, received);
         if both { ways.iter().all(known) } else { ways.iter().any(known) }
     }
@@ -156,8 +156,9 @@ impl DatagramTranslations {
             let [forth, back] = ways(reach, sent, received);
             // A reply tells the same once more, from the other side. Servers talk to more than one,
             // and where there is no more than one have the lower port.
-            let port = |way: &Way| reach.capture.names.inet(way.own).map_or(0, |own| own.port());
-            let rank = |way: &Way| {
+            let port =
+                |way: &NamePair| reach.capture.names.inet(way.own).map_or(0, |own| own.port());
+            let rank = |way: &NamePair| {
                 let count =
                     if way.seen == way.own { 0 } else { self.ways.get(way).copied().unwrap_or(0) };
                 (count, std::cmp::Reverse(port(way)))
@@ -215,7 +216,7 @@ impl DatagramTranslations {
 /// the server saw.
 #[derive(Debug, Default)]
 pub(crate) struct Translated {
-    flows: FxHashMap<(Way, NameId), FxHashSet<(u32, u32)>>,
+    flows: FxHashMap<(NamePair, NameId), FxHashSet<(u32, u32)>>,
 }
 
 impl Translated {

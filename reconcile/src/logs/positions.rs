@@ -14,12 +14,12 @@ use socket_log::{Log, Record};
 use crate::calls::{LARGEST_TRANSFER, Transfer};
 
 /// A flow of a log and a direction.
-type Way = (u32, Direction);
+type FlowDirection = (u32, Direction);
 
 /// How far each direction of each flow has come in the chunk that is being read; `None` where that
 /// is not known.
 #[derive(Debug, Default)]
-pub(crate) struct Positions(FxHashMap<Way, Option<u64>>);
+pub(crate) struct Positions(FxHashMap<FlowDirection, Option<u64>>);
 
 impl Positions {
     /// Another chunk begins.
@@ -44,7 +44,7 @@ impl Positions {
 
 /// The gaps of a log, by the transfer behind each.
 #[derive(Debug, Default)]
-pub(crate) struct Gaps(FxHashMap<(Way, u64), u64>);
+pub(crate) struct Gaps(FxHashMap<(FlowDirection, u64), u64>);
 
 /// No stream is longer than this: 256 TiB. A position beyond is damage.
 const LARGEST: u64 = 1 << 48;
@@ -56,7 +56,7 @@ impl Gaps {
             return Gaps::default();
         }
         // What is known of each direction, piece by piece: where it begins and ends.
-        let mut pieces: FxHashMap<Way, Vec<(u64, u64)>> = FxHashMap::default();
+        let mut pieces: FxHashMap<FlowDirection, Vec<(u64, u64)>> = FxHashMap::default();
         let mut positions = Positions::default();
         for chunk in log.chunks() {
             positions.next_chunk();
@@ -104,7 +104,7 @@ impl Gaps {
 mod tests {
     use super::*;
 
-    const WAY: Way = (7, Direction::Send);
+    const WAY: FlowDirection = (7, Direction::Send);
 
     #[test]
     fn positions_go_on_within_a_chunk() {

@@ -51,7 +51,7 @@ pub(crate) fn match_datagrams<'a>(
         astray: astray.as_ref(),
         unchecked,
     };
-    let mut found = Found {
+    let mut found = MatchedSoFar {
         run,
         outcome,
         seen: AllSeenNames::new(&run.pool),
@@ -65,20 +65,20 @@ pub(crate) fn match_datagrams<'a>(
     if let (Some(astray), Some(least)) = (&astray, run.options.translation) {
         translations = through_translation(matching, &matcher, astray, least, &mut found)?;
     }
-    let Found { mut seen, translated, .. } = found;
+    let MatchedSoFar { mut seen, translated, .. } = found;
     seen.put_in_order()?;
     Ok(AllMatched { messages, seen, translated, translations })
 }
 
 /// What has been found so far.
-struct Found<'a> {
+struct MatchedSoFar<'a> {
     run: &'a Run<'a>,
     outcome: &'a mut Reconciliation,
     seen: AllSeenNames,
     translated: Translated,
 }
 
-impl Found<'_> {
+impl MatchedSoFar<'_> {
     /// Adds what one partition gave.
     fn take(&mut self, matched: MatchedDatagrams) -> Result<(), Error> {
         self.run.progress.advance(1);
@@ -94,7 +94,7 @@ fn by_name(
     matching: &Matching,
     matcher: &DatagramMatcher,
     calls: &PartitionStore<Datagram>,
-    found: &mut Found,
+    found: &mut MatchedSoFar,
 ) -> Result<(), Error> {
     let work = |piece: usize| {
         let calls = calls.blocks(piece);
@@ -109,7 +109,7 @@ fn late_ones(
     matching: &Matching,
     matcher: &DatagramMatcher,
     late: &PartitionStore<Datagram>,
-    found: &mut Found,
+    found: &mut MatchedSoFar,
 ) -> Result<(), Error> {
     let first = late.partitions();
     let work = |piece: usize| {
@@ -129,7 +129,7 @@ fn through_translation(
     matcher: &DatagramMatcher,
     astray: &PartitionStore<Datagram>,
     least: f64,
-    found: &mut Found,
+    found: &mut MatchedSoFar,
 ) -> Result<DatagramTranslations, Error> {
     let (threads, count) = (matching.run.threads, astray.partitions());
     let both = PartitionStore::<Datagram>::new(matching.budget, matching.run.data.path(), count);

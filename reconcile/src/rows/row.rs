@@ -7,7 +7,7 @@ use message_trace::{Connect, End, EndpointId, Ends, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::absent::{NIL, NONE};
-use crate::calls::{Part, Seen};
+use crate::calls::{CallSpan, Part};
 use crate::connections::connecting::Connecting;
 
 /// A message.
@@ -41,12 +41,12 @@ pub(crate) struct Slot {
     pub(crate) flow: i64,
     pub(crate) protocol: Protocol,
     /// The end that connected, and the other.
-    pub(crate) ends: [Place; 2],
+    pub(crate) ends: [SlotEnd; 2],
 }
 
 /// One end of a flow: its node, unless a call says that another process did it, and its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SlotEnd {
     pub(crate) node: NodeId,
     pub(crate) endpoint: EndpointId,
 }
@@ -57,7 +57,7 @@ pub(crate) type Key = (i64, u64);
 impl Row {
     /// The row of a message of `slot` in that direction.
     pub(crate) fn of(part: &Part, slot: u32, direction: usize) -> Row {
-        let times = |seen: Option<Seen>| seen.map_or([NIL; 2], |seen| [seen.first, seen.last]);
+        let times = |seen: Option<CallSpan>| seen.map_or([NIL; 2], |seen| [seen.first, seen.last]);
         let ([send_first, send_last], [recv_first, recv_last]) =
             (times(part.sent), times(part.received));
         let sides = [part.sent, part.received];
@@ -125,12 +125,12 @@ impl Row {
         let backward = self.parts & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
-        let node = |side: usize, place: Place| match self.nodes[side] {
+        let node = |side: usize, place: SlotEnd| match self.nodes[side] {
             NONE => place.node,
             node => node as NodeId,
         };
         let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
-        let end = |side: usize, place: Place| End {
+        let end = |side: usize, place: SlotEnd| End {
             node: node(side, place),
             endpoint: place.endpoint,
             tid: thread(side),

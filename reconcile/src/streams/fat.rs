@@ -181,11 +181,11 @@ pub(crate) struct Border<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Seen;
+    use crate::calls::CallSpan;
     use crate::streams::multiplexed::judge;
 
     fn part(sent: i64, received: i64) -> Part {
-        let seen = |time| Some(Seen::once(time, 0, time as i32));
+        let seen = |time| Some(CallSpan::once(time, 0, time as i32));
         Part {
             sent: seen(sent),
             received: seen(received),
@@ -234,8 +234,8 @@ mod tests {
         assert_eq!(sizes(&requests), [2, 1]);
         assert_eq!(sizes(&answers), [3]);
         let answer = answers[0];
-        assert_eq!(answer.sent, Some(Seen { first: 10, last: 12, process: 0, tid: 10 }));
-        assert_eq!(answer.received, Some(Seen { first: 15, last: 17, process: 0, tid: 17 }));
+        assert_eq!(answer.sent, Some(CallSpan { first: 10, last: 12, process: 0, tid: 10 }));
+        assert_eq!(answer.received, Some(CallSpan { first: 15, last: 17, process: 0, tid: 17 }));
         assert_eq!(answer.bytes, 3);
     }
 
@@ -266,16 +266,16 @@ mod tests {
         // Nothing came in between, or it is too large, or too late to be about what was received.
         assert_eq!(sizes(acknowledgement, next(false)), [317]);
         assert_eq!(sizes(Part { bytes: 100, ..acknowledgement }, next(true)), [400]);
-        let late = |at| Part { sent: Some(Seen::once(at, 0, 1)), ..acknowledgement };
-        let later = Part { sent: Some(Seen::once(2_000_040, 0, 1)), ..next(true) };
+        let late = |at| Part { sent: Some(CallSpan::once(at, 0, 1)), ..acknowledgement };
+        let later = Part { sent: Some(CallSpan::once(2_000_040, 0, 1)), ..next(true) };
         assert_eq!(sizes(late(2_000_020), later), [317]);
     }
 
     #[test]
     fn pieces_of_many_calls_are_messages() {
         let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
-        let parts =
-            parts.map(|part| Part { sent: part.sent.map(|seen| Seen { tid: 1, ..seen }), ..part });
+        let parts = parts
+            .map(|part| Part { sent: part.sent.map(|seen| CallSpan { tid: 1, ..seen }), ..part });
         let sizes = |border| -> Vec<u32> {
             let none = || std::iter::empty();
             merged(parts.into_iter(), (none(), none()), 100, border)
@@ -313,7 +313,7 @@ mod tests {
     #[test]
     fn other_processes_and_unread_tails_stay_apart() {
         let mut other = part(2, 6);
-        other.received = Some(Seen::once(6, 1, 6));
+        other.received = Some(CallSpan::once(6, 1, 6));
         let tail = Part { received: None, ..part(3, 0) };
         let [one, _] = merge([vec![part(1, 5), other, tail, tail], vec![]], 100);
         assert_eq!(sizes(&one), [1, 1, 2]);

@@ -4,7 +4,7 @@
 
 use socket_log::encode::Role;
 
-use crate::calls::{Part, Seen, Transfer};
+use crate::calls::{CallSpan, Part, Transfer};
 use crate::sockets::socket::Socket;
 use crate::streams::ways::Ways;
 
@@ -46,11 +46,11 @@ impl Greeting {
         let accepting = accepting.filter(|socket| socket.role == Role::Accept);
         let received = accepting.map(|socket| match self.sent {
             Some(sent) if sent.process != socket.maker => {
-                Seen::once(socket.made.min(sent.time), sent.process, sent.tid)
+                CallSpan::once(socket.made.min(sent.time), sent.process, sent.tid)
             }
             sent => {
                 let time = sent.map_or(socket.made, |sent| socket.made.min(sent.time));
-                Seen::once(time, socket.maker, socket.maker_tid)
+                CallSpan::once(time, socket.maker, socket.maker_tid)
             }
         });
         let sent = connecting.map(|socket| {
@@ -62,7 +62,7 @@ impl Greeting {
                 self.received.map(|call| call.time),
             ];
             let time = latest.into_iter().flatten().fold(socket.made, i64::min);
-            Seen::once(time, socket.maker, socket.maker_tid)
+            CallSpan::once(time, socket.maker, socket.maker_tid)
         });
         let making = Part { sent, received, bytes: 0, parts: 0, elsewhere: false, acted: false };
         (sent.is_some() || received.is_some()).then_some(making)

@@ -8,7 +8,7 @@
 //! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them
 //! are in their place.
 
-use crate::calls::{Part, Seen, Transfer};
+use crate::calls::{CallSpan, Part, Transfer};
 
 /// The messages of one direction, one after the other: as many calls as there may be, one of each
 /// side is in memory. First come those that were sent, in order, with those that nobody was seen to
@@ -52,7 +52,7 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
     /// The message of a send.
     fn sent(&mut self, send: &Transfer) -> Part {
         let mut wanted = send.bytes;
-        let mut received: Option<Seen> = None;
+        let mut received: Option<CallSpan> = None;
         let (mut forgotten, mut acted) = (0, false);
         while wanted > 0 && self.placed {
             let is_first = self.left == 0 && received.is_none();
@@ -62,14 +62,16 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
                 forgotten += taken;
             } else {
                 let first = received.map_or(receive.time, |seen| seen.first);
-                received =
-                    Some(Seen { first, ..Seen::once(receive.time, receive.process, receive.tid) });
+                received = Some(CallSpan {
+                    first,
+                    ..CallSpan::once(receive.time, receive.process, receive.tid)
+                });
             }
             wanted -= taken;
         }
         self.unread += wanted + forgotten;
         Part {
-            sent: Some(Seen::once(send.time, send.process, send.tid)),
+            sent: Some(CallSpan::once(send.time, send.process, send.tid)),
             // Of a part alone nobody knows when the rest was received.
             received: received.filter(|_| forgotten == 0),
             bytes: send.bytes,
@@ -106,7 +108,7 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Pa
             self.hidden = self.hidden.saturating_sub(bytes);
             if !receive.is_forgotten() {
                 self.unsent += bytes;
-                let seen = Seen::once(receive.time, receive.process, receive.tid);
+                let seen = CallSpan::once(receive.time, receive.process, receive.tid);
                 let acted = receive.elsewhere;
                 return Some(Part {
                     sent: None,
@@ -159,7 +161,7 @@ mod tests {
         Transfer { time, bytes, process: 0, tid: time as i32, elsewhere: false }
     }
 
-    fn span(seen: Option<Seen>) -> Option<(i64, i64)> {
+    fn span(seen: Option<CallSpan>) -> Option<(i64, i64)> {
         seen.map(|seen| (seen.first, seen.last))
     }
 

@@ -74,13 +74,17 @@ pub(crate) fn exchanges(
             request = Request::begun(piece);
         }
     }
-    exchanges.extend(request.until(&Place { asked: u64::MAX, received: u64::MAX, sent: u64::MAX }));
+    exchanges.extend(request.until(&Progress {
+        asked: u64::MAX,
+        received: u64::MAX,
+        sent: u64::MAX,
+    }));
     exchanges
 }
 
 /// How far both directions were when a part of a request was sent and received, in bytes.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Progress {
     /// What was asked before it.
     asked: u64,
     /// What its sender had received.
@@ -92,7 +96,7 @@ struct Place {
 /// What was sent without a turn of the other side.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
-    begin: Place,
+    begin: Progress,
     bytes: u64,
     processes: [Option<u32>; 2],
 }
@@ -114,7 +118,7 @@ impl Request {
     }
 
     /// How many bytes more came back than were sent until `place`.
-    fn ahead(&self, place: &Place) -> i64 {
+    fn ahead(&self, place: &Progress) -> i64 {
         let begin = &self.first.begin;
         place.sent.saturating_sub(begin.sent) as i64
             - place.asked.saturating_sub(begin.asked) as i64
@@ -126,8 +130,8 @@ impl Request {
     }
 
     /// Whether `piece`, which comes next and ends at `end`, is more of it.
-    fn is_continued(&self, piece: &Piece, end: &Place) -> bool {
-        let Place { received, sent, .. } = piece.begin;
+    fn is_continued(&self, piece: &Piece, end: &Progress) -> bool {
+        let Progress { received, sent, .. } = piece.begin;
         let is_crossed = sent.saturating_sub(received) >= MIN_PIECE_BYTES;
         let is_buffer = |bytes: u64| bytes.is_multiple_of(BUFFER_MULTIPLE_BYTES);
         let is_large = piece.bytes >= MIN_PIECE_BYTES;
@@ -141,7 +145,7 @@ impl Request {
     }
 
     /// Its exchange, if it has several pieces; what comes next begins at `end`.
-    fn until(&self, end: &Place) -> Option<Exchange> {
+    fn until(&self, end: &Progress) -> Option<Exchange> {
         let begin = &self.first.begin;
         self.continued.then_some(Exchange([begin.asked..end.asked, begin.sent..end.received]))
     }
@@ -152,7 +156,7 @@ struct Pieces<P, R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> {
     parts: P,
     answers: Answers<R, S>,
     /// The first part of the next piece, and where it ends.
-    next: Option<(Piece, Place)>,
+    next: Option<(Piece, Progress)>,
     asked: u64,
 }
 
@@ -163,10 +167,10 @@ where
     S: Iterator<Item = Transfer>,
 {
     /// Where all ends, behind the last piece.
-    fn end(&mut self) -> Place {
+    fn end(&mut self) -> Progress {
         let [received, sent] =
             [self.answers.received.until(i64::MAX), self.answers.sent.until(i64::MAX)];
-        Place { asked: self.asked, received, sent: sent.max(received) }
+        Progress { asked: self.asked, received, sent: sent.max(received) }
     }
 }
 
@@ -215,14 +219,14 @@ impl<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> Answers<R, S> {
 
     /// How far they were at the beginning and at the end of a part of a request. Of an end that did
     /// not see it the other one tells.
-    fn around(&mut self, part: &Part, asked: u64) -> (Place, Place) {
+    fn around(&mut self, part: &Part, asked: u64) -> (Progress, Progress) {
         let (received, sent) = (&mut self.received, &mut self.sent);
         let received =
             part.sent.map(|seen| [received.until(seen.first), received.until(seen.last)]);
         let sent = part.received.map(|seen| [sent.until(seen.first), sent.until(seen.last)]);
         let [received, sent] =
             [received.or(sent), sent.or(received)].map(Option::unwrap_or_default);
-        let place = |end: usize| Place { asked, received: received[end], sent: sent[end] };
+        let place = |end: usize| Progress { asked, received: received[end], sent: sent[end] };
         (place(0), place(1))
     }
 }
@@ -249,7 +253,7 @@ impl<I: Iterator<Item = Transfer>> Moved<I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Seen;
+    use crate::calls::CallSpan;
 
     /// A client and a server that say so many bytes then, each received one unit of time later, or
     /// as late as it is said.
@@ -262,7 +266,7 @@ mod tests {
 
     impl Talk {
         fn ask(&mut self, time: i64, bytes: u64) {
-            let seen = |time, process| Some(Seen::once(time, process, 0));
+            let seen = |time, process| Some(CallSpan::once(time, process, 0));
             let (sent, received) = (seen(time, 0), seen(time + 1, 1));
             self.requests.push(Part {
                 sent,

@@ -11,7 +11,7 @@
 //! it. So what is told is small, and its receiver goes about something else each time before it is
 //! told more.
 
-use crate::calls::{Part, Seen};
+use crate::calls::{CallSpan, Part};
 use crate::streams::border::IsBorder;
 use crate::tuning::{
     MANY_UNANSWERED_BORDERS, MAX_TOLD_BYTES, MIN_PIECE_BYTES, MIN_UNANSWERED_BORDERS,
@@ -43,7 +43,7 @@ pub(crate) fn is_unanswered(
     back: impl Iterator<Item = i64>,
     [gap, late]: [i64; 2],
     counts: IsBorder,
-    seen: impl Fn(&Part) -> Option<Seen>,
+    seen: impl Fn(&Part) -> Option<CallSpan>,
 ) -> bool {
     let mut back = back.peekable();
     let mut last: Option<Part> = None;
@@ -84,7 +84,7 @@ mod tests {
     /// something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<Part> {
         let part = |at: i64| Part {
-            sent: Some(Seen::once(step * at, 0, 1)),
+            sent: Some(CallSpan::once(step * at, 0, 1)),
             received: None,
             bytes: 500,
             parts: 1,

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use super::beliefs::Rivals;
 use super::candidates::{Edge, Field};
 use super::halves::Half;
-use super::learned::{Chances, Kept, Learned, Way, kept, ways};
+use super::learned::{Chances, Kept, Learned, TranslatedName, kept, ways};
 use super::median::Ordered;
 use super::offsets::{Clocks, Verdict};
 use crate::tuning::{LEARNING_ROUNDS, MIN_CHANCE, TIME_SLACK_NS};
@@ -83,7 +83,7 @@ pub(super) struct Judged {
 /// What is known of a candidate whatever is learned.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    way: Way,
+    way: TranslatedName,
     kept: Kept,
     /// What its two ends share and its times say, in nats.
     likely: f64,
@@ -102,7 +102,7 @@ pub(super) fn judge(
     let (spans, durations) = (spans(field), durations(field)?);
     let chances = Chances::of(field)?;
     let (ways, count_of_ways) = ways(field, edges)?;
-    let candidate = |(edge, way): (&Edge, &Way)| {
+    let candidate = |(edge, way): (&Edge, &TranslatedName)| {
         let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let verdict = clocks.verdict(field, edge);
         let likely = alone(field, edge, clocks, verdict, &spans, &durations);

@@ -50,12 +50,12 @@ impl HalfFlows {
         }
         let chosen = Chosen::of(capture, sockets, wanted)?;
         progress.step("comparing connections", capture.logs.len() as u64);
-        let mut found = Found::new(pool);
+        let mut found = FirstOfChosen::new(pool);
         let work = |log| {
             let reading = SecondReading::of(capture, sockets, log);
-            Found::of(&reading, &chosen.of_log(capture, sockets, log)?, pool)
+            FirstOfChosen::of(&reading, &chosen.of_log(capture, sockets, log)?, pool)
         };
-        workers::in_order(threads, capture.logs.len(), work, |_, of_log: Found| {
+        workers::in_order(threads, capture.logs.len(), work, |_, of_log: FirstOfChosen| {
             progress.advance(1);
             found.beginnings.extend(of_log.beginnings.iter().copied())?;
             found.calls.extend(of_log.calls.iter().copied())
@@ -94,20 +94,24 @@ impl HalfFlows {
 }
 
 /// What logs have of the chosen sockets.
-struct Found {
+struct FirstOfChosen {
     /// By number.
     beginnings: SpillableVec<(u32, Beginning)>,
     calls: SpillableVec<First>,
 }
 
-impl Found {
-    fn new(pool: &MemoryPool) -> Found {
-        Found { beginnings: SpillableVec::new(pool), calls: SpillableVec::new(pool) }
+impl FirstOfChosen {
+    fn new(pool: &MemoryPool) -> FirstOfChosen {
+        FirstOfChosen { beginnings: SpillableVec::new(pool), calls: SpillableVec::new(pool) }
     }
 
     /// What one log has.
-    fn of(log: &SecondReading, members: &Members, pool: &MemoryPool) -> Result<Found, Error> {
-        let mut this = Found::new(pool);
+    fn of(
+        log: &SecondReading,
+        members: &Members,
+        pool: &MemoryPool,
+    ) -> Result<FirstOfChosen, Error> {
+        let mut this = FirstOfChosen::new(pool);
         this.beginnings.extend(members.numbers().map(|number| (number, Beginning::default())))?;
         if this.beginnings.is_empty() {
             return Ok(this);

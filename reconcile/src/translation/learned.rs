@@ -19,7 +19,7 @@ pub(super) struct Kept(pub(super) [bool; 3]);
 /// Where a candidate's translation leads: numbers of the virtual name, the real one, and both with
 /// the address that the server saw.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct TranslatedName {
     pub(super) virtual_name: u32,
     pub(super) real: u32,
     pub(super) both: u32,
@@ -37,7 +37,7 @@ pub(super) fn kept(one: &Half, other: &Half) -> Kept {
 pub(super) fn ways(
     field: &Field,
     edges: &SpillableVec<Edge>,
-) -> Result<(SpillableVec<Way>, usize), Error> {
+) -> Result<(SpillableVec<TranslatedName>, usize), Error> {
     let pool = &field.halves.pool;
     let mut ways = SpillableVec::new(pool);
     let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(pool);
@@ -46,7 +46,7 @@ pub(super) fn ways(
         let (virtual_name, real) = (one.peer_name, other.local_name);
         // An address that is kept is the client's, and there are many.
         let seen = Some(other.peer.ip()).filter(|ip| *ip != one.local.ip());
-        ways.push(Way { virtual_name, real, both: 0 })?;
+        ways.push(TranslatedName { virtual_name, real, both: 0 })?;
         seen_as.push(([virtual_name, real], seen, place))?;
     }
     seen_as.sort_by_key(|row| *row)?;
@@ -137,7 +137,13 @@ impl Learned {
 
     /// What the candidate's names say, in nats, leaving out what is known from itself (as much of a
     /// match as it counts).
-    pub(super) fn says(&self, way: Way, kept: Kept, chance: [f64; 3], itself: f64) -> f64 {
+    pub(super) fn says(
+        &self,
+        way: TranslatedName,
+        kept: Kept,
+        chance: [f64; 3],
+        itself: f64,
+    ) -> f64 {
         let (one, other) = (way.virtual_name as usize, way.real as usize);
         let others = |sum: f64| (sum - itself).max(0.0);
         let matches = [others(self.matches[0][one]), others(self.matches[1][other])];
@@ -174,7 +180,7 @@ impl Learned {
     }
 
     /// Learns from all candidates: their ways, what they kept, and how much of a match each counts.
-    pub(super) fn learn(&mut self, candidates: impl Iterator<Item = (Way, Kept, f64)>) {
+    pub(super) fn learn(&mut self, candidates: impl Iterator<Item = (TranslatedName, Kept, f64)>) {
         for sums in self.matches.iter_mut().chain([&mut self.both]) {
             sums.for_each_mut(0..sums.len(), |sum| *sum = 0.0);
         }

@@ -15,7 +15,7 @@ use crate::cause::Cause;
 use crate::host_clocks::facts;
 use crate::reconciliation::{Reconciliation, add};
 use crate::rows::imported_row::ImportedRow;
-use crate::rows::row::{Place, Row, Slot};
+use crate::rows::row::{Row, Slot, SlotEnd};
 use crate::write::call_ids::CallIds;
 use crate::write::output::Output;
 
@@ -158,7 +158,7 @@ impl Joining<'_, '_> {
                 let next = self.output.slots.len() as u32;
                 let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert(next);
                 if slot == next {
-                    let ends = ends.map(|(node, endpoint)| Place { node, endpoint });
+                    let ends = ends.map(|(node, endpoint)| SlotEnd { node, endpoint });
                     self.output.slots.push(Slot { flow, protocol: m.protocol, ends })?;
                 }
                 let call = match trace.call_id(at) {

@@ -7,7 +7,7 @@ use socket_log::api::Api;
 use crate::absent::NIL;
 use crate::logs::lookups::{Lookups, Timed};
 use crate::rows::imported_row::ImportedRow;
-use crate::rows::row::{NO_THREAD, Place, Row, Slot};
+use crate::rows::row::{NO_THREAD, Row, Slot, SlotEnd};
 use crate::write::output::Output;
 
 /// Hands the two messages of each lookup to `row`, and returns how many there are. The calls of
@@ -44,12 +44,12 @@ pub(crate) fn rows(
 }
 
 /// The ends of a thread's lookups.
-fn ends(output: &mut Output<'_>, lookup: &Timed) -> Result<[Place; 2], Error> {
+fn ends(output: &mut Output<'_>, lookup: &Timed) -> Result<[SlotEnd; 2], Error> {
     let own = Endpoint::Other(format!("lookup:{}/{}", lookup.process, lookup.tid));
-    let caller = Place { node: lookup.process as i32, endpoint: output.imported_endpoint(&own)? };
+    let caller = SlotEnd { node: lookup.process as i32, endpoint: output.imported_endpoint(&own)? };
     let called = Endpoint::Other(lookup.api.name().to_owned());
     let endpoint = output.imported_endpoint(&called)?;
-    Ok([caller, Place { node: output.name_lookup(lookup.process)?, endpoint }])
+    Ok([caller, SlotEnd { node: output.name_lookup(lookup.process)?, endpoint }])
 }
 
 /// The request (`side` 0) or the answer of a lookup.

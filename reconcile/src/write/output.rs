@@ -16,7 +16,7 @@ use crate::datagrams::flows::{AllFlows, DatagramFlow};
 use crate::logs::capture::Capture;
 use crate::logs::lookups::Lookups;
 use crate::names::{NO_NAME, NameId};
-use crate::rows::row::{Place, Row, Slot};
+use crate::rows::row::{Row, Slot, SlotEnd};
 use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
 
@@ -29,7 +29,7 @@ pub(crate) struct Output<'a> {
     sockets: &'a SpillableVec<Socket>,
     /// Untraced peers, whose nodes come behind those of the processes, and how each was seen first.
     untraced: Interner<Peer>,
-    seen: SpillableVec<Seen>,
+    seen: SpillableVec<PeerView>,
     /// The nodes that come behind these.
     imported: Vec<Node>,
     pub(crate) slots: SpillableVec<Slot>,
@@ -60,7 +60,7 @@ enum Other {
 
 /// An untraced peer as the socket number `of` saw it, under the name `name`.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct PeerView {
     of: u32,
     name: NameId,
     /// Whether it is the side that connected.
@@ -159,7 +159,7 @@ impl<'a> Output<'a> {
     ) -> Result<(), Error> {
         for (connection, used) in connections.iter().zip(used) {
             let protocol = self.sockets[connection.socket() as usize].protocol;
-            let nothing = Place { node: 0, endpoint: 0 };
+            let nothing = SlotEnd { node: 0, endpoint: 0 };
             let mut slot = Slot { flow: 0, protocol, ends: [nothing; 2] };
             if *used {
                 slot.flow = self.flow();
@@ -178,7 +178,7 @@ impl<'a> Output<'a> {
         self.connecting.get(row.slot as usize).filter(|_| row.opens())
     }
 
-    fn places(&mut self, connection: &Connection) -> Result<[Place; 2], Error> {
+    fn places(&mut self, connection: &Connection) -> Result<[SlotEnd; 2], Error> {
         let local =
             |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
         let peer =
@@ -208,7 +208,7 @@ impl<'a> Output<'a> {
         addresses: &Addresses,
     ) -> Result<Vec<u32>, Error> {
         let begin = self.slots.len();
-        let ends = [Place { node: 0, endpoint: 0 }; 2];
+        let ends = [SlotEnd { node: 0, endpoint: 0 }; 2];
         let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends };
         self.slots.resize(begin + all.slots.len(), nothing)?;
         all.flows.sort_by_key(|(flow, place, _)| (flow.first, *place))?;
@@ -223,7 +223,7 @@ impl<'a> Output<'a> {
                         let asker = asker.filter(|_| side == 0).zip(self.named(slot.names[side]));
                         match asker {
                             Some((host, endpoint)) => {
-                                Ok(Place { node: self.name_lookup_of(host)?, endpoint })
+                                Ok(SlotEnd { node: self.name_lookup_of(host)?, endpoint })
                             }
                             None => self.untraced(of, slot.names[side], side == 0),
                         }
@@ -259,25 +259,25 @@ impl<'a> Output<'a> {
     fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, Error> {
         let number = self.untraced.number(Peer::NameLookup(host))?;
         if number as usize == self.seen.len() {
-            self.seen.push(Seen { of: NONE, name: NO_NAME, client: false })?;
+            self.seen.push(PeerView { of: NONE, name: NO_NAME, client: false })?;
         }
         Ok((self.capture.processes.len() + number as usize) as NodeId)
     }
 
     /// The end that is the socket number `place`, under the name `name` (its own, or as its peer
     /// sees it).
-    fn traced(&mut self, place: u32, name: NameId) -> Result<Place, Error> {
+    fn traced(&mut self, place: u32, name: NameId) -> Result<SlotEnd, Error> {
         let socket = &self.sockets[place as usize];
         let endpoint = match self.named(name) {
             Some(endpoint) => endpoint,
             None => self.other(Other::Socket(socket.pid, socket.number))?,
         };
-        Ok(Place { node: socket.owner as NodeId, endpoint })
+        Ok(SlotEnd { node: socket.owner as NodeId, endpoint })
     }
 
     /// The untraced end of a flow whose traced end is the socket number `place`, under the name
     /// `name` as that end sees it. A `client` is the side that connected.
-    fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Result<Place, Error> {
+    fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Result<SlotEnd, Error> {
         let (socket, names) = (&self.sockets[place as usize], &self.capture.names);
         let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
         let (peer, endpoint) = match self.named(name) {
@@ -290,13 +290,13 @@ impl<'a> Output<'a> {
         };
         let number = self.untraced.number(peer)?;
         if number as usize == self.seen.len() {
-            self.seen.push(Seen { of: place, name, client })?;
+            self.seen.push(PeerView { of: place, name, client })?;
         }
-        Ok(Place { node: (self.capture.processes.len() + number as usize) as NodeId, endpoint })
+        Ok(SlotEnd { node: (self.capture.processes.len() + number as usize) as NodeId, endpoint })
     }
 
     /// The node of an untraced peer.
-    fn untraced_node(&self, peer: Peer, seen: Seen) -> Node {
+    fn untraced_node(&self, peer: Peer, seen: PeerView) -> Node {
         if let Peer::NameLookup(host) = peer {
             let host = self.capture.hosts.get(host as usize).cloned().unwrap_or_default();
             return Node { host, command: "name lookup".to_owned(), ..Node::default() };

@@ -15,13 +15,13 @@
 //! tell it ([`pipelined`]).
 //!
 //! On a connection with few turns the change in many of them is hardly known. Where messages have
-//! few sizes, these tell more ([`kept`]).
+//! few sizes, these tell more ([`acknowledged`]).
 
 use std::iter::Peekable;
 
 use crate::calls::Part;
 use crate::streams::border::IsBorder;
-use crate::streams::multiplexed::kept;
+use crate::streams::multiplexed::acknowledged;
 use crate::streams::multiplexed::pipelined::{self, Turns};
 use crate::streams::multiplexed::units::Units;
 use crate::tuning::{
@@ -100,12 +100,12 @@ pub(crate) fn judge(
     let crosses = of_pieces.is_even() && crossings.are_many(of_pieces.turns);
     let units = || [0, 1].map(|side: usize| Units::of(&turns[side].bytes));
     let is_border: IsBorder = match () {
-        () if of_pieces.is_kept() => is_border,
+        () if of_pieces.is_acknowledged() => is_border,
         () if crosses => is_border,
         () if of_parts.is_one_each() => is_each,
         () => {
             let units = units();
-            if kept::is_kept(&turns, &units) {
+            if acknowledged::is_acknowledged(&turns, &units) {
                 return Some(Multiplexed { is_border: is_each, units });
             }
             return pipelined::is_pipelined(&turns, &units)
@@ -226,12 +226,14 @@ impl Balance {
     fn is_one_each(&self) -> bool {
         let [there, back] = self.pieces;
         let changes = self.one.variance() >= MIN_BALANCE_VARIANCE;
-        changes && MESSAGES_A_DIFFERENCE * there.abs_diff(back) <= there + back && self.is_kept()
+        changes
+            && MESSAGES_A_DIFFERENCE * there.abs_diff(back) <= there + back
+            && self.is_acknowledged()
     }
 
     /// Whether both sides often send more than a piece a turn, as many as the other, and what is
     /// open comes back.
-    fn is_kept(&self) -> bool {
+    fn is_acknowledged(&self) -> bool {
         let [there, back] = self.pieces;
         let more = |pieces: u64| pieces.saturating_sub(self.turns) * TURNS_A_SEVERAL >= self.turns;
         // A walk goes BALANCE_LAG_TURNS times as far, in squares, give or take what so many turns
@@ -254,13 +256,13 @@ impl Balance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Seen;
+    use crate::calls::CallSpan;
 
     const MS: i64 = 1_000_000;
 
     /// A part that is sent, and at once received.
     fn part(at: i64, elsewhere: bool) -> Part {
-        let seen = Some(Seen::once(at, 0, 1));
+        let seen = Some(CallSpan::once(at, 0, 1));
         Part { sent: seen, received: seen, bytes: 100, parts: 1, elsewhere, acted: false }
     }
 
@@ -409,7 +411,7 @@ mod tests {
             // The last answer is longer, so that sizes tell nothing.
             let mut add = |side: usize, at: i64, takes: i64| {
                 let [sent, received] =
-                    [at, at + takes].map(|at| Some(Seen::once(10 * MS * turn + at, 0, 1)));
+                    [at, at + takes].map(|at| Some(CallSpan::once(10 * MS * turn + at, 0, 1)));
                 let bytes = bytes + u64::from(at == 3 * MS);
                 sides[side].push(Part { sent, received, bytes, ..part(0, true) });
             };
@@ -466,7 +468,7 @@ mod tests {
         assert!(!is_border(&first, &soon) && is_border(&first, &late));
         assert!(is_border(&first, &part(PIECE_GOES_ON_NS, true)));
         let mut other = soon;
-        other.sent = Some(Seen::once(PIECE_GOES_ON_NS, 0, 2));
+        other.sent = Some(CallSpan::once(PIECE_GOES_ON_NS, 0, 2));
         assert!(is_border(&first, &other), "another thread's");
     }
 }

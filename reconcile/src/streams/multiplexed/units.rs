@@ -217,12 +217,12 @@ impl<P: Iterator<Item = Part>> Iterator for Cut<'_, P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::Seen;
+    use crate::calls::CallSpan;
 
     /// Messages of `cut` from pieces of these sizes, each so many nanoseconds after the one before.
     fn cut(units: &Units, pieces: &[u64], apart: i64) -> Vec<(u64, i64, i64)> {
         let parts = pieces.iter().zip(0..).map(|(bytes, at)| {
-            let seen = Some(Seen::once(apart * at, 0, 1));
+            let seen = Some(CallSpan::once(apart * at, 0, 1));
             Part {
                 sent: seen,
                 received: seen,

@@ -8,12 +8,13 @@
 use crate::streams::multiplexed::pipelined::Turns;
 use crate::streams::multiplexed::units::Units;
 use crate::tuning::{
-    KEPT_MESSAGES_A_DIFFERENCE, MAX_PIPELINED_BYTES, MIN_KEPT_TURNS, MIN_OPEN_CHANGE, STEPS_TO_WAY,
+    ACKNOWLEDGED_A_DIFFERENCE, MAX_PIPELINED_BYTES, MIN_ACKNOWLEDGED_TURNS, MIN_OPEN_CHANGE,
+    STEPS_TO_WAY,
 };
 
 /// Whether as many usual messages went there as back in these turns, and what was open stayed near
 /// where it was.
-pub(crate) fn is_kept(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
+pub(crate) fn is_acknowledged(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
     if units.iter().any(|units| units.largest() > MAX_PIPELINED_BYTES) {
         return false;
     }
@@ -31,8 +32,8 @@ pub(crate) fn is_kept(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
         usual += 1;
     }
     let way = most - least;
-    usual >= MIN_KEPT_TURNS
+    usual >= MIN_ACKNOWLEDGED_TURNS
         && squares as f64 >= MIN_OPEN_CHANGE * usual as f64
-        && KEPT_MESSAGES_A_DIFFERENCE * open.abs() <= all
+        && ACKNOWLEDGED_A_DIFFERENCE * open.abs() <= all
         && STEPS_TO_WAY * way * way <= squares
 }
