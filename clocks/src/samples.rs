@@ -89,7 +89,7 @@ impl Samples {
         self.pairs.iter().map(|minima| minima.messages).sum()
     }
 
-    /// All pairs of which there are messages, by their numbers.
+    /// All pairs with messages, by their numbers.
     pub(crate) fn pairs(&self) -> Vec<&Minima> {
         let mut pairs: Vec<&Minima> = self.pairs.iter().collect();
         pairs.sort_by_key(|minima| (minima.from, minima.to));

@@ -92,7 +92,7 @@ impl Importer for Strace {
     }
 }
 
-/// `import strace` of a file with these bytes, of which nothing is written, for fuzzing: how many
+/// `import strace` of a file with these bytes, without writing anything, for fuzzing: how many
 /// lines there were, and how many of them were not understood.
 pub(crate) fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let place = Destination { host: "host".into(), directory: None, salt: 0 };
@@ -138,7 +138,7 @@ fn import(
 struct Head {
     /// The time of its first call.
     time: Option<i64>,
-    /// The thread that lines are of which name none.
+    /// The thread of lines that name none.
     thread: Option<u32>,
 }
 

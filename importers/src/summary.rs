@@ -66,7 +66,7 @@ pub enum At {
     Line(u64),
     /// A packet, from 1, as Wireshark numbers them.
     Packet(u64),
-    /// So many bytes from the beginning.
+    /// Number of bytes from the beginning.
     Offset(u64),
 }
 

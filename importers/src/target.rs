@@ -82,7 +82,7 @@ impl Target {
         Ok(node)
     }
 
-    /// Adds a node of which more is known than its name.
+    /// Adds a node with more than a name.
     pub(crate) fn add(&mut self, file: &Path, node: Node) -> Result<NodeId, Error> {
         few(file, self.nodes.len(), "nodes")?;
         Ok(self.nodes.push(node))
@@ -150,7 +150,7 @@ impl Target {
         self.place.as_mut().map_or(0, |(_, _, writer)| writer.intern(endpoint))
     }
 
-    /// The number of an endpoint of which nothing is known, for the next message only.
+    /// The number of an unknown endpoint, for the next message only.
     pub(crate) fn nameless(&mut self) -> u32 {
         self.place.as_mut().map_or(0, |(_, _, writer)| writer.nameless())
     }

@@ -59,7 +59,7 @@ pub fn program_name(header: &Header) -> String {
     Program::of(&header.executable, &header.arguments).name
 }
 
-/// A program of which nothing is recorded.
+/// A program without any recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unseen {
     /// Its path; of a long one the end.

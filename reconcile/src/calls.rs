@@ -46,7 +46,7 @@ pub(crate) struct StreamCall {
     pub(crate) socket: u32,
 }
 
-/// In [`StreamCall::bytes`], of which a call moves fewer: [`Transfer::elsewhere`].
+/// In [`StreamCall::bytes`], a bit that no size reaches: [`Transfer::elsewhere`].
 pub(crate) const ELSEWHERE: u32 = 1 << 31;
 
 impl StreamCall {

@@ -22,7 +22,7 @@ pub struct Options {
     /// memory before more of them go to temporary files in the data directory (see
     /// `docs/reconciliation.md`).
     pub memory: u64,
-    /// How many threads work at once; `None`: as many as there are processors. The result is the
+    /// Number of worker threads; `None`: one for each processor. The result is the
     /// same with any.
     pub threads: Option<NonZeroUsize>,
     /// How many calls of one connection are matched in memory; those of one with more are sorted by

@@ -52,7 +52,7 @@ pub struct Reconciliation {
     /// Names that address translation stands behind, as found by connections whose ends have
     /// different names.
     pub translations: Vec<Translation>,
-    /// The bytes of streams of which both ends were traced.
+    /// The bytes of streams with both ends traced.
     pub stream_bytes: StreamBytes,
     /// Datagrams.
     pub datagrams: Datagrams,
@@ -115,7 +115,7 @@ pub enum TranslatedEnd {
     Source,
 }
 
-/// The bytes of streams of which both ends were traced.
+/// The bytes of streams with both ends traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StreamBytes {
@@ -273,7 +273,7 @@ pub struct Hole {
     pub cause: String,
     /// Number of records that were lost.
     pub records: u64,
-    /// Number of processes of which nothing is recorded.
+    /// Number of processes without any recording.
     pub processes: u64,
     /// Whether `program` is not the missing one, but the one that began it.
     pub of_children: bool,

@@ -134,7 +134,8 @@ pub(crate) fn uncertainties(
     all
 }
 
-/// The times at which lines are looked at: all ends, or so many between the first and the last.
+/// The times at which lines are looked at: all ends, or [`UNCERTAINTY_TIMES`] between the first and
+/// the last.
 fn ends(times: &[[f64; 2]]) -> Vec<f64> {
     let known = times.iter().filter(|[first, last]| first <= last);
     let mut ends: Vec<f64> = known.flatten().copied().collect();

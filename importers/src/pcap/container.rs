@@ -40,7 +40,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) way: FrameDirection,
     /// Its size on the wire.
     pub(crate) original: u32,
-    /// As much of it as was captured.
+    /// Its bytes, as far as they were captured.
     pub(crate) data: &'a [u8],
 }
 
@@ -149,7 +149,7 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// The first section's header, of which the block type has been read.
+    /// The first section's header. Its block type has been read already.
     fn section_header(&mut self) -> Result<(), NotACapture> {
         match self.block(4) {
             Ok(true) if self.damage.is_empty() => Ok(()),
@@ -254,7 +254,8 @@ impl<'a> Container<'a> {
         Ok(true)
     }
 
-    /// Reads a block of pcapng, of which `have` bytes have been read. `false`: there is none.
+    /// Reads a block of pcapng. Its first `have` bytes have been read already. `false`: there is
+    /// none.
     fn block(&mut self, have: usize) -> io::Result<bool> {
         const HEAD: usize = 12;
         let begin = self.position - have as u64;

@@ -32,7 +32,7 @@ pub(crate) struct Packet<'a> {
     pub(crate) transport: Transport,
     /// The size of its payload.
     pub(crate) bytes: u32,
-    /// As much of the payload as was captured.
+    /// The payload, as far as it was captured.
     pub(crate) payload: &'a [u8],
 }
 

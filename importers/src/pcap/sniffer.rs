@@ -32,7 +32,7 @@ pub(crate) struct Counts {
     pub(crate) frames: u64,
     /// Segments and datagrams.
     pub(crate) packets: u64,
-    /// Those of which not all was captured.
+    /// Number of packets that were captured in part.
     pub(crate) truncated: u64,
     pub(crate) skipped: Skipped,
 }

@@ -53,7 +53,7 @@ pub(crate) struct Sample {
     pub(crate) udp: bool,
 }
 
-/// Samples of which all sniffers choose the same: those of the smallest signatures.
+/// Samples that all sniffers choose alike: those with the smallest signatures.
 #[derive(Debug)]
 pub(crate) struct Samples {
     pub(crate) all: Vec<Sample>,

@@ -16,9 +16,9 @@ const FARTHEST: i64 = 1 << 30;
 /// What became known of the stream. Times are nanoseconds by the sniffer's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The sender sent a message of so many bytes.
+    /// The sender sent a message, with its size in bytes.
     Sent { time: i64, bytes: u64 },
-    /// So many bytes arrived.
+    /// Bytes arrived; their number.
     Arrived { time: i64, bytes: u64 },
 }
 

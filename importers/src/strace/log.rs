@@ -295,7 +295,7 @@ fn create(path: &Path) -> io::Result<File> {
     File::create(path)
 }
 
-/// As much of a text as fits, in whole characters.
+/// The part of a text that fits, in whole characters.
 fn cut(text: &str, room: usize) -> &str {
     let mut end = room.min(text.len());
     while !text.is_char_boundary(end) {

@@ -1,5 +1,5 @@
 //! What an import of strace's output found and could not use, in the words of the user; and how
-//! strace is to be run.
+//! to run strace.
 
 use std::path::Path;
 
@@ -48,9 +48,9 @@ pub(super) struct Imported {
     pub(super) without_checksum: u64,
     /// Messages that a call moved in a batch and that are not in the file.
     pub(super) cut_off: u64,
-    /// Calls on sockets of which the file does not tell what they are.
+    /// Calls on sockets whose kind the file does not tell.
     pub(super) unknown_sockets: u64,
-    /// Receives of which is not known when they returned.
+    /// Receives without a known time of return.
     pub(super) without_end: u64,
     /// Threads whose beginning is not in the file, though others are; each is taken for a process.
     pub(super) found_threads: u64,

@@ -30,7 +30,7 @@ struct Begun {
     time: i64,
 }
 
-/// A line of a thread of which nobody knows yet who made it.
+/// A line of a thread whose maker is not known yet.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) text: Vec<u8>,

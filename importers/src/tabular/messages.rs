@@ -33,8 +33,8 @@ pub struct Messages {
     pub name: Option<String>,
     /// The unit of the times.
     pub unit: Unit,
-    /// The table of nodes, as `export nodes` writes it, of which `src` and `dst` are rows; `None`:
-    /// they are names.
+    /// The table of nodes, as `export nodes` writes it, if `src` and `dst` are ids of its rows;
+    /// `None`: they are names.
     pub nodes: Option<PathBuf>,
 }
 

@@ -36,7 +36,7 @@ impl Connection {
     }
 }
 
-/// The other end of every socket of which it was found, by the socket; [`NONE`] of the others.
+/// The other end of every socket, where it was found; else [`NONE`].
 pub(crate) fn partners(
     capture: &Capture,
     sockets: &SpillableVec<Socket>,

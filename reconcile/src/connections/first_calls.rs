@@ -25,7 +25,7 @@ pub(crate) struct FirstCalls {
     ends: SpillableVec<u64>,
     /// By number whether logs have forgotten calls of it.
     forgotten: SpillableVec<bool>,
-    /// At most so many calls of each direction are known.
+    /// Maximum number of calls that are known of each direction.
     limit: usize,
 }
 
@@ -121,7 +121,7 @@ impl FirstCalls {
 struct OfLog {
     /// With twice the socket's number, and one more where it received.
     calls: SpillableVec<(u32, Transfer)>,
-    /// The numbers of those of which calls are forgotten.
+    /// The numbers of sockets with forgotten calls.
     forgotten: SpillableVec<u32>,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Candidate {
     pub(crate) received: u64,
 }
 
-/// Pairs sockets of which only one connection can exist at a time (the same two addresses and
+/// Pairs sockets that can have only one connection at a time (the same two addresses and
 /// ports). Both lists are sorted by `named`. Their times can be compared where they are known to be
 /// at most so many nanoseconds `apart`.
 pub(crate) fn one_at_a_time(
@@ -57,7 +57,7 @@ pub(crate) fn one_at_a_time(
     pairs
 }
 
-/// Pairs sockets of which many connections can exist at once: the k-th made with the k-th accepted,
+/// Pairs sockets that can have many connections at once: the k-th made with the k-th accepted,
 /// except where the bytes say otherwise: their number, or that they would have arrived before they
 /// were sent, which `possible` denies. Both lists are sorted by `named`. Calls `pair` with the
 /// sockets of each.

@@ -67,7 +67,7 @@ impl Texts {
 type Keyed = (((bool, u32), u32, u32), usize, i64, u32);
 
 /// The side of a unix stream socket, the name of the server's socket, and the client's process;
-/// `None` of sockets that are to be paired in another way or not at all.
+/// `None` of sockets that are paired in another way or not at all.
 fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, NameId, &'a SocketName, u32)> {
     if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence)
         || socket.pair != NONE

@@ -53,7 +53,7 @@ pub(crate) struct MatchedDatagrams {
 }
 
 impl DatagramMatcher<'_, '_> {
-    /// All of them side by side: as many may be equal as there are.
+    /// All datagrams side by side: all of them may be equal.
     fn joined(&self, blocks: impl Blocks) -> Result<SpillableVec<Datagram>, Error> {
         let mut all = SpillableVec::new(&self.reach.capture.pool);
         for block in blocks {

@@ -86,7 +86,7 @@ impl SeenNames {
 #[derive(Debug)]
 pub(crate) struct AllSeenNames {
     rows: SpillableVec<NameRow>,
-    /// So many there were when they were put in order last.
+    /// Number of rows when they were put in order last.
     before: usize,
 }
 

@@ -118,7 +118,7 @@ impl Hints {
     }
 }
 
-/// How sure a way is that so many different contents took, up to 1.
+/// How sure a pair of names is that this number of different contents hint at, up to 1.
 fn confidence(contents: u32) -> f64 {
     1.0 - HINT_BY_CHANCE.powi(contents.min(1_000) as i32)
 }

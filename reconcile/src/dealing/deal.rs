@@ -29,7 +29,7 @@ pub(crate) struct Partitions {
     partition_of: SpillableVec<u16>,
 }
 
-/// How many partitions so many records of that size should be in.
+/// Number of partitions for `records` records of `size` bytes.
 pub(crate) fn count(records: u64, size: usize) -> usize {
     (records * size as u64).div_ceil(PARTITION_BYTES).clamp(1, MAX_PARTITIONS) as usize
 }

@@ -96,7 +96,7 @@ impl Naming {
         }
     }
 
-    /// Makes all times later by so many nanoseconds.
+    /// Makes all times later, by `by` nanoseconds.
     pub(crate) fn shift(&mut self, by: i64) {
         for time in [&mut self.time, &mut self.called] {
             if *time != i64::MIN {
@@ -149,7 +149,7 @@ impl Flow {
         }
     }
 
-    /// Makes all times later by so many nanoseconds.
+    /// Makes all times later, by `by` nanoseconds.
     pub(crate) fn shift(&mut self, by: i64) {
         for time in self.times().into_iter().filter(|time| is_known(**time)) {
             *time = time.saturating_add(by);

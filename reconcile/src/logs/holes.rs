@@ -22,7 +22,7 @@ pub(crate) enum Missing {
     Program(UnseenProgram),
 }
 
-/// A program of which nothing is recorded.
+/// A program without any recording.
 pub(crate) struct UnseenProgram {
     /// Its path; of a long one the end.
     pub(crate) path: String,

@@ -121,7 +121,7 @@ fn settings(capture: &Capture, logs: &[usize]) -> Vec<Setting> {
     settings
 }
 
-/// Makes all times of a log later by so many nanoseconds.
+/// Makes all times of a log later, by `by` nanoseconds.
 fn shift(capture: &mut Capture, log: usize, by: i64) {
     let file = &mut capture.logs[log];
     file.clock.shift(by);

@@ -35,7 +35,7 @@ pub(crate) struct Survey {
     /// The processes that it started, by their numbers, and when.
     pub(crate) children: Vec<(u32, i64)>,
     pub(crate) lookups: Vec<Lookup>,
-    /// The programs that it began, or became, of which nothing is recorded.
+    /// The programs without any recording that it began or became.
     pub(crate) unseen: Vec<UnseenProgram>,
     pub(crate) damage: Vec<Damage>,
     /// Its share of the counts.

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use clocks::Samples;
 use out_of_core::workers::lock;
 
-/// As many sets of samples as there are workers.
+/// One set of samples for each worker.
 pub(crate) struct SamplePool {
     hosts: usize,
     free: Mutex<Vec<Samples>>,

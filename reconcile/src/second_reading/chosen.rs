@@ -1,4 +1,4 @@
-//! Chosen sockets, of whose calls something is to be known before connections are: they have
+//! Chosen sockets, whose calls are looked at before connections are known: they have
 //! numbers, and what is known of them is in tables by these.
 
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::absent::NONE;
 use crate::logs::capture::{Capture, LogFile};
 use crate::sockets::socket::{Socket, Sockets};
 
-/// See the module.
+/// The sockets with calls that matter early, and their numbers.
 pub(crate) struct Chosen {
     /// By number.
     pub(crate) sockets: SpillableVec<u32>,
@@ -22,7 +22,7 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// Those of which `is` holds, by place.
+    /// The sockets for which `is` holds, by place.
     pub(crate) fn of(
         capture: &Capture,
         sockets: &Sockets,

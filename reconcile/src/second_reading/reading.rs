@@ -40,7 +40,7 @@ pub(crate) enum Call {
         socket: u32,
         /// Of what it sent, or of what it received.
         sent: bool,
-        /// Of so many bytes.
+        /// Number of bytes that it is of.
         bytes: u32,
         /// Their CRC-32.
         crc: u32,

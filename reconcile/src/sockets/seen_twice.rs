@@ -15,7 +15,7 @@ use crate::sockets::addresses::Addresses;
 use crate::sockets::socket::Socket;
 use crate::tuning::SEEN_TWICE_SLACK_NS;
 
-/// The sockets of which another source knows more.
+/// The sockets that another source knows more about.
 pub(crate) fn find(
     capture: &Capture,
     sockets: &SpillableVec<Socket>,

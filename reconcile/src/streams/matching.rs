@@ -1,4 +1,4 @@
-//! One direction of one stream: which receive calls got the bytes of which send call.
+//! One direction of one stream: which receive calls got the bytes of each send call.
 //!
 //! A stream keeps no borders between messages, but it keeps every byte in order: the byte that was
 //! the n-th to be sent is the n-th to be received. So a send's message was received by the calls
@@ -10,8 +10,8 @@
 
 use crate::calls::{CallSpan, Part, Transfer};
 
-/// The messages of one direction, one after the other: as many calls as there may be, one of each
-/// side is in memory. First come those that were sent, in order, with those that nobody was seen to
+/// The messages of one direction, one after the other. One call of each side is in memory, however
+/// many there are. First come those that were sent, in order, with those that nobody was seen to
 /// send where they belong.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts<S, R> {
@@ -37,7 +37,7 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
         Parts { sends, receives, placed, receive: None, left: 0, hidden: 0, unread: 0, unsent: 0 }
     }
 
-    /// Up to so many bytes of one receive.
+    /// Up to `most` bytes of one receive.
     fn take(&mut self, most: u64) -> Option<(Transfer, u64)> {
         if self.left == 0 {
             self.receive = self.receives.find(|receive| receive.bytes > 0);

@@ -314,7 +314,7 @@ impl Matching<'_> {
         is_judged.then(|| judge::judge(self.parts(ways, 0), self.parts(ways, 1), end)).flatten()
     }
 
-    /// Up to so many nanoseconds may lie between the parts of a message.
+    /// Maximum time between the parts of a message, in nanoseconds.
     fn gap(&self) -> i64 {
         i64::try_from(self.matcher.options.fat_gap.as_nanos()).unwrap_or(i64::MAX)
     }

@@ -150,7 +150,7 @@ pub(crate) struct SortedWays<'a> {
 }
 
 impl<'a> SortingWays<'a> {
-    /// So many calls may be in memory beside what `budget` allows.
+    /// Number of calls that may be in memory beside what `budget` allows.
     pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> SortingWays<'a> {
         let sorter = |_| ExternalSorter::new(budget, directory, most.min(MAX_SORTED_CALLS) / 4);
         SortingWays { sorters: [0, 1, 2, 3].map(sorter), tallies: [Tally::default(); 4] }

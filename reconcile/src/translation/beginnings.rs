@@ -27,7 +27,7 @@ impl First {
     }
 }
 
-/// See the module.
+/// What one log has of the beginning of a socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Beginning {
     /// How many calls are kept.

@@ -77,5 +77,5 @@ pub struct Turn {
     pub first: i64,
 }
 
-/// As many turns of a flow are looked at.
+/// Number of a flow's first turns that are looked at.
 pub const TURNS: usize = 16;

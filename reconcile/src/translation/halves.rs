@@ -44,7 +44,7 @@ impl Deref for HalfView<'_> {
     }
 }
 
-/// See the module.
+/// All half flows, a column for each of their properties.
 #[derive(Debug)]
 pub(crate) struct Halves {
     pub(crate) pool: MemoryPool,

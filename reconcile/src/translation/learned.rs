@@ -123,7 +123,7 @@ pub(super) struct Learned {
 }
 
 impl Learned {
-    /// Nothing yet, where there are so many `ways`.
+    /// Nothing yet, with room for this number of `ways`.
     pub(super) fn new(
         pool: &MemoryPool,
         ways: usize,

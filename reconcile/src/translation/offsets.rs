@@ -53,7 +53,7 @@ pub(super) struct Verdict {
 
 /// What was tried of crowds.
 struct Tried {
-    /// As many pairs may still be tried.
+    /// Number of pairs that may still be tried.
     left: usize,
     /// How many votes there are, by hosts.
     counts: FxHashMap<(u32, u32), usize>,

@@ -80,7 +80,8 @@ enum Peer {
     NameLookup(u32),
 }
 
-/// Of a kind, two numbers, of which the lower one is often the one after that of the value before.
+/// A place on one line, from a kind and two numbers. The lower number is often the one after that
+/// of the value before.
 fn on_line(kind: u64, upper: u32, lower: u32) -> u64 {
     kind << 62 ^ u64::from(upper) << 32 ^ u64::from(lower)
 }

@@ -56,8 +56,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Adds so many partitions; the number of the first. [`Rows::set_begin`] says later where their
-    /// slots begin.
+    /// Adds `partitions` partitions; the number of the first. [`Rows::set_begin`] says later where
+    /// their slots begin.
     pub(crate) fn grow(&mut self, partitions: usize) -> usize {
         let first = self.begins.len();
         self.begins.resize(first + partitions, 0);
@@ -70,7 +70,7 @@ impl<'a> Rows<'a> {
         RowSink::new(&self.store, partition)
     }
 
-    /// Adds what is known of the rows of partitions, of which this is the first; the others come
+    /// Adds what is known of the rows of partitions. `first` is the first of them; the others come
     /// behind it.
     pub(crate) fn add(&mut self, first: usize, taken: Vec<Taken>) {
         for (partition, taken) in (first as u32..).zip(taken) {
@@ -176,7 +176,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Finds the stretches of keys, most of which are of that of the one before.
+/// Finds the stretches of keys. Most keys are in the stretch of the key before.
 struct Finder<'a> {
     borders: &'a [Key],
     latest: usize,

@@ -13,7 +13,7 @@ use crate::tuning::{
     MAX_MESSAGES_OF_A_PIECE, MAX_PIPELINED_BYTES, MIN_PIPELINED_TURNS, SEVERAL_A_MISMATCH,
 };
 
-/// The turns of one direction, each of so many bytes.
+/// The turns of one direction, with their sizes in bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     pub(crate) bytes: Vec<u64>,
@@ -39,7 +39,7 @@ impl Turns {
         }
     }
 
-    /// Whether a turn came in several parts, each of which is whole messages.
+    /// Whether a turn came in several parts that are whole messages each.
     fn is_apart(&self, turn: usize, units: &Units) -> bool {
         let parts = || self.parts[turn].iter().filter(|part| **part > 0);
         parts().count() > 1 && parts().all(|part| units.are_whole(*part))

@@ -17,7 +17,7 @@ use crate::tuning::{
 /// The usual sizes of the messages of one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Units {
-    /// The sizes of the messages that so many bytes are, fewest first.
+    /// The sizes of the messages that a number of bytes is, fewest first.
     sums: BTreeMap<u64, Vec<u64>>,
     /// Sizes of what is often a part of a message.
     parts: Vec<u64>,
@@ -78,12 +78,12 @@ impl Units {
         if is_usual { Units { sums, parts } } else { Units::default() }
     }
 
-    /// Whether so many bytes are whole messages.
+    /// Whether this number of bytes is whole messages.
     pub(crate) fn are_whole(&self, bytes: u64) -> bool {
         self.sums.contains_key(&bytes)
     }
 
-    /// How many messages so many bytes are, where they are whole ones.
+    /// Number of messages that these bytes are, where they are whole ones.
     pub(crate) fn count(&self, bytes: u64) -> Option<usize> {
         self.sums.get(&bytes).map(Vec::len)
     }
@@ -94,7 +94,7 @@ impl Units {
         single.map(|(size, _)| *size).max().unwrap_or(0)
     }
 
-    /// Whether so many bytes may be a part of a usual message.
+    /// Whether this number of bytes may be a part of a usual message.
     fn is_shorter(&self, bytes: u64) -> bool {
         self.sums.iter().any(|(size, messages)| messages.len() == 1 && bytes < *size)
     }
@@ -106,7 +106,7 @@ impl Units {
         is_one || self.parts.contains(&begun) && self.cut(begun + piece).is_some()
     }
 
-    /// The messages that so many bytes are, and how many bytes are left for one that is not whole
+    /// The messages that these bytes are, and the number of bytes left for one that is not whole
     /// yet.
     fn cut(&self, bytes: u64) -> Option<(&[u64], u64)> {
         if let Some(sizes) = self.sums.get(&bytes) {
@@ -148,7 +148,7 @@ fn sums(sizes: &[u64]) -> BTreeMap<u64, Vec<u64>> {
 pub(crate) struct Cut<'a, P> {
     pieces: P,
     units: &'a Units,
-    /// A part of a message that may go on within so many nanoseconds.
+    /// A part of a message, and the time in nanoseconds within which it may go on.
     begun: Option<Part>,
     gap: i64,
     ready: VecDeque<Part>,
