@@ -15,7 +15,7 @@ use crate::names::Names;
 /// What was captured.
 #[derive(Debug)]
 pub(crate) struct Capture {
-    /// Where all tables are.
+    /// The memory of all tables.
     pub(crate) pool: MemoryPool,
     pub(crate) hosts: Vec<String>,
     /// The process of each log that could be read, whose place is also the log's, and behind them

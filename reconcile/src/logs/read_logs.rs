@@ -92,7 +92,7 @@ impl Reader {
         result: Result<Survey, OpenError>,
         outcome: &mut Reconciliation,
     ) -> Result<(), Error> {
-        let survey = match result {
+        let mut survey = match result {
             Ok(survey) => survey,
             Err(error) => {
                 let what = vec![error.to_string()];
@@ -104,6 +104,44 @@ impl Reader {
                 return Ok(());
             }
         };
+        let records = self.count(path, &mut survey, outcome);
+        self.keep(path, survey, records)
+    }
+
+    /// Counts what a log says of itself: losses, damage, and whether it has ended. Returns its
+    /// number of records.
+    fn count(&mut self, path: &Path, survey: &mut Survey, outcome: &mut Reconciliation) -> u64 {
+        let header = &survey.header;
+        let place = self.capture.processes.len() as u32;
+        for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
+            let cause = if name.is_empty() { "other" } else { name };
+            add(&mut outcome.lost_records, cause, count);
+            self.missing.push((place, Missing::Records { cause, count }));
+        }
+        if header.without_log > 0 {
+            self.missing.push((place, Missing::Children(header.without_log)));
+        }
+        let unseen = std::mem::take(&mut survey.unseen);
+        self.missing.extend(unseen.into_iter().map(|program| (place, Missing::Program(program))));
+        // A process that became another program goes on in that one's log.
+        outcome.processes += u64::from(header.state != state::REPLACED);
+        if !survey.damage.is_empty() {
+            outcome.damaged.push(describe(path, std::mem::take(&mut survey.damage)));
+        }
+        let records = survey.counts.records;
+        if header.state == state::RUNNING {
+            let file = path.strip_prefix(&self.directory).unwrap_or(path).to_owned();
+            outcome.unended.push(UnendedLog { file, records });
+        }
+        outcome.absorb(std::mem::take(&mut survey.counts));
+        if header.says.is_some() {
+            add(&mut outcome.misnamed, &header.host, 1);
+        }
+        records
+    }
+
+    /// Keeps a log's process, flows and names, numbered among those of all logs.
+    fn keep(&mut self, path: &Path, survey: Survey, records: u64) -> Result<(), Error> {
         let Survey {
             header,
             clock,
@@ -115,35 +153,8 @@ impl Reader {
             ended,
             children,
             lookups,
-            unseen,
-            damage,
-            counts,
+            ..
         } = survey;
-        let place = self.capture.processes.len() as u32;
-        for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
-            let cause = if name.is_empty() { "other" } else { name };
-            add(&mut outcome.lost_records, cause, count);
-            self.missing.push((place, Missing::Records { cause, count }));
-        }
-        if header.without_log > 0 {
-            self.missing.push((place, Missing::Children(header.without_log)));
-        }
-        self.missing.extend(unseen.into_iter().map(|program| (place, Missing::Program(program))));
-        // A process that became another program goes on in that one's log.
-        outcome.processes += u64::from(header.state != state::REPLACED);
-        if !damage.is_empty() {
-            outcome.damaged.push(describe(path, damage));
-        }
-        let records = counts.records;
-        if header.state == state::RUNNING {
-            let file = path.strip_prefix(&self.directory).unwrap_or(path).to_owned();
-            outcome.unended.push(UnendedLog { file, records });
-        }
-        outcome.absorb(counts);
-        if header.says.is_some() {
-            add(&mut outcome.misnamed, &header.host, 1);
-        }
-
         let home = self.machines.home(&header, path);
         self.homes.push(home);
         let process = Process { ended, ..process(&header, path, home) };
