@@ -185,7 +185,7 @@ fn written(
     let ends = Ends { src: end(event.from), dst: end(event.to), protocol: Protocol::Other };
     let flow = flow + returns.unwrap_or(number) as i64;
     let direction = if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING };
-    let message = message_trace::Message::new(ends, flow, direction)
+    let message = message_trace::Message::between(ends, flow, direction)
         .at(Some(event.sent), Some(event.received));
     message_trace::Message { bytes: tracelet.messages[number].bytes, ..message }
 }
