@@ -10,7 +10,7 @@ use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
-use crate::infer::LinkWriter;
+use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::paths::PathsOfStretches;

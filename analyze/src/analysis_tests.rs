@@ -6,7 +6,7 @@ use super::*;
 use message_trace::{Message, MessageTrace};
 
 use crate::fixture::{Fixture, some_trace};
-use crate::infer::Links;
+use crate::links::Links;
 use crate::options::Algorithm;
 use crate::paths::{Instances, PathPattern};
 

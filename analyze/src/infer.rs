@@ -3,26 +3,20 @@
 
 mod auto;
 mod call_links;
-mod circles;
 pub mod convolution;
-mod link_reader;
 mod linking;
-mod links;
 mod nesting;
 mod span;
-mod table;
 
 use message_trace::{MessageTrace, Progress};
 
 pub use auto::Auto;
 pub use convolution::Convolution;
-pub(crate) use link_reader::LinkReader;
 pub use linking::Linking;
-pub use links::Links;
 pub use nesting::Nesting;
-pub(crate) use table::LinkWriter;
 
 use crate::doubts::Doubt;
+pub use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::{Algorithm, Options};
 

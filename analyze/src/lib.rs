@@ -13,10 +13,12 @@ mod evidence;
 #[cfg(test)]
 mod fixture;
 pub mod infer;
+mod links;
 pub mod naming;
 mod one_sided;
 mod options;
 pub mod paths;
+mod receipt;
 mod stretches;
 
 pub use analysis::{AnalysisSummary, Totals, analyze};

@@ -3,7 +3,6 @@
 //! sought, which is never coarser than a process unless the user asks for hosts, and its *name*,
 //! which many nodes may share.
 
-mod aliases;
 mod by_role;
 mod known;
 mod names;
@@ -18,7 +17,7 @@ use std::ops::Range;
 use message_trace::{EndpointId, Ends, MessageTrace, NodeId, Protocol};
 
 use crate::options::Options;
-pub use aliases::{Aliases, Error as AliasError};
+pub use crate::options::{AliasError, Aliases};
 pub(crate) use by_role::ByRole;
 use by_role::RoleNamer;
 pub use known::called;

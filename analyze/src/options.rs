@@ -2,6 +2,7 @@
 //! section 5.1 and of Project 5 section 5.1. They are kept in `analysis.json` beside the result, so
 //! that a report can tell how it came about.
 
+mod aliases;
 mod convolution;
 mod nesting;
 mod resources;
@@ -13,7 +14,7 @@ use message_trace::Grain;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
-use crate::naming::Aliases;
+pub use aliases::{Aliases, Error as AliasError};
 pub use convolution::ConvolutionOptions;
 pub use nesting::NestingOptions;
 pub use resources::{Pieces, Resources};

@@ -4,7 +4,7 @@
 
 use super::delivered::all_delivered;
 use super::{Calls, order};
-use crate::infer::Links;
+use crate::links::Links;
 
 /// The most candidates that are kept of a call, the most likely ones.
 const MOST: usize = 8;

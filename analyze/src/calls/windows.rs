@@ -17,9 +17,9 @@ use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Protocol};
 use rustc_hash::FxHashMap;
 
 use super::{Calls, Candidates, Parents};
-use crate::infer::{LinkReader, Links};
+use crate::links::{LinkReader, Links};
 use crate::options::Options;
-use crate::paths::Receipt;
+use crate::receipt::Receipt;
 use crate::stretches::{Stretches, Whole};
 use late::Late;
 use parties::Parties;

@@ -1,8 +1,8 @@
 //! Path building as a stream: the instances of one stretch of the trace after the other are built
 //! on all processors, and what is needed of each is kept as bytes, in memory while a budget lasts
 //! and in temporary files beyond it. What is needed is its row in the table of paths
-//! ([`path_log`](super::path_log)), and what its pattern is described by
-//! ([`record`](super::record)), dealt into partitions by shape, so that all instances of a pattern
+//! ([`path_log`](super::storage::path_log)), and what its pattern is described by
+//! ([`record`](super::patterns::record)), dealt into partitions by shape, so that all instances of a pattern
 //! meet in one (docs/decisions/0404).
 
 use std::ops::Range;
@@ -13,12 +13,12 @@ use message_trace::{DataDir, Error, Progress};
 use out_of_core::workers::{in_order, lock};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
-use super::aggregate::Aggregated;
-use super::children::Children;
-use super::messages::PathMessages;
-use super::path_log::{PathBlock, PathLog, PathLogger};
-use super::record::Recorder;
-use super::tree::{Builder, Built};
+use super::instances::children::Children;
+use super::instances::messages::PathMessages;
+use super::instances::tree::{Builder, Built};
+use super::patterns::aggregate::Aggregated;
+use super::patterns::record::Recorder;
+use super::storage::path_log::{PathBlock, PathLog, PathLogger};
 use crate::naming::Naming;
 use crate::options::Options;
 

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::service::{OPEN, Service};
 use super::{NONE, pool};
 use crate::calls::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 
 /// Fewer messages, or fewer of which the work came before, tell nothing.
 const FEWEST: usize = 20;

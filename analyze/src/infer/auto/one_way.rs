@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::service::{OPEN, Service};
 use crate::calls::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 
 /// A message is over after so many times as long as nearly all that is linked to one takes.
 const LONGER: i64 = 4;

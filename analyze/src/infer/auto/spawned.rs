@@ -11,7 +11,7 @@ use super::jobs::Jobs;
 use super::process_tree::ProcessTree;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::calls::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 use crate::naming::Naming;
 
 /// So many calls are looked back at to find the request that a call was made for.

@@ -11,7 +11,7 @@ use super::graph::Graph;
 use super::indicator::Quanta;
 use super::select::causes;
 use super::sites::Sites;
-use crate::infer::Links;
+use crate::links::Links;
 
 /// A parent that weighs less than this in comparison with the best is not kept, as in message
 /// linking.
