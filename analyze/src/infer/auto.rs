@@ -27,6 +27,8 @@
 
 mod afterwards;
 mod agreement;
+mod assignment;
+mod at;
 mod at_event;
 #[cfg(test)]
 mod backlog_tests;
@@ -51,6 +53,7 @@ mod in_turn;
 mod jobs;
 mod lattice;
 mod learn;
+mod learner;
 mod middle;
 mod model;
 mod observe;
@@ -68,6 +71,7 @@ mod queue_story;
 #[cfg(test)]
 mod queue_tests;
 mod queues;
+mod rounds;
 mod search;
 mod service;
 mod shapes;
@@ -100,11 +104,11 @@ use crate::doubts::{self, Doubt, DoubtCause, Doubts};
 use crate::evidence::Evidence;
 use crate::naming::Naming;
 use crate::options::Options;
+use assignment::Assignment;
 use estimate::Known;
 use jobs::Jobs;
 use out_of_core::workers;
 use queues::Queues;
-use search::Found;
 use service::Service;
 use size_kinds::SizeKinds;
 use spawned::Spawned;
@@ -311,7 +315,7 @@ fn answered_by_another(
 
 impl Auto {
     /// What is found of each of `services`, on all processors, the largest first.
-    fn all(&mut self, services: &[Service], progress: &dyn Progress) -> Vec<Found> {
+    fn all(&mut self, services: &[Service], progress: &dyn Progress) -> Vec<Assignment> {
         let mut order: Vec<usize> = (0..services.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(services[*at].calls.len()));
         self.known.resize_with(services.len().max(self.known.len()), || None);
@@ -322,14 +326,14 @@ impl Auto {
             if service.calls.is_empty() || !service.is_answered() {
                 // Processes come and go; what is known of one that does nothing more is not kept.
                 *known = None;
-                return Found::default();
+                return Assignment::default();
             }
             let (found, learned) = estimate::estimate(service, known.take());
             *known = Some(learned);
             found
         });
         self.known = known.into_iter().map(|known| lock(&known).take()).collect();
-        let mut found: Vec<(usize, Found)> = order.into_iter().zip(found).collect();
+        let mut found: Vec<(usize, Assignment)> = order.into_iter().zip(found).collect();
         found.sort_unstable_by_key(|(at, _)| *at);
         progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
         found.into_iter().map(|(_, found)| found).collect()

@@ -13,6 +13,7 @@
 //! The graph says which nodes work for which, and how long they take. Everything after an inference
 //! goes by links between messages, which are derived from it ([`parents`]).
 
+mod caused;
 mod correlation;
 mod delays;
 mod graph;

@@ -9,8 +9,8 @@ use super::agreement::Agreement;
 use super::connections::Connections;
 use super::correlate;
 use super::density::Axis;
-use super::estimate::{LAST_ROUNDS, Learner};
 use super::learn::learn;
+use super::learner::Learner;
 use super::model::{Model, Nobody};
 use super::service::{Event, Service, UNKNOWN_THREAD, events, made_for};
 use super::shapes::Shapes;
@@ -25,6 +25,9 @@ const WIDTH: usize = 8;
 const REQUESTS: usize = 800;
 /// Rounds of learning.
 const ROUNDS: usize = 4;
+/// Further rounds, in which calls are taken to be nobody's only as often as they are while no
+/// request is open.
+pub(super) const LAST_ROUNDS: usize = 2;
 /// So many requests at least, those that shared the service with the fewest others, are worth to be
 /// learned from alone.
 const SOLO: usize = 30;

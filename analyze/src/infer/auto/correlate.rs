@@ -10,7 +10,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::density::{Axis, Density};
-use super::model::{Delay, Model, REPLY};
+use super::model::{Delay, Model};
+use super::service::REPLY;
 use super::service::{OPEN, Service};
 use super::shapes::Shapes;
 use super::threads::Threads;

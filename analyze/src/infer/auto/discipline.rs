@@ -6,7 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::model::{At, Model};
+use super::at::At;
+use super::model::Model;
 use super::search::MOST_OPEN;
 use super::service::{Event, Service, recent};
 use super::shapes::Shapes;

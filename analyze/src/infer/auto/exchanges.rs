@@ -10,8 +10,9 @@
 
 use super::NONE;
 use super::agreement::candidates;
+use super::at::At;
 use super::discipline;
-use super::model::{At, Model};
+use super::model::Model;
 use super::service::{Event, Service, made_for, recent};
 use super::shapes::Shapes;
 

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::NONE;
+use super::at::At;
 use super::density::{Axis, Density};
-use super::model::{At, Delay, Model, NO_DELAY, REPLY, SLOTS, before_answer};
+use super::model::{Delay, Model, NO_DELAY, SLOTS, before_answer};
+use super::service::REPLY;
 use super::service::{OPEN, Service, recent};
 use super::shapes::Shapes;
 use super::threads::{self, Threads};

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::agreement::Agreement;
+use super::at::At;
 use super::connections::Connections;
 use super::density::Density;
 use super::promises::Promises;
+use super::service::REPLY;
 use super::service::{Event, OPEN, Service, recent};
 use super::shapes::{ShapeId, Shapes};
 use super::sizes::Sizes;
@@ -32,8 +34,6 @@ const ANY_SHAPE: f64 = 0.05;
 const ORDER: f64 = 0.75;
 /// Calls of one kind for one request are told apart up to so many.
 pub(super) const SLOTS: u32 = 3;
-/// The kind of the reply, as if it were a call.
-pub(super) const REPLY: u32 = u32::MAX;
 
 /// How soon calls of a kind are made.
 #[derive(Debug)]
@@ -438,12 +438,4 @@ pub(super) fn before_answer<'made>(
     }
     let before = made.partition_point(|call| service.calls[*call as usize].begin <= end);
     made.get(..before).unwrap_or(made)
-}
-
-/// A request with what was done for it so far.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct At<'made> {
-    pub(super) request: u32,
-    pub(super) made: &'made [u32],
-    pub(super) shape: ShapeId,
 }

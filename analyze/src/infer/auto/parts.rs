@@ -9,8 +9,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::assignment::Assignment;
 use super::model::Model;
-use super::search::{Found, Search};
+use super::search::Search;
 use super::service::{Event, Service};
 use super::shapes::Shapes;
 use out_of_core::workers;
@@ -48,7 +49,7 @@ pub(super) fn search(
     model: &Model,
     width: usize,
     with_shares: bool,
-) -> Found {
+) -> Assignment {
     let parts = parts(events, LEAST_EVENTS.max(events.len() / MOST));
     let parts = parts.into_iter().flat_map(|part| pieces(events, part, LEAST_IN_PIECE)).collect();
     search_parts(service, events, parts, shapes, model, width, with_shares)
@@ -62,7 +63,7 @@ fn search_parts(
     model: &Model,
     width: usize,
     with_shares: bool,
-) -> Found {
+) -> Assignment {
     let found = workers::one_by_one(parts.len(), |part| {
         let (Part { searched, open, .. }, mut shapes, mut model) =
             (&parts[part], shapes.clone(), model.clone());
@@ -84,7 +85,7 @@ fn search_parts(
         );
         (found, calls.start)
     });
-    let mut all = Found::of(0..service.calls.len() as u32, with_shares);
+    let mut all = Assignment::of(0..service.calls.len() as u32, with_shares);
     for ((mut found, first), part) in found.into_iter().zip(parts) {
         for (_, event) in &events[part.counted] {
             let Event::Call(call) = event else { continue };

@@ -8,11 +8,13 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::NONE;
+use super::assignment::Assignment;
+use super::at::At;
 use super::at_event::AtEvent;
 use super::beam::{Beam, Order};
 use super::discipline::NEVER;
 use super::lattice::Lattice;
-use super::model::{At, Model};
+use super::model::Model;
 use super::service::{Event, Service};
 use super::shapes::Shapes;
 use super::states::{State, States};
@@ -33,24 +35,6 @@ const ALIKE: usize = 16;
 const LONGEST: usize = 4096;
 /// The least probability that is worth keeping.
 const LEAST: f64 = 0.001;
-
-/// What was found of a service.
-#[derive(Debug, Default)]
-pub(super) struct Found {
-    /// The request of each call in the best hypothesis; [`NONE`] is none.
-    pub(super) owner: Vec<u32>,
-    /// For each call its possible requests, [`NONE`] among them, with the probabilities; only where
-    /// they are asked for.
-    pub(super) shares: Vec<Vec<(u32, f64)>>,
-}
-
-impl Found {
-    /// What is known of these calls before anything is.
-    pub(super) fn of(calls: Range<u32>, with_shares: bool) -> Found {
-        let shares = if with_shares { vec![Vec::new(); calls.len()] } else { Vec::new() };
-        Found { owner: vec![NONE; calls.len()], shares }
-    }
-}
 
 /// A state at an event.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +63,7 @@ pub(super) struct Search<'a> {
     answered: AtEvent<f64>,
     /// The first of the calls at hand, by which places in `found` are counted.
     first: u32,
-    found: Found,
+    found: Assignment,
     room: Room,
 }
 
@@ -109,7 +93,7 @@ impl<'a> Search<'a> {
         model: &'a mut Model,
         width: usize,
         with_shares: bool,
-    ) -> Found {
+    ) -> Assignment {
         let mut hypotheses = Beam::default();
         hypotheses.push(0.0, NONE, &[]);
         let mut search = Search {
@@ -125,7 +109,7 @@ impl<'a> Search<'a> {
             judged: AtEvent::default(),
             answered: AtEvent::default(),
             first: calls.start,
-            found: Found::of(calls, with_shares),
+            found: Assignment::of(calls, with_shares),
             room: Room::default(),
         };
         let mut steps = 0;

@@ -76,6 +76,8 @@ pub(super) struct Service {
     pub(super) turns: Vec<i64>,
 }
 
+/// The kind of the reply, as if it were a call.
+pub(super) const REPLY: u32 = u32::MAX;
 /// The number of no thread.
 pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 /// The size of what was not seen.

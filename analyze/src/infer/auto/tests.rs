@@ -4,8 +4,8 @@ use message_trace::{MessageTrace, Nodes};
 use proptest::prelude::*;
 
 use super::Auto;
+use super::assignment::Assignment;
 use super::estimate::estimate;
-use super::search::Found;
 use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
 use crate::fixture::Fixture;
 use crate::infer::{Inference, Links};
@@ -28,7 +28,7 @@ fn service(requests: Vec<(i64, i64, u32)>, calls: Vec<(i64, i64, u32)>) -> Servi
 }
 
 /// The request that each call is most likely for, and how probable that is.
-fn likeliest(found: &Found) -> Vec<(u32, f64)> {
+fn likeliest(found: &Assignment) -> Vec<(u32, f64)> {
     let best = |shares: &Vec<(u32, f64)>| {
         shares.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1)).expect("a share")
     };

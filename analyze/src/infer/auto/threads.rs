@@ -10,7 +10,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::model::{At, REPLY};
+use super::at::At;
+use super::service::REPLY;
 use super::service::{Service, UNKNOWN_THREAD};
 use super::trigger::last_event;
 

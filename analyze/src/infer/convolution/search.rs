@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use message_trace::Progress;
 
+use super::caused::Caused;
 use super::correlation::{Correlator, Spectrum};
 use super::graph::{Edge, Graph};
 use super::indicator::{Quanta, indicate};
@@ -28,25 +29,6 @@ const MOST_EDGES: usize = 2_000;
 const MOST_KEPT: usize = 1 << 24;
 /// Below this length a correlation is not worth a thread.
 const WORTH_A_THREAD: usize = 1 << 12;
-
-/// A set O of messages to one node with a common delay, as FindCausedMessages returns it.
-pub(super) struct Caused {
-    pub(super) group: u32,
-    /// d, in quanta.
-    pub(super) delay: usize,
-    /// Within which delays the messages are.
-    pub(super) shifts: Shifts,
-    /// By how much C is above its mean at each of them.
-    pub(super) excess: Vec<f64>,
-    pub(super) messages: Vec<Event>,
-}
-
-impl Caused {
-    /// How many messages have such a delay beyond those that have it by chance.
-    pub(super) fn not_by_chance(&self) -> f64 {
-        self.excess.iter().sum()
-    }
-}
 
 /// The search for the paths of a trace.
 pub(super) struct Search<'a> {
