@@ -10,6 +10,7 @@ use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
+use crate::infer::Input;
 use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
@@ -79,7 +80,8 @@ pub fn analyze(
         Ok(Some((stretch, naming)))
     };
     ahead(threads, next, |(stretch, naming)| {
-        let mut found = inference.infer(&stretch.trace, &naming, options, progress);
+        let mut found =
+            inference.infer(&Input { trace: &stretch.trace, naming: &naming, options, progress });
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;

@@ -24,6 +24,7 @@ mod stretches;
 pub use analysis::{AnalysisSummary, Totals, analyze};
 pub use doubts::{Doubt, DoubtCause};
 pub use evidence::Evidence;
+pub use infer::ALGORITHMS;
 pub use one_sided::{MissingEnd, OneSided, one_sided};
 #[doc(hidden)]
 pub use options::Pieces;

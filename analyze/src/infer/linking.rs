@@ -15,10 +15,12 @@ mod untraced;
 
 use std::convert::Infallible;
 
-use message_trace::{MessageTrace, Progress};
+use message_trace::Progress;
 use out_of_core::workers::in_order;
 
-use super::{Inference, Links};
+use super::inference::{AlgorithmEntry, Inference};
+use super::input::Input;
+use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 use delay::{Delays, Round};
@@ -30,18 +32,20 @@ pub(super) use untraced::Rounds;
 /// twice for long.
 const PIECE: usize = 16 * 1024;
 
+/// What message linking says of itself.
+pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+    name: "linking",
+    summary: "Message linking (WAP5): by the mean delays between two nodes",
+    begin: || Box::new(Linking),
+};
+
 /// The message linking algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Linking;
+pub(super) struct Linking;
 
 impl Inference for Linking {
-    fn infer(
-        &mut self,
-        trace: &MessageTrace,
-        naming: &Naming,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Links {
+    fn infer(&mut self, input: &Input<'_>) -> Links {
+        let Input { trace, naming, options, progress } = *input;
         let places = Places::of(trace, naming, options);
         let departures = places.departures();
         progress.step("estimating delays", departures as u64);

@@ -10,7 +10,7 @@
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
-use super::roles::Place;
+use super::host_endpoint::HostEndpoint;
 
 /// Fewest ports to tell from.
 const FEWEST: usize = 16;
@@ -45,9 +45,9 @@ impl Accepted {
 }
 
 /// The endpoints that accept for once; `host` is the number of a node's host.
-pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> Vec<Place> {
-    let mut places: FxHashMap<Place, Accepted> = FxHashMap::default();
-    let mut programs: FxHashMap<Place, NodeId> = FxHashMap::default();
+pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> Vec<HostEndpoint> {
+    let mut places: FxHashMap<HostEndpoint, Accepted> = FxHashMap::default();
+    let mut programs: FxHashMap<HostEndpoint, NodeId> = FxHashMap::default();
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     for message in trace.messages() {
         let time = message.time();
@@ -67,7 +67,7 @@ pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> 
     }
     let short = last.saturating_sub(first) as f64 * SHORT;
     // Of each program how many ports it has, and those that pass.
-    let mut by_program: FxHashMap<(u32, &str), (usize, Vec<Place>)> = FxHashMap::default();
+    let mut by_program: FxHashMap<(u32, &str), (usize, Vec<HostEndpoint>)> = FxHashMap::default();
     for (place, accepted) in &places {
         let node = programs.get(place).and_then(|node| trace.nodes.get(*node));
         let Some(node) = node.filter(|node| node.traced) else { continue };

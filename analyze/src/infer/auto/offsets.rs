@@ -160,9 +160,9 @@ mod tests {
     use super::*;
     use crate::calls::{Calls, Candidates, Parents};
     use crate::fixture::Fixture;
-    use crate::infer::Inference;
     use crate::infer::auto::Auto;
     use crate::infer::auto::tests::{MS, lot};
+    use crate::infer::{Inference, Input};
     use crate::naming::Naming;
     use crate::options::Options;
 
@@ -238,7 +238,8 @@ mod tests {
             );
         }
         let (options, calls) = (Options::default(), Calls::of(&trace));
-        let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());
+        let links =
+            Auto::default().infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
         let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
         let flow = |call: usize| trace.flow(calls.request(call).unwrap());
         let parent = |call: &usize| parents.of_call(*call).unwrap().call.map(flow);

@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 use super::Graph;
 use super::search::Search;
 use super::sites::Sites;
+use crate::infer::input::Input;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::stretches::Whole;
@@ -112,7 +113,8 @@ impl DelayGraph {
             left = left.saturating_sub(trace.len() as u64);
             let naming = namer.name(&trace);
             let sites = Sites::of(&trace, &naming);
-            let (graph, quanta) = Search::new(trace.len(), &sites, &naming, options, &()).run();
+            let (graph, quanta) =
+                Search::new(&Input::quiet(&trace, &naming, options), &sites).run();
             all.add(&DelayGraph::of(&graph), quanta.step());
             progress.advance(trace.len() as u64);
         }

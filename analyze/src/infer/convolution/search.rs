@@ -17,6 +17,7 @@ use super::sites::{Event, Sites};
 use super::spikes::spikes;
 use super::time_step;
 use super::undesirable::{Marks, is_cycle, is_short};
+use crate::infer::input::Input;
 use crate::naming::Naming;
 use crate::options::Options;
 use out_of_core::workers;
@@ -48,13 +49,9 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
-        messages: usize,
-        sites: &'a Sites,
-        naming: &'a Naming,
-        options: &'a Options,
-        progress: &'a dyn Progress,
-    ) -> Search<'a> {
+    pub(super) fn new(input: &Input<'a>, sites: &'a Sites) -> Search<'a> {
+        let Input { trace, naming, options, progress } = *input;
+        let messages = trace.len();
         let step = options
             .convolution
             .time_step
