@@ -10,7 +10,7 @@
 use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{NONE, pairing};
+use super::{NONE, connection};
 
 /// Fewer at an endpoint tell nothing.
 const FEWEST: usize = 5;
@@ -87,7 +87,7 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
         *response == NONE
             && trace.direction(*request as usize) != FROM_CONNECTING
             && trace.call_number(*request as usize).is_none()
-            && pairing::is_connection(trace, *request)
+            && connection::is_connection(trace, *request)
     };
     let mut flows: FxHashMap<i64, Vec<(i64, u32, usize)>> = FxHashMap::default();
     for (told, _) in pairs.iter().filter(is_told) {
@@ -100,7 +100,7 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
     for (place, (request, response)) in pairs.iter().enumerate() {
         for row in [*request, *response].into_iter().filter(|row| *row != NONE) {
             if let Some(rows) = flows.get_mut(&trace.flow(row as usize)) {
-                let [connecting, accepting] = pairing::times(trace, row);
+                let [connecting, accepting] = connection::times(trace, row);
                 let time = connecting.or(accepting).unwrap_or_default();
                 rows.push((time, row, place));
             }
@@ -138,7 +138,7 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
 /// How much later than the `one` message the `other` one of its connection was seen, by the clock
 /// of one of the ends.
 fn between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
-    let (one, other) = (pairing::times(trace, one), pairing::times(trace, other));
+    let (one, other) = (connection::times(trace, one), connection::times(trace, other));
     one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))
 }
 

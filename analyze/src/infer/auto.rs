@@ -10,7 +10,7 @@
 //! of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`],
 //! [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a
 //! service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], part
-//! by part in [`parts`], with what it finds at one event in [`at_event`] and [`ways`]) with the
+//! by part in [`parts`], with what it finds at one event in [`at_event`] and [`continuations`]) with the
 //! probabilities that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how
 //! model and assignment are brought to agree ([`estimate`], which also asks [`waits`], and measures
 //! delays by [`thread_time`] where a thread has too much to do).
@@ -37,6 +37,7 @@ mod backlog_tests;
 mod beam;
 mod beginnings;
 mod connections;
+mod continuations;
 mod correlate;
 mod density;
 mod discipline;
@@ -95,7 +96,6 @@ mod timers;
 mod together;
 mod trigger;
 mod waits;
-mod ways;
 
 use super::inference::{AlgorithmEntry, Inference};
 use super::input::Input;

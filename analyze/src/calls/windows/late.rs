@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use message_trace::{DataDir, Error, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Calls, Seen, seen};
+use super::super::Calls;
+use super::message::CallMessage;
 use crate::stretches::{Stretches, Whole};
 
 /// So many requests may be open at once; of more, those that come later are not waited for.
@@ -17,7 +18,7 @@ const MOST_OPEN: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Late {
     /// By the number of the request: what was seen of the answer.
-    answers: FxHashMap<u64, Seen>,
+    answers: FxHashMap<u64, CallMessage>,
     /// The numbers of these answers, and of those that are around the stretch of their request, but
     /// in another one without it.
     numbers: FxHashSet<u64>,
@@ -60,7 +61,7 @@ impl Late {
                         if answer >= end {
                             let request = first + request as u64;
                             open.remove(trace, response, request);
-                            late.add(request, answer, seen(trace, response));
+                            late.add(request, answer, CallMessage::of(trace, response));
                         }
                     }
                     (None, Some(response)) if own.contains(&response) => {
@@ -68,7 +69,7 @@ impl Late {
                         if taken.contains(&answer) {
                             late.numbers.insert(answer);
                         } else if let Some(request) = open.answered(trace, response) {
-                            late.add(request, answer, seen(trace, response));
+                            late.add(request, answer, CallMessage::of(trace, response));
                         }
                     }
                     _ => {}
@@ -79,13 +80,13 @@ impl Late {
         Ok(late)
     }
 
-    fn add(&mut self, request: u64, answer: u64, seen: Seen) {
+    fn add(&mut self, request: u64, answer: u64, seen: CallMessage) {
         self.answers.insert(request, seen);
         self.numbers.insert(answer);
     }
 
     /// The late answer to that request.
-    pub(super) fn answer(&self, request: u64) -> Option<Seen> {
+    pub(super) fn answer(&self, request: u64) -> Option<CallMessage> {
         self.answers.get(&request).copied()
     }
 

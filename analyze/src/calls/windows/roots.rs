@@ -5,7 +5,6 @@ use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
 use super::super::{Calls, Parents};
-use super::earliest;
 
 /// The call from which a trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ impl Roots {
         const ON_THE_WAY: u8 = 1;
         const DONE: u8 = 2;
         let root_itself = |call: usize| {
-            let row = earliest(calls, call);
+            let row = calls.earliest_row(call);
             Root { call: first + row as u64, time: trace.message(row).time() }
         };
         let mut roots: Vec<Root> = (0..calls.len()).map(root_itself).collect();

@@ -12,13 +12,13 @@ use super::assignment::Assignment;
 use super::at::At;
 use super::at_event::AtEvent;
 use super::beam::{Beam, Order};
+use super::continuations::{Candidate, Candidates, Continuation, Continuations};
 use super::discipline::NEVER;
 use super::lattice::Lattice;
 use super::model::Model;
 use super::service::{Event, Service};
 use super::shapes::Shapes;
 use super::states::{State, States};
-use super::ways::{Candidate, Candidates, Way, Ways};
 
 /// Hypotheses so many nats worse than the best are given up.
 const MARGIN: f64 = 25.0;
@@ -73,9 +73,9 @@ struct Room {
     next: Beam,
     order: Order,
     /// What an answer makes of each hypothesis.
-    answered: Vec<Way>,
+    answered: Vec<Continuation>,
     candidates: Candidates,
-    ways: Ways,
+    continuations: Continuations,
     /// The mark of each hypothesis.
     marks: Vec<u64>,
     /// Which hypothesis has a mark.
@@ -170,7 +170,7 @@ impl<'a> Search<'a> {
                     score
                 }
             };
-            room.answered.push(Way {
+            room.answered.push(Continuation {
                 score: all.score(from) + added,
                 added,
                 from: from as u32,
@@ -181,12 +181,12 @@ impl<'a> Search<'a> {
             lattice.begin(NONE);
         }
         self.mark_all(&all, Some(slot), time, &mut room.marks);
-        let scores = || room.answered.iter().map(|way| way.score);
+        let scores = || room.answered.iter().map(|next| next.score);
         let best = scores().fold(f64::NEG_INFINITY, f64::max);
         room.next.clear(self.open.len());
         room.seen.clear();
         for place in room.order.sorted(scores(), best - MARGIN, usize::MAX) {
-            let Way { score, added, from, slot: state } = room.answered[place as usize];
+            let Continuation { score, added, from, slot: state } = room.answered[place as usize];
             let mark = room.marks[from as usize];
             let next = room.next.len() as u32;
             let to = *room.seen.entry(mark).or_insert(next);
@@ -248,29 +248,29 @@ impl<'a> Search<'a> {
         });
         room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));
         let width = (MOST_WAYS / (self.open.len() + 1)).clamp(KEPT[0], KEPT[1]);
-        room.ways.begin(width * ALIKE, MARGIN);
+        room.continuations.begin(width * ALIKE, MARGIN);
         self.judged.clear();
         let all = std::mem::take(&mut self.hypotheses);
         for from in 0..all.len() {
             room.candidates.go_to(all.states(from), |state| self.judge(state, call).candidate);
             let (score, from) = (all.score(from), from as u32);
-            room.candidates.add_to(&mut room.ways, from, score);
+            room.candidates.add_to(&mut room.continuations, from, score);
             if !is_held {
-                room.ways.add(Way {
+                room.continuations.add(Continuation {
                     score: score + spontaneous,
                     added: spontaneous,
                     from,
                     slot: NONE,
                 });
             }
-            room.ways.thin();
+            room.continuations.thin();
         }
         self.hypotheses = all;
         self.go_on(call, width.min(self.width), &mut room);
         self.room = room;
     }
 
-    /// Continues with the best ways.
+    /// Continues with the best continuations.
     fn go_on(&mut self, call: u32, width: usize, room: &mut Room) {
         let time = self.service.calls[call as usize].begin;
         if let Some(lattice) = &mut self.lattice {
@@ -278,13 +278,13 @@ impl<'a> Search<'a> {
         }
         let all = std::mem::take(&mut self.hypotheses);
         self.mark_all(&all, None, time, &mut room.marks);
-        let Room { next, order, ways, marks, seen, .. } = room;
-        let ((most, least), ways) = (ways.bounds(), ways.found());
+        let Room { next, order, continuations, marks, seen, .. } = room;
+        let ((most, least), continuations) = (continuations.bounds(), continuations.found());
         next.clear(self.open.len());
         seen.clear();
-        let scores = || ways.iter().map(|way| way.score);
+        let scores = || continuations.iter().map(|next| next.score);
         let mut go_on = |search: &mut Search<'_>, place: u32| {
-            let Way { score, added, from, slot } = ways[place as usize];
+            let Continuation { score, added, from, slot } = continuations[place as usize];
             let states = all.states(from as usize);
             let (mut mark, mut grown, mut request) = (marks[from as usize], NONE, NONE);
             if let Some(state) = states.get(slot as usize) {

@@ -1,5 +1,5 @@
 //! The ways in which hypotheses may go on at a call: the open requests that it may be for, by
-//! columns, and the best of all ways. Where many requests are open, hypotheses have nearly all of
+//! columns, and the best of all continuations. Where many requests are open, hypotheses have nearly all of
 //! their states in common, so of each hypothesis only what differs from the one before is looked at
 //! anew.
 
@@ -13,7 +13,7 @@ const GATHERED: usize = 4;
 
 /// How a hypothesis may go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Way {
+pub(super) struct Continuation {
     /// The score after it, and what of that is new.
     pub(super) score: f64,
     pub(super) added: f64,
@@ -91,7 +91,7 @@ impl Candidates {
     }
 
     /// Adds the ways in which the present hypothesis, which has that number and score, may go on.
-    pub(super) fn add_to(&mut self, ways: &mut Ways, from: u32, score: f64) {
+    pub(super) fn add_to(&mut self, continuations: &mut Continuations, from: u32, score: f64) {
         let held = self.holder.zip(self.shares);
         let (mut score_of_all, mut own) = (0.0, None);
         if let Some((place, [before, others])) = held {
@@ -104,7 +104,7 @@ impl Candidates {
         for (place, slot) in self.slots.iter().enumerate() {
             let in_turn = turn.map_or(0.0, |turn| turn.adds(self.waiting[place]));
             let added = self.scores[place] + score_of_all + in_turn;
-            ways.add(Way { score: score + added, added, from, slot: *slot });
+            continuations.add(Continuation { score: score + added, added, from, slot: *slot });
         }
         if let Some((place, score, weight)) = own {
             (self.scores[place], self.weights[place]) = (score, weight);
@@ -114,8 +114,8 @@ impl Candidates {
 
 /// The best ways of all hypotheses.
 #[derive(Debug, Default)]
-pub(super) struct Ways {
-    all: Vec<Way>,
+pub(super) struct Continuations {
+    all: Vec<Continuation>,
     /// So many are asked for,
     most: usize,
     /// of those that are by no more than this worse than the best one.
@@ -126,22 +126,22 @@ pub(super) struct Ways {
     scores: Vec<f64>,
 }
 
-impl Ways {
+impl Continuations {
     pub(super) fn begin(&mut self, most: usize, margin: f64) {
         self.all.clear();
         (self.most, self.margin) = (most, margin);
         (self.best, self.least) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
     }
 
-    pub(super) fn add(&mut self, way: Way) {
-        if way.score < self.least {
+    pub(super) fn add(&mut self, next: Continuation) {
+        if next.score < self.least {
             return;
         }
-        if way.score > self.best {
-            self.best = way.score;
-            self.least = self.least.max(way.score - self.margin);
+        if next.score > self.best {
+            self.best = next.score;
+            self.least = self.least.max(next.score - self.margin);
         }
-        self.all.push(way);
+        self.all.push(next);
     }
 
     /// Sorts out those that are not among the best where many were gathered.
@@ -150,17 +150,17 @@ impl Ways {
             return;
         }
         self.scores.clear();
-        self.scores.extend(self.all.iter().map(|way| way.score));
+        self.scores.extend(self.all.iter().map(|next| next.score));
         let (_, last, _) =
             self.scores.select_nth_unstable_by(self.most, |one, other| other.total_cmp(one));
         self.least = self.least.max(*last);
         let least = self.least;
         // In the order in which they were found, by which equal ones are told apart.
-        self.all.retain(|way| way.score >= least);
+        self.all.retain(|next| next.score >= least);
     }
 
     /// All that were not sorted out.
-    pub(super) fn found(&self) -> &[Way] {
+    pub(super) fn found(&self) -> &[Continuation] {
         &self.all
     }
 
@@ -195,33 +195,36 @@ mod tests {
             (candidates.holder, candidates.scores.as_slice()),
             (Some(0), &[-7.0, -3.0, -4.0][..])
         );
-        let mut ways = Ways::default();
-        ways.begin(9, 25.0);
+        let mut continuations = Continuations::default();
+        continuations.begin(9, 25.0);
         for _ in 0..2 {
-            candidates.add_to(&mut ways, 5, 100.0);
+            candidates.add_to(&mut continuations, 5, 100.0);
         }
         let scores = [95.0, 96.0, 95.0];
-        let found = ways.found().iter().map(|way| way.score);
+        let found = continuations.found().iter().map(|next| next.score);
         assert!(
             found.eq(scores.into_iter().chain(scores)),
-            "the second time as the first: {ways:?}"
+            "the second time as the first: {continuations:?}"
         );
-        assert_eq!(ways.found()[1], Way { score: 96.0, added: -4.0, from: 5, slot: 2 });
+        assert_eq!(
+            continuations.found()[1],
+            Continuation { score: 96.0, added: -4.0, from: 5, slot: 2 }
+        );
     }
 
     #[test]
     fn the_best_ways_are_kept_in_their_order() {
-        let mut ways = Ways::default();
-        ways.begin(3, 25.0);
+        let mut continuations = Continuations::default();
+        continuations.begin(3, 25.0);
         for slot in 0..100_u32 {
             let score = f64::from(slot * 37 % 50);
-            ways.add(Way { score, added: 0.0, from: 0, slot });
-            ways.thin();
+            continuations.add(Continuation { score, added: 0.0, from: 0, slot });
+            continuations.thin();
         }
-        let found = ways.found();
-        assert_eq!(ways.bounds(), (3, 24.0));
+        let found = continuations.found();
+        assert_eq!(continuations.bounds(), (3, 24.0));
         let mut best: Vec<u32> =
-            found.iter().filter(|way| way.score >= 48.0).map(|way| way.slot).collect();
+            found.iter().filter(|next| next.score >= 48.0).map(|next| next.slot).collect();
         assert!(found.len() < GATHERED * 3 && best.is_sorted(), "{found:?}");
         best.sort_by_key(|slot| slot * 37 % 50);
         assert_eq!(best.iter().map(|slot| slot * 37 % 50).collect::<Vec<_>>(), [48, 48, 49, 49]);
