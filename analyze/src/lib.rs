@@ -20,6 +20,7 @@ mod options;
 pub mod paths;
 mod receipt;
 mod stretches;
+mod tuning;
 
 pub use analysis::{AnalysisSummary, Totals, analyze};
 pub use doubts::{Doubt, DoubtCause};

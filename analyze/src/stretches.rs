@@ -14,10 +14,8 @@ use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::Outline;
+use crate::tuning::paths::stretches::AROUND_DIVISOR;
 use surplus::Surplus;
-
-/// Messages before and behind a stretch, as a part of its length.
-const AROUND: usize = 4;
 
 /// The stretches of the trace of a data directory, one after the other.
 pub(crate) struct Stretches {
@@ -61,7 +59,7 @@ impl Stretches {
 
     /// Whether all messages are one stretch.
     pub(crate) fn is_one(&self) -> bool {
-        self.rows <= (self.length + self.length / AROUND) as u64
+        self.rows <= (self.length + self.length / AROUND_DIVISOR) as u64
     }
 
     /// The next stretch; an empty trace has one, which is empty, and `None` is when all were taken.
@@ -74,7 +72,7 @@ impl Stretches {
         if last.is_some() && begin >= self.rows {
             return Ok(None);
         }
-        let around = self.length / AROUND;
+        let around = self.length / AROUND_DIVISOR;
         let left = (self.rows - begin) as usize;
         let length = if left <= self.length + around { left } else { self.length };
         let before = around.min(begin as usize);
@@ -204,11 +202,11 @@ mod tests {
                 let Stretch { trace, first, own } = &*stretch;
                 let first = *first as usize;
                 assert_eq!(first + own.start, next);
-                assert_eq!(own.start, (length / AROUND).min(next));
+                assert_eq!(own.start, (length / AROUND_DIVISOR).min(next));
                 next = first + own.end;
                 assert_eq!(
                     trace.len() - own.end,
-                    (length / AROUND).min(whole.len() - next),
+                    (length / AROUND_DIVISOR).min(whole.len() - next),
                     "{calls} {length}"
                 );
                 for row in 0..trace.len() {
@@ -226,7 +224,7 @@ mod tests {
                 }
                 count += 1;
             }
-            let is_one = whole.len() <= length + length / AROUND;
+            let is_one = whole.len() <= length + length / AROUND_DIVISOR;
             assert_eq!((next, is_one), (whole.len(), count == 1), "{calls} {length}");
         }
     }

@@ -5,9 +5,7 @@
 use super::delivered::all_delivered;
 use super::{Calls, order};
 use crate::links::Links;
-
-/// The most candidates that are kept of a call, the most likely ones.
-const MOST: usize = 8;
+use crate::tuning::calls::candidates::MAX_CANDIDATES;
 
 /// The possible parents of every call.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +71,7 @@ impl Candidates {
         ways.retain(|(_, probability)| *probability > 0.0);
         ways.sort_by(|one, other| other.1.total_cmp(&one.1));
         let first = self.candidates.len();
-        self.candidates.extend(ways.iter().take(MOST));
+        self.candidates.extend(ways.iter().take(MAX_CANDIDATES));
         self.of[call] = (first as u32, (self.candidates.len() - first) as u32);
     }
 }

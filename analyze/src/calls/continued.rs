@@ -11,16 +11,7 @@ use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{NONE, connection};
-
-/// Fewer at an endpoint tell nothing.
-const FEWEST: usize = 5;
-/// So large a part of those at an endpoint must be waited for.
-const MOSTLY: f64 = 0.9;
-/// The client asks for the next thing so many times sooner than the piece came after the one
-/// before.
-const SOONER: i64 = 2;
-/// No piece is waited for longer than this part of the answers at the endpoint.
-const USUAL: f64 = 0.95;
+use crate::tuning::calls::continued::{AWAITED_SHARE, MIN_PIECES, SOONER_FACTOR, USUAL_SHARE};
 
 /// A later piece of an answer, if it is one.
 struct Piece {
@@ -49,7 +40,7 @@ struct AtEndpoint {
 /// answers.
 pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let mut endpoints = at_endpoints(trace, pairs);
-    endpoints.retain(|_, endpoint| endpoint.pieces.len() >= FEWEST);
+    endpoints.retain(|_, endpoint| endpoint.pieces.len() >= MIN_PIECES);
     if endpoints.is_empty() {
         return Vec::new();
     }
@@ -60,11 +51,11 @@ pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u3
         let usual = usual(&mut endpoint.answers);
         let is_waited_for = |piece: &Piece| {
             piece.waited <= usual
-                && piece.then.is_some_and(|then| then.saturating_mul(SOONER) <= piece.waited)
+                && piece.then.is_some_and(|then| then.saturating_mul(SOONER_FACTOR) <= piece.waited)
                 && piece.span.is_some_and(|span| served.covers(piece.client, span))
         };
         let waited_for = endpoint.pieces.iter().filter(|piece| is_waited_for(piece)).count();
-        if (waited_for as f64) < MOSTLY * endpoint.pieces.len() as f64 {
+        if (waited_for as f64) < AWAITED_SHARE * endpoint.pieces.len() as f64 {
             continue;
         }
         // What came much later than answers do is something else, here as well.
@@ -147,7 +138,7 @@ fn usual(took: &mut [i64]) -> i64 {
     if took.is_empty() {
         return 0;
     }
-    let place = ((took.len() - 1) as f64 * USUAL) as usize;
+    let place = ((took.len() - 1) as f64 * USUAL_SHARE) as usize;
     *took.select_nth_unstable(place).1
 }
 

@@ -32,6 +32,7 @@ use rustc_hash::FxHashSet;
 
 use super::connection::{direction, is_connection, times};
 use super::{NONE, multiplexed};
+use crate::tuning::calls::pairing::{MAX_LOST, PARTS};
 use out_of_core::workers;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
@@ -44,9 +45,6 @@ pub(super) fn pairs(trace: &MessageTrace) -> Vec<Pair> {
     let size = trace.len() / parts.len();
     workers::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, *part, pairs)).concat()
 }
-
-/// The flows are dealt out to so many parts.
-const PARTS: u64 = 8;
 
 /// Appends the pairs of the flows of one part.
 fn of_part(trace: &MessageTrace, part: u64, pairs: &mut Vec<Pair>) {
@@ -208,12 +206,9 @@ impl Turns {
 /// Before an answer, gives up the first of the `open` requests if they were lost and one soon
 /// behind them was not: it is what is answered, as where a datagram was sent again.
 fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
-    /// Nobody sends one again more often; and an answer is not worth looking at all that was ever
-    /// lost.
-    const MOST: usize = 16;
-    let first = open.iter().take(MOST);
+    let first = open.iter().take(MAX_LOST);
     let lost = first.take_while(|request| is_lost(trace, **request)).count();
-    if lost < open.len().min(MOST) {
+    if lost < open.len().min(MAX_LOST) {
         pairs.extend(open.drain(..lost).map(|request| (request, NONE)));
     }
 }

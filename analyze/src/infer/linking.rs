@@ -23,14 +23,11 @@ use super::input::Input;
 use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
+use crate::tuning::linking::DEPARTURES_AT_ONCE;
 use delay::{Delays, Round};
 use out_of_core::workers;
 use places::Places;
 pub(super) use untraced::Rounds;
-
-/// Departures that are linked by one thread at a time: few, so that what is found is not there
-/// twice for long.
-const PIECE: usize = 16 * 1024;
 
 /// What message linking says of itself.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
@@ -56,10 +53,12 @@ impl Inference for Linking {
         }
         progress.step("linking messages", departures as u64);
         let mut links = Links::spontaneous_only(trace.len());
-        let pieces = departures.div_ceil(PIECE);
+        let pieces = departures.div_ceil(DEPARTURES_AT_ONCE);
         let work = |piece: usize| {
             let mut found = Found::default();
-            for chunk in places.chunks(piece * PIECE..departures.min((piece + 1) * PIECE)) {
+            for chunk in places.chunks(
+                piece * DEPARTURES_AT_ONCE..departures.min((piece + 1) * DEPARTURES_AT_ONCE),
+            ) {
                 found.link(&chunk, naming, &delays, options);
                 progress.advance(chunk.departures.len() as u64);
             }

@@ -14,6 +14,7 @@ use out_of_core::workers::in_order;
 
 use super::reader::LinkReader;
 use crate::links::Links;
+use crate::tuning::links::writer::{CHILDREN_AT_ONCE, ROWS_AT_ONCE};
 use out_of_core::workers;
 
 fn schema() -> SchemaRef {
@@ -23,11 +24,6 @@ fn schema() -> SchemaRef {
         required("probability", DataType::Float64),
     ])
 }
-
-/// The rows of so many children are encoded at once.
-const GROUP_CHILDREN: usize = 32 * 1024;
-/// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
-const STEP: usize = 4096;
 
 /// The table of links in the making; it is there once it is finished.
 pub(crate) struct LinkWriter {
@@ -59,15 +55,15 @@ impl LinkWriter {
         first: u64,
     ) -> Result<(), Error> {
         let encoder = self.table.encoder();
-        let pieces = children.len().div_ceil(GROUP_CHILDREN);
+        let pieces = children.len().div_ceil(CHILDREN_AT_ONCE);
         let encode = |piece: usize| {
-            let begin = children.start + piece * GROUP_CHILDREN;
-            let end = (begin + GROUP_CHILDREN).min(children.end);
+            let begin = children.start + piece * CHILDREN_AT_ONCE;
+            let end = (begin + CHILDREN_AT_ONCE).min(children.end);
             let mut group = encoder.begin()?;
             let mut step = Step::default();
             for child in begin..end {
                 step.push(links, child, first as i64);
-                if step.child.len() >= STEP {
+                if step.child.len() >= ROWS_AT_ONCE {
                     group.write(&std::mem::take(&mut step).arrays())?;
                 }
             }

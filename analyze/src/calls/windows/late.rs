@@ -10,9 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::Calls;
 use super::message::CallMessage;
 use crate::stretches::{Stretches, Whole};
-
-/// So many requests may be open at once; of more, those that come later are not waited for.
-const MOST_OPEN: usize = 1 << 20;
+use crate::tuning::calls::late::MAX_OPEN_REQUESTS;
 
 /// The late answers of a trace. Messages have the numbers of the whole trace.
 #[derive(Debug, Default)]
@@ -115,7 +113,7 @@ impl Open {
     }
 
     fn add(&mut self, trace: &MessageTrace, row: usize, request: u64) {
-        if let Some(key) = Open::key(trace, row).filter(|_| self.count < MOST_OPEN) {
+        if let Some(key) = Open::key(trace, row).filter(|_| self.count < MAX_OPEN_REQUESTS) {
             self.requests.entry(key).or_default().push_back(request);
             self.count += 1;
         }

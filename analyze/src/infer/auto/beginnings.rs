@@ -17,29 +17,10 @@ use super::shapes::Shapes;
 use super::sizes::Sizes;
 use super::thread_time;
 use super::waits;
+use crate::tuning::auto::learning::beginnings::{
+    LAST_ROUNDS, MIN_SOLO, NOBODY, REQUESTS, ROUNDS, THREAD_HANDICAP, WAITING_COST, WIDTH,
+};
 use out_of_core::workers;
-
-/// Hypotheses kept while a beginning is tried.
-const WIDTH: usize = 8;
-/// About how many requests it is tried on.
-const REQUESTS: usize = 800;
-/// Rounds of learning.
-const ROUNDS: usize = 4;
-/// Further rounds, in which calls are taken to be nobody's only as often as they are while no
-/// request is open.
-pub(super) const LAST_ROUNDS: usize = 2;
-/// So many requests at least, those that shared the service with the fewest others, are worth to be
-/// learned from alone.
-const SOLO: usize = 30;
-/// What was begun by threads explains threads by itself, so it must fit better by so many nats a
-/// call.
-const BY_ITSELF: f64 = 0.1;
-/// What it costs a beginning, in nats a call, if requests only ever wait after their last call and
-/// never before their first. One that is about as likely the other way round fits by up to 0.4 nats
-/// better or worse, by chance.
-const WAITS: f64 = 2.0;
-/// A call for which nobody has a request, as if the model said so.
-const NOBODY: f64 = -30.0;
 
 /// What the best beginning comes to.
 pub(super) struct Begun {
@@ -197,8 +178,8 @@ impl Learner<'_> {
         model.sizes = Sizes::learn(part, &self.events, owner);
         model.suppose(part, &self.events, nobody);
         let is_by_thread = trial.choice == Some(Choice::Thread);
-        let by_itself = if is_by_thread { BY_ITSELF * part.calls.len() as f64 } else { 0.0 };
-        let waiting = WAITS * part.calls.len() as f64 * waits::after_last_call(part, owner);
+        let by_itself = if is_by_thread { THREAD_HANDICAP * part.calls.len() as f64 } else { 0.0 };
+        let waiting = WAITING_COST * part.calls.len() as f64 * waits::after_last_call(part, owner);
         let fit = fit(part, owner, &mut shapes, &mut model) - by_itself - waiting;
         Tried { fit, first: trial.first.clone(), owner: owner.clone(), model, shapes }
     }
@@ -355,7 +336,7 @@ fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
     }
     let mut sorted = most.clone();
     sorted.sort_unstable();
-    let bound = sorted.get(SOLO.min(sorted.len()).saturating_sub(1)).copied().unwrap_or(0);
+    let bound = sorted.get(MIN_SOLO.min(sorted.len()).saturating_sub(1)).copied().unwrap_or(0);
     most.into_iter().map(|most| most <= bound).collect()
 }
 

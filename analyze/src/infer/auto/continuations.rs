@@ -6,10 +6,7 @@
 use super::NONE;
 use super::discipline::{NEVER, Turn};
 use super::model::Model;
-
-/// Of the ways that are asked for so many times as many are gathered before the worst are sorted
-/// out.
-const GATHERED: usize = 4;
+use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 
 /// How a hypothesis may go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -146,7 +143,7 @@ impl Continuations {
 
     /// Sorts out those that are not among the best where many were gathered.
     pub(super) fn thin(&mut self) {
-        if self.all.len() < GATHERED * self.most {
+        if self.all.len() < GATHERED_FACTOR * self.most {
             return;
         }
         self.scores.clear();
@@ -225,7 +222,7 @@ mod tests {
         assert_eq!(continuations.bounds(), (3, 24.0));
         let mut best: Vec<u32> =
             found.iter().filter(|next| next.score >= 48.0).map(|next| next.slot).collect();
-        assert!(found.len() < GATHERED * 3 && best.is_sorted(), "{found:?}");
+        assert!(found.len() < GATHERED_FACTOR * 3 && best.is_sorted(), "{found:?}");
         best.sort_by_key(|slot| slot * 37 % 50);
         assert_eq!(best.iter().map(|slot| slot * 37 % 50).collect::<Vec<_>>(), [48, 48, 49, 49]);
     }

@@ -8,10 +8,7 @@ use super::service::Service;
 use crate::calls::Calls;
 use crate::doubts::{self, DoubtCause, Doubts};
 use crate::naming::Naming;
-
-/// The most that a doubt takes from a link: what is most likely stays so, and no more than that is
-/// said of it.
-const MOST_DOUBT: f64 = 0.45;
+use crate::tuning::auto::search::doubted::{MARGIN_SHARE, MAX_DOUBT};
 
 /// The parents of a message that a service sent, each with less probability as far as it is
 /// doubtful which messages are of one call, or whether the service's calls are for its requests at
@@ -25,7 +22,7 @@ pub(super) fn doubted(
 ) -> (Vec<(u32, f64)>, f64) {
     let of_call = |message: usize| calls.doubt(calls.of_message(message));
     let own = of_call(message).max(of_service);
-    let most = most_doubt(parents, spontaneous);
+    let most = max_doubt(parents, spontaneous);
     let mut left = spontaneous;
     let parents = parents.iter().map(|(parent, probability)| {
         let doubt = own.max(of_call(*parent as usize)).min(most);
@@ -39,15 +36,13 @@ pub(super) fn doubted(
 /// The most that a doubt may take from each of these parents, so that the likeliest stays likelier
 /// than none, if it is. Where several may be it, what is taken from all of them is soon more than
 /// what one of them has.
-fn most_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
-    // How near to that it may come.
-    const BELOW: f64 = 0.9;
+fn max_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
     let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
     if likeliest <= spontaneous {
-        return MOST_DOUBT;
+        return MAX_DOUBT;
     }
-    (BELOW * (likeliest - spontaneous) / (likeliest + all)).min(MOST_DOUBT)
+    (MARGIN_SHARE * (likeliest - spontaneous) / (likeliest + all)).min(MAX_DOUBT)
 }
 
 /// Notes how many calls of a service fit none of its requests; what that takes from the
@@ -79,14 +74,14 @@ pub(super) fn shared(doubts: &mut Doubts, trace: &MessageTrace, naming: &Naming,
 
 #[cfg(test)]
 mod tests {
-    use super::most_doubt;
+    use super::max_doubt;
 
     #[test]
     fn doubt_leaves_the_likeliest_of_several_parents_likelier_than_none() {
         for (parents, spontaneous) in
             [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)]
         {
-            let doubt = most_doubt(&parents, spontaneous);
+            let doubt = max_doubt(&parents, spontaneous);
             let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
             assert!(
                 doubt > 0.0 && (1.0 - doubt) * parents[0].1 > spontaneous + doubt * all,
@@ -94,7 +89,7 @@ mod tests {
             );
         }
         // One alone loses as much as before, and where none is likelier nothing is to be kept.
-        assert!((most_doubt(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
-        assert!((most_doubt(&[(1, 0.3)], 0.7) - super::MOST_DOUBT).abs() < 1e-9);
+        assert!((max_doubt(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
+        assert!((max_doubt(&[(1, 0.3)], 0.7) - super::MAX_DOUBT).abs() < 1e-9);
     }
 }

@@ -13,22 +13,10 @@ use super::service::{OPEN, Service};
 use super::{NONE, pool};
 use crate::calls::Calls;
 use crate::links::Links;
-
-/// Fewer messages, or fewer of which the work came before, tell nothing.
-const FEWEST: usize = 20;
-const FEWEST_EARLY: usize = 4;
-/// Of so many messages one may be without work, and of so much work one piece without a message.
-const SELDOM: usize = 10;
-/// Of so many messages whose work came before, one may bring some all the same.
-const AGAIN: usize = 4;
-/// Work comes at once if it comes within so many times as long as usual,
-const AT_ONCE: i64 = 2;
-/// and not at all after so many times as long.
-const AT_LAST: i64 = 64;
-/// How sure it is whose a piece of work is where that of another message might have been found as
-/// well. Nothing in a trace tells it, as a folder is read in any order: of Postfix's half were
-/// right.
-const SURE: f64 = 0.55;
+use crate::tuning::auto::queues::early::{
+    AT_LAST_FACTOR, AT_ONCE_FACTOR, EARLY_PER_EXCEPTION, MESSAGES_PER_EXCEPTION, MIN_EARLY,
+    MIN_MESSAGES, SURE,
+};
 
 /// Calls by their times and places.
 type Work = Vec<(i64, u32)>;
@@ -219,7 +207,7 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
         *is_one_way &= request.end != OPEN && !is_answered;
     }
     let found =
-        counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= FEWEST);
+        counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= MIN_MESSAGES);
     let mut kinds: Vec<u32> = found.map(|(kind, _)| kind).collect();
     kinds.sort_unstable();
     kinds
@@ -237,7 +225,9 @@ fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     }
     let mut times: Vec<_> = times.into_iter().collect();
     times.sort_unstable_by_key(|(kind, _)| *kind);
-    let is_as_many = |times: &[(i64, u32)]| SELDOM * times.len().abs_diff(told.len()) <= told.len();
+    let is_as_many = |times: &[(i64, u32)]| {
+        MESSAGES_PER_EXCEPTION * times.len().abs_diff(told.len()) <= told.len()
+    };
     let found = times.into_iter().filter(|(_, times)| is_as_many(times));
     let only_times = |work: &[(i64, u32)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
     let found = found.filter_map(|(_, work)| Some((usual(told, &only_times(&work))?, work)));
@@ -288,8 +278,9 @@ impl Pairs {
                 continue;
             }
             let Some((place, time)) = pieces.next() else { break };
-            let latest =
-                |message: usize| told[message].begin.saturating_add(usual.saturating_mul(AT_LAST));
+            let latest = |message: usize| {
+                told[message].begin.saturating_add(usual.saturating_mul(AT_LAST_FACTOR))
+            };
             while waiting.front().is_some_and(|message| latest(*message) < *time) {
                 waiting.pop_front();
                 pairs.alone += 1;
@@ -308,15 +299,15 @@ impl Pairs {
     fn is_sure(&self, told: &[Told], work: &[i64]) -> bool {
         let brings = |message: usize| {
             let begin = told[message].begin;
-            let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE));
+            let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE_FACTOR));
             let next = told.get(message + 1).map_or(i64::MAX, |next| next.begin);
             let first = work.get(work.partition_point(|time| *time < begin));
             first.is_some_and(|time| *time <= until && *time < next)
         };
         let again = self.early.iter().filter(|(message, _)| brings(*message)).count();
-        self.early.len() >= FEWEST_EARLY
-            && AGAIN * again <= self.early.len()
-            && SELDOM * self.alone <= told.len()
+        self.early.len() >= MIN_EARLY
+            && EARLY_PER_EXCEPTION * again <= self.early.len()
+            && MESSAGES_PER_EXCEPTION * self.alone <= told.len()
     }
 }
 

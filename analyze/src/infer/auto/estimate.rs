@@ -7,7 +7,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::assignment::Assignment;
-use super::discipline;
 use super::early;
 use super::model::{Model, Nobody};
 use super::parts::search;
@@ -17,24 +16,12 @@ use super::service::{Service, Span, events};
 use super::shapes::Shapes;
 use super::thread_time;
 use crate::evidence::Evidence;
-
-/// Hypotheses kept in the last search.
-const WIDTH: usize = 64;
-/// About how many requests the model is learned from.
-const REQUESTS: usize = 4000;
-/// Where more are open at a time than so many, it is fewer in proportion, as at each call all that
-/// are open are looked at;
-const MANY_OPEN: f64 = 64.0;
-/// but no fewer than that.
-const LEAST_REQUESTS: usize = 1000;
-/// So many times as many requests are worth to be learned from anew.
-const MORE: usize = 2;
-/// So are requests or calls of new kinds, if they are more than this part.
-const NEW: f64 = 0.1;
-/// With more shapes of requests than that, of which each search adds some, it is begun anew.
-const MOST_SHAPES: usize = 1 << 16;
-/// When this part of the calls is nobody's, something went wrong.
-const LOST: f64 = 0.3;
+use crate::tuning::auto::learning::discipline::SURE_NATS;
+use crate::tuning::auto::learning::learning::{
+    LAST_WIDTH, LOST_SHARE, MANY_OPEN, MAX_SHAPES, MIN_REQUESTS, RELEARN_FACTOR, RELEARN_NEW_SHARE,
+    REQUESTS,
+};
+use crate::tuning::auto::services::thread_time::RUNS_SHARE;
 
 /// What was learned of a service in one stretch of the trace, for the next ones.
 #[derive(Debug)]
@@ -55,7 +42,7 @@ impl Known {
         let mut shapes = Shapes::new();
         let sample = service.beginning(enough(service));
         let (mut model, mut owner) = learned(&sample, &mut shapes, Nobody::Counted);
-        if nobodys(&owner) > LOST {
+        if nobodys(&owner) > LOST_SHARE {
             // Of many requests that are alike each is unlikely to be the one, and what is nobody's
             // is not learned from.
             let (other, others_owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
@@ -65,20 +52,17 @@ impl Known {
         }
         let mut in_thread_time = false;
         let too_many = thread_time::too_many(&sample, &owner);
-        if too_many > thread_time::RUNS
-            && sample.is_event_loop()
-            && sample.without.has(Evidence::Delays)
-        {
+        if too_many > RUNS_SHARE && sample.is_event_loop() && sample.without.has(Evidence::Delays) {
             // One request has the calls of others, as the thread always does something.
             let mut others = Shapes::new();
             let (other, others_owner) =
                 learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
             let is_less = thread_time::too_many(&sample, &others_owner) < too_many;
-            if is_less && nobodys(&others_owner) <= nobodys(&owner) + LOST / 2.0 {
+            if is_less && nobodys(&others_owner) <= nobodys(&owner) + LOST_SHARE / 2.0 {
                 (model, shapes, in_thread_time) = (other, others, true);
             }
         }
-        model.overtaking.retain(|_, less| *less > discipline::SURE);
+        model.overtaking.retain(|_, less| *less > SURE_NATS);
         let kinds = [&sample.requests, &sample.calls]
             .map(|spans| spans.iter().map(|span| span.kind).collect());
         Known { model, shapes, in_thread_time, requests: sample.requests.len(), kinds }
@@ -87,15 +71,15 @@ impl Known {
     /// The same for another stretch; nothing, if that has so much that is new that it is worth to
     /// be learned from itself.
     fn in_another(self, service: &Service) -> Option<Known> {
-        let more = service.requests.len().min(enough(service)) > MORE * self.requests;
+        let more = service.requests.len().min(enough(service)) > RELEARN_FACTOR * self.requests;
         let is_new = |spans: &[Span], known: &FxHashSet<u32>| {
             let new = spans.iter().filter(|span| !known.contains(&span.kind)).count();
-            new as f64 > NEW * spans.len() as f64
+            new as f64 > RELEARN_NEW_SHARE * spans.len() as f64
         };
         let [requests, calls] = &self.kinds;
         let new = is_new(&service.requests, requests) || is_new(&service.calls, calls);
         let is_timed_alike = !self.in_thread_time || service.is_event_loop();
-        (!more && !new && is_timed_alike && self.shapes.len() <= MOST_SHAPES).then_some(self)
+        (!more && !new && is_timed_alike && self.shapes.len() <= MAX_SHAPES).then_some(self)
     }
 
     fn search(&mut self, service: &Service) -> Assignment {
@@ -103,7 +87,7 @@ impl Known {
         let service = in_thread_time.as_ref().unwrap_or(service);
         self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
         let events = events(service);
-        let mut found = search(service, &events, &self.shapes, &self.model, WIDTH, true);
+        let mut found = search(service, &events, &self.shapes, &self.model, LAST_WIDTH, true);
         self.model.agreement.temper(service, &events, &mut found.shares);
         pool::temper(service, &mut found.shares);
         early::temper(service, &mut found.shares);
@@ -120,7 +104,7 @@ impl Known {
 pub(super) fn estimate(service: &Service, known: Option<Known>) -> (Assignment, Known) {
     if let Some(mut known) = known.and_then(|known| known.in_another(service)) {
         let found = known.search(service);
-        if nobodys(&found.owner) <= LOST {
+        if nobodys(&found.owner) <= LOST_SHARE {
             return (found, known);
         }
     }
@@ -136,5 +120,5 @@ fn enough(service: &Service) -> usize {
     let begin = |span: Option<&Span>| span.map_or(0, |span| span.begin);
     let all = begin(service.requests.last()).saturating_sub(begin(service.requests.first())).max(1);
     let open = lasted / all as f64;
-    ((REQUESTS as f64 * MANY_OPEN / open.max(MANY_OPEN)) as usize).max(LEAST_REQUESTS)
+    ((REQUESTS as f64 * MANY_OPEN / open.max(MANY_OPEN)) as usize).max(MIN_REQUESTS)
 }

@@ -15,14 +15,7 @@ use rustc_hash::FxHashMap;
 
 use crate::calls::Calls;
 use crate::naming::Naming;
-
-/// Of so many calls at least, this part must lie within requests.
-const FEWEST: usize = 20;
-const NEARLY_ALL: f64 = 0.98;
-/// And no more than this part of as many calls at other times.
-const BY_CHANCE: f64 = 0.95;
-/// How far the other times are away, in long requests.
-const AWAY: [i64; 4] = [-7, -3, 3, 7];
+use crate::tuning::auto::services::middle::{AWAY, CHANCE_SHARE, MIN_CALLS, WITHIN_SHARE};
 
 /// An address and, as a loopback address is of every machine, the host of who talks to it.
 type Place<'a> = (IpAddr, Option<&'a str>);
@@ -71,7 +64,8 @@ impl<'a> Middle<'a> {
             }
         }
         let mut makers = FxHashMap::default();
-        for ((place, kind), calls) in made.into_iter().filter(|(_, calls)| calls.len() >= FEWEST) {
+        for ((place, kind), calls) in made.into_iter().filter(|(_, calls)| calls.len() >= MIN_CALLS)
+        {
             let servers = served.get(&place).into_iter().flatten();
             let fits = servers.filter_map(|(node, requests)| Some((*node, fit(requests, &calls)?)));
             // The one that has the fewest requests open at other times tells the most.
@@ -141,7 +135,8 @@ fn fit(requests: &[Seen], calls: &[Seen]) -> Option<f64> {
     };
     let chance = AWAY.iter().map(|times| within(long.saturating_mul(*times))).sum::<f64>()
         / AWAY.len() as f64;
-    (requests.len() >= FEWEST && within(0) >= NEARLY_ALL && chance <= BY_CHANCE).then_some(chance)
+    (requests.len() >= MIN_CALLS && within(0) >= WITHIN_SHARE && chance <= CHANCE_SHARE)
+        .then_some(chance)
 }
 
 #[cfg(test)]

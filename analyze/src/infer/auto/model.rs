@@ -18,22 +18,10 @@ use super::sizes::Sizes;
 use super::threads::Threads;
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
-
-/// A call that was not answered before its request was.
-const NOT_COVERED: f64 = -6.0;
-/// A call whose trigger did not happen.
-const NO_TRIGGER: f64 = -4.0;
-/// The density of any delay where delays do not count: as if all were a tenth of a second.
-const ANY_DELAY: f64 = -18.0;
-/// A call of a kind that was never made for such a request, in nats per nanosecond: rather that
-/// than none.
-const UNKNOWN: f64 = -22.0;
-/// The part of requests that may have any calls whatever, each kind as often as it has them alone.
-const ANY_SHAPE: f64 = 0.05;
-/// How much the order of calls counts beside which there are.
-const ORDER: f64 = 0.75;
-/// Calls of one kind for one request are told apart up to so many.
-pub(super) const SLOTS: u32 = 3;
+use crate::tuning::auto::model::fit::{
+    ANY_DELAY, ANY_SHAPE, IDLE_NEVER, MIN_IDLE, MIN_NEXT, MIN_OPEN, MIN_SHAPED, NO_TRIGGER,
+    NOT_COVERED, ORDER_WEIGHT, SLOTS, UNKNOWN,
+};
 
 /// How soon calls of a kind are made.
 #[derive(Debug)]
@@ -288,7 +276,7 @@ impl Model {
         let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
         let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
         let shaped = if service.without.has(Evidence::Shapes) { step.shaped } else { 0.0 };
-        let order = if service.without.has(Evidence::Order) { ORDER } else { 0.0 };
+        let order = if service.without.has(Evidence::Order) { ORDER_WEIGHT } else { 0.0 };
         let score = shaped
             + self.timing(service, at, delay, triggered, span.begin, own)
             + order * step.next
@@ -379,25 +367,16 @@ impl Step {
     /// Whether a request in that state waits for making such a call at `time`, which it might have
     /// made since it was triggered.
     fn waits(&self, service: &Service, at: &At<'_>, delay: &Delay, time: i64) -> bool {
-        const UNLIKE: f64 = -2.0;
-        const SELDOM_OPEN: f64 = -3.0;
-        // In the time of a thread only the order tells for whom, so that who waits must be known
-        // well.
-        const UNLIKE_NEXT: f64 = -2.0;
-        self.shaped >= UNLIKE
-            && (!service.has_thread_time() || self.next >= UNLIKE_NEXT)
-            && delay.open[open_calls(service, at.made, time)] >= SELDOM_OPEN
+        self.shaped >= MIN_SHAPED
+            && (!service.has_thread_time() || self.next >= MIN_NEXT)
+            && delay.open[open_calls(service, at.made, time)] >= MIN_OPEN
     }
 }
 
 /// How often calls of each kind are made while no request is open, per nanosecond, as a logarithm.
 fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64> {
-    /// As if half a call had been made.
-    const NEVER: f64 = 0.5;
-    /// The node must be idle for this part of the time, or it is as if it were.
-    const LEAST_IDLE: f64 = 0.05;
     let mut counts: FxHashMap<u32, f64> =
-        service.calls.iter().map(|call| (call.kind, NEVER)).collect();
+        service.calls.iter().map(|call| (call.kind, IDLE_NEVER)).collect();
     let (mut open, mut idle, mut since) =
         (0_usize, 0.0, events.first().map_or(0, |(time, _)| *time));
     let begin = since;
@@ -420,9 +399,9 @@ fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64>
         }
     }
     let all = events.last().map_or(1, |(time, _)| time.saturating_sub(begin)).max(1) as f64;
-    let idle = f64::max(idle, LEAST_IDLE * all);
+    let idle = f64::max(idle, MIN_IDLE * all);
     // Where hardly any time is idle, what never happened is rarer still.
-    let rate = |count: f64| (count / if count > NEVER { idle } else { all }).ln();
+    let rate = |count: f64| (count / if count > IDLE_NEVER { idle } else { all }).ln();
     counts.into_iter().map(|(kind, count)| (kind, rate(count))).collect()
 }
 

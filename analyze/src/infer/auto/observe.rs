@@ -20,13 +20,11 @@ use crate::evidence::{Evidence, Without};
 use crate::infer::call_links::DELIVERY;
 use crate::naming::Naming;
 use crate::options::Options;
+use crate::tuning::auto::services::observe::MAX_DOUBT;
 
 /// Added to the kind of what makes a connection, as that is no call like the others between the
 /// same two.
 pub(super) const CONNECTING: u32 = 1 << 30;
-
-/// Whose answer is doubtful by more than this may have ended at any time.
-const UNSURE: f64 = 0.1;
 
 /// The services of a trace: one for each node that received requests or made calls.
 pub(super) fn services(
@@ -116,7 +114,7 @@ pub(super) fn services(
             service.call_threads.push([threads.sender(&request), reader]);
             service.call_sizes.push(bytes);
             service.made_calls.push(call as u32);
-            service.call_unsure.push(calls.doubt(call) > UNSURE);
+            service.call_unsure.push(calls.doubt(call) > MAX_DOUBT);
         }
     }
     // Where the clock is too coarse to tell what came first, the numbers that the calls have where

@@ -14,20 +14,11 @@ use super::model::Model;
 use super::search::Search;
 use super::service::{Event, Service};
 use super::shapes::Shapes;
+use crate::tuning::auto::search::hypotheses::{
+    EVENTS_AFTER_CUT, EVENTS_BEFORE_CUT, MAX_PARTS, MIN_EVENTS_OF_PART, MIN_EVENTS_OF_PIECE,
+    PIECE_FACTOR,
+};
 use out_of_core::workers;
-
-/// There are so many parts at most, of so many events at least.
-const MOST: usize = 64;
-const LEAST_EVENTS: usize = 2048;
-
-/// What is never idle is cut into pieces of so many events at least,
-const LEAST_IN_PIECE: usize = 1 << 14;
-/// and of so many times as many as are searched twice.
-const LEAST_TIMES: usize = 12;
-/// For each request that is open, so many events before a cut, and so many after it. A request with
-/// one call has three.
-const BEFORE: usize = 6;
-const AFTER: usize = 3;
 
 /// Events that are searched on one processor.
 #[derive(Debug, PartialEq)]
@@ -50,8 +41,9 @@ pub(super) fn search(
     width: usize,
     with_shares: bool,
 ) -> Assignment {
-    let parts = parts(events, LEAST_EVENTS.max(events.len() / MOST));
-    let parts = parts.into_iter().flat_map(|part| pieces(events, part, LEAST_IN_PIECE)).collect();
+    let parts = parts(events, MIN_EVENTS_OF_PART.max(events.len() / MAX_PARTS));
+    let parts =
+        parts.into_iter().flat_map(|part| pieces(events, part, MIN_EVENTS_OF_PIECE)).collect();
     search_parts(service, events, parts, shapes, model, width, with_shares)
 }
 
@@ -131,16 +123,16 @@ fn pieces(events: &[(i64, Event)], part: Range<usize>, least: usize) -> Vec<Part
         }
         most = most.max(open);
     }
-    let twice = most * (BEFORE + AFTER);
-    let pieces = (part.len() / least.max(LEAST_TIMES * twice)).max(1);
+    let twice = most * (EVENTS_BEFORE_CUT + EVENTS_AFTER_CUT);
+    let pieces = (part.len() / least.max(PIECE_FACTOR * twice)).max(1);
     let cut = |piece: usize| part.start + part.len() * piece / pieces;
     let mut found: Vec<Part> = Vec::with_capacity(pieces);
     // The requests that are open where the events searched begin.
     let (mut open, mut at) = (Vec::new(), part.start);
     for piece in 0..pieces {
         let counted = cut(piece)..cut(piece + 1);
-        let begin = counted.start.saturating_sub(most * BEFORE).max(part.start);
-        let end = (counted.end + most * AFTER).min(part.end);
+        let begin = counted.start.saturating_sub(most * EVENTS_BEFORE_CUT).max(part.start);
+        let end = (counted.end + most * EVENTS_AFTER_CUT).min(part.end);
         for (_, event) in &events[at..begin] {
             match event {
                 Event::Receipt(request) => open.push(*request),

@@ -1,24 +1,16 @@
 //! Rounds of learning until model and assignment agree, and when they are over.
 
 use super::NONE;
-use super::beginnings::{Begun, LAST_ROUNDS, begin};
+use super::beginnings::{Begun, begin};
 use super::density::Axis;
 use super::learner::Learner;
 use super::model::{Model, Nobody};
 use super::service::{Service, events};
 use super::shapes::Shapes;
-
-/// Hypotheses kept while the model is learned.
-const WIDTH: usize = 24;
-/// Rounds of learning.
-const ROUNDS: usize = 16;
-/// Learning is over when no more than one of so many calls was given to another request than
-/// before, or when that becomes no fewer for so many rounds.
-const SETTLED: usize = 500;
-const PATIENCE: usize = 2;
-/// It is over, too, when so many times in a row more calls than this part became nobody's: what is
-/// nobody's is not learned from, so that with every round fewer would be left.
-const LOSING: (usize, f64) = (2, 0.02);
+use crate::tuning::auto::learning::beginnings::LAST_ROUNDS;
+use crate::tuning::auto::learning::learning::{
+    CALLS_PER_CHANGE, LOSING, MAX_ROUNDS, PATIENCE, WIDTH,
+};
 
 /// The model of a service, and the requests of its calls by it.
 pub(super) fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, Vec<u32>) {
@@ -33,7 +25,7 @@ pub(super) fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) ->
     };
     let Begun { model, agreement } = begin(service, axis, shapes, nobody);
     let owner = learner.owner(shapes, &model);
-    let (_, owner) = learner.learn(owner, ROUNDS, nobody, shapes);
+    let (_, owner) = learner.learn(owner, MAX_ROUNDS, nobody, shapes);
     let (mut model, owner) = learner.learn(owner, LAST_ROUNDS, Nobody::WhileIdle, shapes);
     model.agreement = agreement;
     (model, owner)
@@ -90,7 +82,9 @@ impl Round {
         let grew = self.nobodys.is_some_and(|before| now > before + LOSING.1);
         self.losing = if grew { self.losing + 1 } else { 0 };
         self.nobodys = Some(now);
-        changed * SETTLED <= owner.len() || self.since == PATIENCE || self.losing == LOSING.0
+        changed * CALLS_PER_CHANGE <= owner.len()
+            || self.since == PATIENCE
+            || self.losing == LOSING.0
     }
 }
 

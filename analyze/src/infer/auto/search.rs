@@ -19,22 +19,9 @@ use super::model::Model;
 use super::service::{Event, Service};
 use super::shapes::Shapes;
 use super::states::{State, States};
-
-/// Hypotheses so many nats worse than the best are given up.
-const MARGIN: f64 = 25.0;
-/// So many requests can be open; of more, the oldest is given up.
-pub(super) const MOST_OPEN: usize = 1024;
-/// So many ways to go on are looked at for one event: the more requests are open, the fewer
-/// hypotheses are kept.
-const MOST_WAYS: usize = 2048;
-/// but no fewer than that, and no more.
-const KEPT: [usize; 2] = [4, 64];
-/// So many times as many ways are gone on with, or found to be alike.
-const ALIKE: usize = 16;
-/// Hypotheses that never become one are made one after so many steps.
-const LONGEST: usize = 4096;
-/// The least probability that is worth keeping.
-const LEAST: f64 = 0.001;
+use crate::tuning::auto::search::hypotheses::{
+    ALIKE_FACTOR, KEPT_BOUNDS, MARGIN, MAX_CONTINUATIONS, MAX_OPEN_REQUESTS, MAX_STEPS, MIN_SHARE,
+};
 
 /// A state at an event.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +108,7 @@ impl<'a> Search<'a> {
                 Event::Answer(request) => search.answer(*request),
                 Event::Reply(request) => search.reply(*request, *time, true),
             }
-            if (search.open.is_empty() && search.hypotheses.len() == 1) || steps > LONGEST {
+            if (search.open.is_empty() && search.hypotheses.len() == 1) || steps > MAX_STEPS {
                 search.settle();
                 steps = 0;
             }
@@ -131,7 +118,7 @@ impl<'a> Search<'a> {
     }
 
     fn receipt(&mut self, request: u32, time: i64) {
-        if self.open.len() >= MOST_OPEN {
+        if self.open.len() >= MAX_OPEN_REQUESTS {
             self.reply(self.open[0], time, false);
         }
         let state = self.states.begin(request);
@@ -247,8 +234,9 @@ impl<'a> Search<'a> {
             is_possible && (!is_held || **request == holder)
         });
         room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));
-        let width = (MOST_WAYS / (self.open.len() + 1)).clamp(KEPT[0], KEPT[1]);
-        room.continuations.begin(width * ALIKE, MARGIN);
+        let width =
+            (MAX_CONTINUATIONS / (self.open.len() + 1)).clamp(KEPT_BOUNDS[0], KEPT_BOUNDS[1]);
+        room.continuations.begin(width * ALIKE_FACTOR, MARGIN);
         self.judged.clear();
         let all = std::mem::take(&mut self.hypotheses);
         for from in 0..all.len() {
@@ -392,7 +380,7 @@ impl<'a> Search<'a> {
         if let Some(lattice) = &mut self.lattice {
             let shares = &mut self.found.shares;
             lattice.finish(|call, request, share| {
-                if share >= LEAST || request == NONE {
+                if share >= MIN_SHARE || request == NONE {
                     shares[(call - first) as usize].push((request, share));
                 }
             });

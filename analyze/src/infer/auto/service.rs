@@ -9,6 +9,7 @@ use crate::evidence::{Evidence, Without};
 pub(super) use crate::infer::call_links::recent;
 use crate::infer::call_links::{DELIVERY, NodeCalls};
 pub(super) use crate::infer::span::{OPEN, Span};
+use crate::tuning::auto::services::service::{EVENTS_PER_OTHER_THREAD, MIN_CALLS};
 
 /// The requests and calls of one node, each by time.
 #[derive(Debug, Default)]
@@ -82,9 +83,6 @@ pub(super) const REPLY: u32 = u32::MAX;
 pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 /// The size of what was not seen.
 pub(super) const UNKNOWN_SIZE: i64 = -1;
-
-/// Of an event loop no more than one event in so many is another thread's.
-const ONE_IN: usize = 100;
 
 impl Service {
     /// Whether the call can have been made for the request and, if its answer is waited for, ended
@@ -163,7 +161,7 @@ impl Service {
             *counts.entry(*thread).or_default() += 1;
         }
         let (all, most) = (counts.values().sum::<usize>(), counts.values().max());
-        most.is_some_and(|most| (all - most) * ONE_IN <= *most)
+        most.is_some_and(|most| (all - most) * EVENTS_PER_OTHER_THREAD <= *most)
     }
 
     /// Whether the request and the call are the two ends of one call that the node makes to itself.
@@ -206,14 +204,13 @@ impl Service {
 
     /// The beginning, with about so many requests and as many calls, but not many times as many.
     pub(super) fn beginning(&self, size: usize) -> Service {
-        const CALLS: usize = 10;
-        if size >= self.requests.len() && CALLS * size >= self.calls.len() {
+        if size >= self.requests.len() && MIN_CALLS * size >= self.calls.len() {
             return self.part(self.requests.len(), self.calls.len(), None);
         }
         let at =
             |spans: &[Span], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
         let enough = at(&self.requests, size).max(at(&self.calls, size));
-        let until = enough.min(at(&self.calls, CALLS * size));
+        let until = enough.min(at(&self.calls, MIN_CALLS * size));
         let before = |spans: &[Span], least: usize| {
             spans.partition_point(|span| span.begin < until).max(least.min(spans.len()))
         };

@@ -16,9 +16,7 @@ use crate::infer::input::Input;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::stretches::Whole;
-
-/// Delays of two stretches that differ by less than this part of them are one.
-const NEAR: i64 = 20;
+use crate::tuning::convolution::NEAR_DIVISOR;
 
 /// Delays by edge. From a root downwards it is a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -163,7 +161,8 @@ impl DelayEdge {
                 (None, None) => Some(0),
                 (Some(known), Some(delay)) => {
                     let distance = known.saturating_sub(*delay).saturating_abs();
-                    Some(distance).filter(|distance| *distance <= known_to.max(known / NEAR))
+                    Some(distance)
+                        .filter(|distance| *distance <= known_to.max(known / NEAR_DIVISOR))
                 }
                 _ => None,
             };

@@ -20,16 +20,10 @@ use super::undesirable::{Marks, is_cycle, is_short};
 use crate::infer::input::Input;
 use crate::naming::Naming;
 use crate::options::Options;
+use crate::tuning::convolution::{
+    MAX_EDGES, MAX_EDGES_OF_PATH, MAX_KEPT_NUMBERS, MAX_QUANTA, MIN_LENGTH_FOR_THREADS,
+};
 use out_of_core::workers;
-
-/// A path has at most so many edges, and the graph, beside those from its roots, so many in all.
-/// Both are more than anybody looks at; where edges by chance multiply, the second bounds the time.
-const MOST_EDGES_OF_A_PATH: usize = 100;
-const MOST_EDGES: usize = 2_000;
-/// The spectra of groups are kept as long as they take no more numbers than this in all: 256 MiB.
-const MOST_KEPT: usize = 1 << 24;
-/// Below this length a correlation is not worth a thread.
-const WORTH_A_THREAD: usize = 1 << 12;
 
 /// The search for the paths of a trace.
 pub(super) struct Search<'a> {
@@ -56,11 +50,11 @@ impl<'a> Search<'a> {
             .convolution
             .time_step
             .unwrap_or_else(|| time_step::choose(sites, options.window));
-        let quanta = Quanta::new(sites.bounds.0, sites.bounds.1, step, time_step::MOST);
+        let quanta = Quanta::new(sites.bounds.0, sites.bounds.1, step, MAX_QUANTA);
         // A shift by the whole trace or more is none.
         let longest = quanta.covering(options.window).min(quanta.count());
         let correlator = Correlator::new(quanta.count(), longest);
-        let kept = if sites.groups.len().saturating_mul(correlator.length()) <= MOST_KEPT {
+        let kept = if sites.groups.len().saturating_mul(correlator.length()) <= MAX_KEPT_NUMBERS {
             sites.groups.len()
         } else {
             0
@@ -158,12 +152,12 @@ impl<'a> Search<'a> {
     fn process_node(&mut self, edge: usize, depth: usize, least: usize) {
         let Edge { to: vertex, group, .. } = self.graph.edges()[edge];
         let Some(site) = self.sites.groups[group as usize].to else { return };
-        if depth >= MOST_EDGES_OF_A_PATH || self.graph.edges().len() >= MOST_EDGES {
+        if depth >= MAX_EDGES_OF_PATH || self.graph.edges().len() >= MAX_EDGES {
             return;
         }
         let received = self.sites.arrivals(&self.graph.edges()[edge].messages, site);
         for mut caused in self.find_caused_messages(&received, site, least) {
-            if self.graph.edges().len() >= MOST_EDGES {
+            if self.graph.edges().len() >= MAX_EDGES {
                 return;
             }
             let step = self.quanta.step();
@@ -202,7 +196,7 @@ impl<'a> Search<'a> {
         }
         let s1 = self.spectrum(received);
         let of_group = |place: usize| self.caused_of_group(received, &s1, groups[place], least);
-        let found = if self.correlator.length() < WORTH_A_THREAD {
+        let found = if self.correlator.length() < MIN_LENGTH_FOR_THREADS {
             (0..groups.len()).map(of_group).collect()
         } else {
             workers::one_by_one(groups.len(), of_group)

@@ -9,6 +9,7 @@
 use super::children::Children;
 use super::decision::Decision;
 use crate::options::Options;
+use crate::tuning::paths::tree::MIN_PROBABILITY;
 
 /// How building went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +23,6 @@ pub(crate) struct Built {
     /// Instances that were too unlikely to be kept.
     pub(crate) unlikely: u64,
 }
-
-/// An instance that is less likely is not kept, unless it is the likeliest of its root. Its pattern
-/// would mostly be one that was seen once and is expected never, and where links are wrong nearly
-/// all patterns are of that kind (docs/decisions/0425).
-const LEAST: f64 = 0.001;
 
 impl Built {
     /// Adds how other building went.
@@ -102,7 +98,7 @@ impl Builder {
             if probability > 0.0 {
                 // However many factors it has, what was built is not impossible.
                 let probability = (spontaneous * probability).max(f64::MIN_POSITIVE);
-                if probability >= LEAST {
+                if probability >= MIN_PROBABILITY {
                     instance(&self.tree, probability)?;
                     has_likely = true;
                     self.built.cut += u64::from(cut);

@@ -212,7 +212,7 @@ proptest! {
             let total: f64 = of_root.map(|instance| instance.probability).sum();
             // What is too unlikely is not kept.
             let missing = links.spontaneous(message) - total;
-            prop_assert!((-1e-9..built.unlikely as f64 * LEAST + 1e-9).contains(&missing), "{missing}");
+            prop_assert!((-1e-9..built.unlikely as f64 * MIN_PROBABILITY + 1e-9).contains(&missing), "{missing}");
         }
     }
 }

@@ -14,9 +14,7 @@ use super::described::{Describer, Places};
 use super::ranking::{Ranked, Ranking};
 use super::record::Recorded;
 use crate::paths::storage::bytes::{Reader, put_slice};
-
-/// Bytes of a block of patterns.
-const BLOCK_BYTES: usize = 256 << 10;
+use crate::tuning::paths::aggregate::BLOCK_BYTES;
 
 /// What is known of all patterns once they are described.
 pub(crate) struct Aggregated {

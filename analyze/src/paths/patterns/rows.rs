@@ -10,9 +10,7 @@ use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
 use super::described::{Described, SeenOften, Whole};
 use super::hop_texts::HopTexts;
 use super::place_labels::PlaceLabels;
-
-/// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
-const STEP: usize = 4096;
+use crate::tuning::paths::rows::ROWS_AT_ONCE;
 
 /// How the columns are stored. What is true of a whole pattern is the same in many rows.
 pub(crate) fn stored(column: &str) -> Stored {
@@ -61,7 +59,7 @@ impl<'a> PatternRows<'a> {
             self.step.push(place, parent, depth, labels, seen);
         }
         self.step.repeat(number, &whole);
-        if self.step.labels.len() >= STEP { self.flush() } else { Ok(()) }
+        if self.step.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
     }
 
     /// Encodes what is left.

@@ -12,11 +12,7 @@ use out_of_core::{MemoryBudget, PartitionStore};
 
 use super::bytes::{Reader, put, put_float, put_signed};
 use super::path_table;
-
-/// Bytes of a block.
-const BLOCK_BYTES: usize = 256 << 10;
-/// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
-const STEP: usize = 4096;
+use crate::tuning::paths::path_log::{BLOCK_BYTES, ROWS_AT_ONCE};
 
 /// Some instances, as bytes.
 #[derive(Default)]
@@ -174,7 +170,7 @@ impl<'a> PathLog<'a> {
                     rows.pattern.resize(end, i64::from(pattern));
                     rows.probability.resize(end, probability);
                     number += 1;
-                    if end >= STEP {
+                    if end >= ROWS_AT_ONCE {
                         builder.write(&rows.arrays())?;
                     }
                 }
