@@ -20,6 +20,7 @@ mod options;
 pub mod paths;
 mod receipt;
 mod stretches;
+pub mod system_map;
 mod tuning;
 
 pub use analysis::{AnalysisSummary, Totals, analyze};

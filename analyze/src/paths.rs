@@ -23,6 +23,7 @@ pub use queries::filter::{PathFilter, node_names};
 pub use queries::left_instances::LeftInstances;
 pub use queries::pattern_roots::pattern_roots;
 pub use queries::timed_instances::{TimedHop, TimedInstance, TimedInstances, WhichInstance};
+pub use queries::timing;
 pub use storage::path_table::{Instance, Instances};
 
 pub(crate) use of_stretches::PathsOfStretches;

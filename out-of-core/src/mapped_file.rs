@@ -56,7 +56,8 @@ impl MappedFile {
         Ok(MappedFile { file, start, bytes })
     }
 
-    /// A second, longer mapping of the same file, whose content stays. `self` must still be unmapped.
+    /// A second, longer mapping of the same file, whose content stays. `self` must still be
+    /// unmapped.
     pub(crate) fn grown(&self, bytes: usize) -> io::Result<MappedFile> {
         reserve(&self.file, self.bytes as u64, bytes as u64)?;
         let file = self.file.try_clone()?;

@@ -48,15 +48,15 @@ struct Shared {
 }
 
 impl Default for MemoryPool {
-    /// MemoryPool that are never in files.
+    /// A pool without a bound: its tables never go to files.
     fn default() -> MemoryPool {
         MemoryPool::new(u64::MAX, Path::new(""))
     }
 }
 
 impl MemoryPool {
-    /// MemoryPool of which half of `memory`, in bytes, may be in memory, and a quarter of it of those
-    /// in files, which have no names and are in `directory`.
+    /// A pool of `memory` bytes: half of it for tables in memory, and a quarter for pages of those
+    /// in files. The files have no names and are in `directory`.
     pub fn new(memory: u64, directory: &Path) -> MemoryPool {
         let mapped = usize::try_from(memory / 4).unwrap_or(usize::MAX).max(MIN_MAPPED_BYTES);
         MemoryPool(Arc::new(Shared {

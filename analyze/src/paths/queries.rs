@@ -10,3 +10,4 @@ mod hop_ends;
 pub(crate) mod left_instances;
 pub(crate) mod pattern_roots;
 pub(crate) mod timed_instances;
+pub mod timing;

@@ -1,6 +1,7 @@
-//! A partition writer: one worker's records on their way into a [`PartitionStore`]. They are gathered
-//! by partition and handed over in blocks. A block's tag tells which piece of work it comes from and
-//! its place among that piece's blocks, so that the order of the workers does not matter.
+//! A partition writer: one worker's records on their way into a [`PartitionStore`]. They are
+//! gathered by partition and handed over in blocks. A block's tag tells which piece of work it
+//! comes from and its place among that piece's blocks, so that the order of the workers does not
+//! matter.
 
 use super::store::{PartitionStore, Plain};
 use crate::PathError;

@@ -1,5 +1,5 @@
-//! Sorting a spillable vector: runs of it in place, then all runs merged into a new vector. Only one
-//! run at a time is used in random order; the rest is read and written from beginning to end.
+//! Sorting a spillable vector: runs of it in place, then all runs merged into a new vector. Only
+//! one run at a time is used in random order; the rest is read and written from beginning to end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
