@@ -15,7 +15,7 @@ use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::paths::PathsOfStretches;
-use crate::stretches::{Stretches, Whole};
+use crate::stretches::{Overview, Stretches};
 
 /// Figures about an analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub fn analyze(
     progress.step("naming nodes", 0);
     let threads = options.resources.threads();
     let mut inference = options.algorithm.inference();
-    let whole = Whole::of(dir, threads, inference.looks_for_calls())?;
+    let whole = Overview::of(dir, threads, inference.looks_for_calls())?;
     let mut namer = Namer::of(&whole.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());

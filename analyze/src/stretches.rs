@@ -44,7 +44,7 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, Error> {
+    pub(crate) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Stretches, Error> {
         let nodes = whole.outline.nodes.clone();
         let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
@@ -98,7 +98,7 @@ impl Stretches {
 }
 
 /// What is known of the whole trace beforehand.
-pub(crate) struct Whole {
+pub(crate) struct Overview {
     /// Its outline.
     pub(crate) outline: MessageTrace,
     /// The flows of which the two sides sent different numbers of messages without call ids, where
@@ -107,13 +107,13 @@ pub(crate) struct Whole {
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
-impl Whole {
+impl Overview {
     /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only
     /// where they are looked for.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Whole, Error> {
+    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, Error> {
         let reader = WayReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
@@ -138,7 +138,7 @@ impl Whole {
             Ok(())
         })?;
         let uneven = calls.then(|| Arc::new(more.uneven()));
-        Ok(Whole { outline: outline.into_trace(), uneven })
+        Ok(Overview { outline: outline.into_trace(), uneven })
     }
 }
 
@@ -196,7 +196,7 @@ mod tests {
         {
             let (_directory, data, whole) = directory(calls);
             let mut stretches =
-                Stretches::of(&data, length, &Whole::of(&data, 2, true).unwrap()).unwrap();
+                Stretches::of(&data, length, &Overview::of(&data, 2, true).unwrap()).unwrap();
             let (mut next, mut count) = (0, 0);
             while let Some(stretch) = stretches.next().unwrap() {
                 let Stretch { trace, first, own } = &*stretch;
@@ -248,7 +248,7 @@ mod tests {
         whole.write(&data.messages(), &data.nodes()).unwrap();
         assert_eq!(WayReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
-            let known = Whole::of(&data, threads, true).unwrap();
+            let known = Overview::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
             assert_eq!(known.uneven.as_ref().unwrap().iter().copied().collect::<Vec<_>>(), [5]);
         }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn names_by_the_outline_are_those_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
-        let known = Whole::of(&data, 2, true).unwrap();
+        let known = Overview::of(&data, 2, true).unwrap();
         let outline = &known.outline;
         assert_eq!(outline.len(), 4, "two clients, both ways");
         let options = Options::default();
@@ -306,7 +306,7 @@ mod tests {
             let data = DataDir::new(directory.path());
             whole.write(&data.messages(), &data.nodes()).unwrap();
             let all = Calls::of(&whole);
-            let known = Whole::of(&data, 2, true).unwrap();
+            let known = Overview::of(&data, 2, true).unwrap();
             assert_eq!(known.uneven.as_ref().unwrap().len() as i64, unanswered);
             if unanswered > 0 {
                 continue;

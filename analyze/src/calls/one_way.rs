@@ -1,8 +1,8 @@
-//! Flows whose messages are no calls: both sides send on their own, and nothing that goes one way
-//! answers what goes the other. Their turns pair strangers, so they are not paired at all.
+//! Flows whose messages are no calls: both sides send on their own, and no message answers another.
+//! Their turns pair strangers, so they are not paired at all.
 //!
 //! What is paired by an id is a call. So is what takes turns, as most connections do: a message
-//! each way, one after the other. Where more than one in five messages follows another of its own
+//! from each side, one after the other. Where more than one in five messages follows another of its own
 //! side, either several calls are open at a time, and then most answers come a usual time after
 //! some request, or both sides send whenever they like, and then no more of them do than by chance.
 
@@ -16,9 +16,9 @@ use crate::tuning::calls::one_way::{
 };
 
 /// All flows between the same two nodes, one of which accepts.
-type Way = (NodeId, NodeId);
+type NodePair = (NodeId, NodeId);
 
-/// What both sides sent over the flows of one way.
+/// What both sides sent over the flows between two nodes.
 #[derive(Default)]
 struct Sides {
     flows: Vec<i64>,
@@ -57,8 +57,8 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
 fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
     let turns = Turns::of(trace);
     let shared = shared(trace, &turns);
-    let mut ways: FxHashMap<Way, Sides> = FxHashMap::default();
-    let mut of_flow: FxHashMap<i64, Way> = FxHashMap::default();
+    let mut pairs_of_nodes: FxHashMap<NodePair, Sides> = FxHashMap::default();
+    let mut of_flow: FxHashMap<i64, NodePair> = FxHashMap::default();
     for row in
         (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row))
     {
@@ -67,17 +67,17 @@ fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
             continue;
         }
         let is_connecting = message.direction == FROM_CONNECTING;
-        let way = of_flow.entry(flow).or_insert_with(|| {
-            let way =
+        let pair = of_flow.entry(flow).or_insert_with(|| {
+            let pair =
                 if is_connecting { (message.src, message.dst) } else { (message.dst, message.src) };
-            ways.entry(way).or_default().flows.push(flow);
-            way
+            pairs_of_nodes.entry(pair).or_default().flows.push(flow);
+            pair
         });
-        if let Some(sides) = ways.get_mut(way) {
+        if let Some(sides) = pairs_of_nodes.get_mut(pair) {
             sides.sent[usize::from(!is_connecting)].push((flow, message.time()));
         }
     }
-    let no_calls = ways.into_values().filter_map(|mut sides| {
+    let no_calls = pairs_of_nodes.into_values().filter_map(|mut sides| {
         sides.sent.iter_mut().for_each(|sent| sent.sort_unstable());
         (!sides.are_calls()).then_some(sides.flows)
     });

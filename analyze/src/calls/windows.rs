@@ -21,7 +21,7 @@ use super::{Calls, Candidates, Parents};
 use crate::links::{LinkReader, Links};
 use crate::options::Options;
 use crate::receipt::Receipt;
-use crate::stretches::{Stretches, Whole};
+use crate::stretches::{Overview, Stretches};
 use late::Late;
 use parties::Parties;
 use roots::Roots;
@@ -182,7 +182,7 @@ pub fn in_windows<E: From<Error>>(
     options: &Options,
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    let whole = Whole::of(data, options.resources.threads(), true)?;
+    let whole = Overview::of(data, options.resources.threads(), true)?;
     let late = Late::of(data, options.stretch, &whole)?;
     let mut parties = Parties::of(&whole.outline, options);
     let mut stretches = Stretches::of(data, options.stretch, &whole)?;

@@ -55,16 +55,16 @@ impl Inference for Linking {
         let mut links = Links::spontaneous_only(trace.len());
         let pieces = departures.div_ceil(DEPARTURES_AT_ONCE);
         let work = |piece: usize| {
-            let mut found = Found::default();
+            let mut found = LinkedPiece::default();
             for chunk in places.chunks(
                 piece * DEPARTURES_AT_ONCE..departures.min((piece + 1) * DEPARTURES_AT_ONCE),
             ) {
                 found.link(&chunk, naming, &delays, options);
                 progress.advance(chunk.departures.len() as u64);
             }
-            Ok::<Found, Infallible>(found)
+            Ok::<LinkedPiece, Infallible>(found)
         };
-        let Ok(()) = in_order(workers::threads(), pieces, work, |_, found: Found| {
+        let Ok(()) = in_order(workers::threads(), pieces, work, |_, found: LinkedPiece| {
             found.copy_to(&mut links);
             Ok(())
         });
@@ -97,12 +97,12 @@ fn estimate(
 
 /// The parents found in one piece: for each child how many, and all of them one after the other.
 #[derive(Default)]
-struct Found {
+struct LinkedPiece {
     children: Vec<(u32, u32, f64)>,
     parents: Vec<(u32, f64)>,
 }
 
-impl Found {
+impl LinkedPiece {
     fn link(
         &mut self,
         chunk: &places::Chunk<'_>,

@@ -12,7 +12,7 @@ use crate::links::Links;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     New,
-    OnTheWay,
+    OnWalk,
     Done,
 }
 
@@ -22,18 +22,18 @@ impl Links {
     /// parent.
     pub(crate) fn break_circles(&mut self, own: &Range<usize>) -> u64 {
         let mut marks = vec![Mark::New; self.messages()];
-        let mut way: Vec<u32> = Vec::new();
+        let mut walk: Vec<u32> = Vec::new();
         let mut broken = 0;
         for begin in 0..self.messages() as u32 {
             let mut at = Some(begin);
             while let Some(message) = at {
                 match marks[message as usize] {
                     Mark::Done => break,
-                    Mark::OnTheWay => {
-                        // The circle is the end of the way. What was after its first member is
+                    Mark::OnWalk => {
+                        // The circle is the end of the walk. What was after its first member is
                         // looked at again, from there.
-                        let Some(place) = way.iter().rposition(|on| *on == message) else { break };
-                        let circle = way.split_off(place);
+                        let Some(place) = walk.iter().rposition(|on| *on == message) else { break };
+                        let circle = walk.split_off(place);
                         let Some(first) = circle.iter().copied().min() else { break };
                         circle.iter().for_each(|on| marks[*on as usize] = Mark::New);
                         self.give_up(first as usize);
@@ -41,13 +41,13 @@ impl Links {
                         at = Some(message);
                     }
                     Mark::New => {
-                        marks[message as usize] = Mark::OnTheWay;
-                        way.push(message);
+                        marks[message as usize] = Mark::OnWalk;
+                        walk.push(message);
                         at = self.likely_parent(message as usize);
                     }
                 }
             }
-            way.drain(..).for_each(|on| marks[on as usize] = Mark::Done);
+            walk.drain(..).for_each(|on| marks[on as usize] = Mark::Done);
         }
         broken
     }

@@ -9,7 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::Calls;
 use super::message::CallMessage;
-use crate::stretches::{Stretches, Whole};
+use crate::stretches::{Overview, Stretches};
 use crate::tuning::calls::late::MAX_OPEN_REQUESTS;
 
 /// The late answers of a trace. Messages have the numbers of the whole trace.
@@ -27,7 +27,7 @@ impl Late {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(super) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Late, Error> {
+    pub(super) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Late, Error> {
         let mut late = Late::default();
         let mut stretches = Stretches::of(data, length, whole)?;
         if stretches.is_one() {

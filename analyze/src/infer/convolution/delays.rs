@@ -15,7 +15,7 @@ use super::sites::Sites;
 use crate::infer::input::Input;
 use crate::naming::Namer;
 use crate::options::Options;
-use crate::stretches::Whole;
+use crate::stretches::Overview;
 use crate::tuning::convolution::NEAR_DIVISOR;
 
 /// Delays by edge. From a root downwards it is a tree.
@@ -92,7 +92,7 @@ impl DelayGraph {
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<DelayGraph, Error> {
-        let whole = Whole::of(data, options.resources.threads(), false)?;
+        let whole = Overview::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
         let mut reader =
             MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone(), false)?;

@@ -35,7 +35,7 @@ impl Built {
 }
 
 /// A link: parent and child.
-type Link = (u32, u32);
+type ParentChild = (u32, u32);
 
 /// The builder of the instances of one root after the other.
 #[derive(Default)]
@@ -46,9 +46,9 @@ pub(crate) struct Builder {
     /// message may be.
     met: Vec<(u32, State)>,
     slots: Vec<u32>,
-    ambiguous: Vec<(f64, Link)>,
+    ambiguous: Vec<(f64, ParentChild)>,
     /// The links of the root that are tried both ways, sorted.
-    tried: Vec<Link>,
+    tried: Vec<ParentChild>,
     /// The choices of the instance in the making, one for each tried link in the order in which
     /// they are met.
     choices: Vec<bool>,

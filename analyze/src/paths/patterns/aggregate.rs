@@ -10,7 +10,7 @@ use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 use rustc_hash::FxHashMap;
 
-use super::described::{Describer, Places};
+use super::described::{Describer, ShapeHops};
 use super::ranking::{Ranked, Ranking};
 use super::record::Recorded;
 use crate::paths::storage::bytes::{Reader, put_slice};
@@ -151,7 +151,12 @@ fn describe(
         let total_time = describer.describe(shape, &mut of_shape, &mut pattern);
         put_slice(&mut block, &pattern);
         let first = places.first().map_or(0, |place| members[*place as usize].0);
-        patterns.push(Ranked { total_time, first, rows: Places::of(shape).count() as u32, id: 0 });
+        patterns.push(Ranked {
+            total_time,
+            first,
+            rows: ShapeHops::of(shape).count() as u32,
+            id: 0,
+        });
         if block.len() >= BLOCK_BYTES {
             written += 1;
             write(written, block.as_slice().to_vec())?;

@@ -6,12 +6,12 @@
 use message_trace::stats::Summary;
 
 use super::pattern::Connects;
-use super::place_labels::PlaceLabels;
-use super::record::{Recorded, Seen, SeenOnce};
+use super::record::{HopMeasures, InstanceHop, Recorded};
+use super::shape_labels::ShapeLabels;
 use crate::paths::storage::bytes::{Reader, put, put_float, put_slice};
 
 /// A message of a pattern, summarised over its instances.
-pub(crate) type SeenOften = Seen<Summary, f64, Connects>;
+pub(crate) type PatternHop = HopMeasures<Summary, f64, Connects>;
 
 /// Of which kind a pattern is.
 const ONCE: u8 = 0;
@@ -19,7 +19,7 @@ const OFTEN: u8 = 1;
 
 /// What is true of a pattern as a whole; times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Whole {
+pub(crate) struct PatternTotals {
     pub(crate) count: i64,
     pub(crate) expected: f64,
     pub(crate) max_probability: f64,
@@ -27,10 +27,10 @@ pub(crate) struct Whole {
     pub(crate) total_time: f64,
 }
 
-impl Whole {
-    fn once(instance: &Recorded<'_>) -> Whole {
+impl PatternTotals {
+    fn once(instance: &Recorded<'_>) -> PatternTotals {
         let p = instance.probability;
-        Whole {
+        PatternTotals {
             count: 1,
             expected: p,
             max_probability: p,
@@ -71,10 +71,10 @@ impl Describer {
             out.push(ONCE);
             put_slice(out, shape);
             out.extend_from_slice(only.bytes);
-            return Whole::once(only).total_time;
+            return PatternTotals::once(only).total_time;
         }
         let whole = self.whole(instances);
-        let Whole { expected, max_probability, duration, total_time, .. } = whole;
+        let PatternTotals { expected, max_probability, duration, total_time, .. } = whole;
         out.push(OFTEN);
         put_slice(out, shape);
         put(out, instances.len() as u64);
@@ -83,14 +83,14 @@ impl Describer {
         {
             put_float(out, number);
         }
-        for _ in Places::of(shape) {
+        for _ in ShapeHops::of(shape) {
             self.message(instances).put(out);
         }
         total_time
     }
 
     /// What is true as a whole of the pattern of which `instances` are all.
-    pub(crate) fn whole(&mut self, instances: &[Recorded<'_>]) -> Whole {
+    pub(crate) fn whole(&mut self, instances: &[Recorded<'_>]) -> PatternTotals {
         self.duration.clear();
         self.duration
             .extend(instances.iter().map(|instance| (instance.duration, instance.probability)));
@@ -100,11 +100,17 @@ impl Describer {
         let expected = probabilities().fold(0.0, |total, probability| total + probability);
         let max_probability = probabilities().fold(0.0, f64::max);
         let duration = Summary::of(&mut self.duration).unwrap_or_default();
-        Whole { count: instances.len() as i64, expected, max_probability, duration, total_time }
+        PatternTotals {
+            count: instances.len() as i64,
+            expected,
+            max_probability,
+            duration,
+            total_time,
+        }
     }
 
     /// The next message of all `instances`, summarised.
-    pub(crate) fn message(&mut self, instances: &mut [Recorded<'_>]) -> SeenOften {
+    pub(crate) fn message(&mut self, instances: &mut [Recorded<'_>]) -> PatternHop {
         let Describer { network, node, untraced, connect, .. } = self;
         network.clear();
         node.clear();
@@ -114,7 +120,7 @@ impl Describer {
         let (mut src_traced, mut dst_traced) = (false, false);
         for instance in instances {
             let p = instance.probability;
-            let seen = SeenOnce::next(&mut instance.messages);
+            let seen = InstanceHop::next(&mut instance.messages);
             network.extend(seen.network.map(|delay| (delay, p)));
             node.extend(seen.node.map(|delay| (delay, p)));
             untraced.extend(seen.untraced.map(|delay| (delay, p)));
@@ -124,7 +130,7 @@ impl Describer {
             src_traced |= seen.src_traced;
             dst_traced |= seen.dst_traced;
         }
-        Seen {
+        HopMeasures {
             src_traced,
             dst_traced,
             network: Summary::of(network),
@@ -140,7 +146,7 @@ fn put_summary(out: &mut Vec<u8>, delay: &Summary) {
     [delay.mean, delay.p50, delay.p99].into_iter().for_each(|part| put_float(out, part));
 }
 
-impl SeenOften {
+impl PatternHop {
     fn put(&self, out: &mut Vec<u8>) {
         out.push(self.flags());
         for delay in [self.network, self.node, self.untraced].into_iter().flatten() {
@@ -155,7 +161,7 @@ impl SeenOften {
         put_float(out, self.bytes);
     }
 
-    fn next<'bytes>(reader: &mut Reader<'bytes>) -> SeenOften {
+    fn next<'bytes>(reader: &mut Reader<'bytes>) -> PatternHop {
         let delay = |reader: &mut Reader<'bytes>| {
             let [mean, p50, p99] = [reader.float(), reader.float(), reader.float()];
             Summary { mean, p50, p99 }
@@ -164,14 +170,14 @@ impl SeenOften {
             let (count, expected, share) = (reader.number() as i64, reader.float(), reader.float());
             Connects { count, expected, share, delay: delay(reader) }
         };
-        Seen::read(reader, delay, connect, Reader::float)
+        HopMeasures::read(reader, delay, connect, Reader::float)
     }
 
     /// The same of a message of the only instance.
     #[inline]
-    fn once(seen: SeenOnce, p: f64) -> SeenOften {
+    fn once(seen: InstanceHop, p: f64) -> PatternHop {
         let of = |delay: Option<i64>| delay.map(|delay| summary(delay, p));
-        Seen {
+        HopMeasures {
             src_traced: seen.src_traced,
             dst_traced: seen.dst_traced,
             network: of(seen.network),
@@ -190,8 +196,8 @@ impl SeenOften {
 
 /// A described pattern that is being read.
 pub(crate) struct Described<'bytes> {
-    pub(crate) whole: Whole,
-    places: Places<'bytes>,
+    pub(crate) whole: PatternTotals,
+    places: ShapeHops<'bytes>,
     messages: Reader<'bytes>,
     /// The probability of the only instance.
     once: Option<f64>,
@@ -202,12 +208,12 @@ impl<'bytes> Described<'bytes> {
     pub(crate) fn of(bytes: &'bytes [u8]) -> Described<'bytes> {
         let mut reader = Reader(bytes);
         let kind = reader.byte();
-        let places = Places::of(reader.slice());
+        let places = ShapeHops::of(reader.slice());
         if kind == ONCE {
             let instance = Recorded::of(reader.0);
             let once = Some(instance.probability);
             return Described {
-                whole: Whole::once(&instance),
+                whole: PatternTotals::once(&instance),
                 places,
                 messages: instance.messages,
                 once,
@@ -217,40 +223,40 @@ impl<'bytes> Described<'bytes> {
         let [expected, max_probability, mean, p50, p99, total_time] =
             std::array::from_fn(|_| reader.float());
         let duration = Summary { mean, p50, p99 };
-        let whole = Whole { count, expected, max_probability, duration, total_time };
+        let whole = PatternTotals { count, expected, max_probability, duration, total_time };
         Described { whole, places, messages: reader, once: None }
     }
 }
 
 impl Iterator for Described<'_> {
     /// The depth of a message, its labels, and the message.
-    type Item = (u32, PlaceLabels, SeenOften);
+    type Item = (u32, ShapeLabels, PatternHop);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (depth, labels) = self.places.next()?;
         let message = match self.once {
-            Some(p) => SeenOften::once(SeenOnce::next(&mut self.messages), p),
-            None => SeenOften::next(&mut self.messages),
+            Some(p) => PatternHop::once(InstanceHop::next(&mut self.messages), p),
+            None => PatternHop::next(&mut self.messages),
         };
         Some((depth, labels, message))
     }
 }
 
 /// The depths and labels of a shape.
-pub(crate) struct Places<'bytes>(Reader<'bytes>);
+pub(crate) struct ShapeHops<'bytes>(Reader<'bytes>);
 
-impl<'bytes> Places<'bytes> {
-    pub(crate) fn of(shape: &'bytes [u8]) -> Places<'bytes> {
-        Places(Reader(shape))
+impl<'bytes> ShapeHops<'bytes> {
+    pub(crate) fn of(shape: &'bytes [u8]) -> ShapeHops<'bytes> {
+        ShapeHops(Reader(shape))
     }
 }
 
-impl Iterator for Places<'_> {
-    type Item = (u32, PlaceLabels);
+impl Iterator for ShapeHops<'_> {
+    type Item = (u32, ShapeLabels);
 
     #[inline]
-    fn next(&mut self) -> Option<(u32, PlaceLabels)> {
-        (!self.0.is_empty()).then(|| (self.0.number() as u32, PlaceLabels::of(self.0.number())))
+    fn next(&mut self) -> Option<(u32, ShapeLabels)> {
+        (!self.0.is_empty()).then(|| (self.0.number() as u32, ShapeLabels::of(self.0.number())))
     }
 }

@@ -5,7 +5,7 @@ use arrow_array::{ArrayRef, Int32Array, StringArray};
 use message_trace::table::columns::keyed;
 use rustc_hash::FxHashMap;
 
-use super::place_labels::PlaceLabels;
+use super::shape_labels::ShapeLabels;
 use crate::naming::{ByRole, Naming};
 
 /// The labels of hops, by columns: sender, receiver, their ports, protocol.
@@ -46,7 +46,7 @@ impl HopTexts {
     }
 
     /// The columns of messages with these labels, in the order of the table.
-    pub(crate) fn columns(&self, labels: &[PlaceLabels]) -> [ArrayRef; 5] {
+    pub(crate) fn columns(&self, labels: &[ShapeLabels]) -> [ArrayRef; 5] {
         let HopTexts { src, dst, src_port, dst_port, protocol } = self;
         [
             src.column(labels, |label| label.src),
@@ -88,8 +88,8 @@ impl Texts {
         Texts { texts: StringArray::from_iter_values(distinct), keys }
     }
 
-    fn column(&self, labels: &[PlaceLabels], number: impl Fn(&PlaceLabels) -> u16) -> ArrayRef {
-        let key = |label: &PlaceLabels| {
+    fn column(&self, labels: &[ShapeLabels], number: impl Fn(&ShapeLabels) -> u16) -> ArrayRef {
+        let key = |label: &ShapeLabels| {
             self.keys.get(label.hop as usize).copied().unwrap_or_default()
                 + i32::from(number(label))
         };

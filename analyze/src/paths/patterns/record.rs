@@ -9,7 +9,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-use super::place_labels::Labeler;
+use super::shape_labels::Labeler;
 use crate::naming::Naming;
 use crate::paths::instances::connecting::Tree;
 use crate::paths::instances::messages::PathMessages;
@@ -26,7 +26,7 @@ const CONNECT: u8 = 32;
 
 /// A message of an instance: its delays in nanoseconds, and its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Seen<T, B, C> {
+pub(crate) struct HopMeasures<T, B, C> {
     pub(crate) src_traced: bool,
     pub(crate) dst_traced: bool,
     pub(crate) network: Option<T>,
@@ -37,7 +37,7 @@ pub(crate) struct Seen<T, B, C> {
     pub(crate) bytes: B,
 }
 
-impl<T, B, C> Seen<T, B, C> {
+impl<T, B, C> HopMeasures<T, B, C> {
     /// The bits of what is known.
     pub(crate) fn flags(&self) -> u8 {
         let bit = |is, bit| if is { bit } else { 0 };
@@ -49,27 +49,35 @@ impl<T, B, C> Seen<T, B, C> {
             | bit(self.connect.is_some(), CONNECT)
     }
 
-    /// What [`Seen::flags`] and then the known delays and the size were written as.
+    /// What [`HopMeasures::flags`] and then the known delays and the size were written as.
     #[inline]
     pub(crate) fn read<'bytes>(
         reader: &mut Reader<'bytes>,
         delay: impl Fn(&mut Reader<'bytes>) -> T,
         connect: impl Fn(&mut Reader<'bytes>) -> C,
         bytes: impl Fn(&mut Reader<'bytes>) -> B,
-    ) -> Seen<T, B, C> {
+    ) -> HopMeasures<T, B, C> {
         let flags = reader.byte();
         let mut known = |bit| (flags & bit != 0).then(|| delay(reader));
         let (network, node, untraced) = (known(NETWORK), known(NODE), known(UNTRACED));
         let connect = (flags & CONNECT != 0).then(|| connect(reader));
         let (src_traced, dst_traced) = (flags & SRC_TRACED != 0, flags & DST_TRACED != 0);
-        Seen { src_traced, dst_traced, network, node, untraced, connect, bytes: bytes(reader) }
+        HopMeasures {
+            src_traced,
+            dst_traced,
+            network,
+            node,
+            untraced,
+            connect,
+            bytes: bytes(reader),
+        }
     }
 }
 
 /// A message of one instance.
-pub(crate) type SeenOnce = Seen<i64, i64, i64>;
+pub(crate) type InstanceHop = HopMeasures<i64, i64, i64>;
 
-impl SeenOnce {
+impl InstanceHop {
     /// Appends it as bytes.
     #[inline]
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -82,8 +90,8 @@ impl SeenOnce {
 
     /// The next message of an instance.
     #[inline]
-    pub(crate) fn next(reader: &mut Reader<'_>) -> SeenOnce {
-        Seen::read(reader, Reader::signed, Reader::signed, Reader::signed)
+    pub(crate) fn next(reader: &mut Reader<'_>) -> InstanceHop {
+        HopMeasures::read(reader, Reader::signed, Reader::signed, Reader::signed)
     }
 }
 
@@ -149,7 +157,7 @@ impl<'trace> Recorder<'trace> {
             let connect = Tree { messages: tree, causes: &self.causes, receipts: &self.receipts }
                 .connecting(place, self.messages, self.naming);
             self.connecting.push(connect.unwrap_or(0));
-            self.seen(message, cause, [sent, received], connect).put(&mut self.delays);
+            self.measures(message, cause, [sent, received], connect).put(&mut self.delays);
         }
         // From the first event of the root to the last event of the tree.
         let duration =
@@ -192,16 +200,16 @@ impl<'trace> Recorder<'trace> {
     }
 
     #[inline]
-    fn seen(
+    fn measures(
         &self,
         message: usize,
         cause: Option<(u32, Receipt)>,
         [sent, received]: [Option<i64>; 2],
         connect: Option<i64>,
-    ) -> SeenOnce {
+    ) -> InstanceHop {
         let since = |end: Option<i64>, start: Option<i64>| Some(end?.saturating_sub(start?));
         let traced = |node: u32| self.naming.nodes()[node as usize].traced;
-        Seen {
+        HopMeasures {
             src_traced: traced(self.naming.src(message)),
             dst_traced: traced(self.naming.dst(message)),
             network: since(received, sent),
@@ -225,7 +233,7 @@ pub(crate) struct Recorded<'bytes> {
     pub(crate) probability: f64,
     /// In nanoseconds.
     pub(crate) duration: i64,
-    /// Its messages, for [`SeenOnce::next`].
+    /// Its messages, for [`InstanceHop::next`].
     pub(crate) messages: Reader<'bytes>,
     /// All from the probability on.
     pub(crate) bytes: &'bytes [u8],

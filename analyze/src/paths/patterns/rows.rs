@@ -7,9 +7,9 @@ use message_trace::Error;
 use message_trace::stats::Summary;
 use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
 
-use super::described::{Described, SeenOften, Whole};
+use super::described::{Described, PatternHop, PatternTotals};
 use super::hop_texts::HopTexts;
-use super::place_labels::PlaceLabels;
+use super::shape_labels::ShapeLabels;
 use crate::tuning::paths::rows::ROWS_AT_ONCE;
 
 /// How the columns are stored. What is true of a whole pattern is the same in many rows.
@@ -82,7 +82,7 @@ struct Step {
     parent: Vec<i32>,
     has_parent: Vec<bool>,
     depth: Vec<i32>,
-    labels: Vec<PlaceLabels>,
+    labels: Vec<ShapeLabels>,
     src_traced: Vec<bool>,
     dst_traced: Vec<bool>,
     bytes: Vec<f64>,
@@ -104,8 +104,8 @@ impl Step {
         place: i32,
         parent: Option<i32>,
         depth: u32,
-        labels: PlaceLabels,
-        seen: SeenOften,
+        labels: ShapeLabels,
+        seen: PatternHop,
     ) {
         self.place.push(place);
         self.parent.push(parent.unwrap_or_default());
@@ -124,7 +124,7 @@ impl Step {
     }
 
     /// The rest of the rows are of pattern `number`.
-    fn repeat(&mut self, number: u32, whole: &Whole) {
+    fn repeat(&mut self, number: u32, whole: &PatternTotals) {
         let end = self.place.len();
         self.pattern.resize(end, i64::from(number));
         self.count.resize(end, whole.count);

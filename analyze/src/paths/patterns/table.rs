@@ -104,10 +104,10 @@ pub(crate) fn whole_patterns(
     ];
     for batch in table::read_columns(path, &COLUMNS)? {
         let batch = batch?;
-        let wholes = Wholes::of(Columns::new(path, &batch))?;
+        let totals_columns = TotalsColumns::of(Columns::new(path, &batch))?;
         for row in 0..batch.num_rows() {
-            if wholes.places[row] == Some(0) {
-                pattern(wholes.get(row)?);
+            if totals_columns.places[row] == Some(0) {
+                pattern(totals_columns.get(row)?);
             }
         }
     }
@@ -115,7 +115,7 @@ pub(crate) fn whole_patterns(
 }
 
 /// The columns of what is true of a pattern as a whole.
-struct Wholes<'batch> {
+struct TotalsColumns<'batch> {
     table: Columns<'batch>,
     ids: Vec<Option<i64>>,
     places: Vec<Option<i32>>,
@@ -126,9 +126,9 @@ struct Wholes<'batch> {
     totals: Vec<Option<f64>>,
 }
 
-impl<'batch> Wholes<'batch> {
-    fn of(table: Columns<'batch>) -> Result<Wholes<'batch>, Error> {
-        Ok(Wholes {
+impl<'batch> TotalsColumns<'batch> {
+    fn of(table: Columns<'batch>) -> Result<TotalsColumns<'batch>, Error> {
+        Ok(TotalsColumns {
             ids: table.int64("pattern")?,
             places: table.int32("hop")?,
             counts: table.int64("count")?,
@@ -163,7 +163,7 @@ pub(crate) fn append(
     patterns: &mut Vec<PathPattern>,
     wanted: impl Fn(i64) -> bool,
 ) -> Result<Option<i64>, Error> {
-    let wholes = Wholes::of(Columns::new(path, batch))?;
+    let totals_columns = TotalsColumns::of(Columns::new(path, batch))?;
     let table = Columns::new(path, batch);
     let (parents, depths) = (table.int32("parent")?, table.int32("depth")?);
     let (src, dst) = (table.texts("src")?, table.texts("dst")?);
@@ -171,8 +171,9 @@ pub(crate) fn append(
     let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
     let (protocols, bytes) = (table.texts("protocol")?, table.float64("bytes")?);
     let (node, network) = (summaries(&table, "node")?, summaries(&table, "network")?);
-    let (untraced, connect) = (summaries(&table, "untraced")?, connects(&table, &wholes.expected)?);
-    let (ids, places) = (&wholes.ids, &wholes.places);
+    let (untraced, connect) =
+        (summaries(&table, "untraced")?, connects(&table, &totals_columns.expected)?);
+    let (ids, places) = (&totals_columns.ids, &totals_columns.places);
     for row in 0..batch.num_rows() {
         if !wanted(table.some("pattern", ids[row])?) {
             continue;
@@ -182,7 +183,7 @@ pub(crate) fn append(
             usize::try_from(table.some(name, value)?).map_err(|why| Error::malformed(path, why))
         };
         if index("hop", places[row])? == 0 {
-            patterns.push(wholes.get(row)?);
+            patterns.push(totals_columns.get(row)?);
         }
         let Ok(protocol) = table.some("protocol", protocols[row])?.parse::<Protocol>();
         let hop = Hop {

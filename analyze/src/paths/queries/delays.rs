@@ -145,7 +145,7 @@ impl DelayTable<HopDelays> {
 
 /// What is known of all instances that are left of one piece.
 #[derive(Default)]
-struct Left {
+struct LeftTotals {
     instances: u64,
     expected: f64,
     total_time: f64,
@@ -175,7 +175,7 @@ fn table<T: Send>(
     };
     let work = |piece| {
         let mut dealer = PartitionWriter::new(&store, piece);
-        let mut left = Left::default();
+        let mut left = LeftTotals::default();
         let mut record = Vec::new();
         instances.read(piece, |instance| {
             let probability = instance.which.probability;
@@ -199,8 +199,8 @@ fn table<T: Send>(
         dealer.finish()?;
         Ok(left)
     };
-    let mut all = Left::default();
-    in_order(threads, instances.pieces(), work, |_, left: Left| {
+    let mut all = LeftTotals::default();
+    in_order(threads, instances.pieces(), work, |_, left: LeftTotals| {
         all.instances += left.instances;
         all.expected += left.expected;
         all.total_time += left.total_time;

@@ -19,9 +19,9 @@ use super::filter::PathFilter;
 use super::left_instances::LeftInstances;
 use super::timed_instances::TimedInstance;
 use crate::options::Resources;
-use crate::paths::patterns::described::{Describer, SeenOften, Whole};
+use crate::paths::patterns::described::{Describer, PatternHop, PatternTotals};
 use crate::paths::patterns::pattern::{Hop, PathPattern};
-use crate::paths::patterns::record::{Recorded, SeenOnce};
+use crate::paths::patterns::record::{InstanceHop, Recorded};
 use crate::paths::storage::bytes::{Reader, put, put_float, put_signed, put_slice};
 
 impl ChosenPatterns {
@@ -126,7 +126,7 @@ impl Record {
         put_signed(&mut self.once, instance.duration());
         for (place, hop) in instance.hops.iter().enumerate() {
             // Which ends were traced is known of the pattern.
-            let seen = SeenOnce {
+            let seen = InstanceHop {
                 src_traced: false,
                 dst_traced: false,
                 network: instance.network_latency(place),
@@ -155,7 +155,7 @@ struct Partition {
 /// A pattern without labels, of which the hops are summarised.
 struct Aggregated {
     pattern: PathPattern,
-    hops: Vec<SeenOften>,
+    hops: Vec<PatternHop>,
 }
 
 /// Describes the patterns of the instances in `blocks`.
@@ -184,7 +184,7 @@ fn aggregate(
     let mut best = Vec::new();
     for of in instances.chunk_by(|one, other| one.0 == other.0) {
         let recorded: Vec<Recorded<'_>> = of.iter().map(|(_, instance)| *instance).collect();
-        let Whole { count, expected, max_probability, duration, total_time } =
+        let PatternTotals { count, expected, max_probability, duration, total_time } =
             describer.whole(&recorded);
         let id = of.first().map_or(0, |(pattern, _)| *pattern);
         let pattern = PathPattern {

@@ -10,7 +10,7 @@ use crate::naming::{ByRole, Naming};
 
 /// The labels of a message within a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct PlaceLabels {
+pub(crate) struct ShapeLabels {
     /// The labels of its hop, as an index for `Naming::hop_name` or, by roles, `ByRole::hop_name`.
     pub(crate) hop: u32,
     /// How many other nodes of the sender's role come before it in the path; 0 by names.
@@ -19,7 +19,7 @@ pub(crate) struct PlaceLabels {
     pub(crate) dst: u16,
 }
 
-impl PlaceLabels {
+impl ShapeLabels {
     /// The labels as a number, small where they are.
     #[inline]
     pub(crate) fn number(self) -> u64 {
@@ -28,8 +28,8 @@ impl PlaceLabels {
 
     /// The labels that are that number.
     #[inline]
-    pub(crate) fn of(number: u64) -> PlaceLabels {
-        PlaceLabels { hop: number as u32, src: (number >> 32) as u16, dst: (number >> 48) as u16 }
+    pub(crate) fn of(number: u64) -> ShapeLabels {
+        ShapeLabels { hop: number as u32, src: (number >> 32) as u16, dst: (number >> 48) as u16 }
     }
 }
 
@@ -60,20 +60,20 @@ impl<'trace> Labeler<'trace> {
 
     /// The labels of the next message of the path, in depth-first order.
     #[inline]
-    pub(crate) fn label(&mut self, message: usize) -> PlaceLabels {
+    pub(crate) fn label(&mut self, message: usize) -> ShapeLabels {
         let hop = self.naming.hop(message);
         match self.by_role {
-            None => PlaceLabels { hop, src: 0, dst: 0 },
+            None => ShapeLabels { hop, src: 0, dst: 0 },
             Some(by_role) => self.by_role(by_role, hop),
         }
     }
 
-    fn by_role(&mut self, by_role: &ByRole, hop: u32) -> PlaceLabels {
+    fn by_role(&mut self, by_role: &ByRole, hop: u32) -> ShapeLabels {
         let names = self.naming.hop_name(hop);
         let hop = by_role.hop(hop);
         let roles = by_role.hop_name(hop);
         let src = self.number(names.src, roles.src);
-        PlaceLabels { hop, src, dst: self.number(names.dst, roles.dst) }
+        ShapeLabels { hop, src, dst: self.number(names.dst, roles.dst) }
     }
 
     /// The number of the node of that name among those of its role.
@@ -89,5 +89,5 @@ impl<'trace> Labeler<'trace> {
 }
 
 #[cfg(test)]
-#[path = "place_labels_tests.rs"]
+#[path = "shape_labels_tests.rs"]
 mod tests;

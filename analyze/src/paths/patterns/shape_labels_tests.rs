@@ -18,7 +18,7 @@ fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
     let naming = Naming::new(&trace, &Options { roles: true, ..Options::default() });
     let mut labeler = Labeler::new(&naming);
     labeler.begin();
-    let labels: Vec<PlaceLabels> =
+    let labels: Vec<ShapeLabels> =
         (0..servers.len() - 1).map(|message| labeler.label(message)).collect();
     labeler.begin();
     assert_eq!(labeler.label(servers.len() - 2).src, 0, "nothing is left of the path before");
@@ -30,9 +30,9 @@ proptest! {
 
     #[test]
     fn labels_are_numbers_and_back(hop in any::<u32>(), src in any::<u16>(), dst in any::<u16>()) {
-        let labels = PlaceLabels { hop, src, dst };
-        prop_assert_eq!(PlaceLabels::of(labels.number()), labels);
-        prop_assert_eq!(PlaceLabels { hop, src: 0, dst: 0 }.number(), u64::from(hop), "by names as ever");
+        let labels = ShapeLabels { hop, src, dst };
+        prop_assert_eq!(ShapeLabels::of(labels.number()), labels);
+        prop_assert_eq!(ShapeLabels { hop, src: 0, dst: 0 }.number(), u64::from(hop), "by names as ever");
     }
 
     #[test]
