@@ -46,7 +46,10 @@ mod early;
 mod estimate;
 #[cfg(test)]
 mod event_loop_tests;
+mod events;
 mod exchanges;
+mod first_assignments;
+mod fit;
 mod fits;
 mod groundwork;
 #[cfg(test)]
@@ -54,6 +57,7 @@ mod handed_on_tests;
 #[cfg(test)]
 mod hard_tests;
 mod holders;
+mod idle;
 mod in_turn;
 mod jobs;
 mod lattice;
@@ -80,6 +84,7 @@ mod queues;
 mod rounds;
 mod search;
 mod service;
+mod service_parts;
 mod services;
 mod shapes;
 mod size_kinds;

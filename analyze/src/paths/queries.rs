@@ -8,6 +8,8 @@ pub(crate) mod filter;
 mod filtered;
 mod hop_ends;
 pub(crate) mod left_instances;
+mod message_times;
 pub(crate) mod pattern_roots;
+pub(crate) mod timed_instance;
 pub(crate) mod timed_instances;
 pub mod timing;

@@ -6,7 +6,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{Event, Service, events};
+use super::events::{Event, events};
+use super::service::Service;
 use crate::tuning::auto::services::afterwards::{
     FOLLOWED_SHARE, MAX_CHANCE, MAX_GROWTH, MIN_CALLS, MIN_CALLS_BY_THREAD, MIN_DENSITY,
     ROOM_FACTOR, WITHIN_SHARE,

@@ -5,7 +5,8 @@
 //! do not agree, no probability may say more than they do.
 
 use super::NONE;
-use super::service::{Event, Service};
+use super::events::Event;
+use super::service::Service;
 use crate::tuning::auto::learning::agreement::{
     CLASSES, LEFT_ALONE, MAX_OTHERS, MIN_CALLS, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
 };
@@ -129,7 +130,8 @@ fn class(possible: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Two requests that are open together, each with a call, again and again.
     fn service() -> Service {

@@ -6,7 +6,8 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, Service};
+use super::events::Event;
+use super::service::Service;
 use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
 /// How often a call of each kind is for the same request as the one before it on its connection.
@@ -82,7 +83,8 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Two requests that overlap and make two calls each, again and again; `connection` is that of
     /// a request's call.

@@ -7,8 +7,9 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::at::At;
+use super::events::Event;
 use super::model::Model;
-use super::service::{Event, Service, recent};
+use super::service::{Service, recent};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::{LOOP_NATS, LOOP_PRIOR, MAX_NATS, MIN_NATS, PRIOR};
 use crate::tuning::auto::search::hypotheses::MAX_OPEN_REQUESTS;

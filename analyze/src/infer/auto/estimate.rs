@@ -8,11 +8,12 @@ use rustc_hash::FxHashSet;
 
 use super::assignment::Assignment;
 use super::early;
+use super::events::events;
 use super::model::{Model, Nobody};
 use super::parts::search;
 use super::pool;
 use super::rounds::{learned, nobodys};
-use super::service::{Service, Span, events};
+use super::service::{Service, Span};
 use super::shapes::Shapes;
 use super::thread_time;
 use crate::evidence::Evidence;

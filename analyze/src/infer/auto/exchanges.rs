@@ -11,8 +11,9 @@
 use super::NONE;
 use super::agreement::candidates;
 use super::at::At;
+use super::events::{Event, made_for};
 use super::model::Model;
-use super::service::{Event, Service, made_for, recent};
+use super::service::{Service, recent};
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
 use crate::tuning::auto::learning::exchanges::{
@@ -205,8 +206,9 @@ impl Pairs<'_> {
 mod tests {
     use super::*;
     use crate::infer::auto::density::Axis;
+    use crate::infer::auto::events::events;
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::service::Span;
 
     /// Pairs of requests that are open together. Each makes two calls, the second so long after the
     /// first as tells them apart.

@@ -4,7 +4,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{Event, OPEN, Service, Span, UNKNOWN_THREAD, events};
+use super::events::{Event, events};
+use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
 use crate::tuning::auto::services::fits::MAX_PREPARING_CALLS;
 
 /// How a call fits the requests of its service.

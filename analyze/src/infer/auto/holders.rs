@@ -9,7 +9,8 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, OPEN, Service, UNKNOWN_THREAD, events};
+use super::events::{Event, events};
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::services::holders::{MAX_EXCEPTIONS, MAX_OUTSIDE, MIN_OVERLAPS};
 
 /// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty

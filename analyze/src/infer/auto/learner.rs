@@ -3,12 +3,13 @@
 use super::connections::Connections;
 use super::density::Axis;
 use super::discipline;
+use super::events::{Event, made_for};
 use super::exchanges;
 use super::learn::learn;
 use super::model::{Model, Nobody};
 use super::parts::search;
 use super::promises::Promises;
-use super::service::{Event, Service, made_for};
+use super::service::Service;
 use super::shapes::Shapes;
 use super::sizes::Sizes;
 use crate::evidence::Evidence;

@@ -10,9 +10,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::assignment::Assignment;
+use super::events::Event;
 use super::model::Model;
 use super::search::Search;
-use super::service::{Event, Service};
+use super::service::Service;
 use super::shapes::Shapes;
 use crate::tuning::auto::search::hypotheses::{
     EVENTS_AFTER_CUT, EVENTS_BEFORE_CUT, MAX_PARTS, MIN_EVENTS_OF_PART, MIN_EVENTS_OF_PIECE,
@@ -160,8 +161,9 @@ fn calls(events: &[(i64, Event)]) -> Range<u32> {
 mod tests {
     use super::*;
     use crate::infer::auto::density::Axis;
+    use crate::infer::auto::events::{events, made_for};
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::{Span, events, made_for};
+    use crate::infer::auto::service::Span;
 
     #[test]
     fn parts_together_are_what_one_search_through_all_finds() {

@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::density::Axis;
-use super::service::{Event, OPEN, Service};
+use super::events::Event;
+use super::service::{OPEN, Service};
 use crate::tuning::auto::model::promises::{
     BINS, BOUNDS, MIN_NATS, MIN_PAIRS, OTHERS, PRIOR_PAIRS,
 };
@@ -128,7 +129,8 @@ impl Gaps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long
     /// before its request does.

@@ -3,9 +3,10 @@
 use super::NONE;
 use super::beginnings::{Begun, begin};
 use super::density::Axis;
+use super::events::events;
 use super::learner::Learner;
 use super::model::{Model, Nobody};
-use super::service::{Service, events};
+use super::service::Service;
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::beginnings::LAST_ROUNDS;
 use crate::tuning::auto::learning::learning::{

@@ -11,7 +11,8 @@
 use rustc_hash::FxHashMap;
 
 use super::agreement::candidates;
-use super::service::{OPEN, Service, UNKNOWN_SIZE, events};
+use super::events::events;
+use super::service::{OPEN, Service, UNKNOWN_SIZE};
 use crate::infer::call_links::DELIVERY;
 use crate::tuning::auto::model::size_kinds::{
     CALLS_PER_OTHER, CALLS_PER_SHARED, CALLS_PER_UNSURE, MAX_SIZES, MIN_CALLS,

@@ -9,7 +9,8 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, Service, UNKNOWN_SIZE};
+use super::events::Event;
+use super::service::{Service, UNKNOWN_SIZE};
 use crate::tuning::auto::model::sizes::{
     BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
 };
@@ -138,7 +139,8 @@ fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the
     /// order of the requests.

@@ -10,7 +10,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{OPEN, Service, made_for, recent};
+use super::events::made_for;
+use super::service::{OPEN, Service, recent};
 use super::trigger::{Trigger, open_calls};
 use crate::tuning::auto::services::thread_time::{MAX_UNEVEN, MIN_REQUESTS, UNEVEN_SHARE};
 

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use super::filter::PathFilter;
 use super::hop_ends::{End, Hop, HopEnds};
 use super::left_instances::LeftInstances;
-use super::timed_instances::TimedInstance;
+use super::timed_instance::TimedInstance;
 use crate::options::Resources;
 use crate::paths::patterns::pattern::Connects;
 use crate::paths::storage::bytes::{Reader, put, put_float, put_signed};

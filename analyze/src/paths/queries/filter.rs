@@ -7,7 +7,7 @@ use std::path::Path;
 use message_trace::table::columns::Columns;
 use message_trace::{DataDir, Error, table};
 
-use super::timed_instances::{TimedInstance, WhichInstance};
+use super::timed_instance::{TimedInstance, WhichInstance};
 
 /// What paths must have to be looked at; without anything said, all are.
 #[derive(Clone, Debug, Default, PartialEq)]

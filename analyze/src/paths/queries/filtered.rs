@@ -17,7 +17,7 @@ use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use super::chosen_patterns::{ChosenPatterns, prune, with_hops};
 use super::filter::PathFilter;
 use super::left_instances::LeftInstances;
-use super::timed_instances::TimedInstance;
+use super::timed_instance::TimedInstance;
 use crate::options::Resources;
 use crate::paths::patterns::described::{Describer, PatternHop, PatternTotals};
 use crate::paths::patterns::pattern::{Hop, PathPattern};

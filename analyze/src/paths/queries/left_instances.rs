@@ -4,7 +4,8 @@
 use message_trace::{DataDir, Error};
 
 use super::filter::{PathFilter, WantedPatterns};
-use super::timed_instances::{TimedInstance, TimedInstances};
+use super::timed_instance::TimedInstance;
+use super::timed_instances::TimedInstances;
 
 /// The tables of paths and messages, open for reading what a filter leaves.
 pub struct LeftInstances<'filter> {

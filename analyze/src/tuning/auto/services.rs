@@ -97,8 +97,8 @@ pub(crate) mod process_tree {
 pub(crate) mod service {
     /// Number of events of an event loop among which one may be another thread's.
     pub(crate) const EVENTS_PER_OTHER_THREAD: usize = 100;
-    /// Minimum number of calls of an event loop.
-    pub(crate) const MIN_CALLS: usize = 10;
+    /// Maximum number of calls to a request in the beginning of a service, on average.
+    pub(crate) const MAX_CALLS_PER_REQUEST: usize = 10;
 }
 
 /// Processes that were started for a request (docs/decisions/0424).

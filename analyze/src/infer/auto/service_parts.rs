@@ -1,0 +1,87 @@
+//! Parts of a service: its beginning, or only some of its requests and calls.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::service::Service;
+use crate::infer::span::Span;
+use crate::tuning::auto::services::service::MAX_CALLS_PER_REQUEST;
+
+impl Service {
+    /// The beginning, with about so many requests and as many calls, but not many times as many.
+    pub(super) fn beginning(&self, size: usize) -> Service {
+        if size >= self.requests.len() && MAX_CALLS_PER_REQUEST * size >= self.calls.len() {
+            return self.part(self.requests.len(), self.calls.len(), None);
+        }
+        let at =
+            |spans: &[Span], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
+        let enough = at(&self.requests, size).max(at(&self.calls, size));
+        let until = enough.min(at(&self.calls, MAX_CALLS_PER_REQUEST * size));
+        let before = |spans: &[Span], least: usize| {
+            spans.partition_point(|span| span.begin < until).max(least.min(spans.len()))
+        };
+        self.part(before(&self.requests, 1), before(&self.calls, size), Some(until))
+    }
+
+    /// Keeps the calls of these places, which need not be in order.
+    pub(super) fn keep_calls(&mut self, places: &[u32]) {
+        let mut place_of = vec![NONE; self.calls.len()];
+        places.iter().zip(0..).for_each(|(at, place)| place_of[*at as usize] = place);
+        pick(&mut self.calls, places);
+        pick(&mut self.made_calls, places);
+        pick(&mut self.call_threads, places);
+        pick(&mut self.call_sizes, places);
+        pick(&mut self.call_before, places);
+        pick(&mut self.call_unsure, places);
+        for before in &mut self.call_before {
+            *before = place_of.get(*before as usize).copied().unwrap_or(NONE);
+        }
+    }
+
+    /// Keeps the requests of these places, which need not be in order.
+    pub(super) fn keep_requests(&mut self, places: &[u32]) {
+        pick(&mut self.requests, places);
+        pick(&mut self.request_calls, places);
+        pick(&mut self.request_threads, places);
+        pick(&mut self.request_sizes, places);
+        pick(&mut self.answering, places);
+    }
+
+    pub(super) fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
+        Service {
+            requests: self.requests[..requests].to_vec(),
+            calls: self.calls[..calls].to_vec(),
+            request_threads: self.request_threads.iter().take(requests).copied().collect(),
+            call_threads: self.call_threads.iter().take(calls).copied().collect(),
+            request_sizes: self.request_sizes.iter().take(requests).copied().collect(),
+            call_sizes: self.call_sizes.iter().take(calls).copied().collect(),
+            answering: self.answering.iter().take(requests).copied().collect(),
+            call_before: self.call_before.iter().take(calls).copied().collect(),
+            call_after: self.call_after.iter().take(calls).copied().collect(),
+            call_unsure: self.call_unsure.iter().take(calls).copied().collect(),
+            held: self.held.iter().take(calls).copied().collect(),
+            beside: self.beside.iter().take(calls).copied().collect(),
+            found_for: FxHashMap::default(),
+            rivals: self.rivals.iter().take(requests).copied().collect(),
+            request_calls: self.request_calls.iter().take(requests).copied().collect(),
+            made_calls: self.made_calls.iter().take(calls).copied().collect(),
+            timer_calls: Vec::new(),
+            one_way: self.one_way,
+            is_loop: self.is_loop,
+            has_unanswered_kinds: self.has_unanswered_kinds,
+            window: self.window,
+            patience: self.patience.clone(),
+            linger: self.linger,
+            after_answer: self.after_answer.clone(),
+            unwaited: self.unwaited.clone(),
+            until,
+            without: self.without,
+            turns: self.turns.clone(),
+        }
+    }
+}
+
+/// Keeps what is at these places, in their order; of a column that is not known, nothing.
+fn pick<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
+    *column = places.iter().filter_map(|at| column.get(*at as usize).copied()).collect();
+}
