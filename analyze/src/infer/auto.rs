@@ -66,6 +66,7 @@ mod learner;
 mod message_links;
 mod middle;
 mod model;
+mod node_clocks;
 mod observe;
 mod offsets;
 mod one_way;

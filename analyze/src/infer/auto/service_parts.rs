@@ -1,4 +1,5 @@
-//! Parts of a service: its beginning, or only some of its requests and calls.
+//! What a service is made of: requests and calls are added one by one, and a part of them is taken
+//! where only some are looked at.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +8,56 @@ use super::service::Service;
 use crate::infer::span::Span;
 use crate::tuning::auto::services::service::MAX_CALLS_PER_REQUEST;
 
+/// A request of a service, in one row of its columns.
+pub(super) struct RequestRow {
+    pub(super) span: Span,
+    /// The threads that received it, and that answered it.
+    pub(super) threads: [u32; 2],
+    /// Its size, and that of the response.
+    pub(super) bytes: [i64; 2],
+    /// Time for which the answer was being sent, in nanoseconds.
+    pub(super) answering: i64,
+    /// Which call of the trace it is.
+    pub(super) call: u32,
+}
+
+/// A call of a service, in one row of its columns.
+pub(super) struct CallRow {
+    pub(super) span: Span,
+    /// The threads that made it, and that received its response.
+    pub(super) threads: [u32; 2],
+    /// Its size, and that of the response.
+    pub(super) bytes: [i64; 2],
+    /// The call before it on the same connection, or [`NONE`].
+    pub(super) before: u32,
+    /// Whether it is doubtful which answer it has.
+    pub(super) is_unsure: bool,
+    /// Which call of the trace it is.
+    pub(super) call: u32,
+}
+
 impl Service {
+    /// Adds a request.
+    pub(super) fn add_request(&mut self, request: RequestRow) {
+        let RequestRow { span, threads, bytes, answering, call } = request;
+        self.requests.push(span);
+        self.request_threads.push(threads);
+        self.request_sizes.push(bytes);
+        self.answering.push(answering);
+        self.request_calls.push(call);
+    }
+
+    /// Adds a call.
+    pub(super) fn add_call(&mut self, made: CallRow) {
+        let CallRow { span, threads, bytes, before, is_unsure, call } = made;
+        self.calls.push(span);
+        self.call_threads.push(threads);
+        self.call_sizes.push(bytes);
+        self.call_before.push(before);
+        self.call_unsure.push(is_unsure);
+        self.made_calls.push(call);
+    }
+
     /// The beginning, with about so many requests and as many calls, but not many times as many.
     pub(super) fn beginning(&self, size: usize) -> Service {
         if size >= self.requests.len() && MAX_CALLS_PER_REQUEST * size >= self.calls.len() {

@@ -32,7 +32,7 @@ impl Services {
         let Groundwork { linked, calls, queues } = groundwork;
         let jobs = Jobs::of(trace, naming, calls, queues, options.window);
         let spawned = Spawned::of(trace, naming, calls, &jobs);
-        let mut all = observe::services(trace, naming, calls, &jobs, &spawned, options);
+        let mut all = observe::services(input, calls, &jobs, &spawned);
         let (mut early, mut asked) = (FxHashSet::default(), None);
         for service in &mut all {
             one_way::end_requests(service, trace, calls, linked);

@@ -176,21 +176,9 @@ impl PatternHop {
     /// The same of a message of the only instance.
     #[inline]
     fn once(seen: InstanceHop, p: f64) -> PatternHop {
-        let of = |delay: Option<i64>| delay.map(|delay| summary(delay, p));
-        HopMeasures {
-            src_traced: seen.src_traced,
-            dst_traced: seen.dst_traced,
-            network: of(seen.network),
-            node: of(seen.node),
-            untraced: of(seen.untraced),
-            connect: of(seen.connect).map(|delay| Connects {
-                count: 1,
-                expected: p,
-                share: 1.0,
-                delay,
-            }),
-            bytes: seen.bytes as f64 * p / p,
-        }
+        let connect =
+            |time| Connects { count: 1, expected: p, share: 1.0, delay: summary(time, p) };
+        seen.map(|delay| summary(delay, p), |bytes| bytes as f64 * p / p, connect)
     }
 }
 

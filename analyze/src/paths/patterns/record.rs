@@ -74,6 +74,26 @@ impl<T, B, C> HopMeasures<T, B, C> {
     }
 }
 
+impl<T, B, C> HopMeasures<T, B, C> {
+    /// The same with other delays, times of connecting, and sizes.
+    pub(crate) fn map<T2, B2, C2>(
+        self,
+        delay: impl Fn(T) -> T2,
+        bytes: impl Fn(B) -> B2,
+        connect: impl Fn(C) -> C2,
+    ) -> HopMeasures<T2, B2, C2> {
+        HopMeasures {
+            src_traced: self.src_traced,
+            dst_traced: self.dst_traced,
+            network: self.network.map(&delay),
+            node: self.node.map(&delay),
+            untraced: self.untraced.map(&delay),
+            connect: self.connect.map(connect),
+            bytes: bytes(self.bytes),
+        }
+    }
+}
+
 /// A message of one instance.
 pub(crate) type InstanceHop = HopMeasures<i64, i64, i64>;
 
