@@ -127,9 +127,9 @@ pub fn analyze(
 pub struct AnalysisSummary {
     /// The options it was made with.
     pub options: Options,
-    /// How much came of it.
+    /// Totals of the analysis.
     pub totals: Totals,
-    /// What it is not sure of as a whole.
+    /// Doubts about the analysis as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
 }

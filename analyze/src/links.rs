@@ -13,7 +13,7 @@ pub(crate) use writer::LinkWriter;
 /// The possible parents of every message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
-    /// Where a message's candidates begin, and how many there are.
+    /// First pair and number of pairs of each message.
     candidates: Vec<(u32, u32)>,
     spontaneous: Vec<f64>,
     parent: Vec<u32>,
@@ -34,12 +34,12 @@ impl Links {
         }
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub fn messages(&self) -> usize {
         self.candidates.len()
     }
 
-    /// How many pairs of parent and child there are.
+    /// Number of pairs of parent and child.
     pub fn len(&self) -> usize {
         self.candidates.iter().map(|(_, count)| *count as usize).sum()
     }

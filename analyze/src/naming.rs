@@ -84,7 +84,7 @@ impl Naming {
         self.hops[hop as usize]
     }
 
-    /// How many different labels there are.
+    /// Number of different labels.
     pub fn hops(&self) -> usize {
         self.hops.len()
     }

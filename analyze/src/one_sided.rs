@@ -32,13 +32,13 @@ pub struct OneSided {
     pub from: String,
     /// The receiver's name.
     pub to: String,
-    /// What they went over.
+    /// The protocol that they went over.
     pub protocol: Protocol,
     /// The end that was not seen.
     pub missing: MissingEnd,
     /// Whether the node at that end was traced.
     pub traced: bool,
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
     /// On how many flows.
     pub flows: u64,

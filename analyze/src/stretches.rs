@@ -1,7 +1,7 @@
-//! A trace in stretches, so that memory does not grow with it: each is so many messages one after
-//! the other, with some before and behind them. What is inferred of a stretch is kept for its own
-//! messages, and those around it only let these be seen with what they overlap (Project 5, section
-//! 8, does so for the nesting algorithm).
+//! A trace in stretches, so that memory does not grow with it. A stretch is a number of messages in
+//! the order of the trace, with some before and behind them. What is inferred of a stretch is kept
+//! for its own messages. Those around it only show what these overlap with (Project 5, section 8,
+//! does so for the nesting algorithm).
 
 mod surplus;
 
@@ -35,12 +35,12 @@ pub(crate) struct Stretch {
     pub(crate) trace: MessageTrace,
     /// The number that the first of these has in the whole trace.
     pub(crate) first: u64,
-    /// Which of them are the stretch's own.
+    /// The stretch's own messages among them.
     pub(crate) own: Range<usize>,
 }
 
 impl Stretches {
-    /// Those of `length` messages each, but the last, which may be longer by what is around one.
+    /// Stretches of `length` messages each. The last one may be longer by what is around one.
     ///
     /// # Errors
     /// When the trace cannot be read.
@@ -97,19 +97,19 @@ impl Stretches {
     }
 }
 
-/// What is known of the whole trace beforehand.
+/// An overview of the whole trace, from a first reading.
 pub(crate) struct Overview {
     /// Its outline.
     pub(crate) outline: MessageTrace,
-    /// The flows of which the two sides sent different numbers of messages without call ids, where
-    /// a first message of the accepting side is not counted: it answers nothing that was seen.
-    /// `None` where no calls are looked for.
+    /// Flows whose two sides sent different numbers of messages without call ids. A first message
+    /// of the accepting side is not counted, as it answers nothing that was seen. `None` where no
+    /// calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
 impl Overview {
-    /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only
-    /// where they are looked for.
+    /// Overview of the trace of `data`, read by this number of `threads`; of `calls` only where
+    /// they are looked for.
     ///
     /// # Errors
     /// When the trace cannot be read.

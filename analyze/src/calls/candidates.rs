@@ -10,7 +10,7 @@ use crate::tuning::calls::candidates::MAX_CANDIDATES;
 /// The possible parents of every call.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// Where the candidates of each call begin, and how many there are.
+    /// First candidate and number of candidates of each call.
     of: Vec<(u32, u32)>,
     candidates: Vec<(Option<u32>, f64)>,
 }

@@ -141,7 +141,7 @@ fn comes_back(trace: &MessageTrace, rows: &[u32]) -> bool {
 
 /// Appends the pairs of `rows`, each answer with the request that has been open longest.
 fn in_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
-    // How many more requests than answers there were, behind each answer.
+    // Number of requests more than answers, behind each answer.
     let mut balance = 0_i64;
     let behind = |row: &u32| {
         balance += if is_request(trace, *row) { 1 } else { -1 };
@@ -166,7 +166,7 @@ fn in_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
     pairs.extend(open.into_iter().map(|request| (request, NONE)));
 }
 
-/// Of each value the least of it and the [`ANSWERS_AHEAD`] values behind it.
+/// The least of each value and the [`ANSWERS_AHEAD`] values behind it.
 fn least_ahead(values: &[i64]) -> Vec<i64> {
     // Values that may be the least, from the end on, with their places; the least stands first.
     let mut candidates: VecDeque<(i64, usize)> = VecDeque::new();
@@ -184,7 +184,7 @@ fn least_ahead(values: &[i64]) -> Vec<i64> {
     least
 }
 
-/// Which of the times of a call are by one clock.
+/// The times of a call that are by one clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Caller,

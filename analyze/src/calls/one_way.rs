@@ -15,10 +15,10 @@ use crate::tuning::calls::one_way::{
     MIN_MESSAGES_OF_FLOW, SHARE_BETWEEN, TIMES_TRIED,
 };
 
-/// All flows between the same two nodes, one of which accepts.
+/// Two nodes, for all flows between them. The second one accepts.
 type NodePair = (NodeId, NodeId);
 
-/// What both sides sent over the flows between two nodes.
+/// Messages of both sides of the flows between two nodes.
 #[derive(Default)]
 struct Sides {
     flows: Vec<i64>,

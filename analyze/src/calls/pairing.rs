@@ -112,7 +112,7 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
     }));
 }
 
-/// Which of two messages of opposite directions is the request.
+/// Two messages of opposite directions as request and response.
 fn ordered(trace: &MessageTrace, one: u32, other: u32) -> Pair {
     let (a, b) = (one as usize, other as usize);
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);

@@ -23,12 +23,12 @@ pub struct Parents {
 pub struct Parent {
     /// The call; none where the call most likely has none.
     pub call: Option<usize>,
-    /// How likely that is, from 0 to 1. 0 where the links do not say.
+    /// Probability of that, from 0 to 1. 0 where the links do not say.
     pub probability: f64,
 }
 
 impl Parents {
-    /// The parents that `links` give to `calls`, of which `candidates` are all.
+    /// Parents by `links`. `candidates` are all possible parents of the same `calls`.
     pub fn of(calls: &Calls, links: &Links, candidates: &Candidates) -> Parents {
         let mut parents =
             Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };

@@ -132,7 +132,7 @@ impl<'a> CallTable<'a> {
         columns::batch(self.path, &CallTable::schema(), arrays)
     }
 
-    /// What the user calls `endpoint`, or its own name, if it has one.
+    /// The user's name of `endpoint`, or its own name, if it has one.
     fn endpoint(&self, endpoint: &Endpoint) -> Option<String> {
         let text = endpoint.to_string();
         let called = self.options.aliases.endpoint_text(&text);

@@ -114,7 +114,7 @@ use size_kinds::SizeKinds;
 
 use super::call_links::NONE;
 
-/// What auto says of itself.
+/// The entry of auto.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     name: "auto",
     summary: "Our own: learns each service, and gives its calls to the requests that fit together",

@@ -36,7 +36,7 @@ pub use graph::{Edge, Graph, Path, Vertex};
 use search::Search;
 use sites::Sites;
 
-/// What convolution says of itself.
+/// The entry of convolution.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     name: "convolution",
     summary: "Convolution (Project 5): by which signals of messages follow each other",

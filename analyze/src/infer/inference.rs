@@ -10,7 +10,7 @@ use crate::links::Links;
 pub struct AlgorithmEntry {
     /// The name on the command line, in the configuration and in `analysis.json`.
     pub name: &'static str,
-    /// What it is, in one line without a full stop.
+    /// A summary of what it is, in one line without a full stop.
     pub summary: &'static str,
     /// Begins an inference that knows nothing yet.
     pub begin: fn() -> Box<dyn Inference>,

@@ -13,9 +13,9 @@ pub struct Input<'a> {
     pub trace: &'a MessageTrace,
     /// The nodes and hops of these messages.
     pub naming: &'a Naming,
-    /// What the user chose, also for other algorithms.
+    /// Options that the user chose, also for other algorithms.
     pub options: &'a Options,
-    /// Who is told how far the inference is.
+    /// Progress reports go here.
     pub progress: &'a dyn Progress,
 }
 

@@ -29,7 +29,7 @@ use out_of_core::workers;
 use places::Places;
 pub(super) use untraced::Rounds;
 
-/// What message linking says of itself.
+/// The entry of message linking.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     name: "linking",
     summary: "Message linking (WAP5): by the mean delays between two nodes",

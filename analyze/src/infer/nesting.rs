@@ -28,7 +28,7 @@ use crate::calls::Calls;
 use crate::links::Links;
 use out_of_core::workers;
 
-/// What nesting says of itself.
+/// The entry of nesting.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     name: "nesting",
     summary: "Nesting (Project 5): by which calls enclose a call in time",

@@ -2,7 +2,7 @@
 
 use message_trace::Protocol;
 
-/// The one name of all clients of which no program is known.
+/// The one name of all clients without a known program.
 pub const CLIENT: &str = "CLIENT";
 /// The one label of all ephemeral ports.
 pub(super) const EPHEMERAL: &str = "*";
@@ -30,6 +30,6 @@ pub struct HopName {
     pub src_port: u32,
     /// The receiver's port.
     pub dst_port: u32,
-    /// What the message went over.
+    /// The protocol that the message went over.
     pub protocol: Protocol,
 }

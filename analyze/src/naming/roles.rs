@@ -19,7 +19,7 @@ use super::passing_ports;
 pub(super) struct Roles {
     hosts: Vec<u32>,
     fixed: FxHashSet<HostEndpoint>,
-    /// By node, what is a server or a client: the host or the process.
+    /// The server or client that each node is: the host or the process.
     role: Vec<u32>,
     servers: Vec<bool>,
 }

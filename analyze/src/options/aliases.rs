@@ -44,10 +44,10 @@ struct Stored {
     rules: Vec<String>,
 }
 
-/// What is wrong with a file of aliases.
+/// Error in a file of aliases.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{file}: {source}", file = file.display())]
     Io {
         /// The file.
@@ -62,7 +62,7 @@ pub enum Error {
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong, and what to do.
+        /// Fault of the line, and what to do.
         why: String,
     },
 }
@@ -149,8 +149,8 @@ impl Aliases {
         self.rules.iter().any(|rule| rule.what == What::Role && rule.name == role)
     }
 
-    /// What to call that endpoint in a table of messages: the name of whoever is there, or else
-    /// that of the address, with the port.
+    /// Name of that endpoint in a table of messages: the name of whoever is there, or else that of
+    /// the address, with the port.
     pub fn endpoint_text(&self, endpoint: &str) -> Option<String> {
         if let Some(name) = self.endpoint(endpoint) {
             return Some(name.to_owned());

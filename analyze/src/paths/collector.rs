@@ -22,7 +22,7 @@ use super::storage::path_log::{PathBlock, PathLog, PathLogger};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// A stretch of the trace, of whose roots the instances are to be built.
+/// A stretch of the trace, and the roots whose instances are built.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch<'a> {
     /// The messages of the stretch, and all that messages of the stretch may have caused.
@@ -31,9 +31,9 @@ pub(crate) struct Stretch<'a> {
     pub(crate) naming: &'a Naming,
     /// The links among these messages.
     pub(crate) children: &'a Children,
-    /// Which of the messages may be roots now.
+    /// The messages that may be roots now.
     pub(crate) roots: (usize, usize),
-    /// How many messages of the whole trace come before these.
+    /// Number of messages of the whole trace before these.
     pub(crate) before: u64,
 }
 
@@ -48,23 +48,23 @@ impl Stretch<'_> {
 pub(crate) struct Collector<'a> {
     options: &'a Options,
     budget: &'a MemoryBudget,
-    /// Where temporary files go.
+    /// Directory of temporary files.
     directory: PathBuf,
     by_shape: PartitionStore<'a, u8>,
     collected: CollectedPaths<'a>,
     builders: Mutex<Vec<Builder>>,
 }
 
-/// What is collected of instances beside that which is dealt by shape, in the order in which they are
+/// Parts of the instances beside the records dealt by shape, in the order in which instances are
 /// numbered.
 struct CollectedPaths<'a> {
     paths: PathLog<'a>,
-    /// How many instances come before those of each piece of the work.
+    /// Number of instances before those of each piece of the work.
     before: Vec<u64>,
     counts: Counts,
 }
 
-/// How much was collected.
+/// Counts of what was collected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     /// How building went.
@@ -77,7 +77,7 @@ pub(crate) struct Counts {
     pub(crate) patterns: u64,
 }
 
-/// What comes of a piece of the work beside the instances that were dealt.
+/// Results of a piece of the work beside the instances that were dealt.
 struct Piece {
     paths: Vec<PathBlock>,
     probabilities: Vec<f64>,
@@ -185,7 +185,7 @@ impl CollectedPaths<'_> {
     }
 }
 
-/// Where the instances of one piece of the work go.
+/// Collector of the instances of one piece of the work.
 struct PieceCollector<'s, 'a> {
     piece: u64,
     recorder: Recorder<'s>,

@@ -20,7 +20,7 @@ pub(crate) struct PathsOfStretches<'a> {
     options: &'a Options,
     collector: Collector<'a>,
     last: Option<Inferred>,
-    /// How many of its messages are of the stretch before.
+    /// Number of its messages that are of the stretch before.
     roots: usize,
 }
 
@@ -30,12 +30,12 @@ struct Inferred {
     messages: PathMessages,
     naming: Naming,
     children: Children,
-    /// How many messages of the whole trace come before them.
+    /// Number of messages of the whole trace before them.
     before: u64,
 }
 
 impl<'a> PathsOfStretches<'a> {
-    /// Those of no stretch yet; temporary files go to `directory` when `budget` is used up.
+    /// Paths of no stretch yet; temporary files go to `directory` when `budget` is used up.
     pub(crate) fn new(
         options: &'a Options,
         budget: &'a MemoryBudget,

@@ -3,8 +3,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How many messages more the connecting side of each flow has sent than the accepting one. Flows
-/// of which both sent as many are not kept, so that there are no more than are open.
+/// Number of messages that the connecting side of each flow has sent more than the accepting one.
+/// Flows without a difference are not kept, so that there are no more of them than are open.
 #[derive(Default)]
 pub(super) struct Surplus {
     flows: FxHashMap<i64, Count>,

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use crate::naming::{NodeNames, called};
 use crate::options::Options;
 
-/// Who makes and serves calls: a process or, at that grain, a thread; or a peer that was not
-/// traced.
+/// A party that makes and serves calls: a process or, at that grain, a thread; or a peer that was
+/// not traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Party {
     /// Its name at the chosen grain.

@@ -13,35 +13,35 @@ use crate::tuning::auto::services::afterwards::{
     ROOM_FACTOR, WITHIN_SHARE,
 };
 
-/// What is known of calls that are made after the answer.
+/// Calls that are made after the answer.
 #[derive(Debug, Default)]
 pub(super) struct Afterwards {
-    /// For so many nanoseconds after its answer calls may be made for a request.
+    /// Time after the answer for which calls may be made for a request, in nanoseconds.
     pub(super) linger: i64,
     /// The kinds of these calls, sorted.
     pub(super) kinds: Vec<u32>,
 }
 
-/// What a service, or a thread of it, is doing.
+/// State of a service, or of a thread of it.
 #[derive(Debug, Default)]
 struct Doing {
     open: usize,
     /// When the last request was answered.
     answered: Option<i64>,
-    /// How many calls were made since.
+    /// Number of calls made since.
     made: usize,
 }
 
-/// What `service`, of which nothing is known yet, shows of calls after the answer; `by_thread`:
-/// each thread by itself.
+/// Calls after the answer of a `service`, before anything is learned of it; `by_thread`: of each
+/// thread by itself.
 pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     let mut all: FxHashMap<u32, Doing> = FxHashMap::default();
     let receiver = |request: u32| match service.request_threads.get(request as usize) {
         Some([receiver, _]) if by_thread => *receiver,
         _ => 0,
     };
-    // How long after the last answer a call was made, its kind, and how long nothing was open after
-    // an answer.
+    // Time after the last answer at which a call was made, with its kind, and time for which
+    // nothing was open after an answer.
     let mut calls: Vec<(i64, u32)> = Vec::new();
     let mut idle: Vec<i64> = Vec::new();
     // Of each time in which nothing was open: how long it was, and how many calls were made in it.
@@ -119,7 +119,7 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     Afterwards { linger, kinds }
 }
 
-/// Whether more calls are made in longer idle times, as a timer does, and not so many after each
+/// Whether more calls are made in longer idle times, as by a timer, rather than a number after each
 /// answer.
 fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
     stretches.sort_unstable();

@@ -1,6 +1,6 @@
-//! How learning of a service is begun. Nothing is known at first, so it is begun in several ways,
-//! on the beginning of the trace and with few hypotheses, and what fits best after that is gone on
-//! with. The ways are tried on all processors.
+//! Beginnings of learning. Nothing is known of a service at first, so it is begun in several ways,
+//! on the beginning of the trace and with few hypotheses. The one that fits best after some rounds
+//! is gone on with. Beginnings are tried on all processors.
 
 use super::NONE;
 use super::agreement::Agreement;
@@ -21,7 +21,7 @@ use crate::tuning::auto::learning::beginnings::{
 };
 use out_of_core::workers;
 
-/// What the best beginning comes to.
+/// The model of the best beginning, and the agreement of all.
 pub(super) struct Begun {
     pub(super) model: Model,
     pub(super) agreement: Agreement,
@@ -29,7 +29,8 @@ pub(super) struct Begun {
 
 /// A beginning while it is tried.
 struct Trial {
-    /// Nothing of an event loop that is not supposed to serve in turn, by correlation.
+    /// The rule of the first assignment. `None`: correlation, without supposing that an event loop
+    /// serves in turn.
     choice: Option<Choice>,
     /// The requests of the calls at first, and now.
     first: Vec<u32>,
@@ -37,9 +38,9 @@ struct Trial {
     shapes: Shapes,
 }
 
-/// What one of them comes to.
+/// A beginning after all rounds.
 struct Tried {
-    /// How well it fits, in nats.
+    /// Fit in nats.
     fit: f64,
     first: Vec<u32>,
     owner: Vec<u32>,
@@ -47,8 +48,8 @@ struct Tried {
     shapes: Shapes,
 }
 
-/// A round of learning that was done: whether in turn was supposed, from which assignment, and with
-/// which.
+/// A round of learning that was done: whether turns were supposed, the assignments before and after
+/// it, and the shapes.
 struct Done {
     in_turn: bool,
     nobody: Nobody,
@@ -57,7 +58,7 @@ struct Done {
     shapes: Shapes,
 }
 
-/// The best of several assignments to begin with; `shapes` will be those that it knows.
+/// The best of several beginnings; `shapes` will be those that it knows.
 pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> Begun {
     let part = service.beginning(REQUESTS);
     let learner = Learner {
@@ -133,9 +134,8 @@ impl Learner<'_> {
         Trial { choice, owner: first.clone(), first, shapes }
     }
 
-    /// A round of learning of all beginnings. What comes of an assignment is always the same, and
-    /// several beginnings mostly come to the same one sooner or later, so that each round is `done`
-    /// once.
+    /// A round of learning of all beginnings. Equal assignments lead to equal results, and several
+    /// beginnings mostly come to the same assignment sooner or later. So each round is `done` once.
     fn round(&self, trials: &mut [Trial], nobody: Nobody, done: &mut Vec<Done>) {
         let is_of = |done: &Done, trial: &Trial| {
             (done.in_turn, done.nobody) == (trial.choice.is_some(), nobody)
@@ -169,7 +169,7 @@ impl Learner<'_> {
         }
     }
 
-    /// What a beginning came to after all rounds.
+    /// The beginning after all rounds, with its fit.
     fn tried(&self, trial: &Trial, nobody: Nobody) -> Tried {
         let (part, owner, mut shapes) = (self.service, &trial.owner, trial.shapes.clone());
         let mut model = learn(part, &made_for(part, owner), |_| true, &mut shapes, self.axis);
@@ -184,8 +184,8 @@ impl Learner<'_> {
     }
 }
 
-/// How well an assignment fits its own model, every part of which is left out where it speaks for
-/// itself.
+/// Fit of an assignment to its own model, in nats. A part of the model that comes from a call
+/// itself is left out for that call.
 fn fit(service: &Service, owner: &[u32], shapes: &mut Shapes, model: &mut Model) -> f64 {
     let nobody = owner.iter().filter(|owner| **owner == NONE).count() as f64 * NOBODY;
     let mut sum = nobody;
@@ -194,3 +194,7 @@ fn fit(service: &Service, owner: &[u32], shapes: &mut Shapes, model: &mut Model)
     }
     sum
 }
+
+#[cfg(test)]
+#[path = "beginnings_tests.rs"]
+mod tests;

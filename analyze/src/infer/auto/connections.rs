@@ -10,7 +10,8 @@ use super::events::Event;
 use super::service::Service;
 use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
-/// How often a call of each kind is for the same request as the one before it on its connection.
+/// Share of the calls of each kind that are for the same request as the call before on the
+/// connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Connections {
     same: FxHashMap<u32, f64>,
@@ -70,9 +71,9 @@ impl Connections {
         self.same.contains_key(&kind)
     }
 
-    /// What is added to how well a call of that kind fits each of `all` that it may be for, where
-    /// the call before it on the connection was made for one of them: to that one, which has the
-    /// learned share, and to the others, which together have what is left.
+    /// Nats added to the fit of a call of that kind to each of `all` requests that it may be for,
+    /// where the call before it on the connection was made for one of them: to that one, which has
+    /// the learned share, and to the others, which share the rest.
     pub(super) fn shares(&self, kind: u32, all: usize) -> Option<[f64; 2]> {
         let same = self.same.get(&kind)?;
         let all = all as f64;

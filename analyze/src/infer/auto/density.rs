@@ -39,7 +39,7 @@ impl Axis {
     }
 }
 
-/// How many parts of a factor of two [`log2`] knows the logarithm of.
+/// Number of parts of a factor of two whose logarithm [`log2`] knows.
 const LOGARITHMS: usize = 256;
 
 /// The binary logarithm of a normal number that is greater than 0, to ten digits: the search asks
@@ -179,9 +179,9 @@ pub(super) struct Plane {
     low: [f64; 2],
     size: [usize; 2],
     joint: Vec<f32>,
-    /// How many samples are near each value of the other delay.
+    /// Number of samples near each value of the other delay.
     near: Vec<f32>,
-    /// What one sample adds to its own place, and to the number near it.
+    /// Part of one sample in its own place, and in the number near it.
     own: [f64; 2],
 }
 
@@ -206,7 +206,7 @@ impl Plane {
         Plane { low, size, joint, near, own: [x * y, y] }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     fn rows(&self) -> usize {
         self.size[1]
     }
@@ -218,7 +218,7 @@ impl Plane {
         if at < 0.0 { self.rows() } else { (at as usize).min(self.rows()) }
     }
 
-    /// How many samples are near that row, and the density at that bin of the plain density among
+    /// Number of samples near that row, and the density at that bin of the plain density among
     /// them.
     fn at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
         let Some(near) = self.near.get(row) else { return (0.0, 0.0) };

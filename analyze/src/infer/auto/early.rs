@@ -99,7 +99,7 @@ pub(super) fn begin_with_work(
 }
 
 impl Service {
-    /// Of each call the request that it was found to be the work of, among those that are held.
+    /// Sets the request that each call was found to be the work of, among those that are held.
     pub(super) fn hold_what_was_found(&mut self) {
         if self.found_for.is_empty() {
             return;
@@ -113,7 +113,7 @@ impl Service {
     }
 }
 
-/// Of each request another one whose work might have been found in its place; [`NONE`] where there
+/// For each request another one whose work might have been found in its place; [`NONE`] where there
 /// is none.
 fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
     let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
@@ -203,9 +203,9 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
     kinds
 }
 
-/// What is begun for each message, by its times and places, with how the two go together: calls of
-/// the kind of which there are as many as messages, and that come soonest after them. None where it
-/// does not come before its message.
+/// Work of each message, by its times and places, with how the two go together: calls of the kind
+/// that is as frequent as the messages and comes soonest after them. `None` where work does not
+/// come before its message.
 fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     let kind = pool::kinds(service, 0..service.calls.len() as u32);
     let mut times: FxHashMap<(u32, Option<pool::Kind>), Work> = FxHashMap::default();

@@ -24,7 +24,7 @@ use crate::tuning::auto::learning::learning::{
 };
 use crate::tuning::auto::services::thread_time::RUNS_SHARE;
 
-/// What was learned of a service in one stretch of the trace, for the next ones.
+/// A model of a service, learned in one stretch of the trace for the next ones.
 #[derive(Debug)]
 pub(super) struct Known {
     model: Model,
@@ -38,7 +38,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What the beginning of `service` tells.
+    /// Learns from the beginning of `service`.
     fn of(service: &Service) -> Known {
         let mut shapes = Shapes::new();
         let sample = service.beginning(enough(service));
@@ -69,8 +69,8 @@ impl Known {
         Known { model, shapes, in_thread_time, requests: sample.requests.len(), kinds }
     }
 
-    /// The same for another stretch; nothing, if that has so much that is new that it is worth to
-    /// be learned from itself.
+    /// The same for another stretch; `None` where so much is new there that it is worth learning
+    /// from itself.
     fn in_another(self, service: &Service) -> Option<Known> {
         let more = service.requests.len().min(enough(service)) > RELEARN_FACTOR * self.requests;
         let is_new = |spans: &[Span], known: &FxHashSet<u32>| {

@@ -20,7 +20,7 @@ use crate::tuning::auto::learning::exchanges::{
     MAX_ALIKE, MAX_CALLS, MAX_OTHERS, MIN_GAIN, SWEEPS,
 };
 
-/// Which calls two requests exchange.
+/// Calls that two requests exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
     /// One for one.
@@ -70,7 +70,7 @@ pub(super) fn improve(
     }
 }
 
-/// Those of the `possible` requests that were received next to `own`.
+/// The `possible` requests that were received next to `own`.
 fn nearest(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     let begin = |request: u32| service.requests[request as usize].begin;
     let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
@@ -91,7 +91,7 @@ struct Pairs<'a> {
     model: &'a mut Model,
     /// The calls of each request, in the order of time.
     made: Vec<Vec<u32>>,
-    /// How well each request fits with them, where that is known.
+    /// Fit of each request with its calls, where that is known.
     scores: Vec<Option<f64>>,
 }
 
@@ -184,7 +184,7 @@ impl Pairs<'_> {
             && [NONE, request].contains(&self.service.holder(call))
     }
 
-    /// How well a request fits with the calls that it has.
+    /// Fit of a request with the calls that it has.
     fn known(&mut self, request: u32) -> f64 {
         if let Some(score) = self.scores[request as usize] {
             return score;
@@ -196,7 +196,7 @@ impl Pairs<'_> {
         score
     }
 
-    /// How well a request fits with these calls.
+    /// Fit of a request with these calls.
     fn score(&mut self, request: u32, made: &[u32]) -> f64 {
         self.model.request(self.service, self.shapes, request, made)
     }

@@ -38,7 +38,7 @@ impl Service {
         !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
     }
 
-    /// Of each call whether its thread made it before the first request that it received, to be
+    /// Whether the thread of each call made it before the first request that it received, to be
     /// ready for requests.
     fn prepares(&self) -> Vec<bool> {
         let mut first: FxHashMap<u32, i64> = FxHashMap::default();

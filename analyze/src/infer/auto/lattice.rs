@@ -18,13 +18,13 @@ struct Edge {
     forward: f64,
 }
 
-/// What became of all hypotheses at one event.
+/// Edges from the hypotheses before one event to those after it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// The call that was given to requests, if that is what happened.
     call: u32,
     froms: u32,
-    /// Where its edges begin among all.
+    /// First of its edges among all.
     edges: usize,
 }
 

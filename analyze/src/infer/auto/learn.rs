@@ -110,7 +110,8 @@ struct Learned {
     replies: Vec<i64>,
 }
 
-/// Learns from the calls `made` for each request, of those requests of which `is_used` says so.
+/// Learns a model from the calls `made` for each request, as far as `is_used` says so of the
+/// request.
 pub(super) fn learn(
     service: &Service,
     made: &[Vec<u32>],
@@ -233,7 +234,7 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
     }
 }
 
-/// How often calls are made for no request. Of kinds of which no delay is known nothing is said.
+/// Learns how often calls are made for no request, of the kinds with a known delay.
 fn count_spontaneous(model: &mut Model, service: &Service, made: &[Vec<u32>]) {
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
     let span =

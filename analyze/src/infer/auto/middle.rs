@@ -97,7 +97,7 @@ impl<'a> Middle<'a> {
     }
 }
 
-/// Whether the message was sent by an untraced node of which only ephemeral ports are known.
+/// Whether the sender of the message is an untraced node with ephemeral ports only.
 fn is_unknown_client(naming: &Naming, row: usize) -> bool {
     let node = naming.nodes()[naming.src(row) as usize];
     node.client && !node.traced

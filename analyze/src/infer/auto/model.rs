@@ -19,7 +19,7 @@ use super::threads::Threads;
 use super::trigger::Trigger;
 use crate::tuning::auto::model::fit::{ANY_SHAPE, SLOTS};
 
-/// How soon calls of a kind are made.
+/// The delay after which calls of a kind are made.
 #[derive(Debug)]
 pub(super) struct Delay {
     pub(super) trigger: Trigger,
@@ -33,7 +33,7 @@ pub(super) struct Delay {
 pub(super) struct Model {
     /// By the kinds of the request and the call, and how many calls of that kind there were before.
     pub(super) delays: FxHashMap<(u32, u32, u32), Arc<Delay>>,
-    /// How many requests of a kind ended with which shape.
+    /// Number of requests of a kind that ended with each shape.
     pub(super) finals: FxHashMap<u32, Vec<(ShapeId, f64)>>,
     /// Of each kind of request and each kind of call: how many requests had 0, 1, 2 and more of
     /// them.
@@ -54,12 +54,12 @@ pub(super) struct Model {
     /// By the kinds of request and call: which part of the calls is made before the answer, and
     /// after it.
     pub(super) after_answer: FxHashMap<(u32, u32), [f64; 2]>,
-    /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
+    /// Rate of calls of a kind for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
     /// Whether a call is taken to be nobody's only where that is likelier than all open requests
     /// together might be.
     pub(super) nobody_among_all: bool,
-    /// How far assignments that were begun in other ways agree.
+    /// Agreement of assignments that were begun in other ways.
     pub(super) agreement: Agreement,
     /// The triggers that are not known by the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
@@ -86,15 +86,15 @@ pub(super) struct Memo {
 pub(super) struct Step {
     /// Whether calls of that kind were ever made for such requests.
     pub(super) is_known: bool,
-    /// How much less likely such requests have the shape with the call, as a logarithm.
+    /// Nats by which such requests have the shape with the call less often.
     pub(super) shaped: f64,
-    /// How likely just that is called next.
+    /// Probability that just this is called next, as a logarithm.
     pub(super) next: f64,
-    /// How soon, if that is known.
+    /// The delay, if it is known.
     pub(super) delay: Option<Arc<Delay>>,
 }
 
-/// How often calls are taken to be made for no request.
+/// Assumption about calls for no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nobody {
     /// As often as in the assignment that is learned from. A call that fits nobody well is not

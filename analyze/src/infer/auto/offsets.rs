@@ -74,7 +74,7 @@ impl Requests {
         Requests { spans, ends }
     }
 
-    /// Whether `call`, moved by so much, lies within one of them.
+    /// Whether `call`, moved by `by` nanoseconds, lies within one of the requests.
     fn cover(&self, call: &Span, by: i64) -> bool {
         let begin = call.begin.saturating_add(by);
         let before = self.spans.partition_point(|request| request.begin <= begin);

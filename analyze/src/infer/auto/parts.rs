@@ -24,7 +24,7 @@ use out_of_core::workers;
 /// Events that are searched on one processor.
 #[derive(Debug, PartialEq)]
 struct Part {
-    /// Those of which it is found whose they are.
+    /// Calls whose requests are found here.
     counted: Range<usize>,
     /// With those around them.
     searched: Range<usize>,
@@ -92,7 +92,7 @@ fn search_parts(
     all
 }
 
-/// Cuts `events` into parts of at least so many; behind each no request is open.
+/// Cuts `events` into parts of at least `least` events; behind each no request is open.
 fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
     let (mut parts, mut begin, mut open) = (Vec::new(), 0, 0_u64);
     for (at, (_, event)) in events.iter().enumerate() {
@@ -113,7 +113,8 @@ fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// Cuts a part before and after which no request is open into pieces of at least so many events.
+/// Cuts a part of the events into pieces of at least `least` events. No request is open before and
+/// after the part.
 fn pieces(events: &[(i64, Event)], part: Range<usize>, least: usize) -> Vec<Part> {
     let (mut open, mut most) = (0_usize, 0);
     for (_, event) in &events[part.clone()] {

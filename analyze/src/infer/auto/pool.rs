@@ -1,8 +1,8 @@
 //! Workers that have others do their jobs: whoever gets the jobs hands them to processes or threads
-//! of its own, out of sight. Each of these does one job after the other, so that its calls are
-//! runs, one for each job, and jobs are begun in the order in which they were given. A run begins
-//! with the kind of call of which there are as many as jobs, and before which there is most time in
-//! all: then the next job is waited for.
+//! of its own, out of sight. Each of these does one job after the other. So its calls are runs, one
+//! for each job, and jobs are begun in the order in which they were given. A run begins with one
+//! kind of call: there are as many calls of that kind as jobs, and before them is most of the time,
+//! as then the next job is waited for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -131,7 +131,7 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     first
 }
 
-/// The runs of all threads, if they begin with calls of one kind; there are so many `jobs`.
+/// Runs of all threads, for this number of `jobs`, if they begin with calls of one kind.
 fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) -> Option<Vec<Run>> {
     let kind = kinds(service, by_thread.values().flatten().copied());
     // Of each kind how many there are, and how long their threads had had nothing to do.

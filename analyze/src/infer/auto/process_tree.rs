@@ -26,8 +26,8 @@ impl ProcessTree<'_> {
         ProcessTree { trace, by_number }
     }
 
-    /// The nearest process above `process` of which `serves` says the node, and when it started
-    /// what lies below it.
+    /// The nearest process above `process` that is a node by `serves`, and when it started what
+    /// lies below it.
     pub(super) fn starter(
         &self,
         process: NodeId,

@@ -38,7 +38,7 @@ pub(super) fn nobodys(owner: &[u32]) -> f64 {
 }
 
 impl Learner<'_> {
-    /// Model and assignment, each from the other, up to so many rounds.
+    /// Model and assignment, each from the other, in up to `rounds` rounds.
     fn learn(
         &self,
         mut owner: Vec<u32>,
@@ -73,8 +73,8 @@ struct Round {
 }
 
 impl Round {
-    /// Whether learning is over after a round that gave so many calls to another request, and all
-    /// to these.
+    /// Whether learning is over after a round with this number of `changed` calls, and with these
+    /// requests of all calls.
     fn is_last(&mut self, changed: usize, owner: &[u32]) -> bool {
         self.since =
             if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };

@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A number that is the same for states of which the future does not tell one from the other.
+    /// A number that is equal for states that the future does not tell apart.
     pub(super) fn mark(&mut self, state: u32, time: i64) -> u64 {
         self.states.mark(self.service, self.model, state, time)
     }

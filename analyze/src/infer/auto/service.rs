@@ -21,7 +21,7 @@ pub(super) struct Service {
     /// not known; empty where none is.
     pub(super) request_threads: Vec<[u32; 2]>,
     pub(super) call_threads: Vec<[u32; 2]>,
-    /// How many bytes each request and its response have, and each call and its response;
+    /// Sizes of each request and its response, and of each call and its response, in bytes;
     /// [`UNKNOWN_SIZE`] where that is not known. Empty where nothing is.
     pub(super) request_sizes: Vec<[i64; 2]>,
     pub(super) call_sizes: Vec<[i64; 2]>,
@@ -58,11 +58,11 @@ pub(super) struct Service {
     pub(super) is_loop: Option<bool>,
     /// Whether some kinds of requests end by that alone.
     pub(super) has_unanswered_kinds: bool,
-    /// A request without a response is over after so many nanoseconds,
+    /// Time after which a request without a response is over, in nanoseconds.
     pub(super) window: i64,
-    /// or, where it is known how long requests of its kind take, after so many.
+    /// The same by the kind of request, where it is known how long requests of that kind take.
     pub(super) patience: FxHashMap<u32, i64>,
-    /// For so many nanoseconds after a request was answered calls may still be made for it.
+    /// Time after its answer for which calls may still be made for a request, in nanoseconds.
     pub(super) linger: i64,
     /// The kinds of calls that are seen to be made after the answer, sorted.
     pub(super) after_answer: Vec<u32>,
@@ -172,8 +172,9 @@ impl Service {
         request.is_some() && request == call
     }
 
-    /// Whether there are requests, and most of them and of the calls have responses, or jobs, of
-    /// which nobody expects any; else they are messages of another kind.
+    /// Whether this is a service of calls: there are requests, and most requests and calls have
+    /// responses. Jobs count as answered, as nobody expects an answer to them. All else are
+    /// messages of another kind.
     pub(super) fn is_answered(&self) -> bool {
         if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
             return true;

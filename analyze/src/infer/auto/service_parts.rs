@@ -58,7 +58,7 @@ impl Service {
         self.made_calls.push(call);
     }
 
-    /// The beginning, with about so many requests and as many calls, but not many times as many.
+    /// The beginning, of about `size` requests and as many calls, but not many times as many calls.
     pub(super) fn beginning(&self, size: usize) -> Service {
         if size >= self.requests.len() && MAX_CALLS_PER_REQUEST * size >= self.calls.len() {
             return self.part(self.requests.len(), self.calls.len(), None);

@@ -53,8 +53,9 @@ impl SizeKinds {
     }
 }
 
-/// Whether many calls might be for several requests, nearly all of which are answered. Where one is
-/// open at a time there is nothing to tell apart. Who does jobs has other ways ([`super::pool`]).
+/// Whether many calls might be for several requests, and nearly all requests are answered. Where
+/// one is open at a time there is nothing to tell apart. Services of jobs have other ways
+/// ([`super::pool`]).
 fn is_judged(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();

@@ -68,8 +68,8 @@ impl Sizes {
         Sizes { known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect() }
     }
 
-    /// How much more likely the sizes are if the call was made for the request than if it was for
-    /// another one, as a logarithm. `own`: this very pair is one of the samples, and is left out.
+    /// Odds of the sizes if the call was made for the request against another request, as a
+    /// logarithm. `own`: this very pair is one of the samples, and is left out.
     pub(super) fn odds(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let [of, kind] = [service.requests.get(request as usize), service.calls.get(call as usize)]
             .map(|span| span.map_or(NONE, |span| span.kind));
@@ -127,7 +127,7 @@ impl Differences {
     }
 }
 
-/// How many have that difference, and a part of those that nearly have it.
+/// Number of pairs with that difference, and a part of those that nearly have it.
 fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
     let around = (-NEAR_BYTES..=NEAR_BYTES).map(|off| {
         let weight = if off == 0 { 1.0 } else { 0.5 / (1 + off.abs()) as f64 };

@@ -45,7 +45,7 @@ impl States {
         })
     }
 
-    /// The state after a call, which makes it of that shape and promises so much.
+    /// The state after a call, with its new shape and the promise of the call.
     pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, promise: f64) -> u32 {
         let State { request, promised, .. } = self.get(before);
         let promised = promised + promise;
@@ -81,8 +81,8 @@ impl States {
         work(state, &self.made)
     }
 
-    /// A number that is the same for states of a request of which the future does not tell one from
-    /// the other at `time`, which is not earlier than before.
+    /// A number that is equal for states of a request that the future does not tell apart at
+    /// `time`, which is no earlier than before.
     pub(super) fn mark(&mut self, service: &Service, model: &Model, state: u32, time: i64) -> u64 {
         let State { mark, mark_until, .. } = self.get(state);
         if time < mark_until {

@@ -40,8 +40,8 @@ impl Service {
     }
 }
 
-/// Of the kinds of calls of which each request seems to have the same number, which part requests
-/// have more than that, by an assignment.
+/// Share of the requests with more calls than usual by an assignment, of the kinds of calls that
+/// all requests seem to have equally often.
 pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     if answered < MIN_REQUESTS {

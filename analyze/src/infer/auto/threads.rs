@@ -85,9 +85,9 @@ impl Threads {
         Some(([receipt == thread, last == thread, earlier], usual))
     }
 
-    /// Learns from the samples of one kind of call for one kind of request why threads make such
-    /// calls: expectation maximisation over the relations, any of which may be the reason where
-    /// several hold.
+    /// Learns why threads make such calls, from the samples of one kind of call for one kind of
+    /// request: expectation maximisation over the relations. Where several relations hold, any of
+    /// them may be the reason.
     pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[Sample]) {
         if samples.is_empty() {
             return;
@@ -107,7 +107,7 @@ impl Threads {
         self.weights.insert((request, call), weights);
     }
 
-    /// How much more probable a sample is than that the thread does this anyway, as a logarithm.
+    /// Odds of a sample against chance, where the thread does this anyway, as a logarithm.
     pub(super) fn odds(&self, request: u32, call: u32, sample: Option<Sample>) -> f64 {
         match (self.weights.get(&(request, call)), sample) {
             (Some(weights), Some(sample)) => parts(weights, sample).iter().sum::<f64>().ln(),

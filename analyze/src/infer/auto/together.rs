@@ -105,8 +105,8 @@ fn joined(parts: &[Service]) -> Service {
     all
 }
 
-/// Appends `count` values of `part`, or, where it has none, so many that are `unknown`, to a column
-/// of which there are `before`. A column that nobody has stays empty.
+/// Appends `count` values of `part` to a column with `before` values, or as many `unknown` ones
+/// where the part has none. A column that nobody has stays empty.
 fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: u32, count: usize, unknown: T) {
     if part.is_empty() && all.is_empty() {
         return;

@@ -69,7 +69,7 @@ pub(super) fn last_event(service: &Service, made: &[u32], time: i64) -> Option<(
     made.iter().map(event).max().map(|(_, call, is_end)| (call, is_end))
 }
 
-/// How many of the calls `made` had no response at `time`, up to 3.
+/// Number of the calls `made` that had no response at `time`, up to 3.
 pub(super) fn open_calls(service: &Service, made: &[u32], time: i64) -> usize {
     made.iter().filter(|call| service.calls[**call as usize].end > time).count().min(3)
 }

@@ -44,7 +44,7 @@ impl Correlator {
         Correlator { length, forward, inverse }
     }
 
-    /// How long a signal must be.
+    /// Length that a signal must have.
     pub(super) fn length(&self) -> usize {
         self.length
     }

@@ -23,12 +23,12 @@ impl Quanta {
         Quanta { origin: first, step, count: (span / step) as usize + 1 }
     }
 
-    /// How long a quantum is, in nanoseconds.
+    /// Length of a quantum in nanoseconds.
     pub(super) fn step(&self) -> i64 {
         self.step
     }
 
-    /// How many there are.
+    /// Number of quanta.
     pub(super) fn count(&self) -> usize {
         self.count
     }

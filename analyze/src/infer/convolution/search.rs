@@ -37,7 +37,7 @@ pub(super) struct Search<'a> {
     /// The longest delay, in quanta.
     longest: usize,
     graph: Graph,
-    /// Which messages are on a path.
+    /// Whether each message is on a path.
     reached: Vec<bool>,
     marks: Marks,
 }

@@ -18,7 +18,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Marks for a trace of so many messages.
+    /// Marks for a trace of `messages` messages.
     pub(super) fn new(messages: usize) -> Marks {
         Marks { marked: vec![0; messages], mark: 0 }
     }
@@ -40,7 +40,7 @@ impl Marks {
         self.marked[event.message as usize] == self.mark
     }
 
-    /// How many of `messages` are marked.
+    /// Number of `messages` that are marked.
     fn count(&self, messages: &[Event]) -> usize {
         messages.iter().filter(|event| self.has(event)).count()
     }

@@ -14,7 +14,7 @@ use crate::tuning::nesting::MAX_OPEN_CALLS;
 pub(super) struct OpenCalls {
     /// Parents that began so far are those before this one.
     next: usize,
-    /// Those that are open, by the time of the call.
+    /// Open parents, by the time of the call.
     open: Vec<u32>,
     /// When the first of them ends, or earlier.
     first_end: i64,

@@ -43,7 +43,7 @@ impl Penalties {
         }
     }
 
-    /// What the score of `parent` for `child` is multiplied by.
+    /// Factor by which the score of `parent` for `child` is multiplied.
     pub(super) fn factor(&self, node: &Node, given: &Given, parent: u32, child: u32) -> f64 {
         let Some(last) = given.last.get(parent as usize).copied().filter(|last| *last != NONE)
         else {

@@ -21,8 +21,8 @@ pub(crate) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// For so many nanoseconds, more than none, the sender of the message at `place` waited for its
-    /// connection.
+    /// Time for which the sender of the message at `place` waited for its connection, in
+    /// nanoseconds; `None` where it did not.
     #[inline]
     pub(crate) fn connecting(
         &self,

@@ -42,7 +42,7 @@ impl PathMessages {
         self.connects.remove_first(messages);
     }
 
-    /// How many there are.
+    /// Number of messages.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }

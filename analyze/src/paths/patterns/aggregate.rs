@@ -16,17 +16,17 @@ use super::record::Recorded;
 use crate::paths::storage::bytes::{Reader, put_slice};
 use crate::tuning::paths::aggregate::BLOCK_BYTES;
 
-/// What is known of all patterns once they are described.
+/// All patterns once they are described.
 pub(crate) struct Aggregated {
     /// The patterns, as they were described, partition by partition.
     patterns: Vec<Ranked>,
-    /// How many patterns come before those of each partition.
+    /// Number of patterns before those of each partition.
     before: Vec<u32>,
     /// The pattern of each instance, as a place among all patterns.
     of_instance: Vec<u32>,
 }
 
-/// What is known of the patterns of one partition.
+/// The patterns of one partition.
 struct Partition {
     patterns: Vec<Ranked>,
     /// Each instance with its pattern.
@@ -70,7 +70,7 @@ impl Aggregated {
         Ok(all)
     }
 
-    /// How many patterns there are.
+    /// Number of patterns.
     pub(crate) fn patterns(&self) -> u64 {
         self.patterns.len() as u64
     }

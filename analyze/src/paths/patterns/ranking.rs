@@ -15,14 +15,14 @@ use super::{rows, table};
 use crate::naming::Naming;
 use crate::paths::storage::bytes::{Reader, put, put_slice};
 
-/// What of a pattern decides its number.
+/// Properties of a pattern that decide its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranked {
     /// In nanoseconds.
     pub(crate) total_time: f64,
     /// The number of its first instance.
     pub(crate) first: u64,
-    /// How many messages it has.
+    /// Number of its messages.
     pub(crate) rows: u32,
     /// Its place among all patterns as they were described.
     pub(crate) id: u32,

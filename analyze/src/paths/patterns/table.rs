@@ -70,8 +70,8 @@ fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Er
     Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
 }
 
-/// The columns of the time connecting, of patterns of which so many instances are `expected`; a
-/// table of an older version has none.
+/// Columns of the time connecting, of patterns with an `expected` number of instances. A table of
+/// an older version has none.
 fn connects(
     table: &Columns<'_>,
     expected: &[Option<f64>],
@@ -85,8 +85,7 @@ fn connects(
     Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
-/// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without
-/// hops.
+/// Reads the totals of each pattern of the table at `path`, pattern by pattern, without hops.
 pub(crate) fn whole_patterns(
     path: &Path,
     mut pattern: impl FnMut(PathPattern),
@@ -114,7 +113,7 @@ pub(crate) fn whole_patterns(
     Ok(())
 }
 
-/// The columns of what is true of a pattern as a whole.
+/// Columns of the totals of a pattern.
 struct TotalsColumns<'batch> {
     table: Columns<'batch>,
     ids: Vec<Option<i64>>,
@@ -155,8 +154,8 @@ impl<'batch> TotalsColumns<'batch> {
     }
 }
 
-/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`, of which the last may
-/// have hops already. Returns the pattern of the last row.
+/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`. The last pattern there
+/// may have hops already. Returns the pattern of the last row.
 pub(crate) fn append(
     path: &Path,
     batch: &RecordBatch,

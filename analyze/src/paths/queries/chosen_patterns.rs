@@ -15,20 +15,19 @@ use crate::paths::patterns::table::{append, whole_patterns};
 pub struct ChosenPatterns {
     /// The patterns that were wanted, in the order of the table.
     pub patterns: Vec<PathPattern>,
-    /// How many there are in all.
+    /// Number of all patterns.
     pub all: u64,
-    /// How many instances all of them have.
+    /// Number of instances of all patterns.
     pub instances: i64,
-    /// How many instances of all are expected to be real: the sum of their probabilities.
+    /// Expected number of real instances of all patterns: the sum of their probabilities.
     pub expected: f64,
     /// The sum of the total times of all, in nanoseconds.
     pub total_time: f64,
 }
 
 impl ChosenPatterns {
-    /// Of the patterns of the table at `path` no more than `most`, those that come first by
-    /// `order`; it is asked about patterns without hops, and where it finds two equal the order of
-    /// the table decides.
+    /// The first `most` patterns of the table at `path` by `order`. The order is asked about
+    /// patterns without hops. Where it finds two equal, the order of the table decides.
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
@@ -40,7 +39,7 @@ impl ChosenPatterns {
         ChosenPatterns::read_those(path, most, order, |_| true)
     }
 
-    /// The same of the patterns that are `wanted`, by their numbers.
+    /// The same for the patterns that are `wanted`, by their numbers.
     ///
     /// # Errors
     /// As for [`ChosenPatterns::read`].

@@ -24,9 +24,9 @@ use crate::paths::storage::bytes::{Reader, put, put_float, put_signed};
 /// Delays of one node or hop, in nanoseconds, weighted by the probability of their instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// How many messages of instances there were; one of several instances counts in each of them.
+    /// Number of messages of instances; one of several instances counts in each of them.
     pub count: u64,
-    /// How many of them are expected to be real: the sum of their instances' probabilities.
+    /// Expected number of real ones: the sum of their instances' probabilities.
     pub expected: f64,
     /// Mean, median and 99th percentile; `None` where no delay could be measured.
     pub delay: Option<Summary>,
@@ -34,7 +34,7 @@ pub struct Delays {
     pub total_time: f64,
     /// The mean size of the messages.
     pub bytes: f64,
-    /// How long the senders waited for connections; `None` where none was made.
+    /// Times for which the senders waited for connections; `None` where none was made.
     pub connect: Option<Connects>,
 }
 
@@ -61,24 +61,24 @@ pub struct HopDelays {
     pub src_port: String,
     /// The receiver's port, likewise.
     pub dst_port: String,
-    /// What the messages go over.
+    /// The protocol that the messages go over.
     pub protocol: Protocol,
     /// Whether the sender was traced.
     pub src_traced: bool,
     /// Whether the receiver was traced.
     pub dst_traced: bool,
-    /// The delays, of the messages of which the times at both ends are known, and the sizes of all.
+    /// Delays of the messages with known times at both ends, and sizes of all messages.
     pub delays: Delays,
 }
 
 /// Delays by node or by hop, in the order in which the table of patterns first has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayTable<T> {
-    /// A row for each of which there is a message.
+    /// A row for each node or hop with a message.
     pub rows: Vec<T>,
-    /// How many instances they are of.
+    /// Number of instances that they are of.
     pub instances: u64,
-    /// How many of these are expected to be real.
+    /// Expected number of real ones among these.
     pub expected: f64,
     /// The total time of these instances: the sum of duration times probability, in nanoseconds.
     pub total_time: f64,
@@ -143,7 +143,7 @@ impl DelayTable<HopDelays> {
     }
 }
 
-/// What is known of all instances that are left of one piece.
+/// Totals of all instances that are left of one piece.
 #[derive(Default)]
 struct LeftTotals {
     instances: u64,

@@ -9,7 +9,7 @@ use message_trace::{DataDir, Error, table};
 
 use super::timed_instance::{TimedInstance, WhichInstance};
 
-/// What paths must have to be looked at; without anything said, all are.
+/// A filter of paths; without any condition, all pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFilter {
     /// Each of these must be a part of the name of a node of the pattern, at whatever end of a hop.
@@ -41,8 +41,8 @@ impl PathFilter {
         self.min_confidence.is_none_or(|least| which.probability >= least)
     }
 
-    /// Whether an instance begins when it has to. One of which no time is known does not, if there
-    /// is anything it has to.
+    /// Whether an instance begins within the chosen time. One without a known time does not, if a
+    /// time was chosen.
     pub(crate) fn is_in_time(&self, instance: &TimedInstance<'_>) -> bool {
         if self.from.is_none() && self.to.is_none() {
             return true;

@@ -25,11 +25,10 @@ use crate::paths::patterns::record::{InstanceHop, Recorded};
 use crate::paths::storage::bytes::{Reader, put, put_float, put_signed, put_slice};
 
 impl ChosenPatterns {
-    /// Of the patterns in `dir` that `filter` leaves no more than `most`, those that come first by
-    /// `order`, as for [`ChosenPatterns::read`]. Where the filter chooses among instances, count,
-    /// probability, duration, total time, delays and sizes are of those that it leaves, and a
-    /// pattern that has none of them is left out; which ends were traced stays as it is of all
-    /// instances.
+    /// The first `most` patterns in `dir` that `filter` leaves, by `order`, as for
+    /// [`ChosenPatterns::read`]. Where the filter chooses among instances, count, probability,
+    /// duration, total time, delays and sizes are of the instances that it leaves, and a pattern
+    /// without any is left out. Which ends were traced stays as it is for all instances.
     ///
     /// # Errors
     /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
@@ -144,15 +143,15 @@ impl Record {
     }
 }
 
-/// What is known of the patterns of one partition.
+/// The patterns of one partition.
 struct Partition {
-    /// How much all are, without the patterns themselves.
+    /// Totals of all patterns, without the patterns themselves.
     all: ChosenPatterns,
-    /// Those that come first.
+    /// The patterns that come first.
     patterns: Vec<Aggregated>,
 }
 
-/// A pattern without labels, of which the hops are summarised.
+/// A pattern without labels, with its hops summarised.
 struct Aggregated {
     pattern: PathPattern,
     hops: Vec<PatternHop>,

@@ -30,7 +30,7 @@ impl LeftInstances<'_> {
         })
     }
 
-    /// How many pieces there are.
+    /// Number of pieces.
     pub fn pieces(&self) -> usize {
         self.timed.pieces()
     }

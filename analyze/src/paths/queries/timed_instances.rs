@@ -42,7 +42,7 @@ impl TimedInstances {
         })
     }
 
-    /// How many pieces there are.
+    /// Number of pieces.
     pub fn pieces(&self) -> usize {
         self.groups.count()
     }

@@ -22,7 +22,7 @@ pub struct Instances {
 /// deep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instance<'instances> {
-    /// How likely it happened so (WAP5 section 5.1, step 3).
+    /// Probability that it happened so (WAP5 section 5.1, step 3).
     pub probability: f64,
     /// The number of its pattern.
     pub pattern: u32,
@@ -34,7 +34,7 @@ pub struct Instance<'instances> {
 }
 
 impl Instances {
-    /// How many there are.
+    /// Number of instances.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

@@ -78,12 +78,12 @@ fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     found
 }
 
-/// What was pushed and delivered, each in order.
+/// Pushes and deliveries, each in order.
 struct Account<'broker> {
     pushes: Vec<&'broker Receipt>,
     brought: Vec<&'broker Reply>,
     empty: FxHashSet<i64>,
-    /// How long all of it lay in the queue together, in nanoseconds.
+    /// Sum of the times in the queue, in nanoseconds.
     lay: i64,
 }
 
@@ -159,7 +159,7 @@ impl<'broker> Account<'broker> {
     }
 }
 
-/// How long all of it lay in the queue together, in its order.
+/// Sum of the times in the queue, in its order.
 fn lay(pushes: &[&Receipt], brought: &[&Reply]) -> i64 {
     let each = brought.iter().zip(pushes).map(|(reply, push)| reply.time.saturating_sub(push.time));
     each.fold(0, i64::saturating_add)

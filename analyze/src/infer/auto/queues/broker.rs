@@ -66,7 +66,7 @@ pub(super) struct Broker {
     pub(super) replies: Vec<Replies>,
     /// When it received answers to calls of its own.
     own_answers: Vec<i64>,
-    /// Replies of which there are too few of a kind.
+    /// Replies of kinds that are too few.
     rare: Vec<Reply>,
 }
 
@@ -78,7 +78,7 @@ impl Broker {
         self.own_answers.get(next).is_some_and(|time| *time <= to)
     }
 
-    /// All that it sent to those who connected to it, in no particular order.
+    /// Replies to those who connected to it, in no particular order.
     pub(super) fn all_replies(&self) -> impl Iterator<Item = &Reply> {
         self.replies.iter().flat_map(|kind| &kind.all).chain(&self.rare)
     }
@@ -91,7 +91,7 @@ impl Receipts {
         self.all[..end].iter().rev().take(MAX_PASSED).find(|receipt| receipt.peer != reply.peer)
     }
 
-    /// How many there are until `time`.
+    /// Number of receipts until `time`.
     pub(super) fn until(&self, time: i64) -> usize {
         self.all.partition_point(|receipt| receipt.time <= time)
     }
@@ -214,7 +214,7 @@ impl OnFlows {
     }
 }
 
-/// The flows of which many answers may be those of other requests.
+/// Flows on which many answers may be those of other requests.
 fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
@@ -229,7 +229,7 @@ fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     counts.into_iter().filter(|(_, counts)| is_shared(*counts)).map(|(flow, _)| flow).collect()
 }
 
-/// How many replies on each way answer requests of each length.
+/// Number of replies on each way that answer requests of each length.
 fn lengths(
     trace: &MessageTrace,
     naming: &Naming,

@@ -103,9 +103,9 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
     found
 }
 
-/// What a reply brings that was waited for, but of which nothing came right before: where the
-/// machine is busy the broker is woken late. The oldest push that came while it waited and was not
-/// delivered, if it has the length that this one's must have.
+/// Cause of a reply that was waited for, where nothing came right before it: where the machine is
+/// busy the broker is woken late. It is the oldest push that came while the reply waited and was
+/// not delivered, if it has the right length.
 fn late(pending: &VecDeque<Push>, reply: &Reply, queue: &Queue) -> Vec<(u32, f64)> {
     let is_late = |push: &&Push| {
         queue.pushes.contains(&push.kind)

@@ -19,15 +19,15 @@ use crate::tuning::auto::queues::wakes::{
 /// A kind of replies that others' messages cause.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// Which of the broker's kinds of replies it is.
+    /// The kind of replies, of the broker's.
     pub(super) replies: usize,
-    /// Which of the broker's kinds of receipts wake it.
+    /// The kinds of receipts that wake it, of the broker's.
     pub(super) pushes: Vec<usize>,
-    /// How long after it is woken a reply is sent, at most, in nanoseconds.
+    /// Longest time from being woken to sending a reply, in nanoseconds.
     pub(super) within: i64,
     /// The lengths of replies that bring nothing, as where nothing came in time.
     pub(super) empty: FxHashSet<i64>,
-    /// How many bytes longer a delivery is than what was pushed.
+    /// Number of bytes by which deliveries are longer than pushes, if it is mostly the same.
     pub(super) longer: Option<i64>,
     /// Whether what is pushed goes to all who wait and not to one of them.
     pub(super) to_all: bool,
@@ -35,11 +35,11 @@ pub(super) struct Queue {
     pub(super) sure: f64,
 }
 
-/// What one kind of receipts is to a kind of replies.
+/// Relation of one kind of receipts to a kind of replies.
 struct Wakes {
     pushes: usize,
     within: i64,
-    /// How much likelier that is than chance, as a logarithm.
+    /// Odds against chance, as a logarithm.
     score: f64,
     hits: f64,
     expected: f64,

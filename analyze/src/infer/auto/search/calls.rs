@@ -104,7 +104,7 @@ impl Search<'_> {
         self.hypotheses = std::mem::replace(next, all);
     }
 
-    /// How well it fits that the call is made for a request in that state.
+    /// Fit of the call to a request in that state.
     fn judge(&mut self, state: u32, call: u32) -> Judged {
         if let Some(judged) = self.judged.get(state) {
             return judged;
