@@ -63,7 +63,7 @@ impl Links {
 
     /// The most likely parent of `child`, as a place among its parents: the first of the best,
     /// unless being spontaneous is likelier than all.
-    pub fn most_likely(&self, child: usize) -> Option<usize> {
+    pub(crate) fn most_likely(&self, child: usize) -> Option<usize> {
         let mut best = (None, self.spontaneous[child]);
         for (place, (_, probability)) in self.parents(child).enumerate() {
             if probability > best.1 || (best.0.is_none() && probability == best.1) {
@@ -71,11 +71,6 @@ impl Links {
             }
         }
         best.0
-    }
-
-    /// Whether nothing is likelier for `child` than that it was spontaneous.
-    pub fn is_likely_spontaneous(&self, child: usize) -> bool {
-        self.most_likely(child).is_none()
     }
 
     /// Sets the possible parents of `child`, once. The probabilities and `spontaneous` should sum
@@ -130,6 +125,14 @@ impl Links {
     pub fn reserve(&mut self, links: usize) {
         self.parent.reserve_exact(links);
         self.probability.reserve_exact(links);
+    }
+}
+
+#[cfg(test)]
+impl Links {
+    /// Whether nothing is likelier for `child` than that it was spontaneous.
+    pub(crate) fn is_likely_spontaneous(&self, child: usize) -> bool {
+        self.most_likely(child).is_none()
     }
 }
 

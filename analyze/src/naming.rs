@@ -21,7 +21,8 @@ use std::ops::Range;
 pub use crate::options::{AliasError, Aliases};
 pub(crate) use by_role::ByRole;
 pub use known::called;
-pub use labels::{CLIENT, GrainNode, HopName};
+pub use labels::CLIENT;
+pub(crate) use labels::{GrainNode, HopName};
 pub(crate) use namer::Namer;
 pub use node_names::NodeNames;
 pub(crate) use outline::Outline;
@@ -58,34 +59,34 @@ impl Naming {
 
     /// The node that sent the message.
     #[inline]
-    pub fn src(&self, message: usize) -> u32 {
+    pub(crate) fn src(&self, message: usize) -> u32 {
         self.src[message]
     }
 
     /// The node that received the message.
     #[inline]
-    pub fn dst(&self, message: usize) -> u32 {
+    pub(crate) fn dst(&self, message: usize) -> u32 {
         self.dst[message]
     }
 
     /// The nodes; [`Naming::src`] and [`Naming::dst`] are indices.
-    pub fn nodes(&self) -> &[GrainNode] {
+    pub(crate) fn nodes(&self) -> &[GrainNode] {
         &self.nodes
     }
 
     /// The labels of the message, as an index for [`Naming::hop_name`].
     #[inline]
-    pub fn hop(&self, message: usize) -> u32 {
+    pub(crate) fn hop(&self, message: usize) -> u32 {
         self.hop[message]
     }
 
     /// The labels of that number.
-    pub fn hop_name(&self, hop: u32) -> HopName {
+    pub(crate) fn hop_name(&self, hop: u32) -> HopName {
         self.hops[hop as usize]
     }
 
     /// Number of different labels.
-    pub fn hops(&self) -> usize {
+    pub(crate) fn hops(&self) -> usize {
         self.hops.len()
     }
 
@@ -95,7 +96,7 @@ impl Naming {
     }
 
     /// A name or a port's label.
-    pub fn text(&self, text: u32) -> &str {
+    pub(crate) fn text(&self, text: u32) -> &str {
         &self.texts[text as usize]
     }
 }

@@ -1,8 +1,8 @@
-//! From "this call was made for that request, with such a probability" to links of messages. The
-//! parent of a request that a node sends, or of a response, is what the node received last of the
-//! same request: the request itself, or the response to a call that was made for it. Every
-//! algorithm that assigns calls to requests says so here, node by node, and nothing is kept but the
-//! calls of one node by their requests.
+//! From the requests of calls, with probabilities, to links of messages. The parent of a request
+//! that a node sends, or of a response, is what the node received last for the same request: the
+//! request itself, or the response to a call that was made for it. Every algorithm that assigns
+//! calls to requests hands them over here, node by node. Nothing is kept but the calls of one node
+//! by their requests.
 
 use super::span::{OPEN, Span};
 use crate::calls::Calls;

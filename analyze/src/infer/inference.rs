@@ -1,4 +1,4 @@
-//! What an algorithm has to offer: what it says of itself ([`AlgorithmEntry`]), and its code
+//! The two parts of an algorithm: its entry in the list ([`AlgorithmEntry`]), and its code
 //! ([`Inference`]).
 
 use super::input::Input;

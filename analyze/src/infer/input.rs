@@ -1,4 +1,4 @@
-//! What an algorithm is given.
+//! The input of an algorithm.
 
 use message_trace::{MessageTrace, Progress};
 

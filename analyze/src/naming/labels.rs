@@ -9,27 +9,27 @@ pub(super) const EPHEMERAL: &str = "*";
 
 /// A node at the chosen grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GrainNode {
+pub(crate) struct GrainNode {
     /// Its name, as an index of the texts.
-    pub name: u32,
+    pub(crate) name: u32,
     /// Whether its side of the communication was captured.
-    pub traced: bool,
+    pub(crate) traced: bool,
     /// Whether it uses ephemeral ports only (WAP5 section 2.5.1).
-    pub client: bool,
+    pub(crate) client: bool,
 }
 
 /// The labels of a message: two messages with the same ones are the same hop of a path pattern.
 /// Each text is an index for [`Naming::text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct HopName {
+pub(crate) struct HopName {
     /// The sender's name.
-    pub src: u32,
+    pub(crate) src: u32,
     /// The receiver's name.
-    pub dst: u32,
+    pub(crate) dst: u32,
     /// The sender's port.
-    pub src_port: u32,
+    pub(crate) src_port: u32,
     /// The receiver's port.
-    pub dst_port: u32,
+    pub(crate) dst_port: u32,
     /// The protocol that the message went over.
-    pub protocol: Protocol,
+    pub(crate) protocol: Protocol,
 }

@@ -1,9 +1,9 @@
-//! Path building as a stream: the instances of one stretch of the trace after the other are built
-//! on all processors, and what is needed of each is collected as bytes, in memory while a budget lasts
-//! and in temporary files beyond it. What is needed is its row in the table of paths
-//! ([`path_log`](super::storage::path_log)), and what its pattern is described by
-//! ([`record`](super::patterns::record)), dealt into partitions by shape, so that all instances of a pattern
-//! meet in one (docs/decisions/0404).
+//! Path building as a stream. The instances of one stretch of the trace after the other are built
+//! on all processors. What is needed of each is collected as bytes, in memory while a budget lasts
+//! and in temporary files beyond it: its rows in the table of paths
+//! ([`path_log`](super::storage::path_log)), and the record that its pattern is described by
+//! ([`record`](super::patterns::record)). Records are dealt into partitions by shape, so that all
+//! instances of a pattern meet in one (docs/decisions/0404).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Paths over the border of two stretches: the instances of the roots of a stretch are built when
+//! Paths over the border of two stretches. The instances of the roots of a stretch are built when
 //! the links of the next one are known as well, from both together. What goes on beyond the next
 //! one is not in a path.
 

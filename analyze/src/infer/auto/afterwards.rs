@@ -1,8 +1,8 @@
-//! How long after its answer calls are still made for a request: logging, cache fills and
-//! notifications come after the response. They show where a call is made while no request is open:
-//! after a short time, mostly, in which little of the idle time lies, or after most of the answers.
-//! Where each request has a thread of its own ([`super::holders`]), threads are looked at one by
-//! one, as others nearly always have something to do.
+//! Calls after the answer: logging, cache fills and notifications are made for a request after its
+//! response. They show where a call is made while no request is open: mostly after a short time, in
+//! which little of the idle time lies, or after most of the answers. Where each request has a
+//! thread of its own ([`super::holders`]), threads are looked at one by one, as others nearly
+//! always have something to do.
 
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,8 @@
-//! How far to trust the best assignment of a service. The probabilities of a lattice are those of
-//! one model; where the model itself was learned from an assignment that is mostly wrong, they are
-//! sure of what is wrong. But then an assignment that was begun in another way mostly settles
-//! elsewhere. How far they agree is measured, by how many requests a call might be for: where they
-//! do not agree, no probability may say more than they do.
+//! Trust in the best assignment of a service. The probabilities of a lattice are those of one
+//! model. Where the model was learned from an assignment that is mostly wrong, they are sure of
+//! what is wrong. But then an assignment that was begun in another way mostly settles elsewhere. So
+//! it is measured how far assignments agree, by the number of requests that a call might be for.
+//! Where they do not agree, no probability may say more than they do.
 
 use super::NONE;
 use super::events::Event;

@@ -1,4 +1,4 @@
-//! What a search finds of a service: which request each call was made for.
+//! An assignment of the calls of a service to its requests, as a search finds it.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! The hypotheses that a search keeps, in columns, and the order in which ways to go on are looked
-//! at.
+//! The hypotheses that a search keeps, in columns, and the order in which their continuations are
+//! looked at.
 
 use std::cmp::Reverse;
 

@@ -1,7 +1,7 @@
-//! What connections prove: a connection that is made for one request, or taken from a pool for its
-//! time, carries the calls of that request until it is over; one that many share proves nothing.
-//! Which of it is so is learned for each kind of call: how often a call is for the same request as
-//! the call before it on the connection, where that one is still open.
+//! Evidence by connections. A connection that is made for one request, or taken from a pool for its
+//! time, carries the calls of that request until it is over. A connection that many requests share
+//! proves nothing. Which of both it is, is learned for each kind of call: how often a call is for
+//! the same request as the call before it on the connection, where that request is still open.
 
 use rustc_hash::FxHashMap;
 

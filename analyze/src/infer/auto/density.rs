@@ -1,8 +1,7 @@
-//! How long something takes: densities of delays, learned from samples on a logarithmic axis,
-//! because delays scatter over decades. A kernel is as wide as it must be to hold some of the
-//! samples around it, so that what is sharp stays sharp and what is rare is spread. [`Plane`] is
-//! the density of a delay where another delay is known; where few samples say something about that,
-//! it counts little.
+//! Densities of delays, learned from samples on a logarithmic axis, because delays scatter over
+//! decades. A kernel is as wide as it must be to hold some of the samples around it, so that what
+//! is sharp stays sharp and what is rare is spread. [`Plane`] is the density of a delay where
+//! another delay is known. Where few samples say something about that, it counts little.
 //!
 //! A sample's own part in a density can be left out, so that no assignment of calls speaks for
 //! itself.

@@ -1,7 +1,7 @@
 //! The order in which waiting requests are served. Delays alone, taken for independent, say too
-//! little about it: what holds up one request mostly holds up the next as well, so that requests
-//! overtake less often than their delays would let one think, and never where a service is first
-//! in, first out. How much less is learned for each kind of call from how often it happens.
+//! little about it. What holds up one request mostly holds up the next as well. So requests
+//! overtake less often than by their delays, and never where a service is first in, first out. How
+//! much less is learned for each kind of call from how often it happens.
 
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,8 @@
-//! Work that is found before its message comes. Who is told by a message of one way that there is
-//! something to do may look by itself, too, as one that reads a folder or a table does whenever it
-//! is awake: then it does what it is not yet told of. What it calls for that comes before the
-//! message, which later brings nothing. The message then begins, as a request, when its work did;
-//! and the work is caused by what the message itself was sent for.
+//! Work that is found before its message comes. A receiver of one-way messages that tell of work
+//! may look for work by itself, too, as one that reads a folder or a table does whenever it is
+//! awake. Then it does what it is not yet told of. Its calls for that come before the message, and
+//! later the message brings nothing. Such a message begins, as a request, when its work did. The
+//! work is caused by what the message itself was sent for.
 
 mod pairs;
 

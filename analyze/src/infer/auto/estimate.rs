@@ -1,6 +1,7 @@
 //! Model and assignment of a service, each from the other, until they agree: expectation
 //! maximisation with the one best assignment in place of an expectation. Nothing is known at first,
-//! so it is begun in several ways ([`super::beginnings`]).
+//! so it is begun in several ways ([`super::beginnings`]). What was learned is kept for later
+//! stretches.
 
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
-//! What the search gave up too early, mended. A beam keeps few hypotheses, and what tells two
-//! requests apart often comes long after their calls: with the answer to one of them, or with the
-//! next call. So after the search two requests exchange calls of a kind wherever both together fit
-//! better then: one call each, all from there on, or all up to there.
+//! Exchanges of calls between requests after the search. A beam keeps few hypotheses, and what
+//! tells two requests apart often comes long after their calls: with the answer to one of them, or
+//! with the next call. So two requests exchange calls of a kind wherever both together fit better
+//! then: one call each, all from there on, or all up to there.
 //!
-//! Models are learned from what comes of it, so that they explain less of what the beam got wrong.
-//! An exchange after which one request overtakes the other is worth less by as much as overtaking
-//! is rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the
-//! search is left alone.
+//! Models are learned from the result, so that they explain less of what the beam got wrong. An
+//! exchange after which one request overtakes the other is worth less, by as much as overtaking is
+//! rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the search
+//! is left alone.
 
 use super::NONE;
 use super::agreement::candidates;

@@ -1,5 +1,4 @@
-//! How well what happens to a request fits the model of its service: calls, answers, and that
-//! nothing more is done.
+//! Fit of a request's calls and answer to the model of its service.
 
 use super::at::At;
 use super::model::{Delay, Model, Step};

@@ -1,6 +1,5 @@
-//! Which calls fit a request: whether the requests that were seen can be what the calls of a
-//! service are made for at all. Where many fit none, requests are missing, and what is said of the
-//! others is doubtful, too.
+//! Calls that fit no request at all. Where many do not, requests are missing, and what is said of
+//! the others is doubtful, too.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,4 @@
-//! What a service does while nothing is asked of it.
+//! Calls of a service while nothing is asked of it.
 
 use rustc_hash::FxHashMap;
 

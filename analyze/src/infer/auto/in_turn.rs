@@ -1,6 +1,6 @@
-//! What is given and what is begun, put beside each other in their order: jobs and who does them,
-//! pushes and deliveries. One that was not seen on either side must not shift all that come after
-//! it, so some of both may be left out.
+//! Two sequences put beside each other in their order, what is given and what is begun: jobs and
+//! their runs, pushes and deliveries. One that was not seen on either side must not shift all that
+//! come after it, so some of both may be left out.
 
 use crate::tuning::auto::queues::in_turn::{LEFT_OUT_FACTOR, MAX_AHEAD};
 

@@ -1,7 +1,7 @@
-//! Jobs: what a worker was given by a queue. What it does then is for the job, as what a server
-//! does is for a request, so a delivery is to the worker what a request is to a server: it begins
-//! with its receipt, and is over when the worker asks for more or is given more. What a worker asks
-//! for work with is for nobody.
+//! Jobs: work that a queue gave to a worker. A worker acts for a job as a server acts for a
+//! request. So a delivery is to the worker what a request is to a server: it begins with its
+//! receipt, and is over when the worker asks for more or is given more. The messages that ask for
+//! work are for nobody.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};

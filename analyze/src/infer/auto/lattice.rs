@@ -1,7 +1,6 @@
-//! How probable it is that a call was made for a request, all that came before and after
-//! considered: the sum over all hypotheses that were kept, by the forward and backward passes over
-//! the lattice that they make. Hypotheses that became alike are one point of it, so that their
-//! histories add up.
+//! The probability that a call was made for a request, with all that came before and after: the sum
+//! over all hypotheses that were kept, by the forward and backward passes over their lattice.
+//! Hypotheses that became alike are one point of it, so that their histories add up.
 
 use super::NONE;
 use crate::tuning::auto::search::hypotheses::TEMPER;

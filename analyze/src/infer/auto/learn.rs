@@ -1,5 +1,5 @@
 //! The model of a service from an assignment of its calls to its requests: the half of expectation
-//! maximisation that counts. Which trigger a kind of call has is chosen here: the one after which
+//! maximisation that counts. The trigger of each kind of call is chosen here: the one after which
 //! the delay is known best, that is, has the least entropy.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::tuning::auto::model::fit::SLOTS;
 struct Samples {
     /// The request and the call.
     of: Vec<(u32, u32)>,
-    /// By trigger: which of them, how long after it, and when it was, since the receipt.
+    /// Delays by trigger: the call, its delay, and the time of the trigger since the receipt.
     after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,
     open: [f64; 4],
     threads: Vec<threads::Sample>,
@@ -188,7 +188,7 @@ pub(super) fn learn(
     model
 }
 
-/// What threads prove, by the kinds of request and call of all `keys`, which are sorted.
+/// Learns what threads prove, by the kinds of request and call of all `keys`, which are sorted.
 fn learn_threads(
     threads: &mut Threads,
     samples: &FxHashMap<(u32, u32, u32), Samples>,

@@ -19,7 +19,7 @@ struct MessageLinks<'a> {
     input: &'a Input<'a>,
     groundwork: &'a Groundwork,
     links: Links,
-    /// Which messages have their links.
+    /// Whether each message has its links.
     is_linked: Vec<bool>,
     /// Messages of work that was found before it was told of: their links wait for all others.
     of_early: Vec<Parents>,

@@ -1,11 +1,11 @@
-//! What each node sees of itself, from the trace: the spans, threads and sizes of the requests that
-//! it received and of the calls that it made ([`Service`]).
+//! Services as their nodes see them, from the trace: the spans, threads and sizes of the requests
+//! that a node received and of the calls that it made ([`Service`]).
 //!
 //! A message has arrived with its first byte: from then on its receiver may act, as every proxy
 //! that streams does. Times are those of the node's own clock, as clocks are corrected by estimates
-//! only. Where a kind of message has no time at this node at all, since the node was not traced or
-//! the source knows one end only, the peers' times stand in for it, and then all times of the node
-//! are those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
+//! only. A kind of message may have no time at a node at all, since the node was not traced or the
+//! source knows one end only. Then the peers' times stand in for it, and all times of the node are
+//! those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
 
 use message_trace::{Message, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};

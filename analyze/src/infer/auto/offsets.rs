@@ -88,8 +88,8 @@ impl Requests {
     }
 }
 
-/// By how much calls must be moved to lie within requests, as far as that can be told; no more than
-/// `most`.
+/// Time by which calls must be moved to lie within requests, as far as that can be told; no more
+/// than `most`.
 fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
     let requests = Requests::of(requests);
     let calls: Vec<&Span> = calls.iter().filter(|call| call.end != OPEN).collect();

@@ -73,8 +73,8 @@ fn unanswered(service: &Service) -> FxHashSet<u32> {
     counts.into_iter().filter(|(_, counts)| never(*counts)).map(|(kind, _)| kind).collect()
 }
 
-/// What the message `row` was sent for, by message linking: what it followed, or what a call was
-/// made for whose answer it followed.
+/// Cause of the message `row` by message linking: what it followed, or what a call was made for
+/// whose answer it followed.
 fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     for _ in 0..MAX_CALLS_BACK {
         let (parent, _) =

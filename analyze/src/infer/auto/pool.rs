@@ -14,12 +14,12 @@ use crate::tuning::auto::queues::pool::{
     JOBS_PER_EXCEPTION, MIN_JOBS, MIN_OF_LENGTH, NEAR_FACTOR, NEARLY_ALL, ROOM_FACTOR, SURE,
 };
 
-/// What those do who have no jobs of their own.
+/// Runs of processes and threads that have no jobs of their own.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     /// The job of each call; [`NONE`] where it is made by who gets the jobs, or is for none.
     pub(super) held: Vec<u32>,
-    /// Of each call the job that it may be for instead; [`NONE`] where none was waiting.
+    /// The job that each call may be for instead; [`NONE`] where none was waiting.
     pub(super) beside: Vec<u32>,
     /// When each job is over; without those that are no jobs.
     pub(super) ends: FxHashMap<u32, i64>,
@@ -101,8 +101,8 @@ pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     }
 }
 
-/// Of the `own` calls of who gets the jobs, those that are always the first after one was given, as
-/// they note that it was: each with that job.
+/// The `own` calls of the receiver of jobs that are always the first after a job was given, as they
+/// note that it was: each with that job.
 fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     let kind = kinds(service, own.iter().copied());
     let mut seen: FxHashMap<Kind, [usize; 2]> = FxHashMap::default();
@@ -165,8 +165,8 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
     Some(runs)
 }
 
-/// Where a call goes, its length or, negative, the magnitude of that, and the magnitude of the
-/// answer's.
+/// The kind of a call: where it goes, its length or, negative, the magnitude of that, and the
+/// magnitude of the answer's length.
 pub(super) type Kind = (u32, i64, i64);
 
 pub(super) fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl Fn(u32) -> Kind {

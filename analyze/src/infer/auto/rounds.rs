@@ -32,7 +32,7 @@ pub(super) fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) ->
     (model, owner)
 }
 
-/// Which part of the calls is nobody's.
+/// Share of the calls that is nobody's.
 pub(super) fn nobodys(owner: &[u32]) -> f64 {
     owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
 }
@@ -61,13 +61,13 @@ impl Learner<'_> {
     }
 }
 
-/// What the rounds of learning so far came to.
+/// State of the rounds of learning so far.
 #[derive(Debug, Default)]
 struct Round {
     /// The fewest calls that were given to another request than before, and how many rounds ago.
     least: Option<usize>,
     since: usize,
-    /// Which part of the calls was nobody's, and in how many rounds it grew since.
+    /// Share of the calls that was nobody's, and number of rounds in which it grew since.
     nobodys: Option<f64>,
     losing: usize,
 }

@@ -1,5 +1,5 @@
-//! Which requests the calls of a service were made for, all together: a beam search over joint
-//! hypotheses. Events are taken in the order of time; at each call every hypothesis is continued
+//! The search for the best assignment of all calls of a service together: a beam search over joint
+//! hypotheses. Events are taken in the order of time. At each call every hypothesis is continued
 //! with every open request, and those that fit best are kept ([`super::beam`]). Hypotheses that
 //! differ only in what cannot matter any more become one ([`super::lattice`] keeps what they were).
 
@@ -27,7 +27,7 @@ use crate::tuning::auto::search::hypotheses::{MAX_OPEN_REQUESTS, MAX_STEPS, MIN_
 #[derive(Clone, Copy, Debug)]
 struct Judged {
     candidate: Candidate,
-    /// What the end of the call promises for it.
+    /// Promise of the end of the call for it.
     promise: f64,
     /// The state after it.
     grown: u32,
@@ -46,7 +46,7 @@ pub(super) struct Search<'a> {
     hypotheses: Beam,
     lattice: Option<Lattice>,
     judged: AtEvent<Judged>,
-    /// What an answer adds to the score, by state.
+    /// Nats that an answer adds to the score, by state.
     answered: AtEvent<f64>,
     /// The first of the calls at hand, by which places in `found` are counted.
     first: u32,
@@ -54,18 +54,18 @@ pub(super) struct Search<'a> {
     room: Room,
 }
 
-/// What is used for one event after the other.
+/// Buffers that are used for one event after the other.
 #[derive(Default)]
 struct Room {
     next: Beam,
     order: Order,
-    /// What an answer makes of each hypothesis.
+    /// Continuation of each hypothesis at an answer.
     answered: Vec<Continuation>,
     candidates: Candidates,
     continuations: Continuations,
     /// The mark of each hypothesis.
     marks: Vec<u64>,
-    /// Which hypothesis has a mark.
+    /// The hypothesis with each mark.
     seen: FxHashMap<u64, u32>,
 }
 

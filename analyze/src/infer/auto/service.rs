@@ -1,6 +1,6 @@
-//! What one node sees of itself: the requests that it received and answered, and the calls that it
-//! made, all by its own clock. Everything that is inferred here is inferred for one service at a
-//! time, from these times and kinds alone.
+//! A service: the requests that one node received and answered, and the calls that it made, all by
+//! its own clock. Everything that is inferred here is inferred for one service at a time, from
+//! these times and kinds alone.
 
 use rustc_hash::FxHashMap;
 
@@ -41,12 +41,13 @@ pub(super) struct Service {
     /// The job that each call of a pool may be for instead of the one that its thread seems to do;
     /// [`NONE`] for other calls. Empty where there is no pool.
     pub(super) beside: Vec<u32>,
-    /// By calls of the trace that were found to be the work of a request, that request's call.
+    /// The request of each call that was found to be the work of a request, both as calls of the
+    /// trace.
     pub(super) found_for: FxHashMap<u32, u32>,
-    /// Of each request another one whose work might have been found in its place; [`NONE`] where
+    /// For each request another one whose work might have been found in its place; [`NONE`] where
     /// there is none. Empty where nothing is found before it is told of.
     pub(super) rivals: Vec<u32>,
-    /// Which calls of the trace they are.
+    /// The calls of the trace that they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
     /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
@@ -70,7 +71,7 @@ pub(super) struct Service {
     pub(super) unwaited: Vec<u32>,
     /// Nothing is known of what was after this time, where there is more.
     pub(super) until: Option<i64>,
-    /// What is not to be looked at.
+    /// Kinds of evidence that are left out.
     pub(super) without: Without,
     /// When the one thread did something, sorted, where delays are measured in its time. Else
     /// empty.
@@ -203,7 +204,7 @@ impl Service {
         unit as f64
     }
 
-    /// What its links are made of.
+    /// The calls that its links are made of.
     pub(super) fn node_calls(&self) -> NodeCalls<'_> {
         NodeCalls {
             requests: &self.requests,

@@ -27,7 +27,7 @@ const SIZED: u32 = 1 << 29;
 pub(super) struct SizeKinds(FxHashMap<(u32, i64), u32>);
 
 impl SizeKinds {
-    /// What tells the calls of `service` apart.
+    /// The sizes by which the calls of `service` are told apart.
     pub(super) fn of(service: &Service) -> SizeKinds {
         let mut found = SizeKinds::default();
         if !is_judged(service) {
@@ -121,7 +121,7 @@ mod tests {
         service
     }
 
-    /// By how many kinds the calls of `service` are told apart.
+    /// Number of kinds by which the calls of `service` are told apart.
     fn parted(mut service: Service) -> usize {
         SizeKinds::of(&service).part(&mut service);
         let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();

@@ -15,10 +15,11 @@ use crate::tuning::auto::model::sizes::{
     BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
 };
 
-/// What sizes prove in one service.
+/// Evidence by sizes in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sizes {
-    /// By the kinds of the request and the call: of what is sent on, and of what is passed back.
+    /// Differences in size by the kinds of the request and the call: of what is sent on, and of
+    /// what is passed back.
     known: FxHashMap<(u32, u32), [Option<Differences>; 2]>,
 }
 
@@ -79,8 +80,8 @@ impl Sizes {
     }
 }
 
-/// By how many bytes the call has more than the request, and the answer to the request more than
-/// that to the call.
+/// Number of bytes that the call has more than the request, and that the answer to the request has
+/// more than that to the call.
 fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
     let (Some(request), Some(call)) =
         (service.request_sizes.get(request as usize), service.call_sizes.get(call as usize))
@@ -107,7 +108,7 @@ impl Differences {
         self.totals[usize::from(!is_own)] += 1.0;
     }
 
-    /// What such a difference tells, as a logarithm.
+    /// Odds of such a difference, as a logarithm.
     fn odds(&self, difference: i64, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         let seen = (near(&self.own, difference) - left_out).max(0.0);

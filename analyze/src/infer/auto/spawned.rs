@@ -36,7 +36,7 @@ pub(super) struct Child {
 }
 
 impl Spawned {
-    /// Those of `trace`, where each process is a node.
+    /// Started processes of `trace`, where each process is a node.
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, jobs: &Jobs) -> Spawned {
         let mut nodes: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
@@ -163,7 +163,7 @@ impl Spawned {
         }
     }
 
-    /// What is known of the process that is `node`, if it was started for a request.
+    /// The process that is `node`, if it was started for a request.
     pub(super) fn child(&self, node: u32) -> Option<&Child> {
         self.children.get(&node)
     }

@@ -8,17 +8,16 @@ use super::shapes::ShapeId;
 use super::trigger::{Trigger, last_event};
 use crate::tuning::auto::search::hypotheses::CALLS_BACK;
 
-/// What was done for a request so far: a call, and what was done before.
+/// State of a request: a call that was made for it, and the state before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     pub(super) request: u32,
     pub(super) call: u32,
     pub(super) before: u32,
     pub(super) shape: ShapeId,
-    /// What the ends of its calls promise, in nats; it is in the score until the request is
-    /// answered.
+    /// Promise of the ends of its calls, in nats; it is in the score until the request is answered.
     pub(super) promised: f64,
-    /// What [`States::mark`] found, which is so until a time.
+    /// Result of [`States::mark`], which is so until a time.
     mark: u64,
     mark_until: i64,
 }

@@ -16,7 +16,7 @@ use super::trigger::{Trigger, open_calls};
 use crate::tuning::auto::services::thread_time::{MAX_UNEVEN, MIN_REQUESTS, UNEVEN_SHARE};
 
 impl Service {
-    /// The same, with delays in the time of its thread.
+    /// The same service, with delays in the time of its thread.
     pub(super) fn in_thread_time(&self) -> Service {
         let mut service = self.part(self.requests.len(), self.calls.len(), self.until);
         let spans = || self.requests.iter().chain(&self.calls);
@@ -68,9 +68,9 @@ pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     too_many as f64 / all.values().sum::<usize>().max(1) as f64
 }
 
-/// By what a request comes to its turn before others at `time`: the least first. First those that
-/// were woken, by their receipt or by all answers to what they asked, and have done nothing since;
-/// then those that wait for other answers; and then the one that did something last.
+/// The rank of a request among others at `time`; the least comes first. First come those that were
+/// woken, by their receipt or by all answers to what they asked, and have done nothing since; then
+/// those that wait for other answers; and then the one that did something last.
 pub(super) fn turn(service: &Service, request: u32, made: &[u32], time: i64) -> (u8, i64) {
     let made = recent(made);
     let woken = Trigger::LastEnd.time(service, request, made, time).unwrap_or(i64::MIN);

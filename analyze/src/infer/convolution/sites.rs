@@ -1,7 +1,7 @@
-//! What the algorithm sees of a trace: who sent and received what, when. The nodes of its graph are
-//! *sites*: all processes of one name, as one process of many that share the work sees too little
-//! of it to be correlated. An effect is sought at the very process (the *place*, as in message
-//! linking) that received the cause.
+//! Sites: who sent and received what, when. The nodes of the graph are *sites*: all processes of
+//! one name, as one process of many that share the work sees too little of it to be correlated. An
+//! effect is sought at the very process (the *place*, as in message linking) that received the
+//! cause.
 //!
 //! For a node that was not traced, its peer's times stand in for its own, and it is a site of its
 //! own for each peer (WAP5 section 5.1, step 2, in [`super::super::linking`]).

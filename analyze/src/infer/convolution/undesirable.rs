@@ -1,7 +1,7 @@
-//! What is removed from the graph (Project 5 section 5.2.3, which names these and has no room for
-//! how): noise, which are edges of few messages; cycles; and accidentally short paths. The paper
-//! would have the latter filtered by frequency counts (section 5.3.1); here they are told by which
-//! messages were selected, as a message has one cause.
+//! Parts that are removed from the graph (Project 5 section 5.2.3, which names these and has no
+//! room for how): noise, which are edges of few messages; cycles; and accidentally short paths. The
+//! paper would filter the latter by frequency counts (section 5.3.1). Here the selected messages
+//! tell them, as a message has one cause.
 //!
 //! Edges with negative delays never come into being ([`super::spikes`]).
 

@@ -1,4 +1,4 @@
-//! Where causes are sought: each place has the messages that arrive at it and those that depart
+//! Places, where causes are sought: each has the messages that arrive at it and those that depart
 //! from it, both by time on one clock. A place is a node or, for an untraced node, one peer's view
 //! of it ([`super::untraced`]).
 

@@ -1,6 +1,5 @@
-//! T_opencalls (Project 5 section 5.1.1.1): what a call may be nested in. When a call that a node
-//! made returns, its possible parents are the calls to the node that are open then and began before
-//! it.
+//! T_opencalls (Project 5 section 5.1.1.1): the possible parents of a call. When a call that a node
+//! made returns, they are the calls to the node that are open then and began before it.
 //!
 //! The paper's comparisons are loosened by the skew window (section 7.5.6), and by what a coarse
 //! clock hides: calls that begin or end at the same time may be nested, those that also began at

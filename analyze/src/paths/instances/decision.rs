@@ -1,5 +1,5 @@
-//! What is done about a link while trees are built (WAP5 section 5.1, step 3): probably true,
-//! probably false, or to be tried both ways.
+//! Decisions about links while trees are built (WAP5 section 5.1, step 3): probably true, probably
+//! false, or to be tried both ways.
 
 /// Decision about a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

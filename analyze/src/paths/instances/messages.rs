@@ -1,5 +1,5 @@
-//! What of the messages of a stretch its paths are told by: the times and the size of each. The
-//! rest of a message is not kept until the next stretch is there.
+//! The times and the size of each message of a stretch, which its paths are told by. The rest of a
+//! message is not kept until the next stretch is there.
 
 use std::ops::Range;
 

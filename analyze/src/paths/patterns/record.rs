@@ -1,5 +1,5 @@
-//! What is kept of a path instance until its pattern is described: its shape, how likely it is, and
-//! its delays, as bytes.
+//! Records of path instances, kept until their patterns are described: shape, probability and
+//! delays, as bytes.
 //!
 //! The shape is what instances of one pattern share: the depth and the labels of each message, in
 //! depth-first order. So two shapes are the same if their bytes are, and nothing of the trace is

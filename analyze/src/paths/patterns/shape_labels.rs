@@ -1,8 +1,8 @@
-//! The labels of a message within a path, which with its depth are its place in the shape. By names
-//! they are those of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles
-//! of its two ends and, as a path may pass several servers of one role, the how manyth of them in
-//! this path either end is: so two servers are told from one that is passed twice, but not which
-//! ones they are.
+//! Labels of a message within a path. With its depth they are its place in the shape. By names they
+//! are those of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles of its
+//! two ends. As a path may pass several servers of one role, they also have the number of either
+//! end within its role in this path. So two servers are told from one that is passed twice, but not
+//! which ones they are.
 
 use rustc_hash::FxHashMap;
 

@@ -1,6 +1,6 @@
-//! `patterns.parquet`: one row a hop, by pattern and depth-first order; what is true of the pattern
-//! as a whole is repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and
-//! `*_p99`, in nanoseconds.
+//! `patterns.parquet`: one row a hop, by pattern and depth-first order. The totals of a pattern are
+//! repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and `*_p99`, in
+//! nanoseconds.
 
 use std::path::Path;
 

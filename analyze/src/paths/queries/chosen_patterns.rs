@@ -1,6 +1,6 @@
 //! Some of the patterns of `patterns.parquet`, where all of them may be more than memory holds or
-//! than anybody looks at: first what is true of each pattern as a whole is read, then the hops of
-//! those that are wanted.
+//! than anybody looks at. First the totals of each pattern are read, then the hops of those that
+//! are wanted.
 
 use std::cmp::Ordering;
 use std::path::Path;

@@ -32,7 +32,7 @@ impl PathFilter {
 
     /// Whether it may leave a part of a pattern's instances, so that the pattern's figures are
     /// others than in the table.
-    pub fn is_of_instances(&self) -> bool {
+    pub(crate) fn is_of_instances(&self) -> bool {
         self.from.is_some() || self.to.is_some() || self.min_confidence.is_some()
     }
 

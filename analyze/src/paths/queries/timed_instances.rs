@@ -20,7 +20,7 @@ use super::message_times::{MessageTimes, Unfilled};
 use super::timed_instance::{TimedHop, TimedInstance, WhichInstance};
 
 /// The tables of paths and messages, open for being read together.
-pub struct TimedInstances {
+pub(crate) struct TimedInstances {
     paths: PathBuf,
     groups: Groups,
     messages: MessageTimes,
@@ -31,7 +31,7 @@ impl TimedInstances {
     ///
     /// # Errors
     /// When a table cannot be opened.
-    pub fn open(dir: &DataDir) -> Result<TimedInstances, Error> {
+    pub(crate) fn open(dir: &DataDir) -> Result<TimedInstances, Error> {
         const COLUMNS: [&str; 6] =
             ["path", "pattern", "probability", "depth", "message", "connecting"];
         let groups = Groups::open(&dir.paths(), &COLUMNS)?;
@@ -43,7 +43,7 @@ impl TimedInstances {
     }
 
     /// Number of pieces.
-    pub fn pieces(&self) -> usize {
+    pub(crate) fn pieces(&self) -> usize {
         self.groups.count()
     }
 
@@ -53,7 +53,7 @@ impl TimedInstances {
     /// # Errors
     /// When a table cannot be read, or the two do not fit each other; and what `each` gives, which
     /// ends it.
-    pub fn read(
+    pub(crate) fn read(
         &self,
         piece: usize,
         wanted: impl Fn(&WhichInstance) -> bool,

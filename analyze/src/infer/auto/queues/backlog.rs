@@ -55,9 +55,9 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
         })
 }
 
-/// Which kinds of receipts may be the pushes: one, those that are answered alike of one way or of
-/// all ways, or those of one way and length. The answer may tell how much lies in the queue, and
-/// becomes longer with that.
+/// Kinds of receipts that may be the pushes: one kind, the kinds that are answered alike from one
+/// node or from all, or those from one node and of one length. The answer may tell how much lies in
+/// the queue, and becomes longer with that.
 fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     let kinds = 0..broker.receipts.len();
     let mut found: Vec<Vec<usize>> = kinds.clone().map(|kind| vec![kind]).collect();
