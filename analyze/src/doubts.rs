@@ -1,6 +1,6 @@
-//! What an analysis is not sure of as a whole, to be said in the first lines of an answer: services
-//! whose calls do not fit the requests that they received, and connections on which several calls
-//! are open at a time.
+//! Doubts about an analysis as a whole, for the first lines of an answer: services whose calls do
+//! not fit the requests that they received, and connections on which several calls are open at a
+//! time.
 
 use std::collections::BTreeMap;
 

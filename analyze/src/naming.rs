@@ -1,7 +1,7 @@
-//! Who a message went between, at the chosen grain, and by which labels it is aggregated. Two
-//! things that WAP5 section 2.5 keeps apart are kept apart here: the *node* at which a cause is
-//! sought, which is never coarser than a process unless the user asks for hosts, and its *name*,
-//! which many nodes may share.
+//! Names: the nodes that a message went between, at the chosen grain, and the labels by which it is
+//! aggregated. Two things that WAP5 section 2.5 keeps apart are kept apart here. A *node* is where
+//! a cause is sought, and is never coarser than a process unless the user asks for hosts. Many
+//! nodes may share a *name*.
 
 mod by_role;
 mod host_endpoint;

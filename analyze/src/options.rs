@@ -1,6 +1,6 @@
-//! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5
-//! section 5.1 and of Project 5 section 5.1. They are kept in `analysis.json` beside the result, so
-//! that a report can tell how it came about.
+//! Options of an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1 and of
+//! Project 5 section 5.1. They are kept in `analysis.json` beside the result, so that a report can
+//! tell how it came about.
 
 mod algorithm;
 mod aliases;

@@ -1,6 +1,6 @@
-//! All that the links say of a call's parent: each possible parent with its probability, where
-//! [`super::Parents`] has only what the most likely links lead to. Routes that lead to the same
-//! parent are added up.
+//! Candidates: each possible parent of a call with its probability by the links. [`super::Parents`]
+//! has only the parents that the most likely links lead to. Routes that lead to the same parent are
+//! added up.
 
 use super::delivered::all_delivered;
 use super::{Calls, order};

@@ -1,29 +1,29 @@
-//! Which messages are the request and the response of one call: those with one call id or, where
-//! the source knows none, by the turns of their connection or, where not even that is known, by
+//! Pairing: the request and the response of one call. They have one call id or, where the source
+//! knows none, are paired by the turns of their connection or, where not even that is known, by
 //! their order (Project 5, section 5.1.1.1).
 //!
-//! An id pairs two messages of opposite directions. Which of them is the request is told by a clock
-//! that both were read by: who sent a request receives the response later. On a connection without
-//! ids the k-th request of the connecting side is answered by the k-th fat message back. Only where
-//! the two sides sent different numbers of messages, so that something is not answered, or in
-//! several pieces, are requests that are still open forgotten when it is the connecting side's turn
-//! again; else one such message would shift all pairs behind it. There, one that was lost on its
-//! way is not what is answered if another one was not.
+//! An id pairs two messages of opposite directions. A clock that both were read by tells which of
+//! them is the request: who sent a request receives the response later. On a connection without ids
+//! the k-th request of the connecting side is answered by the k-th fat message back. Where the two
+//! sides sent different numbers of messages, something is not answered, or in several pieces. Only
+//! there, open requests are forgotten when it is the connecting side's turn again; else one such
+//! message would shift all pairs behind it. Also there, a request that was lost on its way is not
+//! the one that is answered if another one was not lost.
 //!
-//! A message is received with its first byte: who answers may read the rest later (the record that
-//! closes a FastCGI request). What the accepting side has sent before anything of a request had
-//! come is not its answer, whatever the order elsewhere.
+//! A message is received with its first byte: its receiver may read the rest later, after its
+//! answer (the record that closes a FastCGI request). A message that the accepting side has sent
+//! before anything of a request had come is not its answer, whatever the order elsewhere.
 //!
 //! Where the accepting side speaks first, the making of the connection is the request and the
 //! greeting its response. If the making was not seen, as the connection is older than the recording
 //! or was imported, the first message answers something unknown: it is a response without a
 //! request, and no part of the turns behind it.
 //!
-//! Of a trace that tells only of nodes who calls whom, all calls from one to another are one flow,
+//! A trace may tell only which node calls which. Then all calls from one to another are one flow,
 //! whose ends have no names. Many of them are open at once, so there are no turns: each return is
 //! matched with the earliest unmatched call. Calls with an id that is not unique are matched so as
-//! well, where there are as many returns; with fewer, as where a call was sent again or its return
-//! was lost, the latest one is the one that was answered.
+//! well, where there are as many returns. With fewer returns, as where a call was sent again or its
+//! return was lost, the latest call is the one that was answered.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What messages are labelled with: nodes at a grain, and hops by their names and ports.
+//! Labels of messages: nodes at a grain, and hops by their names and ports.
 
 use message_trace::Protocol;
 

@@ -1,4 +1,4 @@
-//! What the user can choose of the convolution algorithm (Project 5 section 5.2).
+//! Options of the convolution algorithm (Project 5 section 5.2).
 
 use serde::{Deserialize, Serialize};
 

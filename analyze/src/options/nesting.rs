@@ -1,4 +1,4 @@
-//! What the user can choose of the nesting algorithm (Project 5 section 5.1).
+//! Options of the nesting algorithm (Project 5 section 5.1).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! What an analysis may take of the machine. It changes nothing in what is found, so it is not kept
-//! with the result.
+//! Resources that an analysis may take of the machine. They change nothing in what is found, so
+//! they are not kept with the result.
 
 use std::num::NonZeroUsize;
 

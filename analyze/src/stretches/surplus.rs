@@ -1,5 +1,5 @@
-//! Which flows have as many answers as requests: there answers are given to requests in order,
-//! elsewhere by turns. It takes one reading of a trace before its stretches are, in any parts.
+//! Flows with as many answers as requests: there answers are given to requests in order, elsewhere
+//! by turns. One reading of a trace before its stretches tells them, in any parts.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

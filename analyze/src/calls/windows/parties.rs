@@ -1,5 +1,5 @@
-//! Who takes part in the calls of all windows: each is named once, the first time that a call is
-//! made or served by them.
+//! The parties of the calls of all windows. Each is named once, the first time that it makes or
+//! serves a call.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Where a node's requests and calls are told by different clocks, since one of them has its peers'
-//! times alone, these clocks may differ: no message was seen at both ends, from which it could be
-//! estimated. Then calls seem to come before the requests that they were made for, or to be
+//! Differences of clocks. A node's requests and calls may be told by different clocks, since one of
+//! them has its peers' times alone. No message was seen at both ends, so the difference could not
+//! be estimated. Then calls seem to come before the requests that they were made for, or to be
 //! answered after these. The least difference by which nearly all of them lie within requests is
 //! taken for that of the clocks.
 

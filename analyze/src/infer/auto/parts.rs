@@ -1,10 +1,10 @@
-//! A service's events in parts that are searched at the same time. Whenever no request is open the
-//! past is settled: what came before tells nothing of what comes then, but by the model, so a part
+//! Parts of a service's events that are searched at the same time. Whenever no request is open the
+//! past is settled: what came before tells nothing of what comes then, but by the model. So a part
 //! ends there, and the parts together give what a search through all would.
 //!
-//! A service that is never idle is cut where it is long enough. Who has which calls by then is
-//! found anew in what goes before the cut, and what tells it is looked at after it; both are
-//! searched twice, but each call counts once.
+//! A service that is never idle is cut where it is long enough. The state at a cut is found anew
+//! from events before it, and events after it are looked at as well. Both are searched twice, but
+//! each call counts once.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,6 +1,5 @@
-//! What can be told of a service before any call is given to a request: which calls a timer makes,
-//! how long requests take, who does the jobs, which calls are not waited for, and what is done
-//! after the answer.
+//! Preparation of a service before any call is given to a request: calls of timers, how long
+//! requests take, who does the jobs, calls that are not waited for, and work after the answer.
 
 use rustc_hash::FxHashMap;
 

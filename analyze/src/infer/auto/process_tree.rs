@@ -1,6 +1,6 @@
-//! Which process started which, by the numbers of processes and their parents. Between a process
-//! and the one that serves there may be others, as shells, which sent nothing; and a process
-//! becomes another program, which has a log of its own, without a new number.
+//! The tree of processes, by their numbers and those of their parents. Between a process and the
+//! one that serves there may be others, as shells, which sent nothing. A process may become another
+//! program, which has a log of its own, without a new number.
 
 use crate::tuning::auto::services::process_tree::{MAX_BECOMING, MAX_BETWEEN};
 use message_trace::{MessageTrace, Node, NodeId};

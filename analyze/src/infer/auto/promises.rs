@@ -1,8 +1,8 @@
-//! What the end of a call promises. Who only passes answers on answers soon after its own call was
-//! answered, so the two ends together tell a pair, but the search comes to them long after it has
-//! given the call to a request: where many wait in a queue, it has given up the right one by then.
-//! So it is promised when the call is given what its end will tell, and taken back when the request
-//! is answered, as then the answer itself is judged.
+//! Promises by the ends of calls. A service that only passes answers on answers soon after its own
+//! call was answered, so the two ends together tell a pair. But the search comes to them long after
+//! it has given the call to a request. Where many requests wait in a queue, it has given up the
+//! right one by then. So when a call is given, what its end will tell is promised. The promise is
+//! taken back when the request is answered, as then the answer itself is judged.
 
 use rustc_hash::FxHashMap;
 

@@ -1,5 +1,4 @@
-//! What a service is made of: requests and calls are added one by one, and a part of them is taken
-//! where only some are looked at.
+//! Parts of a service: requests and calls are added one by one, and some of them are taken out.
 
 use rustc_hash::FxHashMap;
 

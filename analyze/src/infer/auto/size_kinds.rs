@@ -1,8 +1,7 @@
-//! Calls to one and the same that are told apart by the sizes of their requests. Two queries of one
-//! request go to the same database, and who asks for the second looks like who asks for the first:
-//! where many requests wait for connections, one was given two first queries, and another one two
-//! second ones. Where each request makes one call of each size, or two, they are of different
-//! kinds.
+//! Kinds of calls by the sizes of their requests. Two queries of one request go to the same
+//! database, and a request before its second query looks like one before its first. Where many
+//! requests wait for connections, one was given two first queries, and another one two second ones.
+//! Where each request makes one call of each size, or two, they are of different kinds.
 //!
 //! Sizes that vary with what is asked tell nothing of that. So a kind is parted only where its
 //! calls have a few sizes, and of each there are just as many as requests, or a multiple. Sizes of

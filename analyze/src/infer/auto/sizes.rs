@@ -1,10 +1,9 @@
-//! What sizes prove: who passes a request on sends about as many bytes as it received, but for a
-//! header more or less, and who passes an answer back does so too. The differences in size are
-//! learned for each kind of request and call, and weighed against those that requests of other
-//! times would make. Where sizes have nothing to do with each other, as of a cache behind a
-//! service, the differences are those of chance; then sizes count nothing, as otherwise calls would
-//! gather at differences that were frequent by chance, and each such call would make them more
-//! frequent.
+//! Evidence by sizes. A service that passes a request on sends about as many bytes as it received,
+//! but for a header more or less, and likewise with an answer back. The differences in size are
+//! learned for each kind of request and call, and weighed against those of requests of other times.
+//! Where sizes have nothing to do with each other, as of a cache behind a service, the differences
+//! are those of chance. Then sizes count nothing: otherwise calls would gather at differences that
+//! were frequent by chance, and each such call would make them more frequent.
 
 use rustc_hash::FxHashMap;
 

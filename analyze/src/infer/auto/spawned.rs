@@ -1,8 +1,8 @@
 //! Processes that a node starts for a request, as a CGI script, or the command that somebody runs
-//! by ssh. Nobody asks such a process for anything, so that its messages would begin paths of their
-//! own. To the node that started it, its whole life is one call: it begins when the process is
-//! started, and ends with the last thing that it hears. What it asks of others is for the request
-//! for which it was started. Who started it is told by [`super::process_tree`].
+//! by ssh. Nobody asks such a process for anything, so its messages would begin paths of their own.
+//! To the node that started it, its whole life is one call: it begins when the process is started,
+//! and ends with the last thing that it hears. What it asks of others is for the request for which
+//! it was started. [`super::process_tree`] tells who started it.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,5 +1,6 @@
-//! What was done for each request so far, in every way that the search looks at: a state is a call
-//! after an earlier state, so that ways that begin alike share what they have in common.
+//! States of requests: the calls made for each so far, in every way that the search looks at. A
+//! state is a call after an earlier state, so that states that begin alike share what they have in
+//! common.
 
 use super::NONE;
 use super::model::Model;

@@ -1,12 +1,11 @@
-//! The time of the one thread of an event loop that has more to do than it can. What a request
-//! waits for is the thread, which has others to see to first, so that it is not known how long
-//! after its request a call is made. But the thread always does something: of all requests the one
-//! that did something last has the shortest delay, again and again, and one request gets the calls
-//! of many.
+//! The time of the one thread of an event loop that has more to do than it can. A request waits for
+//! the thread, which has others to see to first, so it is not known how long after its request a
+//! call is made. But the thread always does something. Of all requests the one that did something
+//! last has the shortest delay, again and again, and one request gets the calls of many.
 //!
-//! So delays are measured from when the thread did the last thing, whatever for, if that was later
-//! than what the call is made after. They tell what the thread did next, and not for whom; that is
-//! told by the order in which requests were woken, and by what is usual.
+//! So delays are measured from the last thing that the thread did, for whatever request, if that
+//! was later than the trigger of the call. They tell what the thread did next, and not for whom.
+//! That is told by the order in which requests were woken, and by what is usual.
 
 use rustc_hash::FxHashMap;
 

@@ -1,15 +1,15 @@
-//! Processes of one program learn together. A server often has several processes, each of which
-//! gets a part of the requests, and some programs have a new process for each connection; one of
-//! them alone may have too few requests to learn anything from. What each of them sees is put one
-//! after the other, so that no request is open when those of the next begin:
+//! Processes of one program learn together. A server often has several processes, and each gets a
+//! part of the requests. Some programs have a new process for each connection. One of them alone
+//! may have too few requests to learn anything from. The times of each are put one after the other,
+//! so that no request is open when those of the next begin:
 //!
 //! ```text
 //! worker 1:  ─[──]──[────]─         ─[──]──[────]─
 //! worker 2:  ──[───]──[──]─    →                   ──[───]──[──]─
 //! ```
 //!
-//! Then it is one service, of which all is learned and inferred at once, and no request can get a
-//! call of another process.
+//! Then it is one service. All is learned and inferred at once, and no request can get a call of
+//! another process.
 
 use rustc_hash::FxHashMap;
 

@@ -1,6 +1,6 @@
-//! What a call may have been made after: the receipt of its request, the last event of it, or the
-//! beginning or end of one of its calls. Which of them tells best when a call is made is learned
-//! for every kind of call ([`super::learn`]).
+//! Triggers of calls: the receipt of the request, its last event, or the beginning or end of one of
+//! its calls. The trigger that tells best when a call is made is learned for every kind of call
+//! ([`super::learn`]).
 
 use super::service::{Service, Span};
 

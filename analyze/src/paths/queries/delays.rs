@@ -1,11 +1,11 @@
-//! Where the time goes whatever the path: the latency of each node, and of the network between each
-//! two nodes, over all the instances that a filter leaves (WAP5 section 6.3, Table 4, for one
-//! pattern or many).
+//! Delays whatever the path: the latency of each node, and of the network between each two nodes,
+//! over all the instances that a filter leaves (WAP5 section 6.3, Table 4, for one pattern or
+//! many).
 //!
-//! Each delay counts with the probability of its instance. Percentiles are exact: delays are dealt
+//! Each delay counts with the probability of its instance. Percentiles are exact. Delays are dealt
 //! into partitions by node or hop, in memory while the budget lasts and in a temporary file in the
-//! data directory beyond it, and those of one partition are summarised at a time by each thread.
-//! Beside them four bytes are in memory for each hop of all patterns.
+//! data directory beyond it. Each thread summarises one partition at a time. Beside them four bytes
+//! are in memory for each hop of all patterns.
 
 use message_trace::stats::Summary;
 use message_trace::{DataDir, Error, Progress, Protocol};

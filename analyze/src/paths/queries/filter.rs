@@ -1,5 +1,5 @@
-//! Which paths of an analysis are looked at: patterns by their numbers and by the nodes that take
-//! part in them, instances by when they begin and by how likely they are.
+//! Filters of paths: patterns by their numbers and by the nodes that take part in them, instances
+//! by when they begin and by their probability.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Who the hops of all patterns are between, as small numbers: what the delays of many patterns are
-//! put together by.
+//! Ends of the hops of all patterns, as small numbers by which the delays of many patterns are put
+//! together.
 
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! Queues that are hardly ever empty. A worker that has less time than there is work gets something
-//! at once whenever it asks, so that almost nothing is waited for, and [`super::wakes`] has nothing
-//! to learn from. What such a queue shows is its account: nothing is delivered before as much was
-//! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the first
-//! push that comes meanwhile ends the waiting. Then the oldest push goes first.
+//! at once whenever it asks. So almost nothing is waited for, and [`super::wakes`] has nothing to
+//! learn from. Such a queue shows by its account: nothing is delivered before as much was pushed;
+//! who has to wait, or is told that there is nothing, finds all delivered; and the first push that
+//! comes meanwhile ends the waiting. Then the oldest push goes first.
 //!
-//! What is asked for by who serves others may be asked for on their behalf, and what comes before
-//! it be only what they did before. So only those are looked at to whom nobody connects.
+//! A server may ask on behalf of others, and what comes before an answer be only what these did
+//! before. So only workers to whom nobody connects are looked at.
 
 use rustc_hash::FxHashSet;
 

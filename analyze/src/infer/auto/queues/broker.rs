@@ -1,5 +1,5 @@
-//! What a broker sees: the messages that others send to it, and what it sends to those who
-//! connected to it, by kinds. Times are its own or, where it was not traced, those of its peers.
+//! A broker's view: the messages that others send to it, and those that it sends to who connected
+//! to it, by kinds. Times are its own or, where it was not traced, those of its peers.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -1,7 +1,7 @@
-//! Which push each delivery brings. One that was waited for brings what came just before it. One
-//! that is made at once brings what was pushed earlier and is not delivered yet, the oldest first.
-//! Where a delivery has a length that follows from what it brings, only what fits is considered
-//! first.
+//! The push that each delivery brings. A delivery that was waited for brings the push just before
+//! it. One that is made at once brings what was pushed earlier and is not delivered yet, the oldest
+//! first. Where a delivery has a length that follows from what it brings, only pushes that fit are
+//! considered first.
 
 use std::collections::VecDeque;
 

@@ -1,11 +1,11 @@
-//! Which kinds of replies are woken by which kinds of messages. The replies of a kind that were
-//! waited for are sent within a short time, which is learned, after messages of the other kind
-//! came, where chance would have few of them so near.
+//! Kinds of replies that are woken by kinds of messages. The replies of a kind that were waited for
+//! are sent within a short time, which is learned, after messages of the other kind came, where
+//! chance would have few of them so near.
 //!
 //! Other things look alike and are none. A server that is asked more than it can do answers shortly
-//! after others ask, but there others ask all the time. One who waits for a lock is answered when
-//! another lets go of it: there each side is at times the one and the other. A server that asked
-//! others for what it answers waits for these.
+//! after others ask, but there others ask all the time. A client that waits for a lock is answered
+//! when another lets go of it, but there each side is at times the one and the other. A server that
+//! asked others for its answer waits for these.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
