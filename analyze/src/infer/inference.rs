@@ -1,4 +1,4 @@
-//! The two parts of an algorithm: its entry in the list ([`AlgorithmEntry`]), and its code
+//! What an algorithm has to offer: what it says of itself ([`AlgorithmEntry`]), and its code
 //! ([`Inference`]).
 
 use super::input::Input;
@@ -10,7 +10,7 @@ use crate::links::Links;
 pub struct AlgorithmEntry {
     /// The name on the command line, in the configuration and in `analysis.json`.
     pub name: &'static str,
-    /// A summary of what it is, in one line without a full stop.
+    /// What it is, in one line without a full stop.
     pub summary: &'static str,
     /// Begins an inference that knows nothing yet.
     pub begin: fn() -> Box<dyn Inference>,
