@@ -100,7 +100,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Err
     Ok(named(&sums, &servers, nodes, options))
 }
 
-/// Adds up what has the same names.
+/// Adds up sums with the same names.
 fn named(
     sums: &FxHashMap<NodeEnds, Sum>,
     servers: &FxHashSet<NodeId>,

@@ -28,7 +28,7 @@ pub(crate) struct Stretches {
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
-/// A stretch of a trace with what is around it.
+/// A stretch of a trace with the messages around it.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     /// The messages of the stretch and around it.

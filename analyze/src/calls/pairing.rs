@@ -204,7 +204,7 @@ impl Turns {
 }
 
 /// Before an answer, gives up the first of the `open` requests if they were lost and one soon
-/// behind them was not: it is what is answered, as where a datagram was sent again.
+/// behind them was not: that one is answered, as where a datagram was sent again.
 fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
     let first = open.iter().take(MAX_LOST);
     let lost = first.take_while(|request| is_lost(trace, **request)).count();
@@ -213,7 +213,7 @@ fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<
     }
 }
 
-/// Whether a request is a datagram that is known not to have been received. What went over a
+/// Whether a request is a datagram that is known not to have been received. A message over a
 /// connection arrived, whoever saw it.
 fn is_lost(trace: &MessageTrace, row: u32) -> bool {
     if row == NONE || trace.recv_ts(row as usize).is_some() {

@@ -14,5 +14,5 @@ pub(super) struct Span {
     pub(super) kind: u32,
 }
 
-/// The end of what has none.
+/// The end of a span without one.
 pub(super) const OPEN: i64 = i64::MAX;

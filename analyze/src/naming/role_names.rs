@@ -98,8 +98,8 @@ impl<'trace> RoleNames<'trace> {
         }
     }
 
-    /// Whether the ports of a role's nodes tell what is asked of them. Where the user says that
-    /// nodes do the same, they may do it at any port, as replicas on one host must.
+    /// Whether ports tell one kind of request to a role's nodes from another. Where the user says
+    /// that nodes do the same, they may do it at any port, as replicas on one host must.
     pub(super) fn ports_matter(&self, role: &Role) -> bool {
         !self.aliases.have_role(&role.name)
     }

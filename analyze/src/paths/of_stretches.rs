@@ -45,7 +45,7 @@ impl<'a> PathsOfStretches<'a> {
         PathsOfStretches { options, collector, last: None, roots: 0 }
     }
 
-    /// Takes what is needed of a stretch, its names and its `links`.
+    /// Takes the needed parts of a stretch, its names and its `links`.
     pub(crate) fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links) {
         let before = stretch.first + stretch.own.start as u64;
         let both = self.last.get_or_insert_with(|| Inferred { before, ..Inferred::default() });

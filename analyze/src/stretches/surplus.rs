@@ -37,9 +37,9 @@ impl Surplus {
         }
     }
 
-    /// The flows of different numbers. A first message of the accepting side is not counted. One
-    /// that comes where both have sent as many is like a first: nothing is open that it could
-    /// answer, nor shifts it what is behind.
+    /// Flows with different numbers on their sides. A first message of the accepting side is not
+    /// counted. One that comes where both have sent as many is like a first: nothing is open that
+    /// it could answer, nor does it shift later answers.
     pub(super) fn uneven(self) -> FxHashSet<i64> {
         let counted = |count: &Count| count.more + i64::from(count.accepting_first);
         self.flows

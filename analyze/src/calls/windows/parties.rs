@@ -21,7 +21,7 @@ pub struct Party {
     pub command: String,
     /// The path of its program; empty where unknown.
     pub executable: String,
-    /// The process; none for what was not traced.
+    /// The process; none for an untraced party.
     pub pid: Option<i32>,
     /// Whether it was traced.
     pub traced: bool,

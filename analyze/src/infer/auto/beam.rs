@@ -9,7 +9,7 @@ pub(super) struct Beam {
     /// Number of open requests.
     open: usize,
     scores: Vec<f64>,
-    /// The list of what is over, of each.
+    /// List of the requests that are over, of each hypothesis.
     over: Vec<u32>,
     /// The states of the open requests, in their order, one hypothesis after the other.
     states: Vec<u32>,

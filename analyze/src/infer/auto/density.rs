@@ -70,9 +70,9 @@ pub(super) struct Density {
     bins: Vec<(f32, f32)>,
     samples: f64,
     plane: Option<Plane>,
-    /// The logarithm of each bin's density where no sample is left out, at last that beyond them;
-    /// where another delay counts, for each of its rows, at last for one that was never seen. What
-    /// was not asked for is 0.
+    /// Logarithm of each bin's density with no sample left out, and at last of the density beyond
+    /// them. Where another delay counts, there is a row for each of its values, and at last for one
+    /// that was never seen. An entry that was not asked for is 0.
     logs: Vec<AtomicU32>,
 }
 

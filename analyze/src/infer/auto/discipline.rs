@@ -36,9 +36,9 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// Makes it by `less` less likely that a call is for a request while another one waits longer
-    /// for such a call, whoever made that request: a pool of connections has one queue for all.
-    /// What all that wait have together stays as it was. `waiting` is since when each waits,
+    /// Makes it by `less` nats less likely that a call is for a request while another one waits
+    /// longer for such a call, whoever made that request: a pool of connections has one queue for
+    /// all. The sum over all that wait stays as it was. `waiting` is since when each waits,
     /// `weights` how likely each is, 0 for those that do not. None where nobody would overtake.
     pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Turn> {
         const LANES: usize = 8;

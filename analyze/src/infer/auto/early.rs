@@ -38,8 +38,8 @@ impl Asked {
         Asked(asked)
     }
 
-    /// When the sender of the message got what it was sent for. Only what is on the same machine
-    /// can be found without being told of.
+    /// The time at which the sender of the message got what it was sent for. Only work on the same
+    /// machine can be found without being told of.
     fn since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
@@ -130,7 +130,7 @@ fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u3
     rivals
 }
 
-/// Takes from the shares of each call what is not sure about whose work it is.
+/// Takes the part from the shares of each call that is not sure about whose work it is.
 pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.rivals.is_empty() {
         return;

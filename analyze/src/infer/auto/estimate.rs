@@ -100,9 +100,8 @@ impl Known {
     }
 }
 
-/// The requests of all calls of `service`, with their probabilities, and what was learned of it.
-/// What is known of it from an earlier stretch of the trace goes on to count, as long as calls find
-/// their requests by it.
+/// Assigns all calls of `service`, with probabilities, and learns its model. A model from an
+/// earlier stretch of the trace goes on to count, as long as calls find their requests by it.
 pub(super) fn estimate(service: &Service, known: Option<Known>) -> (Assignment, Known) {
     if let Some(mut known) = known.and_then(|known| known.in_another(service)) {
         let found = known.search(service);

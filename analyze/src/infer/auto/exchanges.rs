@@ -96,8 +96,8 @@ struct Pairs<'a> {
 }
 
 impl Pairs<'_> {
-    /// Exchanges what is best exchanged between two requests about the `call` of one of them;
-    /// whether anything was.
+    /// Exchanges calls between two requests about the `call` of one of them, as is best; returns
+    /// whether any were.
     fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
         let kind = self.service.calls[call as usize].kind;
         let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);

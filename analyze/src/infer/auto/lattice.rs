@@ -43,14 +43,14 @@ impl Lattice {
         Lattice { steps: Vec::new(), edges: Vec::new(), forward: vec![0.0], next: Vec::new() }
     }
 
-    /// Begins the step to the hypotheses after an event; `call` is what is given to requests in it,
-    /// or [`NONE`].
+    /// Begins the step to the hypotheses after an event; `call` is given to requests in it, or
+    /// [`NONE`].
     pub(super) fn begin(&mut self, call: u32) {
         self.steps.push(Step { call, froms: self.forward.len() as u32, edges: self.edges.len() });
         self.next.clear();
     }
 
-    /// Hypothesis `from` becomes `to`, by what adds `weight` to its score.
+    /// Adds an edge: hypothesis `from` becomes `to` and gains `weight` in score.
     pub(super) fn add(&mut self, from: u32, to: u32, request: u32, weight: f64) {
         let weight = TEMPER * weight;
         let forward = self.forward[from as usize];

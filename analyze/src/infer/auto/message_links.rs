@@ -25,7 +25,7 @@ struct MessageLinks<'a> {
     of_early: Vec<Parents>,
 }
 
-/// The links of all messages. What is doubtful about them is noted in `doubts`.
+/// The links of all messages. Doubts about them are noted in `doubts`.
 pub(super) fn links(
     input: &Input<'_>,
     groundwork: &Groundwork,

@@ -24,8 +24,8 @@ use crate::infer::input::Input;
 use crate::naming::Naming;
 use crate::tuning::auto::services::observe::MAX_DOUBT;
 
-/// Added to the kind of what makes a connection, as that is no call like the others between the
-/// same two.
+/// Added to the kind of a call that makes a connection, as that is no call like the others between
+/// the same two.
 pub(super) const CONNECTING: u32 = 1 << 30;
 
 /// The services of a trace: one for each node that received requests or made calls.

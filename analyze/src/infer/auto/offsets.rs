@@ -13,8 +13,8 @@ use crate::tuning::auto::services::offsets::{
     AGREED_SHARE, AROUND, BELIEVED_SHARE, MAX_SAMPLE, MIN_CALLS, MIN_MORE, THE_SAME,
 };
 
-/// Moves the spans of those kinds of requests and calls that the peers' clocks tell, each kind by
-/// what its clock differs.
+/// Moves the spans of the kinds of requests and calls that the peers' clocks tell, each kind by the
+/// difference of its clock.
 pub(super) fn align(
     service: &mut Service,
     requests_by_peers: &FxHashSet<u32>,

@@ -88,7 +88,7 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
     Some(pool)
 }
 
-/// Takes from each call of the pool what is not sure about whose job it is.
+/// Takes the part from each call of the pool that is not sure about whose job it is.
 pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     for (call, beside) in (0..).zip(&service.beside).filter(|(_, beside)| **beside != NONE) {
         let (held, Some(shares)) = (service.holder(call), shares.get_mut(call as usize)) else {

@@ -11,8 +11,8 @@ use crate::tuning::auto::services::prepare::{
 };
 
 impl Service {
-    /// Learns what can be told before any call is given to a request: how long requests take, who
-    /// does the jobs, which calls are not waited for, and what is done after the answer.
+    /// Learns how long requests take, who does the jobs, which calls are not waited for, and what
+    /// is done after the answer: all that can be told before any call is given to a request.
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         let pool = self.find_pool();

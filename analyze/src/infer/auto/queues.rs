@@ -74,8 +74,8 @@ impl Queues {
         found
     }
 
-    /// Adds requests for work that are not answered any more: what is as long as a request for
-    /// work, and goes the same way, asks for work, too.
+    /// Adds requests for work that are not answered any more: a message of the same length, on the
+    /// same way, asks for work, too.
     fn add_unanswered(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
         let kind =
             |call: u32| calls.request(call as usize).map(|row| (naming.hop(row), trace.bytes(row)));
@@ -100,8 +100,8 @@ impl Queues {
         self.causes.get(&(row as u32)).map(Vec::as_slice)
     }
 
-    /// Links the delivery `row` to what caused it. It is no answer to what was asked on its
-    /// connection, however likely another push brought it, so what is left has no cause.
+    /// Links the delivery `row` to its causes. It is no answer to the request on its connection,
+    /// however likely another push brought it, so the rest of the probability has no cause.
     pub(super) fn link(&self, row: u32, links: &mut Links) {
         let Some(causes) = self.causes(row as usize) else { return };
         let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();

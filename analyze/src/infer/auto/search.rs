@@ -126,9 +126,9 @@ impl<'a> Search<'a> {
         self.hypotheses.open(state);
     }
 
-    /// For each of `all` hypotheses a number that is the same where the future does not tell one
-    /// from the other, by what differs from the first of them. What is in the place `left_out` does
-    /// not count.
+    /// Finds a number for each of `all` hypotheses that is equal where the future does not tell
+    /// them apart, from their differences to the first of them. The request in the place `left_out`
+    /// does not count.
     pub(super) fn mark_all(
         &mut self,
         all: &Beam,
@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
         self.states.mark(self.service, self.model, state, time)
     }
 
-    /// Keeps what is known of all calls so far, and goes on with the best hypothesis alone.
+    /// Keeps the requests of all calls so far, and goes on with the best hypothesis alone.
     fn settle(&mut self) {
         let first = self.first;
         if let Some(lattice) = &mut self.lattice {

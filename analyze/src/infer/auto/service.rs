@@ -69,7 +69,7 @@ pub(super) struct Service {
     pub(super) after_answer: Vec<u32>,
     /// The kinds of calls whose answers the requests do not wait for, sorted.
     pub(super) unwaited: Vec<u32>,
-    /// Nothing is known of what was after this time, where there is more.
+    /// End of what is known, where there is more.
     pub(super) until: Option<i64>,
     /// Kinds of evidence that are left out.
     pub(super) without: Without,
@@ -82,7 +82,7 @@ pub(super) struct Service {
 pub(super) const REPLY: u32 = u32::MAX;
 /// The number of no thread.
 pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
-/// The size of what was not seen.
+/// The size of an unseen message.
 pub(super) const UNKNOWN_SIZE: i64 = -1;
 
 impl Service {

@@ -130,7 +130,7 @@ impl Service {
     }
 }
 
-/// Keeps what is at these places, in their order; of a column that is not known, nothing.
+/// Keeps the values at these places, in their order; of an empty column, nothing.
 fn pick<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
     *column = places.iter().filter_map(|at| column.get(*at as usize).copied()).collect();
 }

@@ -104,7 +104,7 @@ impl States {
         }
     }
 
-    /// Forgets all but these states and what was done before them.
+    /// Forgets all but these states and the states before them.
     pub(super) fn keep(&mut self, states: &mut [u32]) {
         let old = std::mem::take(&mut self.all);
         let mut chain = Vec::new();

@@ -30,7 +30,7 @@ impl Service {
         !self.turns.is_empty()
     }
 
-    /// From when the delay of what happens at `time` is measured, if it was to be done since
+    /// Time from which the delay of an event at `time` is measured, if it was to be done since
     /// `since`.
     pub(super) fn free_since(&self, since: i64, time: i64) -> i64 {
         let turns = self.turns.partition_point(|turn| *turn < time);

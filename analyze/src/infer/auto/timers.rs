@@ -89,7 +89,7 @@ impl Idle {
         Idle { spans }
     }
 
-    /// Whether enough of what begins at these times does so when there is nothing to do.
+    /// Whether enough of the calls that begin at these times do so when there is nothing to do.
     fn has(&self, begins: &[i64]) -> bool {
         let (Some(first), Some(last)) = (begins.first(), begins.last()) else { return false };
         let within =

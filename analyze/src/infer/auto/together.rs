@@ -18,8 +18,8 @@ use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use crate::naming::Naming;
 use crate::tuning::auto::services::together::{BETWEEN, ENOUGH_REQUESTS};
 
-/// Puts those of `services`, which are the nodes of `naming`, together that have one name. What is
-/// put together is in the place of the first of them, and the others have nothing.
+/// Puts those of `services` together that have one name; they are the nodes of `naming`. The result
+/// is in the place of the first of them, and the others have nothing.
 pub(super) fn together(services: &mut [Service], naming: &Naming) {
     let mut groups: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
     for (at, service) in

@@ -33,7 +33,7 @@ pub struct Edge {
     pub to: usize,
     /// d: how long the sender took, in nanoseconds; none at a root.
     pub delay: Option<i64>,
-    /// W: what was selected.
+    /// W: the selected messages.
     pub(super) messages: Vec<Event>,
     /// The group of W.
     pub(super) group: u32,

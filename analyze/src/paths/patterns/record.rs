@@ -38,7 +38,7 @@ pub(crate) struct HopMeasures<T, B, C> {
 }
 
 impl<T, B, C> HopMeasures<T, B, C> {
-    /// The bits of what is known.
+    /// Bits of the known properties.
     pub(crate) fn flags(&self) -> u8 {
         let bit = |is, bit| if is { bit } else { 0 };
         bit(self.src_traced, SRC_TRACED)
@@ -270,7 +270,7 @@ impl<'bytes> Recorded<'bytes> {
         (shape, Recorded { place, ..Recorded::of(bytes) })
     }
 
-    /// Reads what was written from the probability on.
+    /// Reads a record from the probability on.
     #[inline]
     pub(crate) fn of(bytes: &'bytes [u8]) -> Recorded<'bytes> {
         let mut reader = Reader(bytes);

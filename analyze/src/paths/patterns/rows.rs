@@ -12,7 +12,7 @@ use super::hop_texts::HopTexts;
 use super::shape_labels::ShapeLabels;
 use crate::tuning::paths::rows::ROWS_AT_ONCE;
 
-/// How the columns are stored. What is true of a whole pattern is the same in many rows.
+/// Encodings of the columns. Totals of a pattern are the same in many rows.
 pub(crate) fn stored(column: &str) -> Stored {
     match column {
         "pattern" | "hop" | "parent" | "depth" | "count" => Stored::Differences,
@@ -62,7 +62,7 @@ impl<'a> PatternRows<'a> {
         if self.step.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
     }
 
-    /// Encodes what is left.
+    /// Encodes the rows that are left.
     pub(crate) fn finish(mut self) -> Result<RowGroup, Error> {
         self.flush()?;
         self.group.finish()

@@ -23,12 +23,12 @@ pub(super) fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
     (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
 }
 
-/// How messages and what is begun for them go together.
+/// Pairs of messages and the work that is begun for them.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// What was begun after its message came, by their places,
+    /// Pairs of a message and work that was begun after it, by their places.
     pub(super) in_turn: Vec<(usize, usize)>,
-    /// and what was begun before.
+    /// Pairs of a message and work that was begun before it.
     pub(super) early: Vec<(usize, usize)>,
     /// Usual time from a message to its work.
     pub(super) usual: i64,

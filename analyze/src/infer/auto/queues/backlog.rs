@@ -119,9 +119,8 @@ impl<'broker> Account<'broker> {
         account.agrees(all, is_long).then_some(account)
     }
 
-    /// Whether the queue is empty where it was waited for, or where it is said to be, not only in
-    /// the beginning; and whether what was waited for came with the first push that there
-    /// was meanwhile.
+    /// Whether the queue is empty where it was waited for, or is said to be empty, not only in the
+    /// beginning; and whether each wait ended with the first push after it.
     fn agrees(&self, all: &[Reply], is_long: impl Fn(&&Reply) -> bool) -> bool {
         let until = |time: i64| self.pushes.partition_point(|push| push.time <= time);
         let delivered = |time: i64| self.brought.partition_point(|reply| reply.time < time);

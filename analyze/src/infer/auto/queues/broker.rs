@@ -25,8 +25,8 @@ pub(super) struct Receipt {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
     pub(super) time: i64,
-    /// Since when it was waited for: the receipt of the request or, without one, what was on the
-    /// connection before.
+    /// Begin of the wait for it: the receipt of the request or, without one, the message before on
+    /// the connection.
     pub(super) since: i64,
     pub(super) row: u32,
     pub(super) flow: i64,
@@ -45,7 +45,7 @@ pub(super) struct Reply {
 pub(super) struct Receipts {
     /// Between whom, and at which port.
     pub(super) hop: u32,
-    /// The magnitude of their lengths, and of what answers them.
+    /// Magnitudes of their lengths, and of the lengths of their answers.
     pub(super) asked: i64,
     pub(super) answered: i64,
     pub(super) all: Vec<Receipt>,
@@ -98,7 +98,7 @@ impl Receipts {
 }
 
 /// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same
-/// of what answers it.
+/// of its answer.
 type Kind = (u32, i64, i64);
 
 /// In half octaves, below 0.
@@ -193,9 +193,9 @@ pub(super) fn brokers(
     brokers.into_iter().filter_map(Building::finish).collect()
 }
 
-/// When a broker received or sent what is on each flow, in order. The trace is in the order of
-/// sending, in which an acknowledgement may stand before an event that the broker sends before it
-/// reads that.
+/// Times at which a broker received or sent the messages on each flow, in order. The trace is in
+/// the order of sending, in which an acknowledgement may stand before an event that the broker
+/// sends before it reads that.
 struct OnFlows(FxHashMap<i64, Vec<i64>>);
 
 impl OnFlows {

@@ -29,7 +29,7 @@ pub(super) struct Queue {
     pub(super) empty: FxHashSet<i64>,
     /// Number of bytes by which deliveries are longer than pushes, if it is mostly the same.
     pub(super) longer: Option<i64>,
-    /// Whether what is pushed goes to all who wait and not to one of them.
+    /// Whether a push goes to all who wait and not to one of them.
     pub(super) to_all: bool,
     /// How sure it is that one that seems to be woken was.
     pub(super) sure: f64,
@@ -189,8 +189,8 @@ fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
     lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
 }
 
-/// Whether replies are asked for and most of what wakes them comes over connections on which the
-/// same is asked for, whoever does.
+/// Whether replies are asked for, and most messages that wake them come over connections on which
+/// the same is asked for, by whoever.
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> bool {
     let asked = broker.replies[replies].asked;
     let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);
