@@ -32,28 +32,34 @@ struct Doing {
     made: usize,
 }
 
-/// Calls after the answer of a `service`, before anything is learned of it; `by_thread`: of each
-/// thread by itself.
-pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
+/// Times after answers in which nothing was open, and the calls that were made then.
+#[derive(Debug, Default)]
+struct IdleTimes {
+    /// Time after the last answer at which each call was made, and its kind.
+    calls: Vec<(i64, u32)>,
+    /// Times between an answer and the next request.
+    idle: Vec<i64>,
+    /// Number of calls made in each of these times.
+    stretches: Vec<(i64, usize)>,
+    /// Number of answers that a call followed.
+    followed: usize,
+}
+
+/// The idle times of a service; `by_thread`: of each thread by itself.
+fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
     let mut all: FxHashMap<u32, Doing> = FxHashMap::default();
     let receiver = |request: u32| match service.request_threads.get(request as usize) {
         Some([receiver, _]) if by_thread => *receiver,
         _ => 0,
     };
-    // Time after the last answer at which a call was made, with its kind, and time for which
-    // nothing was open after an answer.
-    let mut calls: Vec<(i64, u32)> = Vec::new();
-    let mut idle: Vec<i64> = Vec::new();
-    // Of each time in which nothing was open: how long it was, and how many calls were made in it.
-    let mut stretches: Vec<(i64, usize)> = Vec::new();
-    let mut followed = 0_usize;
+    let mut found = IdleTimes::default();
     for (time, event) in events(service) {
         match event {
             Event::Receipt(request) => {
                 let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
                 if let Some(answer) = answered.filter(|_| *open == 0) {
-                    idle.push(time.saturating_sub(answer));
-                    stretches.push((time.saturating_sub(answer), *made));
+                    found.idle.push(time.saturating_sub(answer));
+                    found.stretches.push((time.saturating_sub(answer), *made));
                 }
                 *open += 1;
             }
@@ -71,12 +77,19 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
                     continue;
                 };
                 let Some(answer) = doing.answered.filter(|_| doing.open == 0) else { continue };
-                calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
-                followed += usize::from(doing.made == 0);
+                found.calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
+                found.followed += usize::from(doing.made == 0);
                 doing.made += 1;
             }
         }
     }
+    found
+}
+
+/// Calls after the answer of a `service`, before anything is learned of it; `by_thread`: of each
+/// thread by itself.
+pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
+    let IdleTimes { mut calls, mut idle, stretches, followed } = idle_times(service, by_thread);
     calls.retain(|(after, _)| *after <= service.window);
     if calls.len() < if by_thread { MIN_CALLS_BY_THREAD } else { MIN_CALLS } {
         return Afterwards::default();

@@ -19,7 +19,7 @@ use super::shapes::Shapes;
 use super::thread_time;
 use crate::evidence::Evidence;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
-use crate::tuning::auto::learning::learning::{
+use crate::tuning::auto::learning::rounds::{
     LAST_WIDTH, LOST_SHARE, MANY_OPEN, MAX_SHAPES, MIN_REQUESTS, RELEARN_FACTOR, RELEARN_NEW_SHARE,
     REQUESTS,
 };

@@ -9,7 +9,7 @@ use super::model::{Model, Nobody};
 use super::service::Service;
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::beginnings::LAST_ROUNDS;
-use crate::tuning::auto::learning::learning::{
+use crate::tuning::auto::learning::rounds::{
     CALLS_PER_CHANGE, LOSING, MAX_ROUNDS, PATIENCE, WIDTH,
 };
 

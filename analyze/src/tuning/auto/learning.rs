@@ -47,7 +47,7 @@ pub(crate) mod beginnings {
 }
 
 /// Learning of a service, over stretches and in rounds.
-pub(crate) mod learning {
+pub(crate) mod rounds {
     /// Number of hypotheses that are kept in the last search.
     pub(crate) const LAST_WIDTH: usize = 64;
     /// Number of requests, about, that a model is learned from.
