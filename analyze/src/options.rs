@@ -51,7 +51,7 @@ pub struct Options {
     /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are
     /// built of it (docs/decisions/0204 has the figures behind the default).
     pub try_both_limit: usize,
-    /// The most messages that an instance may have; what goes beyond is cut off and counted.
+    /// Maximum number of messages of an instance; what goes beyond is cut off and counted.
     pub path_limit: usize,
     /// Whether what a client sends is always spontaneous (docs/decisions/0201). Off is WAP5 to the
     /// letter.

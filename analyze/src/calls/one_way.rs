@@ -1,10 +1,11 @@
 //! Flows whose messages are no calls: both sides send on their own, and no message answers another.
 //! Their turns pair strangers, so they are not paired at all.
 //!
-//! What is paired by an id is a call. So is what takes turns, as most connections do: a message
-//! from each side, one after the other. Where more than one in five messages follows another of its own
-//! side, either several calls are open at a time, and then most answers come a usual time after
-//! some request, or both sides send whenever they like, and then no more of them do than by chance.
+//! Messages that are paired by an id are a call. So are messages that take turns, as on most
+//! connections: one from each side, one after the other. Where more than one in five messages
+//! follows another of its own side, either several calls are open at a time, or both sides send
+//! whenever they like. In the first case most answers come a usual time after some request; in the
+//! second no more of them do than by chance.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -19,7 +19,7 @@ pub(crate) struct GrainNode {
 }
 
 /// The labels of a message: two messages with the same ones are the same hop of a path pattern.
-/// Each text is an index for [`Naming::text`].
+/// Each text is an index for [`Naming::text`](super::Naming::text).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct HopName {
     /// The sender's name.
