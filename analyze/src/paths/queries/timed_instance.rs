@@ -16,8 +16,8 @@ pub struct WhichInstance {
 pub struct TimedInstance<'piece> {
     /// The instance.
     pub which: WhichInstance,
-    /// Its messages in depth-first order, that of [`PathPattern::hops`](crate::paths::PathPattern::hops);
-    /// at least one, the root.
+    /// Its messages in depth-first order, as in
+    /// [`PathPattern::hops`](crate::paths::PathPattern::hops); at least one, the root.
     pub hops: &'piece [TimedHop],
 }
 
