@@ -100,7 +100,7 @@ pub fn analyze(
         progress.step("writing links", 0);
         links.append(&found, own, stretch.first)?;
         paths.append(&stretch, naming, &found);
-        // What is known of the stretch is needed no more, and paths take room themselves.
+        // The stretch and its links are needed no more, and paths take room themselves.
         drop((stretch, found));
         paths.build_former(progress)
     })?;

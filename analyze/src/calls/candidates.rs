@@ -20,7 +20,7 @@ impl Candidates {
     pub fn of(calls: &Calls, links: &Links) -> Candidates {
         let mut all = Candidates { of: vec![(0, 0); calls.len()], ..Candidates::default() };
         let mut routes: Vec<(Option<u32>, f64)> = Vec::new();
-        // Of a call that is not there yet nothing is known; that is so on routes in circles.
+        // A call that is not there yet has no candidates; that is so on routes in circles.
         for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
             routes.clear();
             if let Some(request) = calls.request(call).filter(|request| *request < links.messages())
@@ -33,8 +33,8 @@ impl Candidates {
                     if calls.request(from) == Some(cause as usize) {
                         routes.push((Some(from as u32), probability));
                     } else {
-                        // What was called before was called for the same parent, or brought work
-                        // from others.
+                        // An earlier call was made for the same parent, or brought work from
+                        // others.
                         let brought = all_delivered(calls, links, from);
                         routes.extend(
                             brought.clone().map(|(by, share)| (Some(by), share * probability)),

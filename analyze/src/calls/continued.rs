@@ -57,7 +57,7 @@ pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u3
         if (waited_for as f64) < AWAITED_SHARE * endpoint.pieces.len() as f64 {
             continue;
         }
-        // What came much later than answers do is something else, here as well.
+        // A piece much later than answers are is something else, here as well.
         for piece in endpoint.pieces.iter().filter(|piece| piece.waited <= usual) {
             let (request, response) = &mut pairs[piece.pair];
             before.push((*response, *request));

@@ -45,7 +45,7 @@ pub(super) fn pair(
         let bytes = trace.bytes(row as usize);
         (1..=MAX_OWN_BYTES).contains(&bytes) && 2 * bytes < usual
     };
-    // Of calls that are open together nothing else tells, so these have to be rare.
+    // Nothing else tells apart calls that are open together, so these have to be rare.
     let is_small =
         |row: u32| is_below(row, if is_request(trace, row) { requests.0 } else { answers.0 });
     let larger: Vec<u32> = rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
@@ -247,7 +247,7 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
         };
         let found = together.doubts();
         let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
-        // What seems to have no answer may have one that was given to another call.
+        // A call that seems to have no answer may have one that was given to another call.
         let left =
             flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
         let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);

@@ -45,7 +45,7 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
             apart.push((std::mem::replace(response, NONE), NONE));
         }
     }
-    // What has no answer is a message by itself, whoever sent it.
+    // A message without an answer is one by itself, whoever sent it.
     for (request, response) in pairs.iter_mut() {
         if *request == NONE && is_one_way(*response) {
             *request = std::mem::replace(response, NONE);

@@ -104,8 +104,8 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
         }
         alone.extend(open.drain(..).map(|open| (call[0].0, open)));
     }
-    // Of a single message its direction says what it is, unless the accepting side was seen to call
-    // as well.
+    // A single message is what its direction says, unless the accepting side was seen to call as
+    // well.
     pairs.extend(alone.into_iter().map(|(flow, row)| {
         let is_request = direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
@@ -189,7 +189,7 @@ impl Turns {
                 if !in_order && self.open.front().is_some_and(|row| is_lost(trace, *row)) {
                     give_up_lost(trace, &mut self.open, pairs);
                 }
-                // What nobody asked for is a message of the accepting side's own.
+                // A message that nobody asked for is the accepting side's own.
                 let request = self.open.front().copied();
                 let request = request.filter(|request| !is_too_early(trace, *row, *request));
                 pairs.push(request.map_or((*row, NONE), |request| (request, *row)));

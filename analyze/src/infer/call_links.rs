@@ -69,7 +69,7 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
             let last = made.last(calls, node, *request, call as u32, node.calls[call].begin);
             last.map(|(message, _)| *request = message).is_some()
         });
-        // What is left out is shared by those that stay.
+        // The parents that stay share what is left out.
         let sum: f64 = parents.iter().map(|(_, share)| share).sum();
         let caused = if sum > 0.0 { (1.0 - none).clamp(0.0, 1.0) } else { 0.0 };
         parents.iter_mut().for_each(|(_, share)| *share = *share / sum * caused);

@@ -43,7 +43,7 @@ impl<'trace> Namer<'trace> {
     pub(crate) fn name(&mut self, stretch: &MessageTrace) -> Naming {
         let Namer { outline, roles, nodes, hops, texts } = self;
         let labels = PortLabels::new(stretch, texts);
-        // What the outline does not have is not fixed.
+        // An endpoint that the outline does not have is not fixed.
         let known: Vec<Option<EndpointId>> =
             stretch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
         let is_fixed = |node: NodeId, endpoint: EndpointId| {

@@ -58,7 +58,7 @@ pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> 
         }
     }
     let short = last.saturating_sub(first) as f64 * MAX_TIME_SHARE;
-    // Of each program how many ports it has, and those that pass.
+    // Number of ports of each program, and its passing ports.
     let mut by_program: FxHashMap<(u32, &str), (usize, Vec<HostEndpoint>)> = FxHashMap::default();
     for (place, accepted) in &places {
         let node = programs.get(place).and_then(|node| trace.nodes.get(*node));

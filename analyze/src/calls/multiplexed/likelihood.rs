@@ -125,7 +125,7 @@ impl Together {
         calls.sort_unstable_by_key(|call| (call.answered, call.asked, call.answer));
         let mut asked: Vec<i64> = calls.iter().map(|call| call.asked).collect();
         asked.sort_unstable();
-        // Of those that were asked until then all that are before it have been answered.
+        // All earlier calls of those asked until then have been answered.
         let is_alone = |(place, call): (usize, &Call)| {
             asked.partition_point(|asked| *asked < call.answered) <= place + 1
         };

@@ -67,7 +67,7 @@ fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
             Event::Reply(request) => {
                 let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
                 *open = open.saturating_sub(1);
-                // Of one that was given up nobody knows when it was over.
+                // It is not known when a request was over that was given up.
                 let is_answered = service.requests[request as usize].end <= time;
                 (*answered, *made) = (is_answered.then_some(time), 0);
             }

@@ -71,7 +71,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     };
     let choices: Vec<Choice> =
         Choice::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
-    // What all beginnings suppose they do not tell.
+    // All beginnings suppose it, so they do not tell whether it is true.
     let free = part.is_event_loop();
     let known: Vec<Option<Choice>> =
         choices.into_iter().map(Some).chain(free.then_some(None)).collect();
@@ -88,7 +88,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     let tried = workers::one_by_one(trials.len(), |place| learner.tried(&trials[place], nobody));
     let mut all: Vec<Tried> = Vec::new();
     for one in tried {
-        // What another one came to is no beginning of its own.
+        // An assignment that another beginning came to is no beginning of its own.
         if !all.iter().any(|other| other.owner == one.first) {
             all.push(one);
         }
@@ -97,7 +97,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     let mut fits: Vec<(f64, &[u32])> =
         all.iter().map(|one| (one.fit, one.owner.as_slice())).collect();
     if let (Some((fit, _)), Some(free)) = (fits.first().copied(), &free) {
-        // It has as many voices as all those together.
+        // It has as many voices as all others together.
         fits.extend(vec![(fit, free.as_slice()); fits.len()]);
     }
     let agreement = Agreement::of(&part, &learner.events, &fits);
@@ -141,8 +141,8 @@ impl Learner<'_> {
             (done.in_turn, done.nobody) == (trial.choice.is_some(), nobody)
                 && done.owner == trial.owner
         };
-        // What is not supposed to serve in turn has its say, but is never the best, so it need not
-        // settle.
+        // A beginning that supposes nothing of turns has its say, but is never the best, so it need
+        // not settle.
         let goes_on = |trial: &Trial| trial.choice.is_some() || nobody != Nobody::WhileIdle;
         let mut new: Vec<&Trial> = Vec::new();
         for trial in trials.iter().filter(|trial| goes_on(trial)) {

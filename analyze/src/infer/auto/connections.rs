@@ -24,8 +24,7 @@ impl Connections {
         if service.call_before.is_empty() {
             return Connections::default();
         }
-        // Of each kind: how many, how many of them for the same request, and how many would be by
-        // chance.
+        // Number of calls of each kind, number for the same request, and number expected by chance.
         let mut seen: FxHashMap<u32, [f64; 3]> = FxHashMap::default();
         let mut is_open = vec![false; service.requests.len()];
         let mut open = 0_u32;

@@ -143,7 +143,7 @@ impl Lags {
         let mut told = 0.0;
         for (at, (after, before)) in self.after.iter().zip(&self.before).enumerate() {
             let more = after - before;
-            // What is within what chance does is nothing.
+            // An excess within what chance does is none.
             if more <= 2.0 * (after + before).sqrt() {
                 continue;
             }

@@ -55,7 +55,7 @@ fn log2(number: f64) -> f64 {
     let exponent = (bits >> 52) as i32 - 1023;
     let (inverse, log) = known[(bits >> 44) as usize % LOGARITHMS];
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
-    // What it is more than the middle of its part, as a part of that.
+    // Excess over the middle of its part, as a share of that.
     let more = mantissa * inverse - 1.0;
     let natural = more * (1.0 - more * (1.0 / 2.0 - more * (1.0 / 3.0)));
     f64::from(exponent) + log + natural * std::f64::consts::LOG2_E

@@ -77,7 +77,7 @@ pub(super) fn learn(
     shapes: &mut Shapes,
     model: &mut Model,
 ) {
-    // Of each kind: the probability of overtaking by the delays alone, and whether it happened.
+    // Probability of overtaking by the delays alone, and whether it happened, by kind.
     let mut seen: FxHashMap<u32, Vec<(f64, bool)>> = FxHashMap::default();
     let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
     for (_, event) in events {

@@ -45,8 +45,8 @@ impl Known {
         let sample = service.beginning(enough(service));
         let (mut model, mut owner) = learned(&sample, &mut shapes, Nobody::Counted);
         if nobodys(&owner) > LOST_SHARE {
-            // Of many requests that are alike each is unlikely to be the one, and what is nobody's
-            // is not learned from.
+            // Each of many requests that are alike is unlikely to be the one, and calls that are
+            // nobody's are not learned from.
             let (other, others_owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
             if nobodys(&others_owner) < nobodys(&owner) {
                 (model, owner) = (other, others_owner);

@@ -81,7 +81,7 @@ impl Service {
                     let lasts = |request: &u32| {
                         self.requests[*request as usize].end != OPEN && self.lasts(*request, call)
                     };
-                    // What is never answered may be what the call is for, however long that lasts.
+                    // A call may be for a request that is never answered, however long that lasts.
                     let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
                     let are_answered = !open.is_empty() && open.iter().all(is_answered);
                     // The thread that makes the call has got nothing else to do since.

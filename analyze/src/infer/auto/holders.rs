@@ -34,8 +34,7 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                 }
                 cases += 1;
                 let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
-                // What is done for a request after its answer is done before its thread holds
-                // another one.
+                // Work for a request after its answer is done before its thread holds another one.
                 let before = holds.insert(receiver, request);
                 let is_unanswered =
                     |before: u32| service.over(&service.requests[before as usize]) > time;

@@ -126,7 +126,7 @@ pub(super) fn learn(
     };
     let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
-    // Of a request that was not over then, nobody knows the end.
+    // The end of a request that was not over then is not known.
     let is_whole = |request: usize| {
         service.until.is_none_or(|until| service.over(&service.requests[request]) <= until)
     };

@@ -37,7 +37,7 @@ pub(super) fn services(
 ) -> Vec<Service> {
     let mut observer = Observer::of(input, calls, jobs, spawned);
     for call in 0..calls.len() {
-        // What was delivered unasked is a job, and no request.
+        // A delivery that nobody asked for is a job, and no request.
         if let Some(row) = calls.request(call).filter(|row| !jobs.is_delivery(*row)) {
             observer.request(call as u32, row);
             observer.made_call(call as u32, row);
@@ -165,7 +165,7 @@ impl<'a> Observer<'a> {
         }
         let Some(begin) = self.clocks.sent(caller, trace, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
-        // What is delivered is no answer.
+        // A delivery is no answer.
         let response = calls
             .response(call as usize)
             .filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));

@@ -134,7 +134,7 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
 /// Runs of all threads, for this number of `jobs`, if they begin with calls of one kind.
 fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) -> Option<Vec<Run>> {
     let kind = kinds(service, by_thread.values().flatten().copied());
-    // Of each kind how many there are, and how long their threads had had nothing to do.
+    // Number of calls of each kind, and time for which their threads had had nothing to do.
     let mut seen: FxHashMap<Kind, (usize, f64)> = FxHashMap::default();
     for calls in by_thread.values() {
         let mut idle_since = i64::MAX;

@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
             self.states.calls(state, &mut keep);
             over = rest;
         }
-        // What is still open is all that is kept.
+        // Only open requests are kept.
         self.over.clear();
         self.states.keep(&mut states);
         self.hypotheses.clear(states.len());

@@ -48,7 +48,7 @@ impl Spawned {
             let message = trace.message(row);
             let (from, to) = (naming.src(row), naming.dst(row));
             for (node, process) in [(from, message.src), (to, message.dst)] {
-                // Who has no number was started by nobody who is known.
+                // A process without a number was started by nobody who is known.
                 if trace.nodes.get(process).is_none_or(|known| known.pid.is_none()) {
                     continue;
                 }
@@ -59,7 +59,7 @@ impl Spawned {
                     return Spawned::default();
                 }
             }
-            // What one hears on a connection of one's own is no request.
+            // A message on a connection of the process's own is no request.
             let heard = trace.recv_first(row).or(trace.recv_last(row));
             if let Some(time) = heard.filter(|_| trace.direction(row) == FROM_CONNECTING) {
                 let first = asked.entry(to).or_insert(time);

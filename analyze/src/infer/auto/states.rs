@@ -145,7 +145,8 @@ fn marked(service: &Service, model: &Model, state: State, made: &[u32], time: i6
             last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
         mark = mixed(mark, thread.map_or(u64::MAX, u64::from));
     }
-    // Of calls on whose connection there will be another one in its time it matters whose they are.
+    // Where there will be another call on the connection of a call in its time, it matters whose
+    // the call is.
     for call in made {
         if let Some(next) = service.goes_on(*call, request, time) {
             mark = mixed(mark, u64::from(*call));

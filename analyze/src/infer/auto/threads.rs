@@ -67,7 +67,7 @@ impl Threads {
         thread: u32,
         time: i64,
     ) -> Option<Sample> {
-        // Of a thread that makes all such calls nothing is to be learned.
+        // A thread that makes all such calls tells nothing.
         let usual = self.usual.get(&(kind, thread)).copied().filter(|usual| *usual < 1.0)?;
         let [receipt, _] = *service.request_threads.get(at.request as usize)?;
         let last = match last_event(service, at.made, time) {

@@ -45,7 +45,7 @@ pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quan
             }
         });
     }
-    // Of the edges that lead from a message to another the one that explains it best counts.
+    // The edge that explains a message best counts, of those that lead to it from one other.
     candidates.sort_unstable_by(|one, other| {
         let pair = (one.child, one.parent).cmp(&(other.child, other.parent));
         pair.then(other.weight.total_cmp(&one.weight))
@@ -89,7 +89,7 @@ fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
     let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
     let mut parents: Vec<(u32, f64)> =
         kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
-    // What is left out is shared by those that stay.
+    // The parents that stay share what is left out.
     let all: f64 = candidates.iter().map(|candidate| candidate.weight).sum();
     let total: f64 = parents.iter().map(|(_, weight)| weight).sum();
     let caused = all / (none + all);

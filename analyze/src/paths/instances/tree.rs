@@ -88,7 +88,7 @@ impl Builder {
         mut instance: impl FnMut(&[(u32, u32)], f64) -> Result<(), E>,
     ) -> Result<(), E> {
         self.built.roots += 1;
-        // What was met is looked up in itself, so what stands here does not matter.
+        // The place of a message is checked against the messages met, so old values do not matter.
         self.slots.resize(children.messages(), 0);
         self.choose_tried(children, root);
         self.choices.clear();

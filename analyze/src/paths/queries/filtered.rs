@@ -124,7 +124,7 @@ impl Record {
         put_float(&mut self.once, instance.which.probability);
         put_signed(&mut self.once, instance.duration());
         for (place, hop) in instance.hops.iter().enumerate() {
-            // Which ends were traced is known of the pattern.
+            // The pattern tells which ends were traced.
             let seen = InstanceHop {
                 src_traced: false,
                 dst_traced: false,

@@ -37,7 +37,7 @@ impl MessageTimes {
     /// Looks up when these messages were sent, and their sizes; and gives when each was received.
     pub(super) fn fill(&self, hops: &mut [TimedHop]) -> Result<Vec<Receipt>, Unfilled> {
         let mut receipts = vec![Receipt::default(); hops.len()];
-        // By message: that is nearly their order, which a stable sort makes use of.
+        // Sorted by message. That is nearly their order, which a stable sort makes use of.
         let mut order: Vec<u32> = (0..hops.len() as u32).collect();
         order.sort_by_key(|hop| hops[*hop as usize].message);
         let message = |hops: &[TimedHop], place: usize| {

@@ -37,7 +37,7 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
         return None;
     }
     let asking: FxHashSet<u32> = all.iter().map(|reply| reply.peer as u32).collect();
-    // Of all that agrees, what came last is nearest to the delivery.
+    // Among all that agree, the one that came last is nearest to the delivery.
     candidates(broker)
         .into_iter()
         .filter_map(|kinds| {

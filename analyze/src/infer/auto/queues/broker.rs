@@ -116,7 +116,7 @@ pub(super) fn brokers(
     told: &FxHashSet<i64>,
 ) -> Vec<Broker> {
     let nodes = naming.nodes();
-    // By the clock of the node itself or, where it has none, of who is at the other end.
+    // The clock of the node itself or, where it has none, of the other end.
     let received = |row: usize| {
         let traced = nodes[naming.dst(row) as usize].traced;
         if traced { trace.arrival(row) } else { trace.send_ts(row) }

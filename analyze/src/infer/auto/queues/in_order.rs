@@ -131,7 +131,7 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     }
     let middle = lengths.len() / 2;
     let usual = (*lengths.select_nth_unstable(middle).1).max(1);
-    // What is as long as several was sent together, and what is much shorter is said of something
+    // A message as long as several was sent together, and one that is much shorter says something
     // else.
     let mut deliveries: Vec<(&Reply, i64)> = Vec::new();
     for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
@@ -224,7 +224,7 @@ fn weighed<'push>(
     reply: &Reply,
     queue: &Queue,
 ) -> Vec<(u32, f64)> {
-    // Those of its length and others, each in order.
+    // Pushes of its length and others, each in order.
     let mut places = [0; 2];
     let mut weighed: Vec<(u32, f64)> = Vec::new();
     // To all goes what came last; of a queue the oldest is taken.

@@ -111,8 +111,8 @@ fn last_of<'broker>(
 /// Whether receipts of that kind wake replies of the `sample`, and within which time.
 fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     let receipts: &Receipts = &broker.receipts[pushes];
-    // Of each reply how long it was waited for, how many such messages came meanwhile, and how long
-    // ago the last one.
+    // For each reply: how long it was waited for, number of such messages meanwhile, and time since
+    // the last one.
     let waits: Vec<(i64, f64, i64)> = sample
         .iter()
         .filter_map(|reply| {

@@ -95,7 +95,7 @@ impl Search<'_> {
                 go_on(self, place);
             }
         } else {
-            // What is found to be alike later on is asked for by nobody.
+            // Hypotheses that are found to be alike later on are asked for by nobody.
             order.first_ones(scores(), least, 2 * width).take(most).all(|place| go_on(self, place));
         }
         if let Some(lattice) = &mut self.lattice {
