@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::MemoryBudget;
 use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub fn analyze(
     dir: &DataDir,
     options: &Options,
     progress: &dyn Progress,
-) -> Result<AnalysisSummary, Error> {
+) -> Result<AnalysisSummary, PathError> {
     let summary = dir.analysis();
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
@@ -139,28 +139,28 @@ impl AnalysisSummary {
     ///
     /// # Errors
     /// When it cannot be read, or is no summary.
-    pub fn read(path: &Path) -> Result<AnalysisSummary, Error> {
-        let text = fs::read(path).map_err(|error| Error::io(path, error))?;
-        serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error))
+    pub fn read(path: &Path) -> Result<AnalysisSummary, PathError> {
+        let text = fs::read(path).map_err(|error| PathError::io(path, error))?;
+        serde_json::from_slice(&text).map_err(|error| PathError::malformed(path, error))
     }
 
     /// Removes the summary at `path`, if there is one.
-    fn remove(path: &Path) -> Result<(), Error> {
+    fn remove(path: &Path) -> Result<(), PathError> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io(path, error))
+                Err(PathError::io(path, error))
             }
             _ => Ok(()),
         }
     }
 
-    fn write(&self, path: &Path) -> Result<(), Error> {
+    fn write(&self, path: &Path) -> Result<(), PathError> {
         let mut text =
-            serde_json::to_vec_pretty(self).map_err(|error| Error::malformed(path, error))?;
+            serde_json::to_vec_pretty(self).map_err(|error| PathError::malformed(path, error))?;
         text.push(b'\n');
         let unfinished = path.with_extension("json.unfinished");
-        fs::write(&unfinished, text).map_err(|error| Error::io(&unfinished, error))?;
-        fs::rename(&unfinished, path).map_err(|error| Error::io(path, error))
+        fs::write(&unfinished, text).map_err(|error| PathError::io(&unfinished, error))?;
+        fs::rename(&unfinished, path).map_err(|error| PathError::io(path, error))
     }
 }
 

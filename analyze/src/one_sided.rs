@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use message_trace::table::columns::Columns;
 use message_trace::{
-    DataDir, Error, FROM_CONNECTING, MessageTrace, NodeId, Nodes, Protocol, table,
+    DataDir, FROM_CONNECTING, MessageTrace, NodeId, Nodes, PathError, Protocol, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -63,7 +63,7 @@ struct Sum {
 ///
 /// # Errors
 /// When the tables of messages and nodes cannot be read.
-pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Error> {
+pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, PathError> {
     let nodes = Nodes::read(&data.nodes())?;
     let mut sums: FxHashMap<NodeEnds, Sum> = FxHashMap::default();
     let mut flows: FxHashSet<(NodeId, MissingEnd, i64)> = FxHashSet::default();

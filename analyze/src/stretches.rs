@@ -8,8 +8,8 @@ mod surplus;
 use std::ops::Range;
 use std::sync::Arc;
 
-use message_trace::table::{MessageReader, WayReader};
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Nodes};
+use message_trace::table::{EndsReader, MessageReader};
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, Nodes, PathError};
 use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -44,7 +44,11 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Stretches, Error> {
+    pub(crate) fn of(
+        data: &DataDir,
+        length: usize,
+        whole: &Overview,
+    ) -> Result<Stretches, PathError> {
         let nodes = whole.outline.nodes.clone();
         let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
@@ -66,7 +70,7 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<Arc<Stretch>>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<Arc<Stretch>>, PathError> {
         let last = self.last.take();
         let begin = last.as_ref().map_or(0, |last| last.first + last.own.end as u64);
         if last.is_some() && begin >= self.rows {
@@ -113,8 +117,8 @@ impl Overview {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, Error> {
-        let reader = WayReader::open(&data.messages(), &data.nodes(), calls)?;
+    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, PathError> {
+        let reader = EndsReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
         // An outline's outline is itself, so each group's is made on its own.
@@ -246,7 +250,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         whole.write(&data.messages(), &data.nodes()).unwrap();
-        assert_eq!(WayReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
+        assert_eq!(EndsReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
             let known = Overview::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));

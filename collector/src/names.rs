@@ -2,25 +2,30 @@
 //! directories and files, so whatever passes here names a direct child of the directory it is
 //! joined to, on every host that a log may be taken to.
 
-/// The longest name of a host, in bytes. The header of a log has room for no more.
-pub const HOST_NAME_LENGTH: usize = 127;
+/// Name that the collector's certificate has. Shippers check it whatever address they connect to,
+/// so whoever makes keys need not know where the collector will be. No machine on the Internet can
+/// have it: `.internal` is reserved for private use.
+pub(crate) const COLLECTOR: &str = "collector.sockcap.internal";
 
-/// The longest name of a log, in bytes, as file systems have it.
-pub const LOG_NAME_LENGTH: usize = 255;
+/// Maximum length of a host's name, in bytes. The header of a log has room for no more.
+pub(crate) const HOST_NAME_LENGTH: usize = 127;
 
-/// What stands at the collector between the name and the number of a log whose name another had
-/// already. No name on a host has it.
-pub const AGAIN: &str = "+";
+/// Maximum length of a log's name, in bytes, as file systems have it.
+pub(crate) const LOG_NAME_LENGTH: usize = 255;
 
-/// What a log that the collector calls `name` is called on its host.
-pub fn original(name: &str) -> String {
+/// Sign at the collector between the name and the number of a log whose name another had already.
+/// No name on a host has it.
+pub(crate) const AGAIN: &str = "+";
+
+/// Name on its host of a log that the collector calls `name`.
+pub(crate) fn original(name: &str) -> String {
     match (name.split_once(AGAIN), name.rsplit_once('.')) {
         (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
         _ => name.to_owned(),
     }
 }
 
-/// Why a name is none.
+/// Reason why a name is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It can be no host's.
@@ -47,7 +52,7 @@ pub fn host_name(name: &str) -> Result<(), NameError> {
 ///
 /// # Errors
 /// [`NameError::Log`], which says what it may be.
-pub fn log_name(name: &str) -> Result<(), NameError> {
+pub(crate) fn log_name(name: &str) -> Result<(), NameError> {
     let is_log = name.ends_with(".sclog") || name.ends_with(".spare");
     if is_plain(name) && name.len() <= LOG_NAME_LENGTH && is_log {
         Ok(())

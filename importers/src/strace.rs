@@ -3,9 +3,9 @@
 //!
 //! The way of a line: it is read (`lines`), taken apart (`line`, `result`), given to its thread and
 //! process (`tasks`), and what the call did (`calls`, `lifecycle`, `moves`, `failed`; with `value`,
-//! `descriptor`, `decoration`, `address` and `messages` for the arguments) changes what is known of sockets and
-//! descriptors (`world`, `sockets`, `tables`) and is written to the process's log (`log`). Memory
-//! holds what is open at one moment, whatever the size of the files.
+//! `descriptor`, `decoration`, `address` and `messages` for the arguments) changes what is known of
+//! sockets and descriptors (`world`, `sockets`, `tables`) and is written to the process's log
+//! (`log`). Memory holds what is open at one moment, whatever the size of the files.
 
 mod address;
 mod call;

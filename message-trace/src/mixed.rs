@@ -1,5 +1,5 @@
 //! Numbers that look as if they had nothing to do with each other but are always the same: for
-//! samples, and for identifiers of which others look at some bits only.
+//! samples, and for identifiers where others look at some bits only.
 
 /// The finalizer of SplitMix64: one to one, and every bit depends on all. It leaves 0 where it is.
 pub fn mixed(number: u64) -> u64 {

@@ -14,7 +14,7 @@ mod roots;
 
 use std::ops::ControlFlow;
 
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Protocol};
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, PathError, Protocol};
 use rustc_hash::FxHashMap;
 
 use super::{Calls, Candidates, Parents};
@@ -177,7 +177,7 @@ impl CallWindow<'_> {
 ///
 /// # Errors
 /// When a table cannot be read, and those of `each`.
-pub fn in_windows<E: From<Error>>(
+pub fn in_windows<E: From<PathError>>(
     data: &DataDir,
     options: &Options,
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,

@@ -19,6 +19,7 @@ mod rule;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use message_trace::PathError;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -48,13 +49,8 @@ struct Stored {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read.
-    #[error("{file}: {source}", file = file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// A line is no rule.
     #[error("{file}:{line}: {why}", file = file.display())]
     Line {
@@ -73,8 +69,7 @@ impl Aliases {
     /// # Errors
     /// When it cannot be read, or a line is no rule.
     pub fn read(file: &Path) -> Result<Aliases, Error> {
-        let text =
-            std::fs::read(file).map_err(|source| Error::Io { file: file.to_owned(), source })?;
+        let text = std::fs::read(file).map_err(|source| PathError::io(file, source))?;
         let mut aliases = Aliases::default();
         let mut lines = FxHashMap::default();
         // An editor of another system may have left a mark at the beginning.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::workers::{in_order, lock};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
@@ -117,7 +117,7 @@ impl<'a> Collector<'a> {
         &mut self,
         stretch: &Stretch<'_>,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let size = self.options.resources.pieces.messages.max(1);
         let pieces = stretch.roots().len().div_ceil(size);
         let Collector { options, by_shape, collected, builders, .. } = self;
@@ -153,7 +153,7 @@ impl<'a> Collector<'a> {
         naming: &Naming,
         dir: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Counts, Error> {
+    ) -> Result<Counts, PathError> {
         let Collector { options, budget, directory, by_shape, collected, .. } = self;
         let CollectedPaths { paths, before, mut counts } = collected;
         let (threads, rows) = (options.resources.threads(), options.resources.pieces.rows);
@@ -175,7 +175,7 @@ impl<'a> Collector<'a> {
 
 impl CollectedPaths<'_> {
     /// Adds what the next piece of the work made.
-    fn add(&mut self, piece: Piece) -> Result<(), Error> {
+    fn add(&mut self, piece: Piece) -> Result<(), PathError> {
         let CollectedPaths { paths, before, counts } = self;
         before.push(counts.instances);
         counts.instances += piece.probabilities.len() as u64;
@@ -210,7 +210,7 @@ impl<'s, 'a> PieceCollector<'s, 'a> {
     }
 
     /// Keeps a tree of messages with their depths.
-    fn keep(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), Error> {
+    fn keep(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), PathError> {
         let place = (self.piece, self.probabilities.len() as u64);
         let (record, shape) = self.recorder.record(place, tree, probability);
         let partition = (u128::from(shape) * self.dealer.partitions() as u128) >> u64::BITS;
@@ -220,7 +220,7 @@ impl<'s, 'a> PieceCollector<'s, 'a> {
         Ok(())
     }
 
-    fn finish(self, built: Built) -> Result<Piece, Error> {
+    fn finish(self, built: Built) -> Result<Piece, PathError> {
         self.dealer.finish()?;
         Ok(Piece { paths: self.paths.finish(), probabilities: self.probabilities, built })
     }

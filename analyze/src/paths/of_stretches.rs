@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::MemoryBudget;
 
 use super::collector::{self, Collector, Counts};
@@ -57,7 +57,7 @@ impl<'a> PathsOfStretches<'a> {
     ///
     /// # Errors
     /// When a temporary file cannot be written.
-    pub(crate) fn build_former(&mut self, progress: &dyn Progress) -> Result<(), Error> {
+    pub(crate) fn build_former(&mut self, progress: &dyn Progress) -> Result<(), PathError> {
         let Some(mut both) = self.last.take() else { return Ok(()) };
         if self.roots > 0 {
             self.build(&both, self.roots, progress)?;
@@ -75,7 +75,7 @@ impl<'a> PathsOfStretches<'a> {
         mut self,
         dir: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Counts, Error> {
+    ) -> Result<Counts, PathError> {
         let naming = match self.last.take() {
             Some(last) => {
                 self.build(&last, last.messages.len(), progress)?;
@@ -87,7 +87,12 @@ impl<'a> PathsOfStretches<'a> {
     }
 
     /// Builds the instances of the first `roots` messages of `of`.
-    fn build(&mut self, of: &Inferred, roots: usize, progress: &dyn Progress) -> Result<(), Error> {
+    fn build(
+        &mut self,
+        of: &Inferred,
+        roots: usize,
+        progress: &dyn Progress,
+    ) -> Result<(), PathError> {
         progress.step("building paths", roots as u64);
         let Inferred { messages, naming, children, before } = of;
         let stretch =

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use message_trace::MessageTrace;
-use synth::place;
+use synth::made_import;
 use synth::sniffer::Sniffer;
 use synth::truth::Truth;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Drop) -> Result<ExitCode, Error> {
     let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
     let sniffer = Sniffer { rate: arguments.rate, queue: arguments.queue };
     let captured = sniffer.capture(&trace)?;
-    let place = place::write(&captured.trace, &target, "captured")?;
+    let place = made_import::write(&captured.trace, &target, "captured")?;
     if let (Some(truth), Some(path)) = (&truth, &arguments.truth_to) {
         captured.truth(truth).write(path)?;
     }

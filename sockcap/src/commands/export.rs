@@ -9,7 +9,7 @@ use exports::{
     Chrome, Dot, Exporter, Folded, Mermaid, Needs, Otlp, Output, Perfetto, Source, TraceChoice,
     TraceCount, dot, otlp, tables,
 };
-use message_trace::DataDir;
+use message_trace::{DataDir, PathError};
 
 use crate::cli::{Export, Exported, Format, Graph, Inference};
 use crate::error::Error;
@@ -118,7 +118,7 @@ fn exporter(arguments: &Export) -> Box<dyn Exporter> {
 fn write(exporter: &dyn Exporter, arguments: &Export) -> Result<Option<TraceCount>, Error> {
     let refused = |path: &Path| {
         let path = path.to_owned();
-        |source| Error::File { path, source }
+        move |source| Error::File(PathError::io(&path, source))
     };
     let path = arguments.output.as_deref();
     let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory};
 use clap_mangen::roff::{Roff, bold, roman};
+use message_trace::PathError;
 
 use crate::cli::{Cli, Man};
 use crate::error::Error;
@@ -22,7 +23,7 @@ pub(crate) fn run(arguments: &Man) -> Result<ExitCode, Error> {
     match &arguments.directory {
         None => page(command, &mut io::stdout().lock())?,
         Some(directory) => {
-            let refused = |source| Error::File { path: directory.clone(), source };
+            let refused = |source| Error::File(PathError::io(directory, source));
             fs::create_dir_all(directory).map_err(refused)?;
             pages(command, directory)?;
         }
@@ -36,7 +37,7 @@ fn pages(command: Command, directory: &Path) -> Result<(), Error> {
         pages(below.clone(), directory)?;
     }
     let path = directory.join(clap_mangen::Man::new(command.clone()).get_filename());
-    let refused = |source| Error::File { path: path.clone(), source };
+    let refused = |source| Error::File(PathError::io(&path, source));
     let mut file = BufWriter::new(File::create(&path).map_err(refused)?);
     page(command, &mut file).and_then(|()| file.flush()).map_err(refused)
 }

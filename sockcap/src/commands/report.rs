@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use ::clocks::Clocks;
 use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
 use analyze::{AnalysisSummary, Resources};
-use message_trace::{DataDir, Nodes};
+use message_trace::{DataDir, Nodes, PathError};
 use reconcile::Reconciliation;
 use report::page::Page;
 use report::{
@@ -28,7 +28,7 @@ pub(super) const MOST: usize = 10_000;
 pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
     let data = arguments.data.dir();
     let page = arguments.html.clone().unwrap_or_else(|| data.html());
-    let refused = |source| Error::File { path: page.clone(), source };
+    let refused = |source| Error::File(PathError::io(&page, source));
     let target = arguments.html.as_deref().map(Target::try_out).transpose().map_err(refused)?;
     let summary = stages::analysis(&data, &arguments.inference)?;
     let filtered = filter::of(&arguments.filter, &data, &summary)?;

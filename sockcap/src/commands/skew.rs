@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use message_trace::MessageTrace;
-use synth::place;
+use synth::made_import;
 use synth::skewer::{self, Skew};
 
 use crate::cli;
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &cli::Skew) -> Result<ExitCode, Error> {
         uncorrected: arguments.uncorrected,
         one_time: arguments.one_time,
     };
-    let place = place::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
+    let place = made_import::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
     anstream::eprintln!(
         "sockcap: {} with {} {} as of {at} in {}; next: sockcap report{}",
         counted(trace.len() as u64, "message", "messages"),

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use message_trace::DataDir;
+use synth::made_import;
 use synth::maketrace::{self, Config, TruthTable};
-use synth::place;
 
 use crate::cli::Synth;
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Synth) -> Result<ExitCode, Error> {
         stands_alone(&data, &name)?;
     }
     let made = maketrace::make(&config, &Terminal::new())?;
-    let place = place::write(&made.trace, &data, &name)?;
+    let place = made_import::write(&made.trace, &data, &name)?;
     if let Some(truth) = &arguments.truth {
         made.truth.write(truth)?;
     }

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{DataDir, Error, MessageTrace};
+use message_trace::{DataDir, MessageTrace, PathError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::Calls;
@@ -27,7 +27,7 @@ impl Late {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(super) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Late, Error> {
+    pub(super) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Late, PathError> {
         let mut late = Late::default();
         let mut stretches = Stretches::of(data, length, whole)?;
         if stretches.is_one() {

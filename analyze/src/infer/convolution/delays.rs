@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use message_trace::table::MessageReader;
-use message_trace::{DataDir, Error, MessageTrace, Progress};
+use message_trace::{DataDir, MessageTrace, PathError, Progress};
 use rustc_hash::FxHashMap;
 
 use super::Graph;
@@ -91,7 +91,7 @@ impl DelayGraph {
         data: &DataDir,
         options: &Options,
         progress: &dyn Progress,
-    ) -> Result<DelayGraph, Error> {
+    ) -> Result<DelayGraph, PathError> {
         let whole = Overview::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
         let mut reader =

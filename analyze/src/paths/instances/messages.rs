@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use message_trace::{Connect, Few, MessageTrace};
+use message_trace::{Connect, MessageTrace, SparseColumn};
 
 use crate::receipt::Receipt;
 
@@ -17,7 +17,7 @@ pub(crate) struct PathMessages {
     arrival: Vec<i64>,
     recv_ts: Vec<i64>,
     bytes: Vec<i64>,
-    connects: Few<Connect>,
+    connects: SparseColumn<Connect>,
 }
 
 impl PathMessages {

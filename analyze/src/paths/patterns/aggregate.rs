@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use message_trace::{Error, Progress};
+use message_trace::{PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 use rustc_hash::FxHashMap;
@@ -44,7 +44,7 @@ impl Aggregated {
         instances: u64,
         threads: usize,
         progress: &dyn Progress,
-    ) -> Result<Aggregated, Error> {
+    ) -> Result<Aggregated, PathError> {
         let mut all = Aggregated {
             patterns: Vec::new(),
             before: Vec::new(),
@@ -84,7 +84,7 @@ impl Aggregated {
         described: PartitionStore<'a, u8>,
         threads: usize,
         rows: usize,
-    ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
+    ) -> Result<(Ranking<'a>, Vec<u32>), PathError> {
         let Aggregated { patterns, before, mut of_instance } = self;
         let (ranking, numbers) = Ranking::of(
             patterns,
@@ -104,8 +104,8 @@ impl Aggregated {
 fn describe(
     blocks: &[Vec<u8>],
     before: &[u64],
-    write: impl Fn(u64, Vec<u8>) -> Result<(), Error>,
-) -> Result<Partition, Error> {
+    write: impl Fn(u64, Vec<u8>) -> Result<(), PathError>,
+) -> Result<Partition, PathError> {
     let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
     let mut shapes: Vec<(&[u8], u32)> = Vec::new();
     let mut members: Vec<(u64, u32)> = Vec::new();

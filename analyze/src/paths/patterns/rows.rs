@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
-use message_trace::Error;
+use message_trace::PathError;
 use message_trace::stats::Summary;
 use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
 
@@ -43,12 +43,12 @@ impl<'a> PatternRows<'a> {
     pub(crate) fn new(
         texts: &'a HopTexts,
         encoder: &'a RowGroupEncoder,
-    ) -> Result<PatternRows<'a>, Error> {
+    ) -> Result<PatternRows<'a>, PathError> {
         Ok(PatternRows { texts, group: encoder.begin()?, step: Step::default(), above: Vec::new() })
     }
 
     /// Appends a described pattern.
-    pub(crate) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), PathError> {
         let pattern = Described::of(described);
         let whole = pattern.whole;
         self.above.clear();
@@ -63,12 +63,12 @@ impl<'a> PatternRows<'a> {
     }
 
     /// Encodes the rows that are left.
-    pub(crate) fn finish(mut self) -> Result<RowGroup, Error> {
+    pub(crate) fn finish(mut self) -> Result<RowGroup, PathError> {
         self.flush()?;
         self.group.finish()
     }
 
-    fn flush(&mut self) -> Result<(), Error> {
+    fn flush(&mut self) -> Result<(), PathError> {
         let step = std::mem::take(&mut self.step);
         self.group.write(&step.arrays(self.texts))
     }

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use message_trace::stats::Summary;
 use message_trace::table;
 use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 
 use super::pattern::{Connects, Hop, PathPattern};
 
@@ -18,7 +18,7 @@ impl PathPattern {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read_all(path: &Path) -> Result<Vec<PathPattern>, Error> {
+    pub fn read_all(path: &Path) -> Result<Vec<PathPattern>, PathError> {
         let mut patterns: Vec<PathPattern> = Vec::new();
         for batch in table::read(path)? {
             append(path, &batch?, &mut patterns, |_| true)?;
@@ -63,7 +63,7 @@ pub(crate) fn schema() -> SchemaRef {
 }
 
 /// Three columns as summaries; a row is none where its mean is null.
-fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Error> {
+fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, PathError> {
     let [mean, p50, p99] =
         ["mean", "p50", "p99"].map(|part| table.float64(&format!("{name}_{part}")));
     let rows = mean?.into_iter().zip(p50?).zip(p99?);
@@ -75,7 +75,7 @@ fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Er
 fn connects(
     table: &Columns<'_>,
     expected: &[Option<f64>],
-) -> Result<Option<Vec<Option<Connects>>>, Error> {
+) -> Result<Option<Vec<Option<Connects>>>, PathError> {
     let Some(counts) = table.int64_if_any("connect_count")? else { return Ok(None) };
     let (connecting, delays) = (table.float64("connect_expected")?, summaries(table, "connect")?);
     let connects = |row: usize| {
@@ -89,7 +89,7 @@ fn connects(
 pub(crate) fn whole_patterns(
     path: &Path,
     mut pattern: impl FnMut(PathPattern),
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     const COLUMNS: [&str; 9] = [
         "pattern",
         "hop",
@@ -126,7 +126,7 @@ struct TotalsColumns<'batch> {
 }
 
 impl<'batch> TotalsColumns<'batch> {
-    fn of(table: Columns<'batch>) -> Result<TotalsColumns<'batch>, Error> {
+    fn of(table: Columns<'batch>) -> Result<TotalsColumns<'batch>, PathError> {
         Ok(TotalsColumns {
             ids: table.int64("pattern")?,
             places: table.int32("hop")?,
@@ -140,7 +140,7 @@ impl<'batch> TotalsColumns<'batch> {
     }
 
     /// The pattern of that row, without hops.
-    fn get(&self, row: usize) -> Result<PathPattern, Error> {
+    fn get(&self, row: usize) -> Result<PathPattern, PathError> {
         let table = &self.table;
         Ok(PathPattern {
             id: table.some("pattern", self.ids[row])?,
@@ -161,7 +161,7 @@ pub(crate) fn append(
     batch: &RecordBatch,
     patterns: &mut Vec<PathPattern>,
     wanted: impl Fn(i64) -> bool,
-) -> Result<Option<i64>, Error> {
+) -> Result<Option<i64>, PathError> {
     let totals_columns = TotalsColumns::of(Columns::new(path, batch))?;
     let table = Columns::new(path, batch);
     let (parents, depths) = (table.int32("parent")?, table.int32("depth")?);
@@ -179,7 +179,7 @@ pub(crate) fn append(
         }
         let text = |name, column: &[Option<&str>]| table.some(name, column[row]).map(str::to_owned);
         let index = |name, value: Option<i32>| {
-            usize::try_from(table.some(name, value)?).map_err(|why| Error::malformed(path, why))
+            usize::try_from(table.some(name, value)?).map_err(|why| PathError::malformed(path, why))
         };
         if index("hop", places[row])? == 0 {
             patterns.push(totals_columns.get(row)?);
@@ -201,7 +201,7 @@ pub(crate) fn append(
             untraced: untraced[row],
             connect: connect.as_ref().and_then(|connect| connect[row]),
         };
-        let out_of_order = || Error::malformed(path, "its hops are out of order");
+        let out_of_order = || PathError::malformed(path, "its hops are out of order");
         let pattern = patterns.last_mut().ok_or_else(out_of_order)?;
         let in_order = Some(pattern.id) == ids[row]
             && Some(pattern.hops.len()) == places[row].map(|place| place as usize)

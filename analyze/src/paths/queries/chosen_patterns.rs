@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use message_trace::{Error, table};
+use message_trace::{PathError, table};
 
 use crate::paths::patterns::pattern::PathPattern;
 use crate::paths::patterns::table::{append, whole_patterns};
@@ -35,7 +35,7 @@ impl ChosenPatterns {
         path: &Path,
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         ChosenPatterns::read_those(path, most, order, |_| true)
     }
 
@@ -48,7 +48,7 @@ impl ChosenPatterns {
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
         wanted: impl Fn(i64) -> bool,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         let mut chosen = ChosenPatterns::default();
         let mut best: Vec<PathPattern> = Vec::new();
         whole_patterns(path, |pattern| {
@@ -89,7 +89,7 @@ pub(crate) fn prune(
 }
 
 /// The patterns of the table at `path` that have these numbers, which ascend.
-pub(crate) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, Error> {
+pub(crate) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, PathError> {
     let mut patterns = Vec::new();
     let Some(last) = wanted.last() else { return Ok(patterns) };
     for batch in table::read(path)? {

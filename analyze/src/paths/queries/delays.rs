@@ -8,7 +8,7 @@
 //! are in memory for each hop of all patterns.
 
 use message_trace::stats::Summary;
-use message_trace::{DataDir, Error, Progress, Protocol};
+use message_trace::{DataDir, PathError, Progress, Protocol};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
@@ -95,7 +95,7 @@ impl DelayTable<NodeDelays> {
         filter: &PathFilter,
         resources: &Resources,
         progress: &dyn Progress,
-    ) -> Result<DelayTable<NodeDelays>, Error> {
+    ) -> Result<DelayTable<NodeDelays>, PathError> {
         let ends = HopEnds::read(&dir.patterns(), End::Sender)?;
         let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             let traced = instance.node_latency(hop).map(|delay| (2 * key, Some(delay)));
@@ -120,7 +120,7 @@ impl DelayTable<HopDelays> {
         filter: &PathFilter,
         resources: &Resources,
         progress: &dyn Progress,
-    ) -> Result<DelayTable<HopDelays>, Error> {
+    ) -> Result<DelayTable<HopDelays>, PathError> {
         let ends = HopEnds::read(&dir.patterns(), End::Both)?;
         let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             Some((key, instance.network_latency(hop)))
@@ -160,7 +160,7 @@ fn table<T: Send>(
     row: impl Fn(u64, Delays) -> Option<T>,
     resources: &Resources,
     progress: &dyn Progress,
-) -> Result<DelayTable<T>, Error> {
+) -> Result<DelayTable<T>, PathError> {
     let threads = resources.threads();
     let budget = MemoryBudget::new(resources.memory);
     let store: PartitionStore<'_, u8> =
@@ -168,7 +168,7 @@ fn table<T: Send>(
     let instances = LeftInstances::open(dir, filter)?;
     progress.step("gathering delays", instances.pieces() as u64);
     let unfit = || {
-        Error::malformed(
+        PathError::malformed(
             &dir.paths(),
             "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
         )
@@ -208,7 +208,7 @@ fn table<T: Send>(
         Ok(())
     })?;
     let mut keys: Vec<(u64, Delays)> = Vec::new();
-    let work = |partition| Ok::<_, Error>(summarised(&store.take(partition)?));
+    let work = |partition| Ok::<_, PathError>(summarised(&store.take(partition)?));
     in_order(threads, store.partitions(), work, |_, of: Vec<(u64, Delays)>| {
         keys.extend(of);
         Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, Error, table};
+use message_trace::{DataDir, PathError, table};
 
 use super::timed_instance::{TimedInstance, WhichInstance};
 
@@ -56,7 +56,7 @@ impl PathFilter {
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
-    pub(crate) fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, Error> {
+    pub(crate) fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, PathError> {
         let mut wanted = WantedPatterns { all: false, bits: Vec::new() };
         if self.through.is_empty() {
             wanted.all = self.patterns.is_empty();
@@ -114,7 +114,7 @@ impl WantedPatterns {
 ///
 /// # Errors
 /// When the table cannot be read, or is not one of patterns.
-pub fn node_names(path: &Path) -> Result<BTreeSet<String>, Error> {
+pub fn node_names(path: &Path) -> Result<BTreeSet<String>, PathError> {
     let mut names = BTreeSet::new();
     for batch in table::read_columns(path, &["src", "dst"])? {
         let batch = batch?;
@@ -133,7 +133,11 @@ pub fn node_names(path: &Path) -> Result<BTreeSet<String>, Error> {
 
 /// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names
 /// of its two ends have.
-fn each_end(path: &Path, parts: &[String], mut row: impl FnMut(i64, &[bool])) -> Result<(), Error> {
+fn each_end(
+    path: &Path,
+    parts: &[String],
+    mut row: impl FnMut(i64, &[bool]),
+) -> Result<(), PathError> {
     for batch in table::read_columns(path, &["pattern", "src", "dst"])? {
         let batch = batch?;
         let table = Columns::new(path, &batch);

@@ -10,7 +10,7 @@
 
 use std::cmp::Ordering;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
@@ -40,7 +40,7 @@ impl ChosenPatterns {
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync,
         resources: &Resources,
         progress: &dyn Progress,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         if filter.is_of_instances() {
             let left = LeftInstances::open(dir, filter)?;
             return of_instances(dir, &left, (most, &order), resources, progress);
@@ -57,7 +57,7 @@ fn of_instances(
     (most, order): (usize, &(impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync)),
     resources: &Resources,
     progress: &dyn Progress,
-) -> Result<ChosenPatterns, Error> {
+) -> Result<ChosenPatterns, PathError> {
     let threads = resources.threads();
     let budget = MemoryBudget::new(resources.memory);
     let store: PartitionStore<'_, u8> =
@@ -97,7 +97,7 @@ fn of_instances(
     let ids: Vec<i64> = best.iter().map(|one| one.pattern.id).collect();
     let table = with_hops(&dir.patterns(), &ids)?;
     let unfit = || {
-        Error::malformed(
+        PathError::malformed(
             &dir.paths(),
             "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
         )

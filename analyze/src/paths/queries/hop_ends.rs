@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use message_trace::table::columns::Columns;
-use message_trace::{Error, Protocol, table};
+use message_trace::{PathError, Protocol, table};
 use rustc_hash::FxHashMap;
 
 /// Parts that two hops must share to be the same.
@@ -41,7 +41,7 @@ pub(crate) struct HopEnds {
 
 impl HopEnds {
     /// Hops of the table at `path`, numbered in the order in which they are first there.
-    pub(crate) fn read(path: &Path, end: End) -> Result<HopEnds, Error> {
+    pub(crate) fn read(path: &Path, end: End) -> Result<HopEnds, PathError> {
         const COLUMNS: [&str; 8] = [
             "pattern",
             "src",

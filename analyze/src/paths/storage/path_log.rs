@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
-use message_trace::{Error, Progress};
+use message_trace::{PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 
@@ -86,7 +86,7 @@ impl<'a> PathLog<'a> {
     }
 
     /// Appends a block.
-    pub(crate) fn push(&mut self, block: PathBlock) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, block: PathBlock) -> Result<(), PathError> {
         self.sizes.push((block.instances, block.rows));
         self.store.push_partition(block.bytes.as_slice().to_vec())
     }
@@ -100,7 +100,7 @@ impl<'a> PathLog<'a> {
         threads: usize,
         rows: usize,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let groups = self.groups(rows);
         let mut writer = RowGroupWriter::create(path, path_table::schema(), path_table::stored)?;
         let encoder = writer.encoder();
@@ -142,7 +142,7 @@ impl<'a> PathLog<'a> {
         group: &Group,
         patterns: &[u32],
         encoder: &RowGroupEncoder,
-    ) -> Result<RowGroup, Error> {
+    ) -> Result<RowGroup, PathError> {
         let mut builder = encoder.begin()?;
         let mut rows = Rows::default();
         let mut number = group.before;
