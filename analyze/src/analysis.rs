@@ -10,11 +10,12 @@ use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
-use crate::infer::LinkWriter;
+use crate::infer::Input;
+use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::paths::PathsOfStretches;
-use crate::stretches::{Stretches, Whole};
+use crate::stretches::{Overview, Stretches};
 
 /// Figures about an analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub fn analyze(
     progress.step("naming nodes", 0);
     let threads = options.resources.threads();
     let mut inference = options.algorithm.inference();
-    let whole = Whole::of(dir, threads, inference.looks_for_calls())?;
+    let whole = Overview::of(dir, threads, inference.looks_for_calls())?;
     let mut namer = Namer::of(&whole.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());
@@ -79,7 +80,8 @@ pub fn analyze(
         Ok(Some((stretch, naming)))
     };
     ahead(threads, next, |(stretch, naming)| {
-        let mut found = inference.infer(&stretch.trace, &naming, options, progress);
+        let mut found =
+            inference.infer(&Input { trace: &stretch.trace, naming: &naming, options, progress });
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;
@@ -98,7 +100,7 @@ pub fn analyze(
         progress.step("writing links", 0);
         links.append(&found, own, stretch.first)?;
         paths.append(&stretch, naming, &found);
-        // What is known of the stretch is needed no more, and paths take room themselves.
+        // The stretch and its links are needed no more, and paths take room themselves.
         drop((stretch, found));
         paths.build_former(progress)
     })?;
@@ -125,9 +127,9 @@ pub fn analyze(
 pub struct AnalysisSummary {
     /// The options it was made with.
     pub options: Options,
-    /// How much came of it.
+    /// Totals of the analysis.
     pub totals: Totals,
-    /// What it is not sure of as a whole.
+    /// Doubts about the analysis as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
 }

@@ -12,9 +12,11 @@
 //! exactly one call.
 
 mod candidates;
+mod connection;
 mod continued;
 mod delivered;
 mod multiplexed;
+mod of_trace;
 mod one_way;
 mod order;
 mod pairing;
@@ -32,7 +34,7 @@ pub use candidates::Candidates;
 pub use parents::{Parent, Parents};
 pub use table::CallTable;
 
-/// What stands for no message.
+/// Row of no message.
 const NONE: u32 = u32::MAX;
 
 /// The calls of a trace, by the row of their first message.
@@ -51,57 +53,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by
-    /// the turns of their connection, or by their order where no connection is known.
-    pub fn of(trace: &MessageTrace) -> Calls {
-        // By the row of its first message, what the other message of the call is and whether it is
-        // the request.
-        let mut second = vec![(NONE, false); trace.len()];
-        let mut is_first = vec![false; trace.len()];
-        let mut pairs = pairing::pairs(trace);
-        one_way::take_apart(trace, &mut pairs);
-        unasked::take_apart(trace, &mut pairs);
-        let pieces = continued::join(trace, &mut pairs);
-        for (request, response) in &pairs {
-            let first = request.min(response);
-            is_first[*first as usize] = true;
-            second[*first as usize] = (*request.max(response), first == response);
-        }
-        let mut calls = Calls { of_message: vec![NONE; trace.len()], ..Calls::default() };
-        calls.request.reserve_exact(pairs.len());
-        calls.response.reserve_exact(pairs.len());
-        drop(pairs);
-        let mut ids: Vec<bool> = Vec::new();
-        for row in (0..trace.len()).filter(|row| is_first[*row]) {
-            let call = calls.len() as u32;
-            let (other, is_request) = second[row];
-            calls.of_message[row] = call;
-            if other != NONE {
-                calls.of_message[other as usize] = call;
-            }
-            if let Some(id) = trace.call_number(row).map(|id| id as usize) {
-                if ids.len() <= id {
-                    ids.resize(id + 1, false);
-                }
-                if std::mem::replace(&mut ids[id], true) {
-                    calls.repeated.insert(call);
-                }
-            }
-            let row = row as u32;
-            calls.request.push(if is_request { other } else { row });
-            calls.response.push(if is_request { row } else { other });
-        }
-        for (row, request) in pieces {
-            let call = calls.of_message[request as usize];
-            calls.of_message[row as usize] = call;
-            calls.pieces.push((call, row));
-        }
-        calls.pieces.sort_unstable();
-        calls.doubts = multiplexed::doubts(trace, &calls);
-        calls
-    }
-
-    /// How many there are.
+    /// Number of calls.
     pub fn len(&self) -> usize {
         self.request.len()
     }
@@ -121,20 +73,26 @@ impl Calls {
         self.request(call).or(self.response(call)).unwrap_or_default()
     }
 
+    /// The row of the call's first message: calls are in the order of these.
+    pub(crate) fn earliest_row(&self, call: usize) -> usize {
+        let (request, response) = (self.request(call), self.response(call));
+        request.into_iter().chain(response).min().unwrap_or_default()
+    }
+
     /// The row of the call's response.
     pub fn response(&self, call: usize) -> Option<usize> {
         Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
     }
 
-    /// How likely it is that the response is another call's, from 0 (sure) to 1, where nothing but
-    /// their order tells the calls of a connection apart: of n that were open when it came, it is
+    /// Probability that the response is another call's, from 0 (sure) to 1, where nothing but their
+    /// order tells the calls of a connection apart: of n calls that were open when it came, it is
     /// this one's with 1 / n.
     pub fn doubt(&self, call: usize) -> f64 {
         let place = self.doubts.binary_search_by_key(&(call as u32), |(call, _)| *call);
         place.map_or(0.0, |place| f64::from(self.doubts[place].1))
     }
 
-    /// How many messages the call has: 1 or 2, or more where its answer came in pieces.
+    /// Number of messages of the call: 1 or 2, or more where its answer came in pieces.
     pub fn messages(&self, call: usize) -> usize {
         let place = |call: usize| self.pieces.partition_point(|(of, _)| (*of as usize) < call);
         let pieces = place(call + 1) - place(call);
@@ -164,7 +122,7 @@ impl Calls {
     /// between two nodes.
     pub(crate) fn is_paired_surely(&self, trace: &MessageTrace, call: usize) -> bool {
         let row = self.first_of(call);
-        trace.call_number(row).is_some() || pairing::is_connection(trace, row as u32)
+        trace.call_number(row).is_some() || connection::is_connection(trace, row as u32)
     }
 
     /// The call that the message is of.
@@ -184,8 +142,8 @@ impl Calls {
         }
     }
 
-    /// Who made the call and who was called, each with the thread that sent or received the request
-    /// (or, where that was not seen, the response).
+    /// The two ends of a call, who made it and who was called, each with the thread that sent or
+    /// received the request (or, where that was not seen, the response).
     pub fn ends(&self, trace: &MessageTrace, call: usize) -> [(NodeId, Option<i32>); 2] {
         let of = |m: Message| [(m.src, m.src_tid), (m.dst, m.dst_tid)];
         match self.request(call) {

@@ -1,10 +1,4 @@
-//! Causal path analysis: from the message trace alone to the links between messages ([`infer`]),
-//! the path instances they make, and the path patterns of which those are examples ([`paths`]).
-//!
-//! [`analyze`] is the whole of it: name the nodes at the chosen grain ([`naming`]), infer the links
-//! by the chosen algorithm, build the trees, aggregate them. It leaves the result in the data
-//! directory. All of it is done stretch by stretch ([`stretches`]), so that memory does not grow
-//! with the trace.
+#![doc = include_str!("../README.md")]
 
 mod analysis;
 pub mod calls;
@@ -13,16 +7,20 @@ mod evidence;
 #[cfg(test)]
 mod fixture;
 pub mod infer;
+mod links;
 pub mod naming;
 mod one_sided;
 mod options;
 pub mod paths;
+mod receipt;
 mod stretches;
 pub mod system_map;
+mod tuning;
 
 pub use analysis::{AnalysisSummary, Totals, analyze};
 pub use doubts::{Doubt, DoubtCause};
 pub use evidence::Evidence;
+pub use infer::ALGORITHMS;
 pub use one_sided::{MissingEnd, OneSided, one_sided};
 #[doc(hidden)]
 pub use options::Pieces;

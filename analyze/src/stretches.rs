@@ -1,7 +1,7 @@
-//! A trace in stretches, so that memory does not grow with it: each is so many messages one after
-//! the other, with some before and behind them. What is inferred of a stretch is kept for its own
-//! messages, and those around it only let these be seen with what they overlap (Project 5, section
-//! 8, does so for the nesting algorithm).
+//! A trace in stretches, so that memory does not grow with it. A stretch is a number of messages in
+//! the order of the trace, with some before and behind them. What is inferred of a stretch is kept
+//! for its own messages. Those around it only show what these overlap with (Project 5, section 8,
+//! does so for the nesting algorithm).
 
 mod surplus;
 
@@ -14,10 +14,8 @@ use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::Outline;
+use crate::tuning::paths::stretches::AROUND_DIVISOR;
 use surplus::Surplus;
-
-/// Messages before and behind a stretch, as a part of its length.
-const AROUND: usize = 4;
 
 /// The stretches of the trace of a data directory, one after the other.
 pub(crate) struct Stretches {
@@ -30,23 +28,27 @@ pub(crate) struct Stretches {
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
-/// A stretch of a trace with what is around it.
+/// A stretch of a trace with the messages around it.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     /// The messages of the stretch and around it.
     pub(crate) trace: MessageTrace,
     /// The number that the first of these has in the whole trace.
     pub(crate) first: u64,
-    /// Which of them are the stretch's own.
+    /// The stretch's own messages among them.
     pub(crate) own: Range<usize>,
 }
 
 impl Stretches {
-    /// Those of `length` messages each, but the last, which may be longer by what is around one.
+    /// Stretches of `length` messages each. The last one may be longer by what is around one.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, PathError> {
+    pub(crate) fn of(
+        data: &DataDir,
+        length: usize,
+        whole: &Overview,
+    ) -> Result<Stretches, PathError> {
         let nodes = whole.outline.nodes.clone();
         let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
@@ -61,7 +63,7 @@ impl Stretches {
 
     /// Whether all messages are one stretch.
     pub(crate) fn is_one(&self) -> bool {
-        self.rows <= (self.length + self.length / AROUND) as u64
+        self.rows <= (self.length + self.length / AROUND_DIVISOR) as u64
     }
 
     /// The next stretch; an empty trace has one, which is empty, and `None` is when all were taken.
@@ -74,7 +76,7 @@ impl Stretches {
         if last.is_some() && begin >= self.rows {
             return Ok(None);
         }
-        let around = self.length / AROUND;
+        let around = self.length / AROUND_DIVISOR;
         let left = (self.rows - begin) as usize;
         let length = if left <= self.length + around { left } else { self.length };
         let before = around.min(begin as usize);
@@ -99,23 +101,23 @@ impl Stretches {
     }
 }
 
-/// What is known of the whole trace beforehand.
-pub(crate) struct Whole {
+/// An overview of the whole trace, from a first reading.
+pub(crate) struct Overview {
     /// Its outline.
     pub(crate) outline: MessageTrace,
-    /// The flows of which the two sides sent different numbers of messages without call ids, where
-    /// a first message of the accepting side is not counted: it answers nothing that was seen.
-    /// `None` where no calls are looked for.
+    /// Flows whose two sides sent different numbers of messages without call ids. A first message
+    /// of the accepting side is not counted, as it answers nothing that was seen. `None` where no
+    /// calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
-impl Whole {
-    /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only
-    /// where they are looked for.
+impl Overview {
+    /// Overview of the trace of `data`, read by this number of `threads`; of `calls` only where
+    /// they are looked for.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Whole, PathError> {
+    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, PathError> {
         let reader = EndsReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
@@ -140,7 +142,7 @@ impl Whole {
             Ok(())
         })?;
         let uneven = calls.then(|| Arc::new(more.uneven()));
-        Ok(Whole { outline: outline.into_trace(), uneven })
+        Ok(Overview { outline: outline.into_trace(), uneven })
     }
 }
 
@@ -198,17 +200,17 @@ mod tests {
         {
             let (_directory, data, whole) = directory(calls);
             let mut stretches =
-                Stretches::of(&data, length, &Whole::of(&data, 2, true).unwrap()).unwrap();
+                Stretches::of(&data, length, &Overview::of(&data, 2, true).unwrap()).unwrap();
             let (mut next, mut count) = (0, 0);
             while let Some(stretch) = stretches.next().unwrap() {
                 let Stretch { trace, first, own } = &*stretch;
                 let first = *first as usize;
                 assert_eq!(first + own.start, next);
-                assert_eq!(own.start, (length / AROUND).min(next));
+                assert_eq!(own.start, (length / AROUND_DIVISOR).min(next));
                 next = first + own.end;
                 assert_eq!(
                     trace.len() - own.end,
-                    (length / AROUND).min(whole.len() - next),
+                    (length / AROUND_DIVISOR).min(whole.len() - next),
                     "{calls} {length}"
                 );
                 for row in 0..trace.len() {
@@ -226,7 +228,7 @@ mod tests {
                 }
                 count += 1;
             }
-            let is_one = whole.len() <= length + length / AROUND;
+            let is_one = whole.len() <= length + length / AROUND_DIVISOR;
             assert_eq!((next, is_one), (whole.len(), count == 1), "{calls} {length}");
         }
     }
@@ -250,7 +252,7 @@ mod tests {
         whole.write(&data.messages(), &data.nodes()).unwrap();
         assert_eq!(EndsReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
-            let known = Whole::of(&data, threads, true).unwrap();
+            let known = Overview::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
             assert_eq!(known.uneven.as_ref().unwrap().iter().copied().collect::<Vec<_>>(), [5]);
         }
@@ -259,7 +261,7 @@ mod tests {
     #[test]
     fn names_by_the_outline_are_those_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
-        let known = Whole::of(&data, 2, true).unwrap();
+        let known = Overview::of(&data, 2, true).unwrap();
         let outline = &known.outline;
         assert_eq!(outline.len(), 4, "two clients, both ways");
         let options = Options::default();
@@ -308,7 +310,7 @@ mod tests {
             let data = DataDir::new(directory.path());
             whole.write(&data.messages(), &data.nodes()).unwrap();
             let all = Calls::of(&whole);
-            let known = Whole::of(&data, 2, true).unwrap();
+            let known = Overview::of(&data, 2, true).unwrap();
             assert_eq!(known.uneven.as_ref().unwrap().len() as i64, unanswered);
             if unanswered > 0 {
                 continue;

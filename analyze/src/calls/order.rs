@@ -4,9 +4,9 @@
 //! of it puts an effect before its cause.
 
 use super::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 
-/// Where the search is with a call.
+/// State of the search at a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     New,

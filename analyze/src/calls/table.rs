@@ -11,10 +11,10 @@ use message_trace::table::columns::{self, dictionary, nullable, required};
 use message_trace::{Endpoint, MessageTrace, PathError};
 
 use super::{Calls, Candidates, Parents};
-use crate::infer::Links;
+use crate::links::Links;
 use crate::naming::NodeNames;
 use crate::options::Options;
-use crate::paths::Receipt;
+use crate::receipt::Receipt;
 
 /// The table of a trace's calls.
 pub struct CallTable<'a> {
@@ -132,7 +132,7 @@ impl<'a> CallTable<'a> {
         columns::batch(self.path, &CallTable::schema(), arrays)
     }
 
-    /// What the user calls `endpoint`, or its own name, if it has one.
+    /// The user's name of `endpoint`, or its own name, if it has one.
     fn endpoint(&self, endpoint: &Endpoint) -> Option<String> {
         let text = endpoint.to_string();
         let called = self.options.aliases.endpoint_text(&text);

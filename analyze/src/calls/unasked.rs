@@ -9,11 +9,7 @@ use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NONE;
-
-/// Fewer pairs of a flow are not judged.
-const FEWEST: usize = 16;
-/// One pair in so many may have its answer before its question.
-const SELDOM: usize = 5;
+use crate::tuning::calls::unasked::{MIN_PAIRS, PAIRS_PER_EARLY_ANSWER};
 
 /// Takes the `pairs` apart that are on flows whose answers are sent before the questions come.
 pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
@@ -27,7 +23,7 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
         if trace.call_number(row).is_none() && flows.contains(&trace.flow(row)) {
             let alone = std::mem::replace(response, NONE);
             match *request {
-                // What has no question is a message by itself, whoever sent it.
+                // A message without a question is one by itself, whoever sent it.
                 NONE => *request = alone,
                 _ => apart.push((alone, NONE)),
             }
@@ -54,7 +50,8 @@ fn flows(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashSet<i64> {
         *before += usize::from(answered < came);
         *all += 1;
     }
-    let is_unasked = |[before, all]: [usize; 2]| all >= FEWEST && before * SELDOM >= all;
+    let is_unasked =
+        |[before, all]: [usize; 2]| all >= MIN_PAIRS && before * PAIRS_PER_EARLY_ANSWER >= all;
     seen.into_iter().filter(|(_, counts)| is_unasked(*counts)).map(|(flow, _)| flow).collect()
 }
 

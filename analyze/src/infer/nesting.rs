@@ -1,13 +1,13 @@
 //! The nesting algorithm (Project 5 section 5.1): a call was probably caused by one that encloses
-//! it in time at the node that makes it, and of several such by the one whose delay to it is the
-//! most common in the trace. Its steps are one module each: [`call_pairs`] (FindCallPairs) with
-//! what is open when a call returns ([`open_calls`]), [`scoreboard`] (ScoreNestings),
-//! [`nested_pairs`] (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows
-//! of section 8. FindCallPaths is [`crate::paths`], as for every algorithm.
+//! it in time at the node that makes it. Of several such, it was the one whose delay to it is the
+//! most common in the trace. Its steps are a file each: [`call_pairs`] (FindCallPairs) with what is
+//! open when a call returns ([`open_calls`]), [`scoreboard`] (ScoreNestings), [`nested_pairs`]
+//! (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows of section 8.
+//! FindCallPaths is [`crate::paths`], as for every algorithm.
 //!
-//! Each call pair is looked at as it was seen by one node, and nodes are worked on apart. What may
-//! be nested in what is not kept but found twice, once to score and once to choose, so that memory
-//! does not grow with the parallelism.
+//! Each call pair is looked at as one node saw it, and nodes are worked on apart. Possible nestings
+//! are found twice, once to score and once to choose, and not kept, so that memory does not grow
+//! with the parallelism.
 
 mod call_pairs;
 mod nested_pairs;
@@ -21,27 +21,27 @@ mod windows;
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use message_trace::{MessageTrace, Progress};
-
 use super::call_links::{self, NONE};
-use super::{Inference, Links};
+use super::inference::{AlgorithmEntry, Inference};
+use super::input::Input;
 use crate::calls::Calls;
-use crate::naming::Naming;
-use crate::options::Options;
+use crate::links::Links;
 use out_of_core::workers;
+
+/// The entry of nesting.
+pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+    name: "nesting",
+    summary: "Nesting (Project 5): by which calls enclose a call in time",
+    begin: || Box::new(Nesting),
+};
 
 /// The nesting algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nesting;
+pub(super) struct Nesting;
 
 impl Inference for Nesting {
-    fn infer(
-        &mut self,
-        trace: &MessageTrace,
-        naming: &Naming,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Links {
+    fn infer(&mut self, input: &Input<'_>) -> Links {
+        let Input { trace, naming, options, progress } = *input;
         progress.step("pairing calls", trace.len() as u64);
         let calls = Calls::of(trace);
         let mut nodes = call_pairs::find(trace, naming, &calls, options);

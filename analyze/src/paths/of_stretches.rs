@@ -1,4 +1,4 @@
-//! Paths over the border of two stretches: the instances of the roots of a stretch are built when
+//! Paths over the border of two stretches. The instances of the roots of a stretch are built when
 //! the links of the next one are known as well, from both together. What goes on beyond the next
 //! one is not in a path.
 
@@ -7,10 +7,10 @@ use std::path::Path;
 use message_trace::{DataDir, PathError, Progress};
 use out_of_core::MemoryBudget;
 
-use super::children::Children;
 use super::collector::{self, Collector, Counts};
-use super::messages::PathMessages;
-use crate::infer::Links;
+use super::instances::children::Children;
+use super::instances::messages::PathMessages;
+use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::stretches::Stretch;
@@ -20,7 +20,7 @@ pub(crate) struct PathsOfStretches<'a> {
     options: &'a Options,
     collector: Collector<'a>,
     last: Option<Inferred>,
-    /// How many of its messages are of the stretch before.
+    /// Number of its messages that are of the stretch before.
     roots: usize,
 }
 
@@ -30,12 +30,12 @@ struct Inferred {
     messages: PathMessages,
     naming: Naming,
     children: Children,
-    /// How many messages of the whole trace come before them.
+    /// Number of messages of the whole trace before them.
     before: u64,
 }
 
 impl<'a> PathsOfStretches<'a> {
-    /// Those of no stretch yet; temporary files go to `directory` when `budget` is used up.
+    /// Paths of no stretch yet; temporary files go to `directory` when `budget` is used up.
     pub(crate) fn new(
         options: &'a Options,
         budget: &'a MemoryBudget,
@@ -45,7 +45,7 @@ impl<'a> PathsOfStretches<'a> {
         PathsOfStretches { options, collector, last: None, roots: 0 }
     }
 
-    /// Takes what is needed of a stretch, its names and its `links`.
+    /// Takes the needed parts of a stretch, its names and its `links`.
     pub(crate) fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links) {
         let before = stretch.first + stretch.own.start as u64;
         let both = self.last.get_or_insert_with(|| Inferred { before, ..Inferred::default() });

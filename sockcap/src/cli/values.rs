@@ -35,7 +35,7 @@ pub(super) fn grain() -> impl TypedValueParser<Value = Grain> {
 
 /// An algorithm of analysis.
 pub(super) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    one_of(Algorithm::ALL.map(|algorithm| algorithm.to_string()))
+    one_of(analyze::ALGORITHMS.iter().map(|entry| entry.name))
 }
 
 /// A kind of evidence.

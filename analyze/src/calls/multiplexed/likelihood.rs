@@ -1,42 +1,19 @@
-//! Which answer is whose among the calls of one connection that are open together, by what is usual
-//! there: answers of which size requests of a size have, and how long such calls take.
+//! Which answer is whose among the calls of one connection that are open together. It follows from
+//! what is usual there: the sizes of answers to requests of a size, and how long such calls take.
 //!
-//! All of that is learned from calls that nobody else's were open with, and then from all of them.
-//! From the order in which requests were made, two calls exchange their answers wherever that is
-//! likelier, until no two do. How likely it still is that a call has another one's answer tells how
-//! doubtful it is. A server that answers in order of receipt (pipelining) shows by calls that are
-//! unlike: then none exchange answers, and none are doubtful.
+//! All of that is learned first from calls that were open alone, and then from all calls. From the
+//! order in which requests were made, two calls exchange their answers wherever that is likelier,
+//! until no two do. The probability that a call still has another one's answer is its doubt. A
+//! server that answers in order of receipt (pipelining) shows by calls that are unlike: then none
+//! exchange answers, and none are doubtful.
 
 use std::ops::Range;
 
+use crate::tuning::calls::likelihood::{
+    CLASSES_PER_E_FOLD, CLEAR_ODDS, CLEAR_PER_EXCEPTION, MAX_ROUNDS, MIN_CALLS, MIN_CALLS_OF_KIND,
+    MIN_CLEAR, MIN_FREQUENT, NEIGHBOURS, SHARED_DOUBT, SHORTEST, SWEEPS,
+};
 use rustc_hash::FxHashMap;
-
-/// From so many calls that were open alone it is learned at first, if there are; and fewer of any
-/// are not judged.
-const FEWEST: usize = 32;
-/// Sizes that so many messages have are told apart, others by their magnitude.
-const FREQUENT: u32 = 16;
-/// How long calls take is learned of those of two sizes if there are so many, else of all.
-const FEWEST_OF_KIND: f64 = 16.0;
-/// So many classes of durations are in each e-fold.
-const CLASSES: f64 = 2.5;
-/// Shorter ones, in nanoseconds, are all alike.
-const SHORTEST: f64 = 1_000.0;
-/// Calls exchange answers with so many before and behind them.
-const NEAR: usize = 16;
-/// It is learned so often at most, and each time gone through so often.
-const ROUNDS: usize = 6;
-const SWEEPS: usize = 3;
-/// A call is at least this part as doubtful as the most doubtful of those that were open with it,
-/// and as its connection on average: where most are guesses, what was learned from them is a guess,
-/// too. Without it 85 to 94% of the links that were said with 0.9 or more were right for gRPC in
-/// Python and Rust.
-const SHARED: f64 = 0.3;
-/// Calls that are unlike say so if one pairing is likelier by this, as a logarithm,
-const CLEAR: f64 = 3.0;
-/// so many do, and of so many no more than one says otherwise.
-const FEWEST_CLEAR: usize = 10;
-const EXCEPTIONS: usize = 20;
 
 /// A call, as one of its ends saw it.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +25,7 @@ pub(super) struct Call {
     pub(super) answered: i64,
     /// When the answer was seen at the other end.
     pub(super) seen: Option<i64>,
-    /// How many bytes they have.
+    /// Sizes of the two, in bytes.
     pub(super) bytes: [i64; 2],
 }
 
@@ -61,13 +38,13 @@ impl Call {
     }
 }
 
-/// What is usual on a connection.
+/// Usual sizes and durations on a connection.
 #[derive(Debug, Default)]
 struct Usual {
     calls: f64,
-    /// How many requests and answers are of each size.
+    /// Number of requests and of answers by size.
     sides: [FxHashMap<u64, f64>; 2],
-    /// Of requests and answers of these sizes, how many there are, and how many take how long.
+    /// Number of requests and answers of two sizes, and of durations by class.
     kinds: FxHashMap<(u64, u64), (f64, FxHashMap<i32, f64>)>,
     all: FxHashMap<i32, f64>,
 }
@@ -88,7 +65,7 @@ impl Usual {
         usual
     }
 
-    /// How likely it is that the request of the one has the answer of the other, as a logarithm.
+    /// Likelihood that the request of the one has the answer of the other, as a logarithm.
     fn likelihood(&self, of: &Member, answer: &Member) -> f64 {
         let took = answer.call.answered.saturating_sub(of.call.asked);
         if took <= 0 {
@@ -102,7 +79,7 @@ impl Usual {
         let sizes = (together + 0.1) / (count(0, sizes.0) + 1.0) / (count(1, sizes.1) + 1.0)
             * self.calls.max(1.0);
         let (total, durations) = match known {
-            Some((count, durations)) if *count >= FEWEST_OF_KIND => (*count, durations),
+            Some((count, durations)) if *count >= MIN_CALLS_OF_KIND => (*count, durations),
             _ => (self.calls, &self.all),
         };
         let (took, class) = duration(took);
@@ -111,10 +88,10 @@ impl Usual {
     }
 }
 
-/// How long a call took, and the class of that.
+/// The duration of a call as a logarithm, and its class.
 fn duration(took: i64) -> (f64, i32) {
     let took = (took as f64).max(SHORTEST);
-    (took, (took.ln() * CLASSES) as i32)
+    (took, (took.ln() * CLASSES_PER_E_FOLD) as i32)
 }
 
 /// A call with the classes of its sizes.
@@ -142,13 +119,13 @@ impl Together {
                 .for_each(|(counts, bytes)| *counts.entry(bytes).or_default() += 1);
         }
         let class = |side: usize, bytes: i64| match counts[side].get(&bytes) {
-            Some(count) if *count >= FREQUENT => bytes as u64,
+            Some(count) if *count >= MIN_FREQUENT => bytes as u64,
             _ => 1 << 63 | u64::from(bytes.max(1).ilog2()),
         };
         calls.sort_unstable_by_key(|call| (call.answered, call.asked, call.answer));
         let mut asked: Vec<i64> = calls.iter().map(|call| call.asked).collect();
         asked.sort_unstable();
-        // Of those that were asked until then all that are before it have been answered.
+        // All earlier calls of those asked until then have been answered.
         let is_alone = |(place, call): (usize, &Call)| {
             asked.partition_point(|asked| *asked < call.answered) <= place + 1
         };
@@ -165,10 +142,10 @@ impl Together {
 
     /// The calls, each with the answer that is likeliest.
     pub(super) fn paired(mut self) -> impl Iterator<Item = Call> {
-        if self.members.len() >= FEWEST && !self.are_apart() {
+        if self.members.len() >= MIN_CALLS && !self.are_apart() {
             let mut usual = self.usual_at_first();
             if !self.are_in_order(&usual) {
-                for _ in 0..ROUNDS {
+                for _ in 0..MAX_ROUNDS {
                     if !(0..SWEEPS).fold(false, |any, _| self.exchange(&usual) | any) {
                         break;
                     }
@@ -179,9 +156,9 @@ impl Together {
         self.members.into_iter().map(|member| member.call)
     }
 
-    /// How likely each call has another one's answer.
+    /// Probability that each call has another one's answer.
     pub(super) fn doubts(&self) -> Vec<(Call, f64)> {
-        let doubts: Vec<f64> = if self.members.len() < FEWEST {
+        let doubts: Vec<f64> = if self.members.len() < MIN_CALLS {
             self.by_number()
         } else if self.is_by_order() && self.are_in_order(&self.usual_at_first()) {
             vec![0.0; self.members.len()]
@@ -190,14 +167,14 @@ impl Together {
             let doubts: Vec<f64> =
                 (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect();
             let mean = doubts.iter().sum::<f64>() / doubts.len() as f64;
-            let of_others = |place: usize| SHARED * self.around(&doubts, place).max(mean);
+            let of_others = |place: usize| SHARED_DOUBT * self.around(&doubts, place).max(mean);
             (0..doubts.len()).map(|place| doubts[place].max(of_others(place))).collect()
         };
         self.members.iter().map(|member| member.call).zip(doubts).collect()
     }
 
-    /// What is usual by the order alone: of calls with which no other was open at any time, or of
-    /// those that were the last that was open, or of all, as far as there are enough.
+    /// Usual sizes and durations by the order alone: of calls with no other open at any time, or of
+    /// those that were the last one open, or of all, as far as there are enough.
     fn usual_at_first(&self) -> Usual {
         let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
         let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Member> {
@@ -208,7 +185,7 @@ impl Together {
         };
         let known = [of(&is_alone), of(&|place| self.alone[place])]
             .into_iter()
-            .find(|known| known.len() >= FEWEST);
+            .find(|known| known.len() >= MIN_CALLS);
         Usual::of(known.unwrap_or_else(|| of(&|_| true)).into_iter())
     }
 
@@ -223,21 +200,21 @@ impl Together {
         for place in 0..self.members.len() {
             for next in self.behind(place) {
                 let gain = self.gain(usual, place, next);
-                shown += usize::from(gain < -CLEAR && gain > f64::NEG_INFINITY);
-                otherwise += usize::from(gain > CLEAR);
+                shown += usize::from(gain < -CLEAR_ODDS && gain > f64::NEG_INFINITY);
+                otherwise += usize::from(gain > CLEAR_ODDS);
             }
         }
-        shown >= FEWEST_CLEAR && otherwise * EXCEPTIONS <= shown + otherwise
+        shown >= MIN_CLEAR && otherwise * CLEAR_PER_EXCEPTION <= shown + otherwise
     }
 
     /// The calls behind that one that were asked before it was answered.
     fn behind(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
-        let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEAR);
+        let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEIGHBOURS);
         let answered = self.members[place].call.answered;
         near.filter(move |next| self.members[*next].call.asked < answered)
     }
 
-    /// How much likelier it is that two calls have each other's answers, as a logarithm.
+    /// Gain in likelihood if two calls exchange their answers, as a logarithm.
     fn gain(&self, usual: &Usual, one: usize, other: usize) -> f64 {
         let [one, other] = [&self.members[one], &self.members[other]];
         let exchanged = usual.likelihood(one, other) + usual.likelihood(other, one);
@@ -248,7 +225,7 @@ impl Together {
     fn exchange(&mut self, usual: &Usual) -> bool {
         let mut any = false;
         for place in 0..self.members.len() {
-            for next in place + 1..self.members.len().min(place + 1 + NEAR) {
+            for next in place + 1..self.members.len().min(place + 1 + NEIGHBOURS) {
                 let is_open = self.members[next].call.asked < self.members[place].call.answered;
                 if is_open && self.gain(usual, place, next) > 1e-9 {
                     // Places are by answers, so it is the requests that move.
@@ -262,7 +239,7 @@ impl Together {
         any
     }
 
-    /// How likely it is that one of the calls around has the answer of that one.
+    /// Probability that one of the calls around has the answer of that one.
     fn doubt(&self, usual: &Usual, place: usize) -> f64 {
         let own = self.members[place].call;
         let others =
@@ -280,15 +257,15 @@ impl Together {
     /// The calls around that were open together with that one.
     fn open_with(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let own = self.members[place].call;
-        let near = place.saturating_sub(NEAR)..self.members.len().min(place + 1 + NEAR);
+        let near = place.saturating_sub(NEIGHBOURS)..self.members.len().min(place + 1 + NEIGHBOURS);
         near.filter(move |other| {
             let call = self.members[*other].call;
             *other != place && call.asked < own.answered && own.asked < call.answered
         })
     }
 
-    /// Where there are too few calls to tell what is usual: of those that were open together the
-    /// answer may be any one's.
+    /// Doubts where there are too few calls to tell what is usual: of calls that were open together
+    /// the answer may be any one's.
     fn by_number(&self) -> Vec<f64> {
         let mut doubts = Vec::with_capacity(self.members.len());
         let mut first = 0;

@@ -1,71 +1,65 @@
-//! How long after its answer calls are still made for a request: logging, cache fills and
-//! notifications come after the response. They show where a call is made while no request is open:
-//! after a short time, mostly, in which little of the idle time lies, or after most of the answers.
-//! Where each request has a thread of its own ([`super::holders`]), threads are looked at one by
-//! one, as others nearly always have something to do.
+//! Calls after the answer: logging, cache fills and notifications are made for a request after its
+//! response. They show where a call is made while no request is open: mostly after a short time, in
+//! which little of the idle time lies, or after most of the answers. Where each request has a
+//! thread of its own ([`super::holders`]), threads are looked at one by one, as others nearly
+//! always have something to do.
 
 use rustc_hash::FxHashMap;
 
-use super::service::{Event, Service, events};
+use super::events::{Event, events};
+use super::service::Service;
+use crate::tuning::auto::services::afterwards::{
+    FOLLOWED_SHARE, MAX_CHANCE, MAX_GROWTH, MIN_CALLS, MIN_CALLS_BY_THREAD, MIN_DENSITY,
+    ROOM_FACTOR, WITHIN_SHARE,
+};
 
-/// Fewest calls outside any request to learn from.
-const FEWEST: usize = 5;
-/// Of a thread that serves one request after the other, fewer do,
-const FEWEST_BY_THREAD: usize = 2;
-/// if it is no more likely than this that as many come so soon by chance.
-const BY_CHANCE: f64 = 0.002;
-/// The part of these calls that must be within the time that is learned,
-const MOSTLY: f64 = 0.5;
-/// and how many times as many they must be as the part of the idle time in it.
-const DENSER: f64 = 3.0;
-/// So large a part of the answers must be followed by such calls where the idle time tells nothing.
-const FOLLOWED: f64 = 0.5;
-/// and in longer idle times there may be so many times as many at most.
-const MORE_WITH_TIME: f64 = 1.5;
-/// Requests stay open for so many times as long as was seen.
-const ROOM: f64 = 1.5;
-
-/// What is known of calls that are made after the answer.
+/// Calls that are made after the answer.
 #[derive(Debug, Default)]
 pub(super) struct Afterwards {
-    /// For so many nanoseconds after its answer calls may be made for a request.
+    /// Time after the answer for which calls may be made for a request, in nanoseconds.
     pub(super) linger: i64,
     /// The kinds of these calls, sorted.
     pub(super) kinds: Vec<u32>,
 }
 
-/// What a service, or a thread of it, is doing.
+/// State of a service, or of a thread of it.
 #[derive(Debug, Default)]
 struct Doing {
     open: usize,
     /// When the last request was answered.
     answered: Option<i64>,
-    /// How many calls were made since.
+    /// Number of calls made since.
     made: usize,
 }
 
-/// What `service`, of which nothing is known yet, shows of calls after the answer; `by_thread`:
-/// each thread by itself.
-pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
+/// Times after answers in which nothing was open, and the calls that were made then.
+#[derive(Debug, Default)]
+struct IdleTimes {
+    /// Time after the last answer at which each call was made, and its kind.
+    calls: Vec<(i64, u32)>,
+    /// Times between an answer and the next request.
+    idle: Vec<i64>,
+    /// Number of calls made in each of these times.
+    stretches: Vec<(i64, usize)>,
+    /// Number of answers that a call followed.
+    followed: usize,
+}
+
+/// The idle times of a service; `by_thread`: of each thread by itself.
+fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
     let mut all: FxHashMap<u32, Doing> = FxHashMap::default();
     let receiver = |request: u32| match service.request_threads.get(request as usize) {
         Some([receiver, _]) if by_thread => *receiver,
         _ => 0,
     };
-    // How long after the last answer a call was made, its kind, and how long nothing was open after
-    // an answer.
-    let mut calls: Vec<(i64, u32)> = Vec::new();
-    let mut idle: Vec<i64> = Vec::new();
-    // Of each time in which nothing was open: how long it was, and how many calls were made in it.
-    let mut stretches: Vec<(i64, usize)> = Vec::new();
-    let mut followed = 0_usize;
+    let mut found = IdleTimes::default();
     for (time, event) in events(service) {
         match event {
             Event::Receipt(request) => {
                 let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
                 if let Some(answer) = answered.filter(|_| *open == 0) {
-                    idle.push(time.saturating_sub(answer));
-                    stretches.push((time.saturating_sub(answer), *made));
+                    found.idle.push(time.saturating_sub(answer));
+                    found.stretches.push((time.saturating_sub(answer), *made));
                 }
                 *open += 1;
             }
@@ -73,7 +67,7 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
             Event::Reply(request) => {
                 let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
                 *open = open.saturating_sub(1);
-                // Of one that was given up nobody knows when it was over.
+                // It is not known when a request was over that was given up.
                 let is_answered = service.requests[request as usize].end <= time;
                 (*answered, *made) = (is_answered.then_some(time), 0);
             }
@@ -83,14 +77,21 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
                     continue;
                 };
                 let Some(answer) = doing.answered.filter(|_| doing.open == 0) else { continue };
-                calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
-                followed += usize::from(doing.made == 0);
+                found.calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
+                found.followed += usize::from(doing.made == 0);
                 doing.made += 1;
             }
         }
     }
+    found
+}
+
+/// Calls after the answer of a `service`, before anything is learned of it; `by_thread`: of each
+/// thread by itself.
+pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
+    let IdleTimes { mut calls, mut idle, stretches, followed } = idle_times(service, by_thread);
     calls.retain(|(after, _)| *after <= service.window);
-    if calls.len() < if by_thread { FEWEST_BY_THREAD } else { FEWEST } {
+    if calls.len() < if by_thread { MIN_CALLS_BY_THREAD } else { MIN_CALLS } {
         return Afterwards::default();
     }
     calls.sort_unstable();
@@ -111,19 +112,19 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     for (at, (after, _)) in calls.iter().enumerate() {
         let of_calls = (at + 1) as f64 / calls.len() as f64;
         let of_time = within(*after) / all.max(1.0);
-        let is_dense = of_calls >= MOSTLY && of_calls >= DENSER * of_time;
-        let is_enough = at + 1 >= FEWEST || of_time.powi(at as i32 + 1) <= BY_CHANCE;
+        let is_dense = of_calls >= WITHIN_SHARE && of_calls >= MIN_DENSITY * of_time;
+        let is_enough = at + 1 >= MIN_CALLS || of_time.powi(at as i32 + 1) <= MAX_CHANCE;
         if is_dense && is_enough && best.is_none_or(|(most, _)| of_calls - of_time > most) {
             best = Some((of_calls - of_time, *after));
         }
     }
-    let is_usual = calls.len() >= FEWEST
-        && followed as f64 >= FOLLOWED * idle.len() as f64
+    let is_usual = calls.len() >= MIN_CALLS
+        && followed as f64 >= FOLLOWED_SHARE * idle.len() as f64
         && !come_with_time(stretches);
     let longest =
         best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
     let Some(longest) = longest else { return Afterwards::default() };
-    let linger = ((longest as f64 * ROOM) as i64).clamp(1, service.window.max(1));
+    let linger = ((longest as f64 * ROOM_FACTOR) as i64).clamp(1, service.window.max(1));
     let mut kinds: Vec<u32> =
         calls.iter().filter(|(after, _)| *after <= linger).map(|(_, kind)| *kind).collect();
     kinds.sort_unstable();
@@ -131,7 +132,7 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     Afterwards { linger, kinds }
 }
 
-/// Whether more calls are made in longer idle times, as a timer does, and not so many after each
+/// Whether more calls are made in longer idle times, as by a timer, rather than a number after each
 /// answer.
 fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
     stretches.sort_unstable();
@@ -140,7 +141,7 @@ fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
         stretches.iter().map(|(_, calls)| *calls as f64).sum::<f64>()
             / stretches.len().max(1) as f64
     };
-    calls(long) > MORE_WITH_TIME * calls(short)
+    calls(long) > MAX_GROWTH * calls(short)
 }
 
 #[cfg(test)]

@@ -1,18 +1,17 @@
-//! What connections prove: a connection that is made for one request, or taken from a pool for its
-//! time, carries the calls of that request until it is over; one that many share proves nothing.
-//! Which of it is so is learned for each kind of call: how often a call is for the same request as
-//! the call before it on the connection, where that one is still open.
+//! Evidence by connections. A connection that is made for one request, or taken from a pool for its
+//! time, carries the calls of that request until it is over. A connection that many requests share
+//! proves nothing. Which of both it is, is learned for each kind of call: how often a call is for
+//! the same request as the call before it on the connection, where that request is still open.
 
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, Service};
+use super::events::Event;
+use super::service::Service;
+use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
-/// What is taken to have been seen beforehand: so many calls that were for any of the open
-/// requests.
-const BEFOREHAND: f64 = 2.0;
-
-/// How often a call of each kind is for the same request as the one before it on its connection.
+/// Share of the calls of each kind that are for the same request as the call before on the
+/// connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Connections {
     same: FxHashMap<u32, f64>,
@@ -25,8 +24,7 @@ impl Connections {
         if service.call_before.is_empty() {
             return Connections::default();
         }
-        // Of each kind: how many, how many of them for the same request, and how many would be by
-        // chance.
+        // Number of calls of each kind, number for the same request, and number expected by chance.
         let mut seen: FxHashMap<u32, [f64; 3]> = FxHashMap::default();
         let mut is_open = vec![false; service.requests.len()];
         let mut open = 0_u32;
@@ -61,8 +59,9 @@ impl Connections {
                 }
             }
         }
-        let share =
-            |[all, same, chance]: [f64; 3]| (same + BEFOREHAND * chance / all) / (all + BEFOREHAND);
+        let share = |[all, same, chance]: [f64; 3]| {
+            (same + PRIOR_CALLS * chance / all) / (all + PRIOR_CALLS)
+        };
         Connections { same: seen.into_iter().map(|(kind, seen)| (kind, share(seen))).collect() }
     }
 
@@ -71,9 +70,9 @@ impl Connections {
         self.same.contains_key(&kind)
     }
 
-    /// What is added to how well a call of that kind fits each of `all` that it may be for, where
-    /// the call before it on the connection was made for one of them: to that one, which has the
-    /// learned share, and to the others, which together have what is left.
+    /// Nats added to the fit of a call of that kind to each of `all` requests that it may be for,
+    /// where the call before it on the connection was made for one of them: to that one, which has
+    /// the learned share, and to the others, which share the rest.
     pub(super) fn shares(&self, kind: u32, all: usize) -> Option<[f64; 2]> {
         let same = self.same.get(&kind)?;
         let all = all as f64;
@@ -84,7 +83,8 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Two requests that overlap and make two calls each, again and again; `connection` is that of
     /// a request's call.

@@ -1,27 +1,22 @@
-//! A model of a service before any call is given to a request: by how much more often than by
-//! chance a call comes so long after a receipt, or after the response to an earlier call. Pairs of
-//! events that have nothing to do with each other come as often at one lag as at the same lag the
-//! other way round, so what is more is what calls are made after. That needs no assignment, and so
-//! finds the delays where so many requests are open at once that any first assignment is mostly
-//! wrong. (Project 5, section 5.2, correlates whole signals for the same reason.)
+//! A model of a service before any call is given to a request: how much more often than by chance a
+//! call comes some time after a receipt, or after the response to an earlier call. Events that have
+//! nothing to do with each other are as often apart by a lag one way as the other way round, so the
+//! difference tells after what calls are made. This needs no assignment. So it finds the delays
+//! where many requests are open at once, and any first assignment is mostly wrong. (Project 5,
+//! section 5.2, correlates whole signals for the same reason.)
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::density::{Axis, Density};
-use super::model::{Delay, Model, REPLY};
+use super::model::{Delay, Model};
+use super::service::REPLY;
 use super::service::{OPEN, Service};
 use super::shapes::Shapes;
 use super::threads::Threads;
 use super::trigger::Trigger;
-
-/// Bins to a factor of two of the lag.
-const BINS: f64 = 6.0;
-/// Most events of a kind that are looked at on either side of a call.
-const REACH: usize = 256;
-/// Fewest pairs more than by chance, as a part of the calls, for a lag distribution to be used.
-const LEAST: f64 = 0.3;
+use crate::tuning::auto::learning::correlate::{BINS, MIN_EXCESS, REACH};
 
 /// The model of `service` by correlation alone.
 pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model {
@@ -67,7 +62,9 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
             for (trigger, before) in triggers {
                 let lags = Lags::of(before, times, axis, longest);
                 let (samples, told) = lags.excess(axis);
-                if (samples.len() as f64) < LEAST * (times.len() as f64).min(before.len() as f64) {
+                if (samples.len() as f64)
+                    < MIN_EXCESS * (times.len() as f64).min(before.len() as f64)
+                {
                     continue;
                 }
                 if best.as_ref().is_none_or(|(best, _, _)| told > *best) {
@@ -103,7 +100,7 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
     model
 }
 
-/// How many pairs of events are so far apart, one way and the other.
+/// Number of pairs of events by the time between them, one way and the other.
 struct Lags {
     after: Vec<f64>,
     before: Vec<f64>,
@@ -146,7 +143,7 @@ impl Lags {
         let mut told = 0.0;
         for (at, (after, before)) in self.after.iter().zip(&self.before).enumerate() {
             let more = after - before;
-            // What is within what chance does is nothing.
+            // An excess within what chance does is none.
             if more <= 2.0 * (after + before).sqrt() {
                 continue;
             }

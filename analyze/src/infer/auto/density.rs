@@ -1,29 +1,16 @@
-//! How long something takes: densities of delays, learned from samples on a logarithmic axis,
-//! because delays scatter over decades. A kernel is as wide as it must be to hold some of the
-//! samples around it, so that what is sharp stays sharp and what is rare is spread. [`Plane`] is
-//! the density of a delay where another delay is known; where few samples say something about that,
-//! it counts little.
+//! Densities of delays, learned from samples on a logarithmic axis, because delays scatter over
+//! decades. A kernel is as wide as it must be to hold some of the samples around it, so that what
+//! is sharp stays sharp and what is rare is spread. [`Plane`] is the density of a delay where
+//! another delay is known. Where few samples say something about that, it counts little.
 //!
 //! A sample's own part in a density can be left out, so that no assignment of calls speaks for
 //! itself.
 
+use crate::tuning::auto::model::density::{
+    AROUND, BINS, ENTROPY_BINS, MAX_REACH, PLAIN_SAMPLES, PLANE_BINS, PLANE_KERNEL, UNSEEN,
+};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Bins to a factor of two.
-const BINS: f64 = 32.0;
-/// Bins to a factor of two of the two axes of a plane.
-const PLANE_BINS: [f64; 2] = [8.0, 3.0];
-/// Standard deviations of the kernel along them, in bins.
-const PLANE_KERNEL: [f64; 2] = [1.5, 1.0];
-/// The widest reach of a kernel to either side, in bins.
-const WIDEST: usize = 48;
-/// How far, in factors of two, a density and a plane go beyond what was seen.
-const AROUND: [f64; 2] = [2.0, 1.0];
-/// What a delay never seen before counts, as a part of a sample.
-const UNSEEN: f64 = 0.05;
-/// So many samples of the plain density stand beside those of a plane.
-const PLAIN: f64 = 20.0;
 
 /// The axis of delays: the binary logarithm of nanoseconds and the clock's resolution.
 #[derive(Clone, Copy, Debug)]
@@ -39,20 +26,19 @@ impl Axis {
 
     /// The differential entropy of delays in nats: the lower, the better they are known beforehand.
     pub(super) fn entropy(self, delays: impl ExactSizeIterator<Item = i64>) -> f64 {
-        const COARSE: f64 = 6.0;
         let total = delays.len() as f64;
         let mut places: Vec<f64> = delays.map(|delay| self.place(delay)).collect();
         places.sort_unstable_by(f64::total_cmp);
         let scale = places.iter().sum::<f64>() / total * std::f64::consts::LN_2;
-        let bin = |place: &f64| (place * COARSE).floor();
+        let bin = |place: &f64| (place * ENTROPY_BINS).floor();
         let bins = places
             .chunk_by(|one, other| bin(one) == bin(other))
             .map(|bin| bin.len() as f64 / total);
-        scale - bins.map(|share| share * (share * COARSE).ln()).sum::<f64>()
+        scale - bins.map(|share| share * (share * ENTROPY_BINS).ln()).sum::<f64>()
     }
 }
 
-/// How many parts of a factor of two [`log2`] knows the logarithm of.
+/// Number of parts of a factor of two whose logarithm [`log2`] knows.
 const LOGARITHMS: usize = 256;
 
 /// The binary logarithm of a normal number that is greater than 0, to ten digits: the search asks
@@ -69,7 +55,7 @@ fn log2(number: f64) -> f64 {
     let exponent = (bits >> 52) as i32 - 1023;
     let (inverse, log) = known[(bits >> 44) as usize % LOGARITHMS];
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
-    // What it is more than the middle of its part, as a part of that.
+    // Excess over the middle of its part, as a share of that.
     let more = mantissa * inverse - 1.0;
     let natural = more * (1.0 - more * (1.0 / 2.0 - more * (1.0 / 3.0)));
     f64::from(exponent) + log + natural * std::f64::consts::LOG2_E
@@ -84,9 +70,9 @@ pub(super) struct Density {
     bins: Vec<(f32, f32)>,
     samples: f64,
     plane: Option<Plane>,
-    /// The logarithm of each bin's density where no sample is left out, at last that beyond them;
-    /// where another delay counts, for each of its rows, at last for one that was never seen. What
-    /// was not asked for is 0.
+    /// Logarithm of each bin's density with no sample left out, and at last of the density beyond
+    /// them. Where another delay counts, there is a row for each of its values, and at last for one
+    /// that was never seen. An entry that was not asked for is 0.
     logs: Vec<AtomicU32>,
 }
 
@@ -126,7 +112,7 @@ impl Density {
         let mut density = self.plain(bin, own);
         if let Some(plane) = &self.plane {
             let (near, conditional) = plane.at(bin, row, own);
-            density = (near * conditional + PLAIN * density) / (near + PLAIN);
+            density = (near * conditional + PLAIN_SAMPLES * density) / (near + PLAIN_SAMPLES);
         }
         let log = (density / std::f64::consts::LN_2).ln();
         let Some(known) = known else { return log };
@@ -163,7 +149,8 @@ fn smoothed(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     for bin in (0..bins).filter(|bin| counts[*bin] > 0) {
         let held =
             |reach: usize| before[(bin + reach + 1).min(bins)] - before[bin.saturating_sub(reach)];
-        let reach = (1..WIDEST).find(|reach| f64::from(held(*reach)) >= wanted).unwrap_or(WIDEST);
+        let reach =
+            (1..MAX_REACH).find(|reach| f64::from(held(*reach)) >= wanted).unwrap_or(MAX_REACH);
         let kernel = gaussian((reach as f64 * 0.6).max(1.0));
         let half = kernel.len() / 2;
         smooth[bin].1 = kernel[half] * BINS as f32;
@@ -191,9 +178,9 @@ pub(super) struct Plane {
     low: [f64; 2],
     size: [usize; 2],
     joint: Vec<f32>,
-    /// How many samples are near each value of the other delay.
+    /// Number of samples near each value of the other delay.
     near: Vec<f32>,
-    /// What one sample adds to its own place, and to the number near it.
+    /// Part of one sample in its own place, and in the number near it.
     own: [f64; 2],
 }
 
@@ -218,7 +205,7 @@ impl Plane {
         Plane { low, size, joint, near, own: [x * y, y] }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     fn rows(&self) -> usize {
         self.size[1]
     }
@@ -230,7 +217,7 @@ impl Plane {
         if at < 0.0 { self.rows() } else { (at as usize).min(self.rows()) }
     }
 
-    /// How many samples are near that row, and the density at that bin of the plain density among
+    /// Number of samples near that row, and the density at that bin of the plain density among
     /// them.
     fn at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
         let Some(near) = self.near.get(row) else { return (0.0, 0.0) };

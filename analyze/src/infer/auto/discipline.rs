@@ -1,58 +1,44 @@
 //! The order in which waiting requests are served. Delays alone, taken for independent, say too
-//! little about it: what holds up one request mostly holds up the next as well, so that requests
-//! overtake less often than their delays would let one think, and never where a service is first
-//! in, first out. How much less is learned for each kind of call from how often it happens.
+//! little about it. What holds up one request mostly holds up the next as well. So requests
+//! overtake less often than by their delays, and never where a service is first in, first out. How
+//! much less is learned for each kind of call from how often it happens.
 
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::model::{At, Model};
-use super::search::MOST_OPEN;
-use super::service::{Event, Service, recent};
+use super::at::At;
+use super::events::Event;
+use super::model::Model;
+use super::service::{Service, recent};
 use super::shapes::Shapes;
-
-/// What is taken to have been seen beforehand: so many times two requests waited that were as
-/// likely to be next, and so often the later one was.
-const BEFOREHAND: (usize, usize) = (6, 2);
-/// The same for an event loop.
-const BEFOREHAND_IN_A_LOOP: (usize, usize) = (60, 2);
-/// The bounds of what is learned.
-const LEAST: f64 = -1.0;
-const MOST: f64 = 4.0;
-
-/// What is less than this when all is learned counts nothing: the one best assignment, from which
-/// it is learned, has fewer that overtake than there are, as it gives calls that could be of either
-/// to the one that waits longer.
-pub(super) const SURE: f64 = 1.5;
-
-/// What is supposed of an event loop before it is known.
-const IN_A_LOOP: f64 = 3.0;
+use crate::tuning::auto::learning::discipline::{LOOP_NATS, LOOP_PRIOR, MAX_NATS, MIN_NATS, PRIOR};
+use crate::tuning::auto::search::hypotheses::MAX_OPEN_REQUESTS;
 
 /// Supposes, before anything is learned, how much less often than by their delays requests
 /// overtake: in an event loop those that wait for the same are served in turn.
 pub(super) fn suppose(service: &Service, model: &mut Model) {
     if service.is_event_loop() {
-        model.overtaking.extend(service.calls.iter().map(|call| (call.kind, IN_A_LOOP)));
+        model.overtaking.extend(service.calls.iter().map(|call| (call.kind, LOOP_NATS)));
     }
 }
 
 /// The time since when a request waits that does not.
 pub(super) const NEVER: i64 = i64::MAX;
 
-/// What it adds that requests which wait for the same mostly get it in turn.
+/// Nats added as requests that wait for the same mostly get it in turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     /// Since when the one waits that waits longest.
     first: i64,
-    /// What is added to how well the call fits it, and to how well it fits those that overtake it.
+    /// Nats added to the fit of the call to that one, and to those that overtake it.
     ahead: f64,
     behind: f64,
 }
 
 impl Turn {
-    /// Makes it by `less` less likely that a call is for a request while another one waits longer
-    /// for such a call, whoever made that request: a pool of connections has one queue for all.
-    /// What all that wait have together stays as it was. `waiting` is since when each waits,
+    /// Makes it by `less` nats less likely that a call is for a request while another one waits
+    /// longer for such a call, whoever made that request: a pool of connections has one queue for
+    /// all. The sum over all that wait stays as it was. `waiting` is since when each waits,
     /// `weights` how likely each is, 0 for those that do not. None where nobody would overtake.
     pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Turn> {
         const LANES: usize = 8;
@@ -73,7 +59,7 @@ impl Turn {
         counts.then_some(Turn { first, ahead: rest, behind: rest - less })
     }
 
-    /// What is added for a request that waits since then.
+    /// Nats added for a request that waits since then.
     pub(super) fn adds(&self, since: i64) -> f64 {
         match since {
             NEVER => 0.0,
@@ -91,13 +77,13 @@ pub(super) fn learn(
     shapes: &mut Shapes,
     model: &mut Model,
 ) {
-    // Of each kind: the probability of overtaking by the delays alone, and whether it happened.
+    // Probability of overtaking by the delays alone, and whether it happened, by kind.
     let mut seen: FxHashMap<u32, Vec<(f64, bool)>> = FxHashMap::default();
     let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
     for (_, event) in events {
         match event {
             Event::Receipt(request) => {
-                if open.len() >= MOST_OPEN {
+                if open.len() >= MAX_OPEN_REQUESTS {
                     open.remove(0);
                 }
                 open.push((*request, Vec::new(), 0));
@@ -127,15 +113,15 @@ pub(super) fn learn(
             }
         }
     }
-    let (all, later) = if service.is_event_loop() { BEFOREHAND_IN_A_LOOP } else { BEFOREHAND };
+    let (all, later) = if service.is_event_loop() { LOOP_PRIOR } else { PRIOR };
     for (kind, mut seen) in seen {
         seen.extend((0..all).map(|at| (0.5, at < later)));
         model.overtaking.insert(kind, less_often(&seen));
     }
 }
 
-/// Of requests, given by since when they wait, how well the call fits, and whether it was for them:
-/// the probability that one overtakes, and whether it did. `None`: the call was for none of them.
+/// Probability that one overtakes, and whether it did, for requests given by since when they wait,
+/// their fit, and whether the call was for them. `None`: the call was for none of them.
 fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
@@ -146,11 +132,10 @@ fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), *since > first))
 }
 
-/// What the logarithm of the odds must be less by, so that as many overtake as did: found by
-/// halving.
+/// Nats by which the odds must be less, so that as many overtake as did: found by halving.
 fn less_often(seen: &[(f64, bool)]) -> f64 {
     let did = seen.iter().filter(|(_, did)| *did).count() as f64;
-    let (mut low, mut high) = (LEAST, MOST);
+    let (mut low, mut high) = (MIN_NATS, MAX_NATS);
     for _ in 0..30 {
         let middle = (low + high) / 2.0;
         let factor = (-middle).exp();
@@ -201,7 +186,7 @@ mod tests {
             suppose(&service, &mut model);
             model.overtaking.get(&2).copied()
         };
-        assert_eq!(supposed(|_| 4), Some(IN_A_LOOP));
+        assert_eq!(supposed(|_| 4), Some(LOOP_NATS));
         assert_eq!(supposed(|at| at % 2), None);
         assert_eq!(supposed(|_| crate::infer::auto::service::UNKNOWN_THREAD), None);
     }

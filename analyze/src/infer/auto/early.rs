@@ -1,46 +1,24 @@
-//! Work that is found before its message comes. Who is told by a message of one way that there is
-//! something to do may look by itself, too, as one that reads a folder or a table does whenever it
-//! is awake: then it does what it is not yet told of. What it calls for that comes before the
-//! message, which later brings nothing. The message then begins, as a request, when its work did;
-//! and the work is caused by what the message itself was sent for.
+//! Work that is found before its message comes. A receiver of one-way messages that tell of work
+//! may look for work by itself, too, as one that reads a folder or a table does whenever it is
+//! awake. Then it does what it is not yet told of. Its calls for that come before the message, and
+//! later the message brings nothing. Such a message begins, as a request, when its work did. The
+//! work is caused by what the message itself was sent for.
 
-use std::collections::VecDeque;
+mod pairs;
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use pairs::{Pairs, Told, usual};
+
 use super::service::{OPEN, Service};
 use super::{NONE, pool};
 use crate::calls::Calls;
-use crate::infer::Links;
-
-/// Fewer messages, or fewer of which the work came before, tell nothing.
-const FEWEST: usize = 20;
-const FEWEST_EARLY: usize = 4;
-/// Of so many messages one may be without work, and of so much work one piece without a message.
-const SELDOM: usize = 10;
-/// Of so many messages whose work came before, one may bring some all the same.
-const AGAIN: usize = 4;
-/// Work comes at once if it comes within so many times as long as usual,
-const AT_ONCE: i64 = 2;
-/// and not at all after so many times as long.
-const AT_LAST: i64 = 64;
-/// How sure it is whose a piece of work is where that of another message might have been found as
-/// well. Nothing in a trace tells it, as a folder is read in any order: of Postfix's half were
-/// right.
-const SURE: f64 = 0.55;
+use crate::links::Links;
+use crate::tuning::auto::queues::early::{MESSAGES_PER_EXCEPTION, MIN_MESSAGES, SURE};
 
 /// Calls by their times and places.
 type Work = Vec<(i64, u32)>;
-
-/// A message that tells of work.
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    /// When it came.
-    begin: i64,
-    /// When its sender had got what it was sent for: its work cannot come before that.
-    since: i64,
-}
 
 /// When each thread got what it was asked for, in order.
 #[derive(Debug)]
@@ -60,8 +38,8 @@ impl Asked {
         Asked(asked)
     }
 
-    /// When the sender of the message got what it was sent for. Only what is on the same machine
-    /// can be found without being told of.
+    /// The time at which the sender of the message got what it was sent for. Only work on the same
+    /// machine can be found without being told of.
     fn since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
@@ -121,7 +99,7 @@ pub(super) fn begin_with_work(
 }
 
 impl Service {
-    /// Of each call the request that it was found to be the work of, among those that are held.
+    /// Sets the request that each call was found to be the work of, among those that are held.
     pub(super) fn hold_what_was_found(&mut self) {
         if self.found_for.is_empty() {
             return;
@@ -135,7 +113,7 @@ impl Service {
     }
 }
 
-/// Of each request another one whose work might have been found in its place; [`NONE`] where there
+/// For each request another one whose work might have been found in its place; [`NONE`] where there
 /// is none.
 fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
     let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
@@ -152,7 +130,7 @@ fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u3
     rivals
 }
 
-/// Takes from the shares of each call what is not sure about whose work it is.
+/// Takes the part from the shares of each call that is not sure about whose work it is.
 pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.rivals.is_empty() {
         return;
@@ -219,15 +197,15 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
         *is_one_way &= request.end != OPEN && !is_answered;
     }
     let found =
-        counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= FEWEST);
+        counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= MIN_MESSAGES);
     let mut kinds: Vec<u32> = found.map(|(kind, _)| kind).collect();
     kinds.sort_unstable();
     kinds
 }
 
-/// What is begun for each message, by its times and places, with how the two go together: calls of
-/// the kind of which there are as many as messages, and that come soonest after them. None where it
-/// does not come before its message.
+/// Work of each message, by its times and places, with how the two go together: calls of the kind
+/// that is as frequent as the messages and comes soonest after them. `None` where work does not
+/// come before its message.
 fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     let kind = pool::kinds(service, 0..service.calls.len() as u32);
     let mut times: FxHashMap<(u32, Option<pool::Kind>), Work> = FxHashMap::default();
@@ -237,7 +215,9 @@ fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     }
     let mut times: Vec<_> = times.into_iter().collect();
     times.sort_unstable_by_key(|(kind, _)| *kind);
-    let is_as_many = |times: &[(i64, u32)]| SELDOM * times.len().abs_diff(told.len()) <= told.len();
+    let is_as_many = |times: &[(i64, u32)]| {
+        MESSAGES_PER_EXCEPTION * times.len().abs_diff(told.len()) <= told.len()
+    };
     let found = times.into_iter().filter(|(_, times)| is_as_many(times));
     let only_times = |work: &[(i64, u32)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
     let found = found.filter_map(|(_, work)| Some((usual(told, &only_times(&work))?, work)));
@@ -245,79 +225,6 @@ fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     let times = only_times(&work);
     let pairs = Pairs::of(told, &times, usual);
     pairs.is_sure(told, &times).then_some((work, pairs))
-}
-
-/// How soon work usually comes after the last message.
-fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
-    let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
-    let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
-    let mut waits: Vec<i64> = waits.collect();
-    let middle = waits.len() / 2;
-    (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
-}
-
-/// How messages and what is begun for them go together.
-#[derive(Debug, Default)]
-struct Pairs {
-    /// What was begun after its message came, by their places,
-    in_turn: Vec<(usize, usize)>,
-    /// and what was begun before.
-    early: Vec<(usize, usize)>,
-    /// How soon work usually comes after its message.
-    usual: i64,
-    /// How many messages and pieces of work are alone.
-    alone: usize,
-}
-
-impl Pairs {
-    /// The oldest message that waits has the next piece of work. Where none waits, that is of the
-    /// next message that can have been under way.
-    fn of(told: &[Told], work: &[i64], usual: i64) -> Pairs {
-        let mut pairs = Pairs { usual, ..Pairs::default() };
-        let mut waiting: VecDeque<usize> = VecDeque::new();
-        let mut ahead: Vec<usize> = Vec::new();
-        let mut pieces = work.iter().enumerate().peekable();
-        let mut messages = told.iter().enumerate().peekable();
-        loop {
-            let next = pieces.peek().map_or(i64::MAX, |(_, time)| **time);
-            if let Some((message, told)) = messages.next_if(|(_, told)| told.begin <= next) {
-                match ahead.iter().position(|place| work[*place] >= told.since) {
-                    Some(at) => pairs.early.push((message, ahead.remove(at))),
-                    None => waiting.push_back(message),
-                }
-                continue;
-            }
-            let Some((place, time)) = pieces.next() else { break };
-            let latest =
-                |message: usize| told[message].begin.saturating_add(usual.saturating_mul(AT_LAST));
-            while waiting.front().is_some_and(|message| latest(*message) < *time) {
-                waiting.pop_front();
-                pairs.alone += 1;
-            }
-            match waiting.pop_front() {
-                Some(message) => pairs.in_turn.push((message, place)),
-                None => ahead.push(place),
-            }
-        }
-        pairs.alone += waiting.len() + ahead.len();
-        pairs
-    }
-
-    /// Whether work does come before its message: then the message brings none, or it would have
-    /// brought some, and what came before was of another one.
-    fn is_sure(&self, told: &[Told], work: &[i64]) -> bool {
-        let brings = |message: usize| {
-            let begin = told[message].begin;
-            let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE));
-            let next = told.get(message + 1).map_or(i64::MAX, |next| next.begin);
-            let first = work.get(work.partition_point(|time| *time < begin));
-            first.is_some_and(|time| *time <= until && *time < next)
-        };
-        let again = self.early.iter().filter(|(message, _)| brings(*message)).count();
-        self.early.len() >= FEWEST_EARLY
-            && AGAIN * again <= self.early.len()
-            && SELDOM * self.alone <= told.len()
-    }
 }
 
 #[cfg(test)]

@@ -1,37 +1,26 @@
-//! What the search gave up too early, mended. A beam keeps few hypotheses, and what tells two
-//! requests apart often comes long after their calls: with the answer to one of them, or with the
-//! next call. So after the search two requests exchange calls of a kind wherever both together fit
-//! better then: one call each, all from there on, or all up to there.
+//! Exchanges of calls between requests after the search. A beam keeps few hypotheses, and what
+//! tells two requests apart often comes long after their calls: with the answer to one of them, or
+//! with the next call. So two requests exchange calls of a kind wherever both together fit better
+//! then: one call each, all from there on, or all up to there.
 //!
-//! Models are learned from what comes of it, so that they explain less of what the beam got wrong.
-//! An exchange after which one request overtakes the other is worth less by as much as overtaking
-//! is rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the
-//! search is left alone.
+//! Models are learned from the result, so that they explain less of what the beam got wrong. An
+//! exchange after which one request overtakes the other is worth less, by as much as overtaking is
+//! rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the search
+//! is left alone.
 
 use super::NONE;
 use super::agreement::candidates;
-use super::discipline;
-use super::model::{At, Model};
-use super::service::{Event, Service, made_for, recent};
+use super::at::At;
+use super::events::{Event, made_for};
+use super::model::Model;
+use super::service::{Service, recent};
 use super::shapes::Shapes;
+use crate::tuning::auto::learning::discipline::SURE_NATS;
+use crate::tuning::auto::learning::exchanges::{
+    MAX_ALIKE, MAX_CALLS, MAX_OTHERS, MIN_GAIN, SWEEPS,
+};
 
-/// How often all calls are looked at. More than two times changed nothing on the sets of
-/// docs/accuracy.md.
-const SWEEPS: usize = 2;
-/// Most requests that a call's request is compared with, those that were received next to it. With
-/// 12 the sets have the same links within 0.2 points, and a service with many open requests takes
-/// three times as long.
-const OTHERS: usize = 4;
-/// Most calls of another request that one call is compared with, those that were made next to it.
-const ALIKE: usize = 2;
-/// Requests that have more calls than that together are left as they are. What is looked at for two
-/// requests grows with the square of their calls, and what makes many calls is told apart by some
-/// of them anyway.
-const MOST_CALLS: usize = 16;
-/// An exchange must be worth so many nats.
-const WORTH: f64 = 0.01;
-
-/// Which calls two requests exchange.
+/// Calls that two requests exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
     /// One for one.
@@ -81,14 +70,14 @@ pub(super) fn improve(
     }
 }
 
-/// Those of the `possible` requests that were received next to `own`.
+/// The `possible` requests that were received next to `own`.
 fn nearest(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     let begin = |request: u32| service.requests[request as usize].begin;
     let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
     let distance = |request: &u32| (begin(*request).abs_diff(begin(own)), *request);
-    if others.len() > OTHERS {
-        others.select_nth_unstable_by_key(OTHERS, distance);
-        others.truncate(OTHERS);
+    if others.len() > MAX_OTHERS {
+        others.select_nth_unstable_by_key(MAX_OTHERS, distance);
+        others.truncate(MAX_OTHERS);
     }
     others.sort_unstable_by_key(distance);
     others.shrink_to_fit();
@@ -102,24 +91,24 @@ struct Pairs<'a> {
     model: &'a mut Model,
     /// The calls of each request, in the order of time.
     made: Vec<Vec<u32>>,
-    /// How well each request fits with them, where that is known.
+    /// Fit of each request with its calls, where that is known.
     scores: Vec<Option<f64>>,
 }
 
 impl Pairs<'_> {
-    /// Exchanges what is best exchanged between two requests about the `call` of one of them;
-    /// whether anything was.
+    /// Exchanges calls between two requests about the `call` of one of them, as is best; returns
+    /// whether any were.
     fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
         let kind = self.service.calls[call as usize].kind;
         let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);
         let calls = [own, other].map(|request| self.made[request as usize].len());
-        if less > discipline::SURE || calls[0] + calls[1] > MOST_CALLS {
+        if less > SURE_NATS || calls[0] + calls[1] > MAX_CALLS {
             return false;
         }
         let mut alike = self.made[other as usize].clone();
         alike.retain(|made| self.service.calls[*made as usize].kind == kind);
         alike.sort_by_key(|made| made.abs_diff(call));
-        alike.truncate(ALIKE);
+        alike.truncate(MAX_ALIKE);
         let before = self.known(own) + self.known(other);
         let mut best: Option<(f64, [Vec<u32>; 2], [f64; 2])> = None;
         for with in alike {
@@ -130,7 +119,7 @@ impl Pairs<'_> {
                 };
                 let scores = [self.score(own, &made[0]), self.score(other, &made[1])];
                 let more = scores[0] + scores[1] - before - ordered;
-                if more > WORTH && best.as_ref().is_none_or(|(best, _, _)| more > *best) {
+                if more > MIN_GAIN && best.as_ref().is_none_or(|(best, _, _)| more > *best) {
                     best = Some((more, made, scores));
                 }
             }
@@ -195,7 +184,7 @@ impl Pairs<'_> {
             && [NONE, request].contains(&self.service.holder(call))
     }
 
-    /// How well a request fits with the calls that it has.
+    /// Fit of a request with the calls that it has.
     fn known(&mut self, request: u32) -> f64 {
         if let Some(score) = self.scores[request as usize] {
             return score;
@@ -207,7 +196,7 @@ impl Pairs<'_> {
         score
     }
 
-    /// How well a request fits with these calls.
+    /// Fit of a request with these calls.
     fn score(&mut self, request: u32, made: &[u32]) -> f64 {
         self.model.request(self.service, self.shapes, request, made)
     }
@@ -217,8 +206,9 @@ impl Pairs<'_> {
 mod tests {
     use super::*;
     use crate::infer::auto::density::Axis;
+    use crate::infer::auto::events::events;
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::service::Span;
 
     /// Pairs of requests that are open together. Each makes two calls, the second so long after the
     /// first as tells them apart.

@@ -1,24 +1,17 @@
 //! The request that the thread of a call holds. In a server that gives each request to a thread,
 //! which does all of its work and answers it, a call was made for the request that its thread has
-//! received and not answered yet. No search can find more. Whether a service is such a server shows
-//! in the trace itself: no thread receives a request while it holds another one, whoever receives a
+//! received and not answered yet. No search can find more. The trace itself shows whether a service
+//! is such a server: no thread receives a request while it holds another one, whoever receives a
 //! request answers it, and the calls are made by threads that hold one and end before they answer.
-//! Requests must overlap for that to be seen; an event loop, which has one thread for all, fails at
+//! Requests must overlap for that to be seen. An event loop, which has one thread for all, fails at
 //! once.
 
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, OPEN, Service, UNKNOWN_THREAD, events};
-
-/// Fewest requests that overlap others; of fewer, too little is seen to trust the rule.
-const FEWEST_OVERLAPS: usize = 20;
-/// Largest part of the cases in which the rule may be broken: a worker that dies, or a clock that
-/// was set.
-const EXCEPTIONS: f64 = 0.002;
-/// Largest part of the calls that may be made by threads that hold nothing: a pool that works
-/// beside them.
-const OUTSIDE: f64 = 0.1;
+use super::events::{Event, events};
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::tuning::auto::services::holders::{MAX_EXCEPTIONS, MAX_OUTSIDE, MIN_OVERLAPS};
 
 /// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty
 /// where the rule does not hold.
@@ -41,8 +34,7 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                 }
                 cases += 1;
                 let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
-                // What is done for a request after its answer is done before its thread holds
-                // another one.
+                // Work for a request after its answer is done before its thread holds another one.
                 let before = holds.insert(receiver, request);
                 let is_unanswered =
                     |before: u32| service.over(&service.requests[before as usize]) > time;
@@ -71,9 +63,9 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
             Event::Call(_) => {}
         }
     }
-    let is_rule = overlaps >= FEWEST_OVERLAPS
-        && broken as f64 <= EXCEPTIONS * cases as f64
-        && outside as f64 <= OUTSIDE * held.len() as f64;
+    let is_rule = overlaps >= MIN_OVERLAPS
+        && broken as f64 <= MAX_EXCEPTIONS * cases as f64
+        && outside as f64 <= MAX_OUTSIDE * held.len() as f64;
     if is_rule { held } else { Vec::new() }
 }
 

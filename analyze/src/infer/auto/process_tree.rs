@@ -1,24 +1,20 @@
-//! Which process started which, by the numbers of processes and their parents. Between a process
-//! and the one that serves there may be others, as shells, which sent nothing; and a process
-//! becomes another program, which has a log of its own, without a new number.
+//! The tree of processes, by their numbers and those of their parents. Between a process and the
+//! one that serves there may be others, as shells, which sent nothing. A process may become another
+//! program, which has a log of its own, without a new number.
 
+use crate::tuning::auto::services::process_tree::{MAX_BECOMING, MAX_BETWEEN};
 use message_trace::{MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
 
-/// A process becomes another program within so many nanoseconds; later its number is another's.
-const BECOMES: i64 = 10_000_000_000;
-/// So many processes may lie between the one that sends and the one that serves.
-const BETWEEN: usize = 32;
-
-/// Which process started which.
+/// The processes of a trace, by which one started which.
 pub(super) struct ProcessTree<'trace> {
     trace: &'trace MessageTrace,
-    /// By host and number, what had that number, by when it began.
+    /// Processes by host and number, each with the time when it began.
     by_number: FxHashMap<(&'trace str, i32), Vec<(i64, NodeId)>>,
 }
 
 impl ProcessTree<'_> {
-    /// That of `trace`.
+    /// The processes of `trace`.
     pub(super) fn of(trace: &MessageTrace) -> ProcessTree<'_> {
         let mut by_number: FxHashMap<(&str, i32), Vec<(i64, NodeId)>> = FxHashMap::default();
         for (id, node) in (0..).zip(&trace.nodes.0) {
@@ -30,15 +26,15 @@ impl ProcessTree<'_> {
         ProcessTree { trace, by_number }
     }
 
-    /// The nearest process above `process` of which `serves` says the node, and when it started
-    /// what lies below it.
+    /// The nearest process above `process` that is a node by `serves`, and when it started what
+    /// lies below it.
     pub(super) fn starter(
         &self,
         process: NodeId,
         serves: impl Fn(NodeId, i64) -> Option<u32>,
     ) -> Option<(u32, i64)> {
         let mut below = process;
-        for _ in 0..BETWEEN {
+        for _ in 0..MAX_BETWEEN {
             let begin = self.trace.nodes.get(below)?.start?;
             let above = self.above(below)?;
             if let Some(node) = serves(above, begin) {
@@ -49,7 +45,8 @@ impl ProcessTree<'_> {
         None
     }
 
-    /// What the process was before it became this program, or else the process that started it.
+    /// The process that this one was before it became this program, or else the process that
+    /// started it.
     fn above(&self, process: NodeId) -> Option<NodeId> {
         let node = self.trace.nodes.get(process)?;
         let (pid, parent, start) = (node.pid?, node.parent_pid?, node.start?);
@@ -59,8 +56,9 @@ impl ProcessTree<'_> {
             let known = all[..until].iter().rev().map(|(_, id)| *id);
             known.into_iter().find(|id| self.trace.nodes.get(*id).is_some_and(is_it))
         };
-        let is_near =
-            |other: &Node| other.start.is_some_and(|other| start.saturating_sub(other) < BECOMES);
+        let is_near = |other: &Node| {
+            other.start.is_some_and(|other| start.saturating_sub(other) < MAX_BECOMING)
+        };
         let before = last(pid, &|other| other.parent_pid == Some(parent) && is_near(other));
         before.or_else(|| last(parent, &|_| true))
     }

@@ -1,29 +1,20 @@
-//! What the end of a call promises. Who only passes answers on answers soon after its own call was
-//! answered, so the two ends together tell a pair, but the search comes to them long after it has
-//! given the call to a request: where many wait in a queue, it has given up the right one by then.
-//! So it is promised when the call is given what its end will tell, and taken back when the request
-//! is answered, as then the answer itself is judged.
+//! Promises by the ends of calls. A service that only passes answers on answers soon after its own
+//! call was answered, so the two ends together tell a pair. But the search comes to them long after
+//! it has given the call to a request. Where many requests wait in a queue, it has given up the
+//! right one by then. So when a call is given, what its end will tell is promised. The promise is
+//! taken back when the request is answered, as then the answer itself is judged.
 
 use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::density::Axis;
-use super::service::{Event, OPEN, Service};
+use super::events::Event;
+use super::service::{OPEN, Service};
+use crate::tuning::auto::model::promises::{
+    BINS, BOUNDS, MIN_NATS, MIN_PAIRS, OTHERS, PRIOR_PAIRS,
+};
 
-/// Bins to a factor of two of the time from the end of the call to that of the request.
-const BINS: f64 = 4.0;
-/// What is taken to have been seen beforehand: so many pairs whose times are those of chance.
-const BEFOREHAND: f64 = 10.0;
-/// Fewest pairs to learn from.
-const FEWEST: f64 = 30.0;
-/// Fewest nats that the times must tell on average, each pair left out of what it is judged by.
-const WORTH: f64 = 0.5;
-/// The bounds of a promise, in nats.
-const BOUNDS: [f64; 2] = [-3.0, 6.0];
-/// How many other requests are looked at for one call, to see what times are by chance.
-const OTHERS: usize = 6;
-
-/// What the ends of calls promise in one service.
+/// Promises of the ends of calls in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
     resolution: f64,
@@ -36,7 +27,7 @@ struct Gaps {
     own: FxHashMap<u32, f64>,
     others: FxHashMap<u32, f64>,
     totals: [f64; 2],
-    /// What each bin promises, and what it does where the pair at hand is left out.
+    /// Promise of each bin, and the same with the pair at hand left out.
     odds: Vec<[f64; 2]>,
 }
 
@@ -85,8 +76,8 @@ impl Promises {
         promises
     }
 
-    /// What the end of the call promises for the request, as a logarithm. `own`: this very pair is
-    /// one of those that were learned from, and is left out.
+    /// Promise of the end of the call for the request, as a logarithm. `own`: this very pair is one
+    /// of those that were learned from, and is left out.
     pub(super) fn of(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
         let Some(gaps) = self.known.get(&kinds) else { return 0.0 };
@@ -118,7 +109,7 @@ impl Gaps {
         let seen = (near(&self.own) - left_out).max(0.0);
         let total = (self.totals[0] - left_out).max(0.0);
         let chance = (near(&self.others) + 1.0) / (self.totals[1] + 2.0);
-        ((seen + BEFOREHAND * chance) / (total + BEFOREHAND) / chance)
+        ((seen + PRIOR_PAIRS * chance) / (total + PRIOR_PAIRS) / chance)
             .ln()
             .clamp(BOUNDS[0], BOUNDS[1])
     }
@@ -131,14 +122,15 @@ impl Gaps {
 
     fn is_worth_it(&self) -> bool {
         let told: f64 = self.own.iter().map(|(bin, count)| count * self.odds(*bin, true)).sum();
-        self.totals.iter().all(|total| *total >= FEWEST) && told >= WORTH * self.totals[0]
+        self.totals.iter().all(|total| *total >= MIN_PAIRS) && told >= MIN_NATS * self.totals[0]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long
     /// before its request does.

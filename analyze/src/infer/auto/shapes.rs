@@ -1,16 +1,14 @@
-//! The shapes of requests: how many calls of which kind were made for one, in whatever order. What
-//! was made for a request so far is a shape that grows call by call; each is kept once and known by
-//! a number.
+//! Shapes of requests. A shape is the number of calls of each kind that were made for a request, in
+//! whatever order. It grows call by call while a request is served. Each shape is kept once and
+//! known by a number.
 
 use std::sync::Arc;
 
+use crate::tuning::auto::model::shapes::MAX_COUNT;
 use rustc_hash::FxHashMap;
 
 /// A shape's number; 0 is the one without calls.
 pub(super) type ShapeId = u32;
-
-/// Of more calls of a kind it is not known how many.
-const MOST: u32 = 255;
 
 /// Shared, as every part of a search has its own shapes.
 type Counts = Arc<[(u32, u32)]>;
@@ -18,7 +16,7 @@ type Counts = Arc<[(u32, u32)]>;
 /// All shapes seen so far.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
-    /// How many calls of each kind, by kind.
+    /// Number of calls of each kind, by kind.
     counts: Vec<Counts>,
     ids: FxHashMap<Counts, ShapeId>,
     grown: FxHashMap<(ShapeId, u32), ShapeId>,
@@ -34,7 +32,7 @@ impl Shapes {
         }
     }
 
-    /// How many there are.
+    /// Number of shapes.
     pub(super) fn len(&self) -> usize {
         self.counts.len()
     }
@@ -46,7 +44,7 @@ impl Shapes {
         }
         let mut counts = self.counts[shape as usize].to_vec();
         match counts.binary_search_by_key(&kind, |(of, _)| *of) {
-            Ok(at) => counts[at].1 = (counts[at].1 + 1).min(MOST),
+            Ok(at) => counts[at].1 = (counts[at].1 + 1).min(MAX_COUNT),
             Err(at) => counts.insert(at, (kind, 1)),
         }
         let id = match self.ids.get(counts.as_slice()) {
@@ -63,7 +61,7 @@ impl Shapes {
         id
     }
 
-    /// How many calls of that kind the shape has.
+    /// Number of calls of that kind in the shape.
     pub(super) fn count(&self, shape: ShapeId, kind: u32) -> u32 {
         self.counts[shape as usize]
             .iter()
@@ -71,7 +69,7 @@ impl Shapes {
             .map_or(0, |(_, count)| *count)
     }
 
-    /// How many calls of each kind the shape has.
+    /// Number of calls of each kind in the shape.
     pub(super) fn counts(&self, shape: ShapeId) -> &[(u32, u32)] {
         &self.counts[shape as usize]
     }

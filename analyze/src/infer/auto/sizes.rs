@@ -1,36 +1,24 @@
-//! What sizes prove: who passes a request on sends about as many bytes as it received, but for a
-//! header more or less, and who passes an answer back does so too. The differences in size are
-//! learned for each kind of request and call, and weighed against those that requests of other
-//! times would make. Where sizes have nothing to do with each other, as of a cache behind a
-//! service, the differences are those of chance; then sizes count nothing, as otherwise calls would
-//! gather at differences that were frequent by chance, and each such call would make them more
-//! frequent.
+//! Evidence by sizes. A service that passes a request on sends about as many bytes as it received,
+//! but for a header more or less, and likewise with an answer back. The differences in size are
+//! learned for each kind of request and call, and weighed against those of requests of other times.
+//! Where sizes have nothing to do with each other, as of a cache behind a service, the differences
+//! are those of chance. Then sizes count nothing: otherwise calls would gather at differences that
+//! were frequent by chance, and each such call would make them more frequent.
 
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, Service, UNKNOWN_SIZE};
+use super::events::Event;
+use super::service::{Service, UNKNOWN_SIZE};
+use crate::tuning::auto::model::sizes::{
+    BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
+};
 
-/// What is taken to have been seen beforehand: so many pairs whose differences are those of chance.
-const BEFOREHAND: f64 = 10.0;
-/// Fewest nats that the differences must tell on average, each sample left out of what it is judged
-/// by.
-const WORTH: f64 = 0.5;
-/// Fewest pairs to learn from.
-const FEWEST: usize = 30;
-/// Differences of nearly the same number of bytes count in part: up to so many bytes apart.
-const NEAR: i64 = 3;
-/// The bounds of what a difference may tell, in nats.
-const BOUNDS: [f64; 2] = [-4.0, 8.0];
-/// How many other requests are looked at for one call, to see what differences are by chance, and
-/// how far apart they are.
-const OTHERS: usize = 4;
-const FAR: usize = 101;
-
-/// What sizes prove in one service.
+/// Evidence by sizes in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sizes {
-    /// By the kinds of the request and the call: of what is sent on, and of what is passed back.
+    /// Differences in size by the kinds of the request and the call: of what is sent on, and of
+    /// what is passed back.
     known: FxHashMap<(u32, u32), [Option<Differences>; 2]>,
 }
 
@@ -67,8 +55,8 @@ impl Sizes {
                     }
                     // One that is not open cannot be the one that the call was made for, as any
                     // other might.
-                    let others =
-                        (1..=OTHERS).map(|other| (*call as usize + other * FAR) % is_open.len());
+                    let others = (1..=OTHERS)
+                        .map(|other| (*call as usize + other * OTHERS_APART) % is_open.len());
                     others
                         .filter(|request| !is_open[*request])
                         .for_each(|request| add(request as u32, false));
@@ -80,8 +68,8 @@ impl Sizes {
         Sizes { known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect() }
     }
 
-    /// How much more likely the sizes are if the call was made for the request than if it was for
-    /// another one, as a logarithm. `own`: this very pair is one of the samples, and is left out.
+    /// Odds of the sizes if the call was made for the request against another request, as a
+    /// logarithm. `own`: this very pair is one of the samples, and is left out.
     pub(super) fn odds(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let [of, kind] = [service.requests.get(request as usize), service.calls.get(call as usize)]
             .map(|span| span.map_or(NONE, |span| span.kind));
@@ -91,8 +79,8 @@ impl Sizes {
     }
 }
 
-/// By how many bytes the call has more than the request, and the answer to the request more than
-/// that to the call.
+/// Number of bytes that the call has more than the request, and that the answer to the request has
+/// more than that to the call.
 fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
     let (Some(request), Some(call)) =
         (service.request_sizes.get(request as usize), service.call_sizes.get(call as usize))
@@ -119,7 +107,7 @@ impl Differences {
         self.totals[usize::from(!is_own)] += 1.0;
     }
 
-    /// What such a difference tells, as a logarithm.
+    /// Odds of such a difference, as a logarithm.
     fn odds(&self, difference: i64, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         let seen = (near(&self.own, difference) - left_out).max(0.0);
@@ -127,21 +115,21 @@ impl Differences {
         // A difference that no other pair has is as frequent by chance as one more pair would make
         // it.
         let chance = (near(&self.others, difference) + 1.0) / (self.totals[1] + 2.0);
-        let share = (seen + BEFOREHAND * chance) / (total + BEFOREHAND);
+        let share = (seen + PRIOR_PAIRS * chance) / (total + PRIOR_PAIRS);
         (share / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
     }
 
     fn is_worth_it(&self) -> bool {
         let told = self.own.iter().map(|(difference, count)| count * self.odds(*difference, true));
-        self.totals[0] >= FEWEST as f64
-            && self.totals[1] >= FEWEST as f64
-            && told.sum::<f64>() >= WORTH * self.totals[0]
+        self.totals[0] >= MIN_PAIRS as f64
+            && self.totals[1] >= MIN_PAIRS as f64
+            && told.sum::<f64>() >= MIN_NATS * self.totals[0]
     }
 }
 
-/// How many have that difference, and a part of those that nearly have it.
+/// Number of pairs with that difference, and a part of those that nearly have it.
 fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
-    let around = (-NEAR..=NEAR).map(|off| {
+    let around = (-NEAR_BYTES..=NEAR_BYTES).map(|off| {
         let weight = if off == 0 { 1.0 } else { 0.5 / (1 + off.abs()) as f64 };
         weight * counts.get(&difference.saturating_add(off)).copied().unwrap_or(0.0)
     });
@@ -151,7 +139,8 @@ fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the
     /// order of the requests.
@@ -182,7 +171,7 @@ mod tests {
             let right = sizes.odds(&service, call, call, false);
             let wrong = sizes.odds(&service, call ^ 1, call, false);
             let is_alike =
-                (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR;
+                (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR_BYTES;
             assert!(right > 2.0 && (right > wrong + 1.0 || is_alike), "{call}: {right} {wrong}");
         }
     }

@@ -1,8 +1,8 @@
 //! Processes that a node starts for a request, as a CGI script, or the command that somebody runs
-//! by ssh. Nobody asks such a process for anything, so that its messages would begin paths of their
-//! own. To the node that started it, its whole life is one call: it begins when the process is
-//! started, and ends with the last thing that it hears. What it asks of others is for the request
-//! for which it was started. Who started it is told by [`super::process_tree`].
+//! by ssh. Nobody asks such a process for anything, so its messages would begin paths of their own.
+//! To the node that started it, its whole life is one call: it begins when the process is started,
+//! and ends with the last thing that it hears. What it asks of others is for the request for which
+//! it was started. [`super::process_tree`] tells who started it.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -11,11 +11,9 @@ use super::jobs::Jobs;
 use super::process_tree::ProcessTree;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::calls::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 use crate::naming::Naming;
-
-/// So many calls are looked back at to find the request that a call was made for.
-const BACK: usize = 64;
+use crate::tuning::auto::services::spawned::CALLS_BACK;
 
 /// The processes of a trace that were started for requests, by their nodes.
 #[derive(Debug, Default)]
@@ -38,7 +36,7 @@ pub(super) struct Child {
 }
 
 impl Spawned {
-    /// Those of `trace`, where each process is a node.
+    /// Started processes of `trace`, where each process is a node.
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, jobs: &Jobs) -> Spawned {
         let mut nodes: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
@@ -50,7 +48,7 @@ impl Spawned {
             let message = trace.message(row);
             let (from, to) = (naming.src(row), naming.dst(row));
             for (node, process) in [(from, message.src), (to, message.dst)] {
-                // Who has no number was started by nobody who is known.
+                // A process without a number was started by nobody who is known.
                 if trace.nodes.get(process).is_none_or(|known| known.pid.is_none()) {
                     continue;
                 }
@@ -61,7 +59,7 @@ impl Spawned {
                     return Spawned::default();
                 }
             }
-            // What one hears on a connection of one's own is no request.
+            // A message on a connection of the process's own is no request.
             let heard = trace.recv_first(row).or(trace.recv_last(row));
             if let Some(time) = heard.filter(|_| trace.direction(row) == FROM_CONNECTING) {
                 let first = asked.entry(to).or_insert(time);
@@ -165,7 +163,7 @@ impl Spawned {
         }
     }
 
-    /// What is known of the process that is `node`, if it was started for a request.
+    /// The process that is `node`, if it was started for a request.
     pub(super) fn child(&self, node: u32) -> Option<&Child> {
         self.children.get(&node)
     }
@@ -174,7 +172,7 @@ impl Spawned {
 /// When the request was answered for which a call was made whose request is `row`, by the likeliest
 /// links; none where it was not.
 fn answered(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
-    for _ in 0..BACK {
+    for _ in 0..CALLS_BACK {
         let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;
         let call = calls.of_message(parent as usize);
         let response = calls.response(call);

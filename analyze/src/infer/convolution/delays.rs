@@ -12,12 +12,11 @@ use rustc_hash::FxHashMap;
 use super::Graph;
 use super::search::Search;
 use super::sites::Sites;
+use crate::infer::input::Input;
 use crate::naming::Namer;
 use crate::options::Options;
-use crate::stretches::Whole;
-
-/// Delays of two stretches that differ by less than this part of them are one.
-const NEAR: i64 = 20;
+use crate::stretches::Overview;
+use crate::tuning::convolution::NEAR_DIVISOR;
 
 /// Delays by edge. From a root downwards it is a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,20 +34,20 @@ pub struct DelayEdge {
     pub from: usize,
     /// The receiver's vertex.
     pub to: usize,
-    /// How long the sender takes, in nanoseconds, and how many messages it took so; not known of a
-    /// root.
+    /// Times that the sender takes, in nanoseconds, each with the number of messages; not known of
+    /// a root.
     pub delays: Vec<(Option<i64>, usize)>,
 }
 
 impl DelayEdge {
-    /// How many messages have one of the delays.
+    /// Number of messages with one of the delays.
     pub fn messages(&self) -> usize {
         self.delays.iter().map(|(_, messages)| messages).sum()
     }
 }
 
 impl DelayGraph {
-    /// That of `graph`.
+    /// The delay graph of `graph`.
     pub fn of(graph: &Graph) -> DelayGraph {
         let mut all = DelayGraph::default();
         let mut roots: FxHashMap<&str, usize> = FxHashMap::default();
@@ -84,7 +83,7 @@ impl DelayGraph {
         self.nodes.len() - 1
     }
 
-    /// That of all messages of `data`, of which as many are looked at together as a stretch has.
+    /// The graph of all messages of `data`, which are looked at in stretches.
     ///
     /// # Errors
     /// When the messages cannot be read.
@@ -93,7 +92,7 @@ impl DelayGraph {
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<DelayGraph, PathError> {
-        let whole = Whole::of(data, options.resources.threads(), false)?;
+        let whole = Overview::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
         let mut reader =
             MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone(), false)?;
@@ -112,7 +111,8 @@ impl DelayGraph {
             left = left.saturating_sub(trace.len() as u64);
             let naming = namer.name(&trace);
             let sites = Sites::of(&trace, &naming);
-            let (graph, quanta) = Search::new(trace.len(), &sites, &naming, options, &()).run();
+            let (graph, quanta) =
+                Search::new(&Input::quiet(&trace, &naming, options), &sites).run();
             all.add(&DelayGraph::of(&graph), quanta.step());
             progress.advance(trace.len() as u64);
         }
@@ -129,7 +129,7 @@ struct Stretched {
 }
 
 impl Stretched {
-    /// Adds the graph of the next stretch, whose delays are known to so many nanoseconds.
+    /// Adds the graph of the next stretch. Its delays are known to `known_to` nanoseconds.
     fn add(&mut self, stretch: &DelayGraph, known_to: i64) {
         let mut is_root = vec![true; stretch.nodes.len()];
         stretch.edges.iter().for_each(|edge| is_root[edge.to] = false);
@@ -161,7 +161,8 @@ impl DelayEdge {
                 (None, None) => Some(0),
                 (Some(known), Some(delay)) => {
                     let distance = known.saturating_sub(*delay).saturating_abs();
-                    Some(distance).filter(|distance| *distance <= known_to.max(known / NEAR))
+                    Some(distance)
+                        .filter(|distance| *distance <= known_to.max(known / NEAR_DIVISOR))
                 }
                 _ => None,
             };

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::naming::Naming;
 
 /// A place and the time of a message at it.
-type Found = Option<(u32, i64)>;
+type PlaceAndTime = (u32, i64);
 
 /// Finds the place of each message. Places are numbered: first the nodes, then the round trips from
 /// a traced node to an untraced one and back, as they are met.
@@ -26,14 +26,18 @@ impl<'naming> Rounds<'naming> {
         Rounds { naming, rounds: FxHashMap::default() }
     }
 
-    /// How many places there are.
+    /// Number of places.
     pub(super) fn places(&self) -> usize {
         self.naming.nodes().len() + self.rounds.len()
     }
 
-    /// Where and when the message arrived. A message that a traced node never received was lost,
-    /// and arrived nowhere.
-    pub(in crate::infer) fn arrival(&mut self, trace: &MessageTrace, message: usize) -> Found {
+    /// Place and time of the message's arrival. A message that a traced node never received was
+    /// lost, and arrived nowhere.
+    pub(in crate::infer) fn arrival(
+        &mut self,
+        trace: &MessageTrace,
+        message: usize,
+    ) -> Option<PlaceAndTime> {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(arrived) = trace.arrival(message) {
             return Some((dst, arrived));
@@ -42,8 +46,12 @@ impl<'naming> Rounds<'naming> {
         self.is_untraced(dst).then(|| (self.round(src, dst), sent))
     }
 
-    /// Where and when the message departed.
-    pub(in crate::infer) fn departure(&mut self, trace: &MessageTrace, message: usize) -> Found {
+    /// Place and time of the message's departure.
+    pub(in crate::infer) fn departure(
+        &mut self,
+        trace: &MessageTrace,
+        message: usize,
+    ) -> Option<PlaceAndTime> {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(sent) = trace.send_ts(message) {
             return Some((src, sent));

@@ -1,22 +1,19 @@
-//! T_opencalls (Project 5 section 5.1.1.1): what a call may be nested in. When a call that a node
-//! made returns, its possible parents are the calls to the node that are open then and began before
-//! it.
+//! T_opencalls (Project 5 section 5.1.1.1): the possible parents of a call. When a call that a node
+//! made returns, they are the calls to the node that are open then and began before it.
 //!
 //! The paper's comparisons are loosened by the skew window (section 7.5.6), and by what a coarse
 //! clock hides: calls that begin or end at the same time may be nested, those that also began at
 //! the same time in the order of the trace.
 
 use super::call_pairs::Node;
-
-/// So many calls to a node can be open at once; of more, the one that began first is given up.
-const MOST: usize = 1024;
+use crate::tuning::nesting::MAX_OPEN_CALLS;
 
 /// The calls to a node that are open.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
     /// Parents that began so far are those before this one.
     next: usize,
-    /// Those that are open, by the time of the call.
+    /// Open parents, by the time of the call.
     open: Vec<u32>,
     /// When the first of them ends, or earlier.
     first_end: i64,
@@ -38,7 +35,7 @@ impl OpenCalls {
             if parent.end >= earliest_end {
                 self.first_end =
                     if self.open.is_empty() { parent.end } else { self.first_end.min(parent.end) };
-                if self.open.len() >= MOST {
+                if self.open.len() >= MAX_OPEN_CALLS {
                     self.open.remove(0);
                 }
                 self.open.push(self.next as u32);
@@ -108,9 +105,9 @@ mod tests {
 
     #[test]
     fn of_too_many_the_earliest_is_given_up() {
-        let many: Vec<_> = (0..MOST as i64 + 3).map(|at| (at, 1_000_000, 1)).collect();
+        let many: Vec<_> = (0..MAX_OPEN_CALLS as i64 + 3).map(|at| (at, 1_000_000, 1)).collect();
         let node = Node::by_hand(&many, &[(10_000, 20_000, 2)]);
         let found = &parents(&node, 0)[0];
-        assert_eq!((found.len(), found[0]), (MOST, 3));
+        assert_eq!((found.len(), found[0]), (MAX_OPEN_CALLS, 3));
     }
 }

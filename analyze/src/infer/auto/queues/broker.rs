@@ -1,19 +1,14 @@
-//! What a broker sees: the messages that others send to it, and what it sends to those who
-//! connected to it, by kinds. Times are its own or, where it was not traced, those of its peers.
+//! A broker's view: the messages that others send to it, and those that it sends to who connected
+//! to it, by kinds. Times are its own or, where it was not traced, those of its peers.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Calls;
 use crate::naming::Naming;
-
-/// Of fewer replies of a kind nothing is learned.
-const FEWEST: usize = 10;
-/// So many requests of one length on one way are a kind of their own; others are told apart by
-/// their magnitude.
-const OF_ONE_LENGTH: u32 = 20;
-/// So many kinds of messages to a broker are looked at, those that are sent most often.
-const MOST_KINDS: usize = 64;
+use crate::tuning::auto::queues::broker::{
+    MANY_DIVISOR, MAX_KINDS, MAX_PASSED, MIN_OF_LENGTH, MIN_REPLIES,
+};
 
 /// A message that the broker received.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +25,8 @@ pub(super) struct Receipt {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
     pub(super) time: i64,
-    /// Since when it was waited for: the receipt of the request or, without one, what was on the
-    /// connection before.
+    /// Begin of the wait for it: the receipt of the request or, without one, the message before on
+    /// the connection.
     pub(super) since: i64,
     pub(super) row: u32,
     pub(super) flow: i64,
@@ -50,7 +45,7 @@ pub(super) struct Reply {
 pub(super) struct Receipts {
     /// Between whom, and at which port.
     pub(super) hop: u32,
-    /// The magnitude of their lengths, and of what answers them.
+    /// Magnitudes of their lengths, and of the lengths of their answers.
     pub(super) asked: i64,
     pub(super) answered: i64,
     pub(super) all: Vec<Receipt>,
@@ -71,7 +66,7 @@ pub(super) struct Broker {
     pub(super) replies: Vec<Replies>,
     /// When it received answers to calls of its own.
     own_answers: Vec<i64>,
-    /// Replies of which there are too few of a kind.
+    /// Replies of kinds that are too few.
     rare: Vec<Reply>,
 }
 
@@ -83,7 +78,7 @@ impl Broker {
         self.own_answers.get(next).is_some_and(|time| *time <= to)
     }
 
-    /// All that it sent to those who connected to it, in no particular order.
+    /// Replies to those who connected to it, in no particular order.
     pub(super) fn all_replies(&self) -> impl Iterator<Item = &Reply> {
         self.replies.iter().flat_map(|kind| &kind.all).chain(&self.rare)
     }
@@ -92,20 +87,18 @@ impl Broker {
 impl Receipts {
     /// The last receipt until `reply` that did not come from whom that goes to.
     pub(super) fn last(&self, reply: &Reply) -> Option<&Receipt> {
-        /// More in a row from one are not passed over.
-        const PASSED: usize = 16;
         let end = self.until(reply.time);
-        self.all[..end].iter().rev().take(PASSED).find(|receipt| receipt.peer != reply.peer)
+        self.all[..end].iter().rev().take(MAX_PASSED).find(|receipt| receipt.peer != reply.peer)
     }
 
-    /// How many there are until `time`.
+    /// Number of receipts until `time`.
     pub(super) fn until(&self, time: i64) -> usize {
         self.all.partition_point(|receipt| receipt.time <= time)
     }
 }
 
 /// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same
-/// of what answers it.
+/// of its answer.
 type Kind = (u32, i64, i64);
 
 /// In half octaves, below 0.
@@ -123,7 +116,7 @@ pub(super) fn brokers(
     told: &FxHashSet<i64>,
 ) -> Vec<Broker> {
     let nodes = naming.nodes();
-    // By the clock of the node itself or, where it has none, of who is at the other end.
+    // The clock of the node itself or, where it has none, of the other end.
     let received = |row: usize| {
         let traced = nodes[naming.dst(row) as usize].traced;
         if traced { trace.arrival(row) } else { trace.send_ts(row) }
@@ -178,7 +171,7 @@ pub(super) fn brokers(
                 asked.or_else(|| on_flows.last(flow, time)).unwrap_or(time.saturating_sub(window));
             let length = request.map_or(0, |request| {
                 let (hop, bytes) = (naming.hop(row), trace.bytes(request));
-                let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= OF_ONE_LENGTH);
+                let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= MIN_OF_LENGTH);
                 if often { bytes.max(1) } else { magnitude(bytes) }
             });
             let (request, call) =
@@ -200,9 +193,9 @@ pub(super) fn brokers(
     brokers.into_iter().filter_map(Building::finish).collect()
 }
 
-/// When a broker received or sent what is on each flow, in order. The trace is in the order of
-/// sending, in which an acknowledgement may stand before an event that the broker sends before it
-/// reads that.
+/// Times at which a broker received or sent the messages on each flow, in order. The trace is in
+/// the order of sending, in which an acknowledgement may stand before an event that the broker
+/// sends before it reads that.
 struct OnFlows(FxHashMap<i64, Vec<i64>>);
 
 impl OnFlows {
@@ -221,10 +214,8 @@ impl OnFlows {
     }
 }
 
-/// The flows of which many answers may be those of other requests.
+/// Flows on which many answers may be those of other requests.
 fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
-    /// One in so many.
-    const MANY: u32 = 5;
     let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
         let Some(row) = calls.request(call).filter(|_| calls.response(call).is_some()) else {
@@ -234,11 +225,11 @@ fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
         *doubtful += u32::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
         *all += 1;
     }
-    let is_shared = |[doubtful, all]: [u32; 2]| MANY * doubtful >= all;
+    let is_shared = |[doubtful, all]: [u32; 2]| MANY_DIVISOR * doubtful >= all;
     counts.into_iter().filter(|(_, counts)| is_shared(*counts)).map(|(flow, _)| flow).collect()
 }
 
-/// How many replies on each way answer requests of each length.
+/// Number of replies on each way that answer requests of each length.
 fn lengths(
     trace: &MessageTrace,
     naming: &Naming,
@@ -271,14 +262,17 @@ impl Building {
     }
 
     fn finish(mut self) -> Option<Broker> {
-        let rare =
-            self.replies.extract_if(|_, all| all.len() < FEWEST).flat_map(|(_, all)| all).collect();
+        let rare = self
+            .replies
+            .extract_if(|_, all| all.len() < MIN_REPLIES)
+            .flat_map(|(_, all)| all)
+            .collect();
         if self.replies.is_empty() || self.receipts.is_empty() {
             return None;
         }
         let mut receipts: Vec<(Kind, Vec<Receipt>)> = self.receipts.into_iter().collect();
         receipts.sort_unstable_by_key(|(kind, all)| (std::cmp::Reverse(all.len()), *kind));
-        receipts.truncate(MOST_KINDS);
+        receipts.truncate(MAX_KINDS);
         let mut replies: Vec<(Kind, Vec<Reply>)> = self.replies.into_iter().collect();
         replies.sort_unstable_by_key(|(kind, _)| *kind);
         let by_time = |(hop, asked, answered): Kind, mut all: Vec<Receipt>| {

@@ -1,0 +1,35 @@
+//! Labels of messages: nodes at a grain, and hops by their names and ports.
+
+use message_trace::Protocol;
+
+/// The one name of all clients without a known program.
+pub const CLIENT: &str = "CLIENT";
+/// The one label of all ephemeral ports.
+pub(super) const EPHEMERAL: &str = "*";
+
+/// A node at the chosen grain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GrainNode {
+    /// Its name, as an index of the texts.
+    pub(crate) name: u32,
+    /// Whether its side of the communication was captured.
+    pub(crate) traced: bool,
+    /// Whether it uses ephemeral ports only (WAP5 section 2.5.1).
+    pub(crate) client: bool,
+}
+
+/// The labels of a message: two messages with the same ones are the same hop of a path pattern.
+/// Each text is an index for [`Naming::text`](super::Naming::text).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct HopName {
+    /// The sender's name.
+    pub(crate) src: u32,
+    /// The receiver's name.
+    pub(crate) dst: u32,
+    /// The sender's port.
+    pub(crate) src_port: u32,
+    /// The receiver's port.
+    pub(crate) dst_port: u32,
+    /// The protocol that the message went over.
+    pub(crate) protocol: Protocol,
+}

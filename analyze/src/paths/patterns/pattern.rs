@@ -1,0 +1,118 @@
+//! Path patterns: path instances of the same shape, counted and summarised (WAP5 sections 5.1 and
+//! 6.6).
+
+use message_trace::Protocol;
+use message_trace::stats::Summary;
+
+/// A tree of hops that was seen at least once, with how often and how long. Times are in
+/// nanoseconds, and every summary is weighted by the probability of the instances.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathPattern {
+    /// Its number; the pattern with the largest total time is 0.
+    pub id: i64,
+    /// The messages of the tree in depth-first order, children of one node by the time of their
+    /// sending. The first is the root.
+    pub hops: Vec<Hop>,
+    /// Number of instances that were built.
+    pub count: i64,
+    /// Expected number of real instances: the sum of their probabilities.
+    pub expected: f64,
+    /// The probability of the most certain instance.
+    pub max_probability: f64,
+    /// From the sending of the root to the last event of the tree.
+    pub duration: Summary,
+    /// The sum over the instances of duration times probability.
+    pub total_time: f64,
+}
+
+impl PathPattern {
+    /// The mean probability of an instance: WAP5's first composite metric, which favours certain
+    /// paths.
+    pub fn expected_per_count(&self) -> f64 {
+        self.expected / self.count as f64
+    }
+
+    /// WAP5's second composite metric: seeing a path often makes it more credible, but not in
+    /// proportion.
+    pub fn expected_per_root_count(&self) -> f64 {
+        self.expected / (self.count as f64).sqrt()
+    }
+}
+
+/// One message of a pattern: from the node that sends it over the network to the node that receives
+/// it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hop {
+    /// The message that caused it, as an index of [`PathPattern::hops`]; none for the root.
+    pub parent: Option<usize>,
+    /// Number of causes before it: 0 for the root.
+    pub depth: usize,
+    /// The name of the sending node at the chosen grain, or `CLIENT`.
+    pub src: String,
+    /// The name of the receiving node.
+    pub dst: String,
+    /// The sender's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub src_port: String,
+    /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub dst_port: String,
+    /// The protocol that the message goes over.
+    pub protocol: Protocol,
+    /// Whether the sender was traced.
+    pub src_traced: bool,
+    /// Whether the receiver was traced.
+    pub dst_traced: bool,
+    /// The mean size of the message, in bytes.
+    pub bytes: f64,
+    /// The node latency: from the receipt of the parent to the sending of this message, by one
+    /// clock. None for the root and for an untraced sender.
+    pub node: Option<Summary>,
+    /// The network latency: from the sending of this message to its receipt. None where an end was
+    /// not traced.
+    pub network: Option<Summary>,
+    /// For an untraced sender: from the parent's sending to this message's receipt, which is the
+    /// time of that node and of its network on both ways (WAP5 section 6.1).
+    pub untraced: Option<Summary>,
+    /// Time for which the sender waited for the connection, in those instances in which this is the
+    /// first message on it. None where it never is.
+    pub connect: Option<Connects>,
+}
+
+impl Hop {
+    /// Whether it goes back the way that `call` came.
+    pub fn answers(&self, call: &Hop) -> bool {
+        self.src == call.dst
+            && self.dst == call.src
+            && self.src_port == call.dst_port
+            && self.dst_port == call.src_port
+            && self.protocol == call.protocol
+    }
+}
+
+/// The time for which connections were made, of those instances or messages that made one. It is
+/// part of no other delay.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Connects {
+    /// Number of samples.
+    pub count: i64,
+    /// Expected number of real ones.
+    pub expected: f64,
+    /// Share of them among all instances or messages, by what is expected, from 0 to 1.
+    pub share: f64,
+    /// Times of waiting.
+    pub delay: Summary,
+}
+
+impl Connects {
+    /// The time connecting of these samples, each a time in nanoseconds and a probability. `all` is
+    /// the expected number of real instances or messages, with and without a connection made.
+    pub(crate) fn of(samples: &mut [(i64, f64)], all: f64) -> Option<Connects> {
+        let expected = samples.iter().fold(0.0, |sum, (_, probability)| sum + probability);
+        let delay = Summary::of(samples)?;
+        Some(Connects { count: samples.len() as i64, expected, share: expected / all, delay })
+    }
+
+    /// The mean over all, also those that made none.
+    pub fn average(&self) -> f64 {
+        self.delay.mean * self.share
+    }
+}
