@@ -14,25 +14,22 @@ use report::export::folded::Folded;
 use report::export::map::MapBuilder;
 use report::export::mermaid::Mermaid;
 
-use crate::cli::{Export, Exported, Graph, Inference};
+use super::{Export, Exported, Graph};
+use crate::arguments::Inference;
 use crate::error::Error;
 use crate::progress::Terminal;
 use crate::stages;
-
-/// So many patterns are in memory at once, unless more are asked for.
-const MOST_PATTERNS: usize = 10_000;
-/// So many edges can still be drawn, and seen.
-const MOST_EDGES: usize = 200;
+use crate::tuning::{MAX_EDGES_EXPORTED, MAX_PATTERNS_EXPORTED};
 
 pub(super) fn run(arguments: &Export) -> Result<(), Error> {
     let data = arguments.data.dir();
     let ready = || stages::analysis(&data, &Inference::named_by(arguments.aliases.clone()));
-    let edges = arguments.limit.unwrap_or(MOST_EDGES);
+    let edges = arguments.limit.unwrap_or(MAX_EDGES_EXPORTED);
     super::to_output(arguments, ready, |analysis, output: &mut (dyn Write + Send), _| {
         let mut output = output;
         match (arguments.exported, arguments.what.unwrap_or_default()) {
             (Exported::Folded, _) => {
-                let most = arguments.limit.unwrap_or(MOST_PATTERNS);
+                let most = arguments.limit.unwrap_or(MAX_PATTERNS_EXPORTED);
                 Folded.write(&chosen(&data, arguments.pattern, most)?, &mut output)?;
             }
             (Exported::Dot, Graph::Map) => {

@@ -12,7 +12,8 @@ use message_trace::table::export::{
 };
 use message_trace::{DataDir, MessageTrace};
 
-use crate::cli::{Export, Exported, Format, Inference};
+use super::{Export, Exported, Format};
+use crate::arguments::Inference;
 use crate::error::Error;
 use crate::stages;
 

@@ -10,7 +10,8 @@ use report::export::otlp::{Collector, JsonLines, Otlp, Protobuf, Retries};
 use report::export::perfetto::Perfetto;
 use report::export::{Error as ExportError, Selection, SpanWriter, TraceExport, Written};
 
-use crate::cli::{Export, Exported, Format, Inference};
+use super::{Export, Exported, Format};
+use crate::arguments::Inference;
 use crate::error::Error;
 use crate::output::{counted, say};
 use crate::progress::Terminal;

@@ -2,8 +2,8 @@
 
 use clap::Args;
 
+use super::offers::{nodes, patterns};
 use super::values::{Moment, moment, share};
-use crate::complete::{nodes, patterns};
 
 /// Which paths are shown.
 #[derive(Debug, Default, Args)]

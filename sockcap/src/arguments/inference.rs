@@ -1,5 +1,4 @@
-//! The arguments of the stages from logs to patterns: `sockcap reconcile`, `sockcap analyze`, and
-//! what the user may say of an analysis wherever one is made.
+//! What the user may say of an analysis wherever one is made: the algorithm and its constants.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,79 +7,9 @@ use analyze::{Algorithm, Evidence, NestingOptions};
 use clap::Args;
 use message_trace::Grain;
 
-use super::Data;
 use super::values::{
-    algorithm, bytes, duration, duration_or_none, evidence, grain, not_negative, positive, share,
-    three,
+    algorithm, duration, duration_or_none, evidence, grain, not_negative, positive, share, three,
 };
-
-pub(super) const RECONCILE_HELP: &str = "\
-Examples:
-  sockcap reconcile
-  sockcap reconcile --keep-internal --no-translation
-  sockcap reconcile -d made --memory 2G";
-
-pub(super) const ANALYZE_HELP: &str = "\
-Examples:
-  sockcap analyze
-  sockcap analyze --node host --roles
-  sockcap analyze --algorithm linking --window 500ms
-  sockcap analyze --algorithm nesting --skew-window 5ms";
-
-#[derive(Debug, Args)]
-pub(crate) struct Reconcile {
-    #[command(flatten)]
-    pub(crate) data: Data,
-    /// Take adjacent messages of a flow and direction as one up to this pause between them
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
-    fat_gap: Duration,
-    /// Keep what a process sends to itself, such as an event loop's wake-ups
-    #[arg(long)]
-    keep_internal: bool,
-    /// Leave connections whose two ends have different names as two, each seen at one end
-    #[arg(long)]
-    no_translation: bool,
-    /// Make one of ends with different names (a load balancer is between them, or a container's
-    /// network) where it is at least this sure, from 0 to 1 [default: 0.8]
-    #[arg(long, value_name = "CONFIDENCE", value_parser = share, conflicts_with = "no_translation")]
-    translation: Option<f64>,
-    /// Hold this much of the calls and messages in memory, and the rest in temporary files
-    /// [default: 384M]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    memory: Option<u64>,
-}
-
-impl Reconcile {
-    pub(crate) fn options(&self) -> reconcile::Options {
-        let default = reconcile::Options::default();
-        reconcile::Options {
-            fat_gap: self.fat_gap,
-            keep_internal: self.keep_internal,
-            translation: self.translation.or(default.translation).filter(|_| !self.no_translation),
-            memory: self.memory.unwrap_or(default.memory),
-            ..default
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Analyze {
-    #[command(flatten)]
-    pub(crate) data: Data,
-    #[command(flatten)]
-    pub(crate) inference: Inference,
-    /// Hold this much of the paths in memory, and the rest in temporary files [default: 256M]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    memory: Option<u64>,
-}
-
-impl Analyze {
-    pub(crate) fn options(&self) -> analyze::Options {
-        let mut options = self.inference.applied_to(analyze::Options::default());
-        options.resources.memory = self.memory.unwrap_or(options.resources.memory);
-        options
-    }
-}
 
 /// What the user may say of the analysis. To `report`, what is left out is as in the last one.
 #[derive(Debug, Default, Args)]
@@ -132,6 +61,34 @@ pub(crate) struct Inference {
     nesting: Nesting,
     #[command(flatten)]
     convolution: Convolution,
+}
+
+impl Inference {
+    /// Nothing is said but what the nodes are to be called.
+    pub(crate) fn named_by(aliases: Option<PathBuf>) -> Inference {
+        Inference { aliases, ..Inference::default() }
+    }
+
+    /// `options` with what was asked for.
+    pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
+        analyze::Options {
+            grain: self.node.unwrap_or(options.grain),
+            roles: self.roles.unwrap_or(options.roles),
+            algorithm: self.algorithm.unwrap_or(options.algorithm),
+            without: self.without.clone().unwrap_or(options.without),
+            window: self.window.map_or(options.window, |window| window.as_nanos() as i64),
+            spontaneous_delay: self.spontaneous_delay.unwrap_or(options.spontaneous_delay),
+            iterations: self.iterations.map_or(options.iterations, usize::from),
+            try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
+            clients_start_paths: self
+                .link_clients
+                .map_or(options.clients_start_paths, |link| !link),
+            stretch: self.stretch.map_or(options.stretch, |messages| messages as usize),
+            nesting: self.nesting.applied_to(options.nesting),
+            convolution: self.convolution.applied_to(options.convolution),
+            ..options
+        }
+    }
 }
 
 /// What the user may say of the convolution algorithm.
@@ -210,34 +167,6 @@ impl Nesting {
                 .scoreboard_window
                 .map(nanoseconds)
                 .or(options.scoreboard_window),
-        }
-    }
-}
-
-impl Inference {
-    /// Nothing is said but what the nodes are to be called.
-    pub(crate) fn named_by(aliases: Option<PathBuf>) -> Inference {
-        Inference { aliases, ..Inference::default() }
-    }
-
-    /// `options` with what was asked for.
-    pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
-        analyze::Options {
-            grain: self.node.unwrap_or(options.grain),
-            roles: self.roles.unwrap_or(options.roles),
-            algorithm: self.algorithm.unwrap_or(options.algorithm),
-            without: self.without.clone().unwrap_or(options.without),
-            window: self.window.map_or(options.window, |window| window.as_nanos() as i64),
-            spontaneous_delay: self.spontaneous_delay.unwrap_or(options.spontaneous_delay),
-            iterations: self.iterations.map_or(options.iterations, usize::from),
-            try_both_limit: self.try_both.map_or(options.try_both_limit, usize::from),
-            clients_start_paths: self
-                .link_clients
-                .map_or(options.clients_start_paths, |link| !link),
-            stretch: self.stretch.map_or(options.stretch, |messages| messages as usize),
-            nesting: self.nesting.applied_to(options.nesting),
-            convolution: self.convolution.applied_to(options.convolution),
-            ..options
         }
     }
 }
