@@ -1,8 +1,8 @@
-//! A temporary file without a name, mapped into memory: what is in it is there like in any memory,
-//! and takes none of the process's own once its pages are given back.
+//! A temporary file without a name, mapped into memory. Its pages take none of the process's own
+//! memory once they are given back.
 //!
-//! Its room is reserved on the disk before it is used, so that a full disk is an error here and not
-//! a signal later.
+//! Room on the disk is reserved before it is used, so that a full disk is an error here and not a
+//! signal later.
 
 use std::fs::File;
 use std::io;
@@ -13,10 +13,10 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-/// As much is written at once where room cannot be reserved.
+/// Bytes of zeros that are written at once where the file system cannot reserve room.
 const ZEROS: usize = 64 << 10;
 
-/// Where in memory a mapped file is.
+/// The memory that a mapped file takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Region {
     address: usize,
@@ -24,66 +24,69 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Gives its pages back; they come again when they are looked at. It must be mapped.
+    /// Gives its pages back; each comes again when it is used. It must be mapped.
     pub(crate) fn give_back(&self) {
         let address = ptr::with_exposed_provenance_mut(self.address);
         // SAFETY: it is a shared mapping of a file, whose pages keep in the file what was written
-        // to them, so nothing that anybody sees there changes. That fails only where memory is
-        // locked, and then it is not to be given back.
+        // to them, so nothing that anybody sees there changes. It fails only where memory is
+        // locked, which then has to stay.
         let _ = unsafe { rustix::mm::madvise(address, self.bytes, Advice::LinuxDontNeed) };
     }
 }
 
-/// A mapped file. It has to be unmapped by hand.
+/// A mapped file. Its owner unmaps it.
 #[derive(Debug)]
-pub(crate) struct Mapping {
+pub(crate) struct MappedFile {
     file: File,
     start: NonNull<u8>,
     bytes: usize,
 }
 
 // SAFETY: it is memory that nobody else has, like that of a `Box`.
-unsafe impl Send for Mapping {}
-// SAFETY: as above; it is changed only by who has it alone.
-unsafe impl Sync for Mapping {}
+unsafe impl Send for MappedFile {}
+// SAFETY: as above; only an exclusive borrow changes it.
+unsafe impl Sync for MappedFile {}
 
-impl Mapping {
+impl MappedFile {
     /// Maps the first `bytes` bytes of `file`, which was just made and has no name. They are
     /// reserved and zero where nobody has written yet.
-    pub(crate) fn new(file: File, bytes: usize) -> io::Result<Mapping> {
+    pub(crate) fn new(file: File, bytes: usize) -> io::Result<MappedFile> {
         reserve(&file, 0, bytes as u64)?;
         let start = map(&file, bytes)?;
-        Ok(Mapping { file, start, bytes })
+        Ok(MappedFile { file, start, bytes })
     }
 
-    /// The same file, with more bytes. What is in it stays; this one is still to be unmapped.
-    pub(crate) fn grown(&self, bytes: usize) -> io::Result<Mapping> {
+    /// A second, longer mapping of the same file, whose content stays. `self` must still be
+    /// unmapped.
+    pub(crate) fn grown(&self, bytes: usize) -> io::Result<MappedFile> {
         reserve(&self.file, self.bytes as u64, bytes as u64)?;
         let file = self.file.try_clone()?;
         let start = map(&file, bytes)?;
-        Ok(Mapping { file, start, bytes })
+        Ok(MappedFile { file, start, bytes })
     }
 
-    /// Where it begins. It is there until it is unmapped.
+    /// The first byte, valid until the file is unmapped.
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.start
     }
 
+    /// Length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
+    /// The memory that it takes.
     pub(crate) fn region(&self) -> Region {
         Region { address: self.start.as_ptr().expose_provenance(), bytes: self.bytes }
     }
 
-    /// Ends it. It has no bytes any more.
+    /// Unmaps it, which leaves it with no bytes.
     pub(crate) fn unmap(&mut self) {
         let bytes = std::mem::take(&mut self.bytes);
         let start = std::mem::replace(&mut self.start, NonNull::dangling());
         if bytes > 0 {
-            // SAFETY: it was mapped with that length, and who has borrowed from it has borrowed
-            // `self`. Of a mapping that is one this does not fail.
+            // SAFETY: it was mapped with that length, and whoever borrowed from it borrowed `self`.
+            // Unmapping what is mapped does not fail.
             let _ = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
         }
     }
@@ -95,7 +98,7 @@ fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
         match rustix::fs::fallocate(file, FallocateFlags::empty(), from, to.saturating_sub(from)) {
             Ok(()) => return Ok(()),
             Err(Errno::INTR) => {}
-            // The file system knows no such thing: what was written has room as well.
+            // The file system cannot reserve: what was written has room as well.
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => break,
             Err(error) => return Err(error.into()),
         }
@@ -107,14 +110,14 @@ fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
         file.write_all_at(bytes, at)?;
         at += bytes.len() as u64;
     }
-    // Over a network it may only be known then whether there is room.
+    // On a network file system only this tells whether there was room.
     file.sync_data()
 }
 
 fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
     let protection = ProtFlags::READ | ProtFlags::WRITE;
-    // SAFETY: the kernel chooses a place where nothing is. The file has so many bytes and no name,
-    // and is not made shorter, so that they are there as long as they are mapped.
+    // SAFETY: the kernel chooses an address where nothing is. The file has that many bytes and no
+    // name, and is never made shorter, so they exist as long as they are mapped.
     let start =
         unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
     NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))

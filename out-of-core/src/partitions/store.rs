@@ -1,4 +1,4 @@
-//! Records dealt into partitions: in memory while a budget lasts, in a temporary file beyond it.
+//! Records by partition: in memory while a budget lasts, in a temporary file beyond it.
 //!
 //! Reconciliation groups more records than memory holds, several times over: calls by connection,
 //! datagrams by content and then by flow, messages by time; analysis groups path instances by
@@ -15,9 +15,9 @@ use std::sync::{Mutex, OnceLock};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::budget::Budget;
-use crate::error::Error;
-use crate::parallel::lock;
+use crate::MemoryBudget;
+use crate::PathError;
+use crate::workers::lock;
 
 /// A record that can be kept in a file as it is in memory.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
@@ -26,8 +26,8 @@ impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
 
 /// Records of one kind in partitions.
 #[derive(Debug)]
-pub struct Store<'a, T> {
-    budget: &'a Budget,
+pub struct PartitionStore<'a, T> {
+    budget: &'a MemoryBudget,
     /// Where the temporary file goes. It has no name, so nothing is left of it however the program
     /// ends.
     directory: PathBuf,
@@ -48,10 +48,14 @@ enum Kept<T> {
     File { offset: u64, records: usize, kind: PhantomData<T> },
 }
 
-impl<'a, T: Plain> Store<'a, T> {
-    /// A store of so many partitions, with its temporary file in `directory`.
-    pub fn new(budget: &'a Budget, directory: &Path, partitions: usize) -> Store<'a, T> {
-        Store {
+impl<'a, T: Plain> PartitionStore<'a, T> {
+    /// A store of `partitions` partitions, with its temporary file in `directory`.
+    pub fn new(
+        budget: &'a MemoryBudget,
+        directory: &Path,
+        partitions: usize,
+    ) -> PartitionStore<'a, T> {
+        PartitionStore {
             budget,
             directory: directory.to_owned(),
             file: OnceLock::new(),
@@ -60,7 +64,7 @@ impl<'a, T: Plain> Store<'a, T> {
         }
     }
 
-    /// How many partitions there are.
+    /// Number of partitions.
     pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
@@ -69,7 +73,7 @@ impl<'a, T: Plain> Store<'a, T> {
     ///
     /// # Errors
     /// When the temporary file cannot be written.
-    pub fn push(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), Error> {
+    pub fn push(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), PathError> {
         let Some(blocks) = self.partitions.get(partition).filter(|_| !records.is_empty()) else {
             return Ok(());
         };
@@ -81,7 +85,7 @@ impl<'a, T: Plain> Store<'a, T> {
         Ok(())
     }
 
-    /// Adds so many partitions.
+    /// Adds `partitions` empty partitions.
     pub fn grow(&mut self, partitions: usize) {
         self.partitions.extend((0..partitions).map(|_| Mutex::new(Vec::new())));
     }
@@ -90,27 +94,27 @@ impl<'a, T: Plain> Store<'a, T> {
     ///
     /// # Errors
     /// When the temporary file cannot be written.
-    pub fn push_partition(&mut self, records: Vec<T>) -> Result<(), Error> {
+    pub fn push_partition(&mut self, records: Vec<T>) -> Result<(), PathError> {
         self.grow(1);
         self.push(self.partitions.len() - 1, 0, records)
     }
 
-    fn spill(&self, records: &[T]) -> Result<Kept<T>, Error> {
+    fn spill(&self, records: &[T]) -> Result<Kept<T>, PathError> {
         let file = self.file()?;
         let length = bytes(records);
         let offset = self.end.fetch_add(length as u64, Ordering::Relaxed);
         self.budget.spill(length);
         file.write_all_at(records.as_bytes(), offset)
-            .map_err(|error| Error::io(&self.directory, error))?;
+            .map_err(|error| PathError::io(&self.directory, error))?;
         Ok(Kept::File { offset, records: records.len(), kind: PhantomData })
     }
 
-    fn file(&self) -> Result<&File, Error> {
+    fn file(&self) -> Result<&File, PathError> {
         if let Some(file) = self.file.get() {
             return Ok(file);
         }
         let file = tempfile::tempfile_in(&self.directory)
-            .map_err(|error| Error::io(&self.directory, error))?;
+            .map_err(|error| PathError::io(&self.directory, error))?;
         // Another worker may have been quicker.
         Ok(self.file.get_or_init(|| file))
     }
@@ -119,7 +123,7 @@ impl<'a, T: Plain> Store<'a, T> {
     ///
     /// # Errors
     /// When the temporary file cannot be read.
-    pub fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, Error> {
+    pub fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, PathError> {
         self.blocks(partition).collect()
     }
 
@@ -127,7 +131,7 @@ impl<'a, T: Plain> Store<'a, T> {
     ///
     /// # Errors
     /// When the temporary file cannot be read, as that block.
-    pub fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, Error>> {
+    pub fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, PathError>> {
         let mut blocks = self
             .partitions
             .get(partition)
@@ -149,7 +153,7 @@ impl<'a, T: Plain> Store<'a, T> {
         from: usize,
         most: usize,
         to: &mut Vec<T>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         to.clear();
         let Some(blocks) = self.partitions.get(partition) else { return Ok(()) };
         let blocks = lock(blocks);
@@ -161,14 +165,14 @@ impl<'a, T: Plain> Store<'a, T> {
                 to.resize(end.saturating_sub(from), T::new_zeroed());
                 let offset = offset + (size_of::<T>() * from) as u64;
                 let read = self.file()?.read_exact_at(to.as_mut_slice().as_mut_bytes(), offset);
-                read.map_err(|error| Error::io(&self.directory, error))?;
+                read.map_err(|error| PathError::io(&self.directory, error))?;
             }
         }
         Ok(())
     }
 
-    fn load(&self, kept: Kept<T>) -> Result<Vec<T>, Error> {
-        let io = |error| Error::io(&self.directory, error);
+    fn load(&self, kept: Kept<T>) -> Result<Vec<T>, PathError> {
+        let io = |error| PathError::io(&self.directory, error);
         match kept {
             Kept::Memory(records) => {
                 self.budget.give(bytes(&records));
@@ -192,7 +196,7 @@ impl<T> Kept<T> {
     }
 }
 
-impl<T> Drop for Store<'_, T> {
+impl<T> Drop for PartitionStore<'_, T> {
     /// What nobody took makes room for others.
     fn drop(&mut self) {
         for block in self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock(blocks))) {
@@ -221,18 +225,18 @@ fn bytes<T>(records: &[T]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spill::Dealer;
+    use crate::PartitionWriter;
 
     /// What comes out of each partition when five pieces deal numbers with that budget.
     fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
-        let budget = Budget::new(budget);
-        let store: Store<u64> = Store::new(&budget, directory, 3);
+        let budget = MemoryBudget::new(budget);
+        let store: PartitionStore<u64> = PartitionStore::new(&budget, directory, 3);
         let mut pieces: Vec<usize> = (0..5).collect();
         if reverse {
             pieces.reverse();
         }
         for piece in pieces {
-            let mut dealer = Dealer::new(&store, piece);
+            let mut dealer = PartitionWriter::new(&store, piece);
             for number in 0..5_000u64 {
                 dealer.deal((number % 3) as usize, number + 10_000 * piece as u64).unwrap();
             }
@@ -265,8 +269,8 @@ mod tests {
     #[test]
     fn taking_gives_back_to_the_budget() {
         let directory = tempfile::tempdir().unwrap();
-        let budget = Budget::new(80);
-        let store: Store<u64> = Store::new(&budget, directory.path(), 1);
+        let budget = MemoryBudget::new(80);
+        let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 1);
         for round in 0..4 {
             store.push(0, 0, vec![round; 10]).unwrap();
             assert_eq!(store.take(0).unwrap(), [vec![round; 10]]);
@@ -278,8 +282,8 @@ mod tests {
     fn blocks_can_be_read_in_parts_and_make_room_when_they_are_let_go() {
         let directory = tempfile::tempdir().unwrap();
         for (memory, left) in [(0, 0), (100, 20)] {
-            let budget = Budget::new(memory);
-            let store: Store<u64> = Store::new(&budget, directory.path(), 1);
+            let budget = MemoryBudget::new(memory);
+            let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 1);
             store.push(0, 7, (0..10).collect()).unwrap();
             assert_eq!(budget.left(), left);
             let mut read = vec![99];
@@ -296,8 +300,9 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_gone_is_named() {
-        let budget = Budget::new(0);
-        let store: Store<u64> = Store::new(&budget, Path::new("/nonexistent/here"), 1);
+        let budget = MemoryBudget::new(0);
+        let store: PartitionStore<u64> =
+            PartitionStore::new(&budget, Path::new("/nonexistent/here"), 1);
         let error = store.push(0, 0, vec![1]).unwrap_err().to_string();
         assert!(error.contains("/nonexistent/here"), "{error}");
     }

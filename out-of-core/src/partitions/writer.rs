@@ -1,40 +1,41 @@
-//! Records on their way into a [`Store`]: a worker gathers them by partition, and hands them over
-//! in blocks. A block's tag tells whose it is and where it comes among that worker's, so that the
-//! order in which workers happen to be does not matter.
+//! A partition writer: one worker's records on their way into a [`PartitionStore`]. They are
+//! gathered by partition and handed over in blocks. A block's tag tells which piece of work it
+//! comes from and its place among that piece's blocks, so that the order of the workers does not
+//! matter.
 
-use super::store::{Plain, Store};
-use crate::error::Error;
+use super::store::{PartitionStore, Plain};
+use crate::PathError;
 
-/// One worker's way of dealing records into a store, block by block.
-pub struct Dealer<'s, 'a, T> {
-    store: &'s Store<'a, T>,
-    /// The piece of work, which comes first in the tags.
+/// One worker's writer of records into a store, block by block.
+pub struct PartitionWriter<'s, 'a, T> {
+    store: &'s PartitionStore<'a, T>,
+    /// Number of the piece of work, the first part of each tag.
     piece: u64,
     blocks: u64,
     buffers: Vec<Vec<T>>,
 }
 
-/// The bytes of a block in the making. Every worker has one for each partition.
+/// Bytes of a block that is being filled. Every worker has one for each partition.
 const BLOCK_BYTES: usize = 16 << 10;
 
-impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
-    /// A dealer for the work of piece number `piece`.
-    pub fn new(store: &'s Store<'a, T>, piece: usize) -> Dealer<'s, 'a, T> {
+impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
+    /// A writer for the piece of work number `piece`.
+    pub fn new(store: &'s PartitionStore<'a, T>, piece: usize) -> PartitionWriter<'s, 'a, T> {
         let buffers = (0..store.partitions()).map(|_| Vec::new()).collect();
-        Dealer { store, piece: piece as u64, blocks: 0, buffers }
+        PartitionWriter { store, piece: piece as u64, blocks: 0, buffers }
     }
 
-    /// How many partitions there are.
+    /// Number of partitions.
     pub fn partitions(&self) -> usize {
         self.buffers.len()
     }
 
-    /// Deals `record` into a partition.
+    /// Writes `record` into a partition.
     ///
     /// # Errors
     /// When the temporary file cannot be written.
     #[inline]
-    pub fn deal(&mut self, partition: usize, record: T) -> Result<(), Error> {
+    pub fn deal(&mut self, partition: usize, record: T) -> Result<(), PathError> {
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
         buffer.push(record);
         if size_of::<T>() * buffer.len() < BLOCK_BYTES {
@@ -44,11 +45,11 @@ impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
         self.push(partition, full)
     }
 
-    /// Deals `records` into a partition so that they stay in one block.
+    /// Writes `records` into a partition so that they stay in one block.
     ///
     /// # Errors
-    /// As for [`Dealer::deal`].
-    pub fn deal_together(&mut self, partition: usize, records: &[T]) -> Result<(), Error> {
+    /// As for [`PartitionWriter::deal`].
+    pub fn deal_together(&mut self, partition: usize, records: &[T]) -> Result<(), PathError> {
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
         if size_of::<T>() * (buffer.len() + records.len()) <= BLOCK_BYTES {
             buffer.extend_from_slice(records);
@@ -60,16 +61,16 @@ impl<'s, 'a, T: Plain> Dealer<'s, 'a, T> {
         self.push(partition, full)
     }
 
-    fn push(&mut self, partition: usize, records: Vec<T>) -> Result<(), Error> {
+    fn push(&mut self, partition: usize, records: Vec<T>) -> Result<(), PathError> {
         self.blocks += 1;
         self.store.push(partition, self.piece << 32 | self.blocks, records)
     }
 
-    /// Hands over what is left.
+    /// Hands over the blocks that are not full.
     ///
     /// # Errors
-    /// As for [`Dealer::deal`].
-    pub fn finish(mut self) -> Result<(), Error> {
+    /// As for [`PartitionWriter::deal`].
+    pub fn finish(mut self) -> Result<(), PathError> {
         for partition in 0..self.buffers.len() {
             let rest = self.buffers.get_mut(partition).map(|buffer| buffer.as_slice().to_vec());
             self.push(partition, rest.unwrap_or_default())?;

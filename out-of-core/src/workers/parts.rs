@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-pub(crate) use message_trace::parallel::threads;
+use super::threads::threads;
 
 /// Below this many items the threads would cost more than they bring.
 const WORTH_A_THREAD: usize = 16 * 1024;
 
 /// Splits `0..items` into one part per core, and returns what `work` makes of each part, in order.
-pub(crate) fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let cores = threads();
     let parts = cores.min(items / WORTH_A_THREAD).max(1);
     if parts == 1 {
@@ -33,7 +33,7 @@ pub(crate) fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T +
 
 /// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item
 /// when it is done with one: for few items, each of which is worth a thread.
-pub(crate) fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let cores = threads().min(items);
     if cores <= 1 {
         return (0..items).map(work).collect();
@@ -64,7 +64,7 @@ pub(crate) fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync
 /// Does `work` on each of `items`, those of the greatest `size` first, on all cores. Every core
 /// gathers what comes of its items in a value of its own; which items those are is left to chance,
 /// so that the order in which the values are put together may not matter.
-pub(crate) fn on_each<T: Send, R: Send + Default>(
+pub fn on_each<T: Send, R: Send + Default>(
     items: &mut [T],
     size: impl Fn(&T) -> usize,
     work: impl Fn(&mut T, &mut R) + Sync,

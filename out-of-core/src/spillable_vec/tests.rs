@@ -35,8 +35,8 @@ proptest! {
     #[test]
     fn it_is_a_vector(steps in prop::collection::vec(any_step(), 1..30), memory in prop_oneof![0u64..100_000, Just(u64::MAX)]) {
         let directory = tempfile::tempdir().unwrap();
-        let tables = Tables::new(memory, directory.path());
-        let mut column = Column::new(&tables);
+        let tables = MemoryPool::new(memory, directory.path());
+        let mut column = SpillableVec::new(&tables);
         let mut rows: Vec<u32> = Vec::new();
         for step in steps {
             match step {
@@ -88,7 +88,7 @@ proptest! {
             prop_assert_eq!(column.len(), rows.len());
         }
         let is_in_file = matches!(column.kept, Kept::File(..));
-        prop_assert!(memory > 0 || is_in_file || size_of_val(rows.as_slice()) <= SMALL);
+        prop_assert!(memory > 0 || is_in_file || size_of_val(rows.as_slice()) <= ALWAYS_IN_MEMORY);
         drop(column);
         prop_assert_eq!(tables.in_memory(), 0);
     }
@@ -108,9 +108,9 @@ fn resident() -> usize {
 fn however_much_there_is_little_is_in_memory() {
     const ROWS: usize = 12 << 20;
     let directory = tempfile::tempdir().unwrap();
-    let tables = Tables::new(16 << 20, directory.path());
+    let tables = MemoryPool::new(16 << 20, directory.path());
     let before = resident();
-    let mut column: Column<u64> = Column::new(&tables);
+    let mut column: SpillableVec<u64> = SpillableVec::new(&tables);
     let mut most = 0;
     let value = |row: usize| (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for row in 0..ROWS {
@@ -143,8 +143,8 @@ fn however_much_there_is_little_is_in_memory() {
 #[test]
 fn several_threads_may_look_at_once() {
     let directory = tempfile::tempdir().unwrap();
-    let tables = Tables::new(0, directory.path());
-    let column = Column::collect(&tables, 0..1u64 << 20).unwrap();
+    let tables = MemoryPool::new(0, directory.path());
+    let column = SpillableVec::collect(&tables, 0..1u64 << 20).unwrap();
     std::thread::scope(|scope| {
         // All pages are given back again and again meanwhile.
         scope.spawn(|| (0..2_000).for_each(|_| tables.came(1 << 20)));
@@ -162,10 +162,10 @@ fn several_threads_may_look_at_once() {
 
 #[test]
 fn what_has_no_room_is_an_error() {
-    let tables = Tables::new(0, Path::new("/nonexistent/here"));
-    let error = Column::filled(&tables, 10_000, 0u8).unwrap_err().to_string();
+    let tables = MemoryPool::new(0, Path::new("/nonexistent/here"));
+    let error = SpillableVec::filled(&tables, 10_000, 0u8).unwrap_err().to_string();
     assert!(error.contains("/nonexistent/here"), "{error}");
     let directory = tempfile::tempdir().unwrap();
     let file = tempfile::tempfile_in(directory.path()).unwrap();
-    assert!(Mapping::new(file, 1 << 60).is_err(), "there is no disk of an exabyte");
+    assert!(MappedFile::new(file, 1 << 60).is_err(), "there is no disk of an exabyte");
 }

@@ -1,12 +1,11 @@
-//! What can go wrong with the files of a data directory, said so that the user knows which file and
-//! what to do.
+//! An error with the file that it concerns, said so that the user knows what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of reading or writing a table or a file beside it.
+/// An error of reading or writing a file.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum PathError {
     /// The operating system refused.
     #[error("{path}: {source}", path = path.display())]
     Io {
@@ -15,7 +14,7 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// The file is not what it should be.
+    /// The content of the file is not what it should be.
     #[error("{path}: {why}; remove it, and the stage that makes it will be run again", path = path.display())]
     Malformed {
         /// The file.
@@ -25,14 +24,14 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl PathError {
     /// An error of the operating system on `path`.
-    pub fn io(path: &Path, source: io::Error) -> Error {
-        Error::Io { path: path.to_owned(), source }
+    pub fn io(path: &Path, source: io::Error) -> PathError {
+        PathError::Io { path: path.to_owned(), source }
     }
 
-    /// `path` holds something else than it should: `why`.
-    pub fn malformed(path: &Path, why: impl ToString) -> Error {
-        Error::Malformed { path: path.to_owned(), why: why.to_string() }
+    /// The content of `path` is not what it should be: `why`.
+    pub fn malformed(path: &Path, why: impl ToString) -> PathError {
+        PathError::Malformed { path: path.to_owned(), why: why.to_string() }
     }
 }

@@ -1,10 +1,13 @@
-//! Records in the order of a key, of which there may be more than memory holds: slices of them are
-//! sorted and kept as runs, in memory while the budget lasts and in a temporary file beyond it, and
-//! then the runs are gone through together, as often as needed. Records of equal keys stay in the
-//! order in which they came, as in a stable sort.
+//! External sort: more records than memory holds, in the order of a key. Stable.
 //!
-//! A run has a buffer only from its first record's turn to its last one's. Calls come nearly in
-//! order, so few runs have one at a time; in the worst case all do, and then the buffers are the
+//! ```text
+//! push -> buffer --sort--> run 0, run 1, ...   in memory while the budget lasts, else in a file
+//!                             \\     |
+//!                              heap of the runs' next keys --> records in order, again and again
+//! ```
+//!
+//! A run has a read buffer only from its first record's turn to its last one's. Records come nearly
+//! in order, so few runs have one at a time. In the worst case all do, and then the buffers are
 //! smaller the more runs there are.
 
 use std::cell::Cell;
@@ -13,48 +16,53 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use std::path::Path;
 
-use message_trace::Error;
-use message_trace::spill::{Budget, Plain, Store};
+use crate::PathError;
+use crate::{MemoryBudget, PartitionStore, Plain};
 
-/// At most so many bytes of a run are read at once:
+/// Maximum bytes of a run's read buffer.
 const BUFFER_BYTES: usize = 16 << 10;
-/// fewer where the buffers of all runs came to more than this,
+/// Maximum bytes of the read buffers of all runs together; each is smaller where there are many.
 const BUFFERS_BYTES: usize = 4 << 20;
-/// but never less than this, with which reading is slow.
-const LEAST_BUFFER_BYTES: usize = 1 << 10;
+/// Minimum bytes of a run's read buffer, whatever their number. Reading is slow with it.
+const MIN_BUFFER_BYTES: usize = 1 << 10;
 
-/// A record that has a place in an order.
-pub(crate) trait Keyed: Plain {
+/// A record that is sorted by a key.
+pub trait Keyed: Plain {
+    /// The key.
     type Key: Ord + Copy;
 
-    /// By what it is sorted.
+    /// The key of this record.
     fn key(&self) -> Self::Key;
 }
 
-/// Records on their way to be sorted.
-pub(crate) struct Sorter<'a, T: Keyed> {
-    /// How many records make a run.
+/// Takes records and sorts them into runs.
+pub struct ExternalSorter<'a, T: Keyed> {
+    /// Number of records in a run.
     most: usize,
     buffer: Vec<T>,
     runs: Runs<'a, T>,
 }
 
-/// What was sorted so far.
+/// The sorted runs but the last.
 struct Runs<'a, T: Keyed> {
     /// The runs are the blocks of its one partition.
-    store: Store<'a, T>,
-    /// Of each its first key, and its length.
+    store: PartitionStore<'a, T>,
+    /// First key and length of each run.
     all: Vec<(T::Key, usize)>,
 }
 
-impl<'a, T: Keyed> Sorter<'a, T> {
-    /// A sorter that has at most so many records in memory beside what `budget` allows.
-    pub(crate) fn new(budget: &'a Budget, directory: &Path, most: usize) -> Sorter<'a, T> {
-        let runs = Runs { store: Store::new(budget, directory, 1), all: Vec::new() };
-        Sorter { most: most.max(1), buffer: Vec::new(), runs }
+impl<'a, T: Keyed> ExternalSorter<'a, T> {
+    /// A sorter that has at most `most` records in memory beside what `budget` allows.
+    pub fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> ExternalSorter<'a, T> {
+        let runs = Runs { store: PartitionStore::new(budget, directory, 1), all: Vec::new() };
+        ExternalSorter { most: most.max(1), buffer: Vec::new(), runs }
     }
 
-    pub(crate) fn push(&mut self, record: T) -> Result<(), Error> {
+    /// Takes one record.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
+    pub fn push(&mut self, record: T) -> Result<(), PathError> {
         if self.buffer.len() == self.most {
             self.sort();
             self.runs.all.extend(self.buffer.first().map(|first| (first.key(), self.buffer.len())));
@@ -71,26 +79,26 @@ impl<'a, T: Keyed> Sorter<'a, T> {
         }
     }
 
-    /// All records, sorted.
-    pub(crate) fn finish(mut self) -> Sorted<'a, T> {
+    /// Sorts what is left, and gives all records.
+    pub fn finish(mut self) -> SortedRuns<'a, T> {
         self.sort();
         self.buffer.shrink_to_fit();
-        Sorted { runs: self.runs, last: self.buffer }
+        SortedRuns { runs: self.runs, last: self.buffer }
     }
 }
 
-/// Sorted records.
-pub(crate) struct Sorted<'a, T: Keyed> {
+/// Sorted records, which can be read again and again.
+pub struct SortedRuns<'a, T: Keyed> {
     runs: Runs<'a, T>,
     /// The last run. Mostly it is the only one.
     last: Vec<T>,
 }
 
-impl<T: Keyed> Sorted<'_, T> {
-    /// The records in order. Where some cannot be read it ends, and `failed` has the error.
-    pub(crate) fn iter<'s>(&'s self, failed: &'s Failed) -> Merged<'s, T> {
+impl<T: Keyed> SortedRuns<'_, T> {
+    /// The records in order. It ends where one cannot be read, and `failed` then has the error.
+    pub fn iter<'s>(&'s self, failed: &'s ReadFailure) -> Merged<'s, T> {
         let runs = &self.runs.all;
-        let buffer = (BUFFERS_BYTES / runs.len().max(1)).clamp(LEAST_BUFFER_BYTES, BUFFER_BYTES);
+        let buffer = (BUFFERS_BYTES / runs.len().max(1)).clamp(MIN_BUFFER_BYTES, BUFFER_BYTES);
         let first = |(run, (key, _)): (usize, &(T::Key, usize))| Reverse((*key, run));
         let mut heap: BinaryHeap<_> = runs.iter().enumerate().map(first).collect();
         heap.extend(self.last.first().map(|first| Reverse((first.key(), runs.len()))));
@@ -105,21 +113,21 @@ impl<T: Keyed> Sorted<'_, T> {
     }
 }
 
-/// All runs, merged.
-pub(crate) struct Merged<'s, T: Keyed> {
-    sorted: &'s Sorted<'s, T>,
-    failed: &'s Failed,
-    /// How many records of a run are read at once.
+/// The runs merged into one sequence.
+pub struct Merged<'s, T: Keyed> {
+    sorted: &'s SortedRuns<'s, T>,
+    failed: &'s ReadFailure,
+    /// Number of records of a run that are read at once.
     most: usize,
     readers: Vec<Reader<T>>,
     last: &'s [T],
-    /// The runs that have more, by their next keys.
+    /// The runs with records left, by their next keys.
     heap: BinaryHeap<Reverse<(T::Key, usize)>>,
 }
 
-/// Where reading a run has come to.
+/// Position in a run.
 struct Reader<T> {
-    /// How many records were read into the buffer so far.
+    /// Number of records read into the buffer so far.
     read: usize,
     buffer: Vec<T>,
     /// The next record in the buffer.
@@ -133,8 +141,8 @@ impl<T> Default for Reader<T> {
 }
 
 impl<T: Keyed> Reader<T> {
-    /// The next record, which there is.
-    fn peek(&mut self, runs: &Runs<T>, run: usize, most: usize) -> Result<Option<T>, Error> {
+    /// The next record.
+    fn peek(&mut self, runs: &Runs<T>, run: usize, most: usize) -> Result<Option<T>, PathError> {
         if self.next == self.buffer.len() {
             self.next = 0;
             runs.store.read(0, run, self.read, most, &mut self.buffer)?;
@@ -148,9 +156,9 @@ impl<T: Keyed> Reader<T> {
 }
 
 impl<T: Keyed> Merged<'_, T> {
-    fn step(&mut self) -> Result<Option<T>, Error> {
+    fn step(&mut self) -> Result<Option<T>, PathError> {
         if self.readers.is_empty() {
-            // Mostly there is one run.
+            // The usual case: one run.
             let first = self.last.split_off_first();
             return Ok(first.copied());
         }
@@ -186,14 +194,17 @@ impl<T: Keyed> Iterator for Merged<'_, T> {
     }
 }
 
-/// Why going through sorted records has ended early. Steps that take them as they take any others
-/// need not ask.
+/// The error that ended reading sorted records early, if any. The steps that take the records need
+/// not know of it; whoever started them asks at the end.
 #[derive(Default)]
-pub(crate) struct Failed(Cell<Option<Error>>);
+pub struct ReadFailure(Cell<Option<PathError>>);
 
-impl Failed {
-    /// Whether all was read since it was asked last.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+impl ReadFailure {
+    /// Fails if reading failed since this was last asked.
+    ///
+    /// # Errors
+    /// When the temporary file could not be read.
+    pub fn check(&self) -> Result<(), PathError> {
         self.0.take().map_or(Ok(()), Err)
     }
 }
@@ -204,6 +215,7 @@ mod tests {
     use proptest::prelude::*;
 
     impl Keyed for [u32; 2] {
+        /// The key.
         type Key = u32;
 
         fn key(&self) -> u32 {
@@ -219,15 +231,15 @@ mod tests {
             memory in 0u64..2000,
         ) {
             let directory = tempfile::tempdir().unwrap();
-            let budget = Budget::new(memory);
-            let mut sorter = Sorter::new(&budget, directory.path(), most);
+            let budget = MemoryBudget::new(memory);
+            let mut sorter = ExternalSorter::new(&budget, directory.path(), most);
             for (key, value) in &records {
                 sorter.push([*key, *value]).unwrap();
             }
             let sorted = sorter.finish();
             let mut expected: Vec<[u32; 2]> = records.iter().map(|(key, value)| [*key, *value]).collect();
             expected.sort_by_key(|record| record[0]);
-            let failed = Failed::default();
+            let failed = ReadFailure::default();
             for _ in 0..2 {
                 prop_assert_eq!(sorted.iter(&failed).collect::<Vec<_>>(), expected.clone());
             }
@@ -237,8 +249,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_kept_is_an_error() {
-        let budget = Budget::new(0);
-        let mut sorter = Sorter::new(&budget, Path::new("/nonexistent/here"), 1);
+        let budget = MemoryBudget::new(0);
+        let mut sorter = ExternalSorter::new(&budget, Path::new("/nonexistent/here"), 1);
         sorter.push([1, 1]).unwrap();
         let error = sorter.push([2, 1]).unwrap_err().to_string();
         assert!(error.contains("/nonexistent/here"), "{error}");

@@ -1,35 +1,34 @@
-//! Sorting a column: pieces of it where they are, and then the pieces together into another one. So
-//! only a piece of it is looked at in no order, and both the pieces and the outcome are gone
-//! through from the beginning to the end.
+//! Sorting a spillable vector: runs of it in place, then all runs merged into a new vector. Only
+//! one run at a time is used in random order; the rest is read and written from beginning to end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use message_trace::Error;
+use crate::PathError;
 
-use super::{Column, Kept};
+use super::{Kept, SpillableVec};
 
-/// So many bytes are sorted at once where they are in memory, and so many of a file.
+/// Bytes of a run: of a vector in memory, and of one in a file. Chosen, not measured.
 const RUN_BYTES: [usize; 2] = [16 << 20, 4 << 20];
 
-impl<T: Copy> Column<T> {
-    /// Sorts it; rows of equal keys stay in their order.
-    pub(crate) fn sort_by_key<K: Ord + Copy>(
-        &mut self,
-        key: impl Fn(&T) -> K,
-    ) -> Result<(), Error> {
+impl<T: Copy> SpillableVec<T> {
+    /// Sorts the rows; those of equal keys stay in their order.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn sort_by_key<K: Ord + Copy>(&mut self, key: impl Fn(&T) -> K) -> Result<(), PathError> {
         let bytes = RUN_BYTES[usize::from(matches!(self.kept, Kept::File(..)))];
         let most = bytes / size_of::<T>().max(1);
         self.sort_runs_by_key(most, key)
     }
 
-    /// The same, of which so many are sorted at once.
+    /// Sorts with runs of `most` rows.
     pub(super) fn sort_runs_by_key<K: Ord + Copy>(
         &mut self,
         most: usize,
         key: impl Fn(&T) -> K,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let (mut sorted, mut heap) = (true, BinaryHeap::new());
         let mut last = None;
         for start in (0..self.len()).step_by(most) {
@@ -46,7 +45,7 @@ impl<T: Copy> Column<T> {
         if sorted {
             return Ok(());
         }
-        let mut merged = Column::new(&self.tables);
+        let mut merged = SpillableVec::new(&self.pool);
         merged.reserve(self.len())?;
         while let Some(mut top) = heap.peek_mut() {
             let Reverse((_, at, end)) = *top;

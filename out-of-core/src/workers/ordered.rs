@@ -3,12 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How many threads there are to work on all processors.
-pub fn threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
+use super::threads::lock;
 
 /// What the workers share.
 struct Shared<M, T, E> {
@@ -108,11 +105,6 @@ pub fn ahead<T: Send, E: Send>(
         });
         receiver.into_iter().try_for_each(|made| take(made?))
     })
-}
-
-/// Locks `mutex`. A poisoned one is taken as it is: a panic ends the program anyway.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
