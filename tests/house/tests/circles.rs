@@ -17,7 +17,7 @@ const WITH_CIRCLES: &[&str] = &[
 
 /// The crates by floors. A crate may need only crates of the floors below its own.
 const FLOORS: &[&[&str]] = &[
-    &["socket-log", "out-of-core", "plain-http", "house"],
+    &["registry", "socket-log", "out-of-core", "plain-http", "house"],
     &["capture-shim", "message-trace"],
     &["reconcile", "analyze", "collector", "demo"],
     &["report", "synth"],
