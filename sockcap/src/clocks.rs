@@ -132,7 +132,7 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
                 .map_or_else(|_| String::new(), |time| format!(" at {time:.3}"));
             let within = match step.within_ns {
                 0 => String::new(),
-                within => format!(" ± {}", report::duration(within as f64)),
+                within => format!(" ± {}", message_trace::units::duration(within as f64)),
             };
             format!("{}{at}{within}", step.what())
         });

@@ -9,13 +9,6 @@ pub(crate) const MAX_PATTERNS_SHOWN: usize = 10_000;
 /// total time.
 pub(crate) const MAX_PATTERNS_OFFERED: usize = 200;
 
-/// Maximum number of patterns that `sockcap export` holds in memory, unless `--limit` asks for more.
-pub(crate) const MAX_PATTERNS_EXPORTED: usize = 10_000;
-
-/// Maximum number of edges of an exported graph, unless `--limit` asks for more: as many as can
-/// still be drawn, and seen.
-pub(crate) const MAX_EDGES_EXPORTED: usize = 200;
-
 /// Maximum number of places that `sockcap import` lists of what it skipped.
 pub(crate) const MAX_SKIPS_LISTED: usize = 5;
 

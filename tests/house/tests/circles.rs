@@ -10,7 +10,6 @@ const WITH_CIRCLES: &[&str] = &[
     "message-trace",
     "reconcile",
     "report",
-    "sockcap",
     "socket-log",
     "synth",
 ];
