@@ -10,6 +10,7 @@ pub mod clock_exchange;
 mod data_dir;
 mod endpoint;
 mod few;
+pub mod json;
 mod message;
 mod mixed;
 mod node;

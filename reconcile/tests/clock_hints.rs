@@ -6,11 +6,12 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
+use clocks::Clocks;
+use clocks::{HostClock, Source};
 use common::{System, connect};
 use message_trace::{ClockExchange, clock_exchange};
 use proptest::prelude::*;
-use reconcile::clocks::{HostClock, Source};
-use reconcile::{Clocks, Options, reconcile};
+use reconcile::{Options, reconcile};
 use socket_log::write::{EPOCH, LogWriter};
 
 const SECOND: i64 = 1_000_000_000;

@@ -3,10 +3,10 @@
 
 mod common;
 
+use clocks::Clocks;
+use clocks::Source;
 use common::{Outcome, System, accept, connect};
 use message_trace::Message;
-use reconcile::Clocks;
-use reconcile::clocks::Source;
 use socket_log::write::{EPOCH, LogWriter};
 
 const SECOND: u64 = 1_000_000_000;

@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use importers::{Calls, Error, Importer, Messages, Project5, Summary, Unit};
 use message_trace::table::export::{Format, export};
 use message_trace::{DataDir, Endpoint, Message, MessageTrace, Node, Nodes, Progress, Protocol};
 use proptest::prelude::*;
 use reconcile::Reconciliation;
-use reconcile::import::{Calls, Error, Importer, Messages, Project5, Summary, Unit};
 use tempfile::TempDir;
 
 struct Silent;

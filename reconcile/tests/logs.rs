@@ -2,11 +2,12 @@
 
 mod common;
 
+use clocks::Clocks;
+use clocks::Source;
 use common::{System, accept, bind, connect, log, receive_from, send_to};
 use message_trace::DataDir;
 use proptest::prelude::*;
-use reconcile::clocks::Source;
-use reconcile::{Clocks, Error, Hole, Options, reconcile};
+use reconcile::{Error, Hole, Options, reconcile};
 use socket_log::encode;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, lost, source, unseen};
 use socket_log::write::LogWriter;

@@ -8,11 +8,12 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs;
 
+use clocks::Clocks;
+use clocks::HostClock;
 use common::{Outcome, System, accept, connect};
 use message_trace::{ClockExchange, MessageTrace, clock_exchange};
 use proptest::prelude::*;
-use reconcile::clocks::HostClock;
-use reconcile::{Clocks, Options, reconcile};
+use reconcile::{Options, reconcile};
 use socket_log::write::{EPOCH, LogWriter};
 
 const SECOND: u64 = 1_000_000_000;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use reconcile::import::{Calls, Importer, Messages, Packets, Project5, Strace, Unit};
+use importers::{Calls, Importer, Messages, Packets, Project5, Strace, Unit};
 use registry::{About, AnyFlag, Choice, Entry, Flag, Given, values};
 
 use crate::arguments::values::host_name;

@@ -3,7 +3,7 @@
 
 mod arenas;
 mod arguments;
-mod clocks;
+mod clock_words;
 mod command;
 mod command_line;
 mod commands;

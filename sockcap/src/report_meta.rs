@@ -2,12 +2,13 @@
 
 use analyze::AnalysisSummary;
 use analyze::paths::ChosenPatterns;
+use clocks::Clocks;
 use message_trace::{DataDir, Nodes};
-use reconcile::{Clocks, Reconciliation};
+use reconcile::Reconciliation;
 use report::{Meta, Note, Rest};
 
 use crate::error::Error;
-use crate::{clocks, notes, page};
+use crate::{clock_words, notes, page};
 
 /// What a reader must know of the trace.
 pub(crate) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
@@ -35,7 +36,7 @@ pub(crate) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
         expected_paths: totals.instances_expected,
         notes: doubts.chain(notes).collect(),
         clocks: Clocks::read(&data.clocks())
-            .map(|found| clocks::of_report(&found))
+            .map(|found| clock_words::of_report(&found))
             .unwrap_or_default(),
         ..Meta::default()
     })

@@ -12,13 +12,13 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use clocks::Clocks;
+use clocks::{HostClock, Source};
 use end_to_end::capture::{python, successful};
 use end_to_end::command::{run, succeeds, text};
 use end_to_end::gathering::{Collector, logs};
 use end_to_end::lab::{Clock, Host, Lab};
 use message_trace::{ClockExchange, DataDir, MessageTrace, Protocol, clock_exchange};
-use reconcile::Clocks;
-use reconcile::clocks::{HostClock, Source};
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 

@@ -9,11 +9,12 @@
 
 use std::process::Command;
 
+use clocks::Clocks;
 use end_to_end::capture::{python, successful};
 use end_to_end::lab::{Clock, Host, Lab, Running};
 use end_to_end::sockcap;
 use message_trace::{DataDir, MessageTrace, Protocol};
-use reconcile::{Clocks, Options};
+use reconcile::Options;
 use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 

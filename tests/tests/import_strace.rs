@@ -18,8 +18,8 @@ use std::time::Duration;
 use end_to_end::capture::{ECHO, Recording, program, python, successful};
 use end_to_end::oracle::{Witnessed, free_port};
 use end_to_end::repository;
+use importers::{Importer, Strace, Summary, strace_options};
 use message_trace::{DataDir, MessageTrace, Protocol};
-use reconcile::import::{Importer, Strace, Summary, strace_options};
 use reconcile::{Options, Reconciliation, reconcile};
 
 /// A recording of which strace tells too, run as the documentation says.

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use end_to_end::capture::{python, successful};
 use end_to_end::lab::Lab;
 use end_to_end::repository;
+use importers::{Importer, Packets, Summary};
 use message_trace::{DataDir, MessageTrace, Protocol};
-use reconcile::import::{Importer, Packets, Summary};
 use reconcile::{Options, Reconciliation, reconcile};
 use rustix::process::Signal;
 

@@ -15,8 +15,8 @@ use std::process::Command;
 
 use end_to_end::capture::{Recording, program, python, successful};
 use end_to_end::lab::{Host, Lab, Running};
+use importers::{Importer, Packets, Strace, strace_options};
 use message_trace::{DataDir, Endpoint, MessageTrace, Protocol};
-use reconcile::import::{Importer, Packets, Strace, strace_options};
 use reconcile::{Options, Reconciliation};
 
 /// A client of redis, of a UDP server, of a unix socket and of loopback servers, with messages of

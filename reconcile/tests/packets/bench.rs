@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
+use importers::{Importer, Packets, Summary};
 use message_trace::{DataDir, MessageTrace};
-use reconcile::import::{Importer, Packets, Summary};
 use reconcile::{Options, Reconciliation, reconcile};
 
 use super::wire::*;
@@ -50,7 +50,7 @@ impl Bench {
         DataDir::new(self.directory.path().join("data"))
     }
 
-    pub fn import(&self) -> Result<Summary, reconcile::import::Error> {
+    pub fn import(&self) -> Result<Summary, importers::Error> {
         self.packets.import(&self.files, &self.data(), &())
     }
 

@@ -3,7 +3,7 @@
 
 use std::net::IpAddr;
 
-use reconcile::import::Captured;
+use importers::Captured;
 
 use super::bench::*;
 use super::wire::*;

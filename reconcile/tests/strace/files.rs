@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use importers::{Importer, Strace};
 use message_trace::DataDir;
-use reconcile::import::{Importer, Strace};
 
 use super::imported::{golden, import, lines, refused, traces};
 

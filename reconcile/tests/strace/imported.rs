@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use importers::{Importer, Strace, Summary};
 use message_trace::{DataDir, MessageTrace};
-use reconcile::import::{Importer, Strace, Summary};
 use reconcile::{Options, reconcile};
 use socket_log::{Log, Record};
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
+use importers::{Importer, Summary};
 use message_trace::DataDir;
-use reconcile::import::{Importer, Summary};
 use registry::{Entry, Given};
 
 use crate::arguments::{Data, flags};

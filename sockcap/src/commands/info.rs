@@ -10,10 +10,10 @@ use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
 use clap::Parser;
+use importers::Captured;
 use message_trace::{Import, table};
 use reconcile::Reconciliation;
 use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
-use reconcile::import::Captured;
 
 use crate::arguments::Data;
 use crate::command::{Run, Subcommand};
@@ -22,7 +22,7 @@ use crate::output::{self, counted};
 use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::ways_out::way_out;
-use crate::{clocks, notes, stages, tidy, words};
+use crate::{clock_words, notes, stages, tidy, words};
 use processes::Processes;
 
 const HELP: &str = "\
@@ -93,8 +93,8 @@ impl Run for Info {
             }
             Err(_) => line("messages: not yet; 'sockcap reconcile' makes them", &mut out)?,
         }
-        if let Ok(found) = reconcile::Clocks::read(&data.clocks()) {
-            clocks::table(&found, output::limit(), &mut out)?;
+        if let Ok(found) = clocks::Clocks::read(&data.clocks()) {
+            clock_words::table(&found, output::limit(), &mut out)?;
         }
         match AnalysisSummary::read(&data.analysis()) {
             Ok(summary) => line(&format!("analysis: {}", words::analysis(&summary)), &mut out)?,

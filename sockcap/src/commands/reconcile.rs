@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use reconcile::Clocks;
+use clocks::Clocks;
 
 use crate::arguments::Data;
 use crate::arguments::values::{bytes, duration, share};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::{clocks, stages, words};
+use crate::{clock_words, stages, words};
 
 const HELP: &str = "\
 Examples:
@@ -57,7 +57,7 @@ impl Run for Reconcile {
             words::same_directory(&data),
         );
         if let Some(line) =
-            Clocks::read(&data.clocks()).ok().as_ref().and_then(clocks::contradiction)
+            Clocks::read(&data.clocks()).ok().as_ref().and_then(clock_words::contradiction)
         {
             anstream::eprintln!("sockcap: {line}");
         }

@@ -13,8 +13,8 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
+use importers::how_to_run_strace;
 use message_trace::DataDir;
-use reconcile::import::how_to_run_strace;
 use socket_log::Log;
 use socket_log::layout::state;
 

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
+use clocks::Clocks;
 use end_to_end::lab::{Clock, Host};
 use end_to_end::wire;
 use message_trace::{DataDir, Endpoint, Message, MessageTrace, Protocol};
-use reconcile::{Clocks, Counts, Reconciliation};
+use reconcile::{Counts, Reconciliation};
 
 use crate::system::{HOSTS, Run};
 
