@@ -1,6 +1,6 @@
 //! The registries that the command line is made from.
 
-use crate::importers::{self, Kind};
+use importers::Kind;
 
 /// The importers, in the order of help.
 pub(crate) fn importers() -> Vec<&'static Kind> {

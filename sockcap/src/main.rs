@@ -11,7 +11,6 @@ mod complete;
 mod config;
 mod error;
 mod help;
-mod importers;
 mod kinds;
 mod manual;
 mod notes;

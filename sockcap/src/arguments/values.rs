@@ -9,6 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Timestamp};
 use message_trace::Grain;
 use report::SortKey;
+pub(crate) use socket_log::names::read_host_name as host_name;
 
 pub(crate) use registry::values::{
     bytes, duration, duration_or_none, not_negative, positive, share, three,
@@ -58,11 +59,6 @@ pub(crate) fn command_name(text: &str) -> Result<String, String> {
         );
     }
     Ok(text.to_owned())
-}
-
-/// A host's name becomes the name of a directory, so it may be no path.
-pub(crate) fn host_name(text: &str) -> Result<String, String> {
-    collector::names::host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// A number of days, at most a hundred years.

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use importers::{Importer, Summary};
+use importers::{Importer, Kind, Summary};
 use message_trace::DataDir;
 use registry::{Entry, Given};
 
 use crate::arguments::{Data, flags};
 use crate::command::{Run, Subcommand, subcommand};
 use crate::error::Error;
-use crate::importers::Kind;
+
 use crate::output::{bytes, counted};
 use crate::progress::Terminal;
 use crate::tuning::MAX_SKIPS_LISTED;

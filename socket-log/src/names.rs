@@ -1,4 +1,4 @@
-//! Which names a host and its logs may have: they come over the wire and become names of
+//! Names that a host and its logs may have. They come over the wire and become names of
 //! directories and files, so whatever passes here names a direct child of the directory it is
 //! joined to, on every host that a log may be taken to.
 
@@ -41,6 +41,14 @@ pub enum NameError {
 /// [`NameError::Host`], which says what it may be.
 pub fn host_name(name: &str) -> Result<(), NameError> {
     if is_plain(name) && name.len() <= HOST_NAME_LENGTH { Ok(()) } else { Err(NameError::Host) }
+}
+
+/// The host name that a user writes.
+///
+/// # Errors
+/// What a host name may be, for the user.
+pub fn read_host_name(text: &str) -> Result<String, String> {
+    host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Whether a log, begun or made ahead, may have this name.
