@@ -23,6 +23,11 @@ pub trait Exporter {
         Ok(())
     }
 
+    /// The address that takes the export, if it does not go to the output.
+    fn sent_to(&self) -> Option<&str> {
+        None
+    }
+
     /// Writes what `source` has to `output`. An exporter of traces says how many there were; the
     /// others return none.
     ///

@@ -6,25 +6,33 @@ use std::io;
 
 use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::PATTERN;
+use crate::kind::Kind;
 use crate::patterns::call_tree::CallTree;
 use crate::patterns::one_pattern;
 use analyze::paths::timing::{Timing, is_noticeable};
 use message_trace::units::{duration, expected, plural, whole_percent};
 
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "mermaid",
-    summary: "A pattern as a sequence diagram",
+/// The entry in the registry.
+pub(crate) static MERMAID: Kind = Kind {
+    about: About {
+        name: "mermaid",
+        summary: "A pattern as a sequence diagram",
+        examples: &["sockcap export mermaid --pattern 0"],
+        ..About::NOTHING
+    },
     opened_by: "GitHub, GitLab, wikis",
+    flags: &[&PATTERN],
+    make: |given| Ok(Box::new(Mermaid { pattern: given.get(&PATTERN) })),
 };
 
 /// Writes a pattern, with the options of the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mermaid {
+pub(crate) struct Mermaid {
     /// The number of the pattern; without one, 0.
     pub pattern: Option<i64>,
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::about::About;
 use crate::flag::AnyFlag;
+use crate::given::Given;
 
 /// One of a kind: an importer, an algorithm, an exporter. What it does besides is up to its kind.
 pub trait Entry {
@@ -37,12 +38,20 @@ pub fn union<E: Entry>(entries: &[&'static E]) -> Vec<&'static dyn AnyFlag> {
     all
 }
 
+/// Why the user may not give to `entry` what was given, where a command takes the flags of all
+/// `entries`: the words of the first flag that is not one of the entry's.
+pub fn refusal<E: Entry>(entries: &[&'static E], entry: &E, given: &Given) -> Option<String> {
+    let all = union(entries);
+    let mut foreign = all.iter().filter(|flag| place(entry.flags(), **flag).is_none());
+    foreign.find(|flag| given.has(**flag)).map(|flag| flag.spec().refusal())
+}
+
 fn place(flags: &[&'static dyn AnyFlag], flag: &dyn AnyFlag) -> Option<usize> {
     flags.iter().position(|there| there.spec().long == flag.spec().long)
 }
 
-/// What is wrong with a registry, for its test: names that are there twice, flags that name others
-/// which are not there, defaults that cannot be read, and words that are missing.
+/// What is wrong with a registry, for its test: names that are there twice, flags that require
+/// others which are not there, defaults that cannot be read, and words that are missing.
 pub fn faults<E: Entry>(entries: &[&'static E]) -> Vec<String> {
     let mut faults = Vec::new();
     let mut names = BTreeSet::new();
@@ -72,9 +81,9 @@ fn flag_faults(name: &str, flags: &[&dyn AnyFlag], faults: &mut Vec<String>) {
         if !is_name(spec.long) || spec.help.is_empty() {
             faults.push(format!("{name}: --{} is no name, or has no help", spec.long));
         }
-        for other in spec.requires.iter().chain(spec.conflicts) {
+        for other in spec.requires {
             if !longs.contains(other) {
-                faults.push(format!("{name}: --{} names --{other}, not there", spec.long));
+                faults.push(format!("{name}: --{} requires --{other}, not there", spec.long));
             }
         }
         if let Some(Err(why)) = spec.default.map(|default| flag.check(default.as_ref())) {
@@ -113,6 +122,7 @@ mod tests {
     static A: Flag<bool> = Flag::switch("a", "A");
     static B: Flag<bool> = Flag::switch("b", "B");
     static C: Flag<bool> = Flag::switch("c", "C").requires(&["a"]);
+    static E: Flag<bool> = Flag::switch("e", "E").refused("--e is for two only");
     static D: Flag<f64> = Flag::text("d", "P", values::share, "D").default("2");
 
     #[test]
@@ -122,6 +132,18 @@ mod tests {
         let all = union(&[&ONE, &TWO]);
         let longs: Vec<&str> = all.iter().map(|flag| flag.spec().long).collect();
         assert_eq!(longs, ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn a_flag_of_another_entry_is_refused() {
+        static ONE: Toy = Toy(about("one"), &[&A]);
+        static TWO: Toy = Toy(about("two"), &[&A, &E]);
+        let mut given = Given::default();
+        given.add(&A, "true".as_ref()).unwrap();
+        assert_eq!(refusal(&[&ONE, &TWO], &ONE, &given), None);
+        given.add(&E, "true".as_ref()).unwrap();
+        assert_eq!(refusal(&[&ONE, &TWO], &ONE, &given).as_deref(), Some("--e is for two only"));
+        assert_eq!(refusal(&[&ONE, &TWO], &TWO, &given), None);
     }
 
     #[test]
@@ -137,7 +159,7 @@ mod tests {
         static AGAIN: Toy = Toy(about("one"), &[&C, &D, &D]);
         assert_eq!(faults(&[&ONE]), Vec::<String>::new());
         let faults = faults(&[&ONE, &AGAIN]);
-        let expected = ["there twice", "a flag is", "--c names --a", "default of --d", "of --d"];
+        let expected = ["there twice", "a flag is", "--c requires --a", "default of --d", "of --d"];
         assert_eq!(faults.len(), expected.len(), "{faults:?}");
         assert!(faults.iter().zip(expected).all(|(fault, part)| fault.contains(part)));
     }

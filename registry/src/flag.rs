@@ -40,6 +40,16 @@ pub struct Spec {
     pub conflicts: &'static [&'static str],
     /// What completion offers besides the values.
     pub offer: Offer,
+    /// What is said to a user who gives the flag to an entry that does not take it, where a command
+    /// has the flags of several entries.
+    pub refusal: Option<&'static str>,
+}
+
+impl Spec {
+    /// Why an entry does not take the flag.
+    pub fn refusal(&self) -> String {
+        self.refusal.map_or_else(|| format!("--{} is for others", self.long), str::to_owned)
+    }
 }
 
 /// Which values a flag takes.
@@ -181,6 +191,7 @@ impl<T> Flag<T> {
             requires: &[],
             conflicts: &[],
             offer: Offer::Nothing,
+            refusal: None,
         };
         Flag { spec, reader }
     }
@@ -232,6 +243,12 @@ impl<T> Flag<T> {
     /// Cannot be given with these flags.
     pub const fn conflicts(mut self, long: &'static [&'static str]) -> Flag<T> {
         self.spec.conflicts = long;
+        self
+    }
+
+    /// Says why an entry does not take it.
+    pub const fn refused(mut self, why: &'static str) -> Flag<T> {
+        self.spec.refusal = Some(why);
         self
     }
 

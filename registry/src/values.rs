@@ -15,6 +15,14 @@ pub fn text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// A whole number.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn whole(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|error: std::num::ParseIntError| error.to_string())
+}
+
 /// A size in bytes: a number, or one with K, M or G behind.
 ///
 /// # Errors

@@ -2,19 +2,28 @@
 
 use analyze::calls::windows::in_windows;
 use analyze::paths::pattern_roots;
+use registry::Given;
 
 use super::selection::{Selection, TraceExport};
 use super::writer::SpanWriter;
 use crate::error::{Error, no_pattern};
 use crate::exporter::{Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
 
 /// The traces that are wanted: all, unless one of these says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TraceChoice {
+pub(crate) struct TraceChoice {
     /// The number of a pattern: only traces that begin as its instances do.
     pub pattern: Option<i64>,
     /// Maximum number of traces; the first ones are written.
     pub limit: Option<usize>,
+}
+
+impl TraceChoice {
+    /// The traces that the user wants.
+    pub(crate) fn of(given: &Given) -> TraceChoice {
+        TraceChoice { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }
+    }
 }
 
 /// Writes the traces of `source` that are wanted by `writer`.
