@@ -10,11 +10,12 @@ use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
-use crate::infer::LinkWriter;
+use crate::infer::Input;
+use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::paths::PathsOfStretches;
-use crate::stretches::{Stretches, Whole};
+use crate::stretches::{Overview, Stretches};
 
 /// Figures about an analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub fn analyze(
     progress.step("naming nodes", 0);
     let threads = options.resources.threads();
     let mut inference = options.algorithm.inference();
-    let whole = Whole::of(dir, threads, inference.looks_for_calls())?;
+    let whole = Overview::of(dir, threads, inference.looks_for_calls())?;
     let mut namer = Namer::of(&whole.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());
@@ -79,7 +80,8 @@ pub fn analyze(
         Ok(Some((stretch, naming)))
     };
     ahead(threads, next, |(stretch, naming)| {
-        let mut found = inference.infer(&stretch.trace, &naming, options, progress);
+        let mut found =
+            inference.infer(&Input { trace: &stretch.trace, naming: &naming, options, progress });
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;

@@ -38,7 +38,7 @@ pub(crate) fn grain() -> impl TypedValueParser<Value = Grain> {
 
 /// An algorithm of analysis.
 pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    one_of(Algorithm::ALL.map(|algorithm| algorithm.to_string()))
+    one_of(analyze::ALGORITHMS.iter().map(|entry| entry.name))
 }
 
 /// A kind of evidence.
