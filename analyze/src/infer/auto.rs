@@ -51,6 +51,7 @@ mod exchanges;
 mod first_assignments;
 mod fit;
 mod fits;
+mod flags;
 mod groundwork;
 #[cfg(test)]
 mod handed_on_tests;
@@ -103,6 +104,9 @@ mod together;
 mod trigger;
 mod waits;
 
+use registry::About;
+
+use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
 use super::input::Input;
 use crate::doubts::{Doubt, Doubts};
@@ -113,11 +117,13 @@ use services::Services;
 use size_kinds::SizeKinds;
 
 use super::call_links::NONE;
+use super::linking::{ITERATIONS, SPONTANEOUS_DELAY};
 
 /// What auto says of itself.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    name: "auto",
-    summary: "Our own: learns each service, and gives its calls to the requests that fit together",
+    about: About { name: "auto", summary: "learns each service", ..About::NOTHING },
+    flags: &[&flags::WITHOUT, &WINDOW, &SPONTANEOUS_DELAY, &ITERATIONS],
+    apply: flags::apply,
     begin: || Box::new(Auto::default()),
 };
 
