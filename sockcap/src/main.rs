@@ -1,5 +1,4 @@
-//! `sockcap`: the command line. It turns arguments into plain options, calls the stage that does
-//! the work, and turns what comes back into words and an exit status. Nothing is worked out here.
+#![doc = include_str!("../README.md")]
 
 mod arenas;
 mod arguments;

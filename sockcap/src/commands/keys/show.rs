@@ -27,8 +27,8 @@ pub(super) struct Show {
 }
 
 impl Show {
-    /// A line for each file; those that are no keys are told apart from the others and make the command
-    /// fail.
+    /// Prints a line for each file. Those that are no keys are told apart from the others and make
+    /// the command fail.
     pub(super) fn run(&self) -> Result<ExitCode, Error> {
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
