@@ -37,7 +37,7 @@ pub(super) use untraced::Rounds;
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: About { name: "linking", summary: "WAP5", ..About::NOTHING },
     flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],
-    apply: apply,
+    apply,
     begin: || Box::new(Linking),
 };
 
