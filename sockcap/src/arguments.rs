@@ -1,4 +1,4 @@
-//! Arguments that several commands share, a file each, and how single values are written.
+//! Arguments that several commands share, a file each, and the readers of single values.
 
 mod data;
 mod filter;

@@ -43,14 +43,13 @@ pub(crate) fn of_report(clocks: &Clocks) -> Vec<Clock> {
     clocks.hosts.iter().map(of_host).collect()
 }
 
-/// By how much messages and the collector's timestamps contradict each other, and how far both may
-/// be off.
+/// The contradiction between messages and the collector's timestamps, and the uncertainty of both.
 fn contradiction_of(host: &HostClock) -> Option<[i64; 2]> {
     let check = host.hints.as_ref()?.check.as_ref().filter(|check| check.contradicts)?;
     Some([check.difference_ns, check.within_ns])
 }
 
-/// That messages and the collector's timestamps contradict each other, in a line.
+/// A line that says that messages and the collector's timestamps contradict each other.
 pub(crate) fn contradiction(clocks: &Clocks) -> Option<String> {
     report::clocks::contradiction(&of_report(clocks))
 }
@@ -99,8 +98,8 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
     words
 }
 
-/// A line for each host's clock, and what can be done about those that nothing is known of. Nothing
-/// for a single clock that was never set.
+/// Writes a line for each host's clock, and what can be done about unknown ones. A single clock
+/// that was never set is not written.
 pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let is_plain = |host: &HostClock| {
         matches!(host.source, Source::Reference | Source::Machine) && host.steps.is_empty()

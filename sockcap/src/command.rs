@@ -1,4 +1,4 @@
-//! What a command is to the program: its definitions, and what runs when it was given.
+//! A command as the program sees it: its definitions, and the code that runs when it was given.
 
 use std::any::Any;
 use std::fmt::Debug;

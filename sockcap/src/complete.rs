@@ -1,5 +1,5 @@
-//! What TAB completes: the script of `sockcap completions` asks this program, which knows its
-//! commands, flags and values and, beside them, what the data directory of the line holds.
+//! Answers to TAB. The script of `sockcap completions` asks this program, which knows its commands,
+//! flags and values, and what the data directory of the line holds.
 
 use std::env;
 use std::process::ExitCode;
@@ -9,8 +9,7 @@ use clap_complete::CompleteEnv;
 use crate::arguments::offers::VARIABLE;
 use crate::command_line;
 
-/// Answers a shell that asks what could stand here, and says how that went. Nothing where nobody
-/// asks.
+/// Answers a shell that asks for completions, and returns the exit status; `None` if no shell asks.
 pub(crate) fn answer() -> Option<ExitCode> {
     env::var_os(VARIABLE)?;
     let directory = env::current_dir().ok();
@@ -18,7 +17,7 @@ pub(crate) fn answer() -> Option<ExitCode> {
     match asked.try_complete(env::args_os(), directory.as_deref()) {
         Ok(true) => Some(ExitCode::SUCCESS),
         Ok(false) => None,
-        // Words would stand in the middle of the line that is being written.
+        // An error message would appear in the middle of the line that is being written.
         Err(_) => Some(ExitCode::FAILURE),
     }
 }

@@ -27,8 +27,8 @@ use file::{ConfigError, Owner, Settings};
 /// The name of the file in a data directory.
 const IN_DATA: &str = "sockcap.toml";
 
-/// The process's arguments, with what the configuration files add to them. An error has been said,
-/// and is the exit status.
+/// The command that the process's arguments and the configuration files ask for. An error is
+/// printed here and returned as the exit status.
 pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
     let arguments: Vec<OsString> = env::args_os().collect();
     parse_from(&arguments, user_file()).map_err(|failed| match failed {
@@ -49,10 +49,10 @@ pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
     })
 }
 
-/// Why there are no arguments to go on with.
+/// The reason why there is no command to run.
 #[derive(Debug)]
 pub(crate) enum Failed {
-    /// The command line is wrong, or asks for help; and what of it the files said.
+    /// The command line is wrong or asks for help; with the settings that files added to it.
     Usage(clap::Error, Vec<String>),
     /// A file is wrong.
     Config(ConfigError),
@@ -68,8 +68,7 @@ fn user_file() -> Option<PathBuf> {
     Some(place.join("sockcap/config.toml"))
 }
 
-/// As [`parse`], with these arguments, of which the first is the program, and this file of the
-/// user's.
+/// As [`parse`], with these arguments and this file of the user. The first argument is the program.
 pub(crate) fn parse_from(
     arguments: &[OsString],
     user: Option<PathBuf>,
@@ -101,7 +100,7 @@ pub(crate) fn parse_from(
     }
 }
 
-/// What the definitions make of the arguments without files; help is laid out.
+/// The command that the arguments ask for without files; help is laid out.
 fn plainly(arguments: &[OsString]) -> Result<Box<dyn Run>, clap::Error> {
     let matches =
         help::laid_out(command_line::definitions(), arguments.iter().any(|one| one == "-h"))
@@ -137,8 +136,8 @@ fn levels<'a>(command: &'a Command, given: &'a ArgMatches) -> Vec<(&'a Command, 
     levels
 }
 
-/// What the files say that hold for this command: the user's, and over it the data directory's. A
-/// command without flags needs none.
+/// The settings for this command: the user's file, overridden by that of the data directory. For a
+/// command without flags no file is read.
 fn settings(
     command: &Command,
     given: &ArgMatches,
@@ -191,8 +190,8 @@ fn exclude_each_other(command: &Command, one: &Arg, other: &Arg) -> bool {
     by_name(one, other) || by_name(other, one) || in_group
 }
 
-/// The arguments with what the files say behind the name of each command, so that what is required
-/// may come from a file, and what of the files was used, in words.
+/// The arguments with the settings of files inserted behind the name of each command, so that a
+/// required flag may come from a file; and a description of each setting that was used.
 fn with_settings(
     arguments: &[OsString],
     command: &Command,

@@ -1,4 +1,4 @@
-//! What can go wrong at the command line, and the exit status it leads to.
+//! Errors of the command line, and the exit status that each leads to.
 
 use std::io;
 use std::path::PathBuf;
@@ -77,9 +77,9 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Says the error on standard error and gives the exit status, which is `failed` unless the
-    /// command to record is to blame. Whoever closed our output has read enough, so that is no
-    /// error at all.
+    /// Prints the error on standard error and returns the exit status, which is `failed` unless the
+    /// command to record is to blame. An output that was closed by its reader is no error: the
+    /// reader has read enough.
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
         | Error::Table(message_trace::Error::Io { source: error, .. })

@@ -11,7 +11,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::error::Error;
 
-/// Where a paragraph of a help text begins that is examples.
+/// The beginning of a paragraph of examples in a help text.
 const EXAMPLES: &str = "Examples:\n";
 /// The program, to whose page that of each command leads back.
 const PROGRAM: &str = "sockcap";

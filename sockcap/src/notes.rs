@@ -1,4 +1,4 @@
-//! What is missing in a result, in words: for the first lines of a report, and for `info`.
+//! Gaps in a result, in words: for the first lines of a report, and for `info`.
 
 use reconcile::{Counts, Hole, NOT_RECORDED, Reconciliation, is_of_the_system};
 use report::Note;
@@ -6,8 +6,8 @@ use report::Note;
 use crate::tuning::MAX_HOLES_NAMED;
 use crate::ways_out::with_way_out;
 
-/// Whoever looks at a report is told of what is missing and can do something about it. At most
-/// [`MAX_HOLES_NAMED`] programs are named, and the rest is summed.
+/// The gaps that the reader of a report can do something about. At most [`MAX_HOLES_NAMED`]
+/// programs are named, and the rest is summed.
 pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
     let mut notes = holes(found, MAX_HOLES_NAMED);
     notes.extend(logs(found));
@@ -55,7 +55,7 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
     notes
 }
 
-/// What is missing of programs, of which at most `most` are named.
+/// The holes in what was recorded of programs. At most `most` programs are named.
 fn holes(found: &Reconciliation, most: usize) -> Vec<Note> {
     let mut notes = Vec::new();
     let (named, others) = found.holes.split_at(found.holes.len().min(most));

@@ -1,4 +1,4 @@
-//! What a report says of its trace: how much there is, what was not seen, and what is left out.
+//! The head of a report: how much there is in the trace, what was not seen, and what is left out.
 
 use analyze::AnalysisSummary;
 use analyze::paths::ChosenPatterns;
@@ -10,7 +10,7 @@ use report::{Meta, Note, Rest};
 use crate::error::Error;
 use crate::{clock_words, notes, page};
 
-/// What a reader must know of the trace.
+/// The head of a report, without what was left out.
 pub(crate) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
     let nodes = Nodes::read(&data.nodes())?;
     let mut hosts: Vec<&str> =
@@ -42,7 +42,7 @@ pub(crate) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
     })
 }
 
-/// What was not chosen.
+/// The sums of the patterns that were not chosen.
 pub(crate) fn rest(chosen: &ChosenPatterns) -> Rest {
     let instances: i64 = chosen.patterns.iter().map(|pattern| pattern.count).sum();
     let total_time: f64 = chosen.patterns.iter().map(|pattern| pattern.total_time).sum();

@@ -1,5 +1,5 @@
-//! A toy of each kind, and what follows from a file and a line in a registry: each is found in
-//! help, completions, the manual page and the configuration keys, and runs.
+//! A toy of each kind, for the test that a file and a line in a registry are enough: each is found
+//! in help, completions, the manual page and the configuration keys, and runs.
 
 pub(crate) mod algorithm;
 pub(crate) mod command;

@@ -1,7 +1,7 @@
 //! A look at a program before it runs: whether the preloaded library will see what it does.
 //!
-//! Only what the file itself shows is told; whatever cannot be read or understood here is left to
-//! the kernel, whose own error is better than a guess.
+//! Only what the file itself shows is told. A file that cannot be read or understood here is left
+//! to the kernel, whose own error is better than a guess.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -127,7 +127,7 @@ fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unse
     }
 }
 
-/// What a program's file says of itself.
+/// The properties of a program, by its file.
 struct Image {
     is_64: bool,
     machine: elf::Machine,

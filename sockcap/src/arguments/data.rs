@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use message_trace::DataDir;
 
-/// Where the data directory is unless the user says otherwise.
+/// The data directory unless the user names another.
 pub(crate) const DEFAULT_DIRECTORY: &str = "sockcap.data";
 
 #[derive(Debug, Args)]

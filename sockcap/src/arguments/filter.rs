@@ -33,7 +33,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Whether nothing was asked for.
+    /// Whether the user filters nothing.
     pub(crate) fn is_empty(&self) -> bool {
         let Filter { through, pattern, alike, from, to, min_confidence } = self;
         let any = [pattern, alike].into_iter().all(Vec::is_empty);

@@ -1,4 +1,5 @@
-//! From the flags of a registry to those of the command line, and back to what was given.
+//! The flags of a registry as arguments of the command line, and the values that were given to
+//! them.
 
 use std::path::PathBuf;
 
@@ -54,7 +55,7 @@ fn action(spec: &Spec) -> ArgAction {
     }
 }
 
-/// What clap checks, so that it says what is wrong as it does for its own flags.
+/// The values that clap checks itself, so that a wrong one is told as for any other flag.
 fn parser(flag: &'static dyn AnyFlag) -> ValueParser {
     match flag.spec().values {
         Values::Switch => value_parser!(bool),
@@ -76,7 +77,7 @@ fn possible(choice: Choice) -> PossibleValue {
     if choice.help.is_empty() { value } else { value.help(choice.help) }
 }
 
-/// What was given to these flags.
+/// The values that were given to these flags.
 ///
 /// # Errors
 /// When a value is wrong in a way that the command line does not know.

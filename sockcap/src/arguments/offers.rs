@@ -1,5 +1,5 @@
-//! What TAB offers for the value of an argument: patterns, nodes and hosts of the data directory
-//! that the line names, programs, and files.
+//! Values that TAB offers for an argument: patterns, nodes and hosts of the data directory that the
+//! line names, programs, and files.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -104,7 +104,7 @@ impl ValueCompleter for Programs {
     }
 }
 
-/// Those of `names` that go on as what is written.
+/// The names that begin as the word does that is being written.
 fn beginning_with(
     names: impl IntoIterator<Item = OsString>,
     begun: &OsStr,
@@ -125,7 +125,7 @@ fn most_time() -> Vec<PathPattern> {
         .map_or_else(|_| Vec::new(), |chosen| chosen.patterns)
 }
 
-/// The data directory that the line names so far.
+/// The data directory that the unfinished line names.
 fn data() -> DataDir {
     let words: Vec<OsString> = env::args_os().collect();
     DataDir::new(directory(&words).unwrap_or_else(|| DEFAULT_DIRECTORY.into()))

@@ -20,7 +20,7 @@ pub(crate) struct Trust {
     pub(crate) plain: bool,
 }
 
-/// Fails where an address can be reached from elsewhere, or cannot be told.
+/// Refuses an address that other machines can reach, or that cannot be resolved.
 pub(crate) fn only_loopback(address: &str) -> Result<(), Error> {
     let failed = |source| Error::Address { address: address.to_owned(), source };
     let mut addresses = address.to_socket_addrs().map_err(failed)?;

@@ -1,5 +1,4 @@
-//! How single values are written: sizes, names, time spans, numbers; each error says how to write
-//! it.
+//! Readers of single values: sizes, names, points in time. Each error says how to write the value.
 
 use std::error::Error;
 use std::str::FromStr;
@@ -12,7 +11,8 @@ pub(crate) use socket_log::names::read_host_name as host_name;
 
 pub(crate) use registry::values::{bytes, duration, positive, share};
 
-/// One of the values of these names, which are completed and, where another is written, told.
+/// One of a few values, by their names. The names are completed, and a wrong one is answered with
+/// them.
 fn one_of<T>(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> impl TypedValueParser<Value = T>
@@ -23,7 +23,7 @@ where
     PossibleValuesParser::new(names).try_map(|name: String| name.parse::<T>())
 }
 
-/// What to rank by.
+/// A key that patterns are ranked by.
 pub(crate) fn sort_key() -> impl TypedValueParser<Value = SortKey> {
     one_of(SortKey::ALL.map(|key| PossibleValue::new(key.name()).help(key.label())))
 }
@@ -38,7 +38,7 @@ pub(crate) fn size(text: &str) -> Result<String, String> {
     bytes(text).map(|_| text.to_owned())
 }
 
-/// A command is told by its file's name.
+/// The name of a program's file, without a directory.
 pub(crate) fn command_name(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains('/') {
         return Err(

@@ -162,7 +162,7 @@ impl Told {
     fn print(&self) {
         let hosts = self.metrics.hosts();
         if !hosts.is_empty() {
-            // Whoever does not read it does not need it.
+            // A table that cannot be printed is not needed.
             let _ = anstream::stdout().write_all(table(&hosts, clock::now()).as_bytes());
         }
     }

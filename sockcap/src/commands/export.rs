@@ -138,8 +138,8 @@ impl Export {
         })
     }
 
-    /// Sees to it that what is needed is there, and gives the user's names for it. What an analysis
-    /// makes has them already.
+    /// Runs the stages that are needed, and returns the user's names. The results of an analysis
+    /// have them already.
     fn ready(&self, needs: Needs, data: &DataDir) -> Result<Aliases, Error> {
         match needs {
             Needs::Messages => {

@@ -104,14 +104,14 @@ impl Synth {
     }
 }
 
-/// A factor, of which 0 is one.
+/// A factor: 0 or more.
 fn factor(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| format!("'{text}' is no number from 0 on"))
 }
 
-/// Sees to it that messages have the numbers that the truth gives them: nothing else may be in the
-/// directory.
+/// Refuses a directory that holds something else: messages would not have the numbers that the
+/// truth gives them.
 fn stands_alone(data: &DataDir, name: &str) -> Result<(), Error> {
     let alone =
         data.logs()?.is_empty() && data.imported()?.iter().all(|import| import.name == name);
