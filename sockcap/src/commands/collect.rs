@@ -1,5 +1,5 @@
-//! `sockcap collect`: gathers the logs of many hosts, a line for everything that is not as it
-//! should be, and now and then one for each host.
+//! `sockcap collect`: gathers the logs of many hosts. It prints a line for everything that is not
+//! as it should be, and a table of the hosts now and then.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -135,13 +135,13 @@ impl Run for Collect {
     }
 }
 
-/// Counts events, and says those that somebody should know of.
+/// The listener for events: it counts them, and prints those that somebody should know of.
 struct Told {
     metrics: Metrics,
 }
 
 impl Told {
-    /// Prints what there is of each host, where something has changed.
+    /// Prints the table of hosts whenever it has changed, until it is stopped.
     fn now_and_then(&self, every: Duration, stop: &Stop) {
         let mut before = self.metrics.hosts();
         let mut next = Instant::now() + every;
@@ -168,7 +168,7 @@ impl Told {
     }
 }
 
-/// A line for each host, and one above them.
+/// The table of hosts: a line for each, below a line of headings.
 fn table(hosts: &[HostFigures], now: i64) -> String {
     let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0).max(4);
     let mut text = format!(

@@ -12,7 +12,7 @@ use crate::arguments::offers;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 
-/// The program as the script calls it: whichever is first in `PATH` when TAB is pressed.
+/// The name by which the script calls the program: the first one in `PATH` when TAB is pressed.
 const PROGRAM: &str = "sockcap";
 
 const HELP: &str = "\

@@ -1,4 +1,4 @@
-//! `sockcap drop`: what a sniffer that is too slow leaves of a trace.
+//! `sockcap drop`: a trace without the messages that a slow sniffer drops.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

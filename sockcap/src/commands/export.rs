@@ -31,7 +31,7 @@ struct Export {
     to: Destination,
 }
 
-/// How nodes are called, and where the export goes.
+/// The names of nodes, and the place that the export goes to.
 #[derive(Debug, Args)]
 struct Destination {
     /// A file that says what addresses, hosts, commands and endpoints are to be called [default:
@@ -60,7 +60,7 @@ fn define() -> Command {
         .after_help(help(&all))
 }
 
-/// Which tools open what, and examples.
+/// The end of help: the tools that open each format, and examples.
 fn help(all: &[&Kind]) -> String {
     let mut text = "What opens what:\n".to_owned();
     for kind in all.iter().filter(|kind| !kind.opened_by.is_empty()) {

@@ -18,7 +18,7 @@ use crate::progress::Terminal;
 use crate::tuning::MAX_SKIPS_LISTED;
 use crate::{kinds, words};
 
-/// The argument that the files are.
+/// The name of the argument that takes the files.
 const FILES: &str = "files";
 
 const HELP: &str = "\
@@ -32,7 +32,7 @@ Examples:
   sockcap import strace --host web1 /tmp/trace
   sockcap import pcap --host web=web.pcap --host db=db.pcap";
 
-/// Files of one kind, and what the user said of them.
+/// The files of one kind, and the values of its flags.
 #[derive(Debug)]
 struct Import {
     kind: &'static Kind,
@@ -83,7 +83,7 @@ impl Run for Import {
     }
 }
 
-/// Runs `importer` on `files` and says what came of it.
+/// Runs `importer` on `files` and prints the result.
 fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) -> Result<ExitCode, Error> {
     let summary = importer.import(files, data, &Terminal::new())?;
     let [made_one, made_many] = importer.makes();
@@ -104,7 +104,7 @@ fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) -> Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was passed over, and what else is worth knowing.
+/// Prints what was skipped, and the notes of the importer.
 fn say_skipped(summary: &Summary) {
     for (cause, count) in &summary.skipped.causes {
         anstream::eprintln!("  skipped: {cause}: {count}");

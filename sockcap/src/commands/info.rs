@@ -1,4 +1,5 @@
-//! `sockcap info`: what a data directory holds, program by program, and what could not be seen.
+//! `sockcap info`: the contents of a data directory, program by program, and what could not be
+//! seen.
 
 mod json;
 mod processes;
@@ -105,13 +106,13 @@ impl Run for Info {
     }
 }
 
-/// What a stage made, in a part of its own.
+/// Writes the result of a stage, as a part of its own.
 fn line(text: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
     folded(text, "", output::limit(), out)
 }
 
-/// A line for each trace that was imported as messages.
+/// Writes a line for each trace that was imported as messages.
 fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
     for import in imports {
         let (messages, nodes) = (table::rows(&import.messages())?, table::rows(&import.nodes())?);
@@ -126,7 +127,7 @@ fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Some lines for each sniffer whose packets were imported.
+/// Writes some lines for each sniffer whose packets were imported.
 fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
     for captured in all {
         let Captured { sniffer, frames, hosts, files, .. } = captured;
@@ -144,7 +145,7 @@ fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// The names that were found to be others' as well.
+/// Writes the translated names.
 fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> {
     if !found.translations.is_empty() {
         writeln!(out, "\ntranslated addresses: {}", found.translations.len())?;
@@ -158,7 +159,7 @@ fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> 
     Ok(())
 }
 
-/// What the logs mention and no log has.
+/// Writes what the logs mention and no log has.
 fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
     let lists = [
         (
@@ -205,7 +206,7 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What to do about each cause.
+/// Writes the advice for each cause.
 fn ways_out(unseen: &[Unseen]) -> Vec<String> {
     let causes: BTreeSet<&str> = unseen.iter().map(|unseen| unseen.cause).collect();
     causes.into_iter().filter_map(|cause| Some(format!("{cause}: {}", way_out(cause)?))).collect()

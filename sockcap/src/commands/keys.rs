@@ -1,5 +1,4 @@
-//! `sockcap keys`: makes keys and says what to do with each: which file goes where, and what is run
-//! there.
+//! `sockcap keys`: makes keys, and says for each where its file goes and what is run there.
 
 mod directory;
 mod hosts;

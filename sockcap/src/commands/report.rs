@@ -5,7 +5,7 @@ mod filter;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
@@ -14,7 +14,7 @@ use clap::Parser;
 use message_trace::DataDir;
 use report::SortKey;
 use report::page::Page;
-use report::{DelayReport, DelaysBy, Filtered, Html, Json, Options, Output, Terminal};
+use report::{DelayReport, DelaysBy, Filtered, Html, Json, Options, Output, Rest, Terminal};
 
 use crate::arguments::values::sort_key;
 use crate::arguments::{Data, Filter, Inference};
@@ -96,72 +96,31 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Report>();
 impl Run for Report {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
-        let page = self.html.clone().unwrap_or_else(|| data.html());
-        let refused = |source| Error::File { path: page.clone(), source };
-        let target = self.html.as_deref().map(Target::try_out).transpose().map_err(refused)?;
+        let page = PageFile::try_out(self.html.as_deref(), &data)?;
         let summary = stages::analysis(&data, &self.inference)?;
         let filtered = filter::of(&self.filter, &data, &summary)?;
         let filter = filtered.as_ref().map(|filtered| filtered.filter.clone());
-        let options = Options {
-            sort: self.sort,
-            limit: Some(self.limit),
-            // Patterns that are asked for by their numbers are all shown.
-            fold: filter.as_ref().is_none_or(|filter| filter.patterns.is_empty()),
-            width: output::width(),
-            color: output::color(self.color),
-            unicode: output::unicode(),
-        };
+        let options = self.options(filter.as_ref());
         if self.hosts || self.hops {
             return delays(self, &summary, filtered, &options);
         }
-        // JSON is for programs and has all patterns.
-        let most = if self.json { usize::MAX } else { self.limit.max(MAX_PATTERNS_SHOWN) };
-        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
-        let chosen = match &filtered {
-            None => ChosenPatterns::read(&data.patterns(), most, order)?,
-            Some(Filtered { filter, .. }) => ChosenPatterns::filtered(
-                &data,
-                filter,
-                most,
-                order,
-                &Resources::default(),
-                &progress::Terminal::new(),
-            )?,
-        };
+        let chosen = self.chosen(&data, filter.as_ref())?;
         let mut meta = meta(&data, &summary)?;
         meta.rest = rest(&chosen);
-        match filtered {
-            Some(filtered) => {
-                meta.expected_paths = chosen.expected;
-                meta.filtered = Some(filtered);
-                let shown = self
-                    .html
-                    .iter()
-                    .map(|page| format!("timelines and patterns of this part: {}", page.display()));
-                meta.next_steps = shown.chain([unfiltered(&data)]).collect();
-            }
-            None => {
-                let which = if meta.rest.patterns == 0 { "all" } else { "more" };
-                meta.next_steps =
-                    vec![format!("timelines and {which} patterns: {}", page.display())];
-            }
+        meta.next_steps = self.next_steps(&data, &page, filtered.is_some(), &meta.rest);
+        if let Some(filtered) = filtered {
+            meta.expected_paths = chosen.expected;
+            meta.filtered = Some(filtered);
         }
-        let is_part = meta.filtered.is_some();
         let mut report = report::Report { patterns: &chosen.patterns, meta };
-
-        let shown = match is_part && target.is_none() {
-            true => Page::default(),
-            false => page::read(&data, &report, &options, &filter.unwrap_or_default(), None)?,
-        };
-        let written = match target {
-            Some(target) => {
-                target.create().and_then(|file| write_page(file, &report, &shown)).map_err(refused)
+        // Without a name that the user gave, the page is of all paths.
+        let written = match filter.is_some() && self.html.is_none() {
+            true => Ok(()),
+            false => {
+                let shown =
+                    page::read(&data, &report, &options, &filter.unwrap_or_default(), None)?;
+                page.write(&report, &shown)
             }
-            // Where nobody asks for it, the page is of all.
-            None if is_part => Ok(()),
-            None => File::create(&page)
-                .and_then(|file| write_page(file, &report, &shown))
-                .map_err(refused),
         };
         match written {
             Err(error) if self.html.is_some() => return Err(error),
@@ -181,6 +140,82 @@ impl Run for Report {
         }
         out.flush()?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Report {
+    /// The layout of the report.
+    fn options(&self, filter: Option<&PathFilter>) -> Options {
+        Options {
+            sort: self.sort,
+            limit: Some(self.limit),
+            // Patterns that are asked for by their numbers are all shown.
+            fold: filter.is_none_or(|filter| filter.patterns.is_empty()),
+            width: output::width(),
+            color: output::color(self.color),
+            unicode: output::unicode(),
+        }
+    }
+
+    /// The first patterns in the order of the report.
+    fn chosen(&self, data: &DataDir, filter: Option<&PathFilter>) -> Result<ChosenPatterns, Error> {
+        // JSON is for programs and has all patterns.
+        let limit = if self.json { usize::MAX } else { self.limit.max(MAX_PATTERNS_SHOWN) };
+        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
+        let Some(filter) = filter else {
+            return Ok(ChosenPatterns::read(&data.patterns(), limit, order)?);
+        };
+        let (resources, progress) = (Resources::default(), progress::Terminal::new());
+        Ok(ChosenPatterns::filtered(data, filter, limit, order, &resources, &progress)?)
+    }
+
+    /// What the reader can look at next.
+    fn next_steps(
+        &self,
+        data: &DataDir,
+        page: &PageFile,
+        is_part: bool,
+        rest: &Rest,
+    ) -> Vec<String> {
+        let page = page.path.display();
+        if is_part {
+            let shown = self.html.iter();
+            let shown = shown.map(|_| format!("timelines and patterns of this part: {page}"));
+            return shown.chain([unfiltered(data)]).collect();
+        }
+        let which = if rest.patterns == 0 { "all" } else { "more" };
+        vec![format!("timelines and {which} patterns: {page}")]
+    }
+}
+
+/// The file of the HTML page.
+struct PageFile {
+    path: PathBuf,
+    /// The file, if the user named it.
+    named: Option<Target>,
+}
+
+impl PageFile {
+    /// The file that the user named, which is tried out, or that of the data directory.
+    fn try_out(named: Option<&Path>, data: &DataDir) -> Result<PageFile, Error> {
+        let path = named.map_or_else(|| data.html(), Path::to_owned);
+        let named = named.map(Target::try_out).transpose();
+        match named {
+            Ok(named) => Ok(PageFile { path, named }),
+            Err(source) => Err(Error::File { path, source }),
+        }
+    }
+
+    /// Writes the page, which has all patterns that were chosen.
+    fn write(self, report: &report::Report, page: &Page) -> Result<(), Error> {
+        let PageFile { path, named } = self;
+        let write = |file: File| {
+            let mut file = BufWriter::new(file);
+            Html.write(report, page, &mut file)?;
+            file.flush()
+        };
+        let file = named.map_or_else(|| File::create(&path), Target::create);
+        file.and_then(write).map_err(|source| Error::File { path, source })
     }
 }
 
@@ -216,11 +251,4 @@ fn delays(
 /// How to see everything again.
 fn unfiltered(data: &DataDir) -> String {
     format!("all paths: sockcap report{}", words::same_directory(data))
-}
-
-/// Writes the page, which has all patterns that were chosen.
-fn write_page(file: File, report: &report::Report, page: &Page) -> io::Result<()> {
-    let mut file = BufWriter::new(file);
-    Html.write(report, page, &mut file)?;
-    file.flush()
 }

@@ -1,4 +1,4 @@
-//! What was recorded, from the logs: a row for each program of a host, or one for each process.
+//! The recorded processes, from the logs: a row for each program of a host, or for each process.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -32,18 +32,18 @@ pub(super) struct Process {
     host: String,
     pid: u32,
     parent_pid: u32,
-    /// What the report calls it.
+    /// The name in the report.
     program: String,
     command: String,
-    /// In nanoseconds since the Unix epoch.
+    /// The time of its start, in nanoseconds since the Unix epoch.
     started: i64,
     /// `running` (or killed), `exited`, or `replaced` by another program.
     state: &'static str,
-    /// What saw its calls, where that is not the library.
+    /// The source of its log, if that is not the library.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     records: u64,
-    /// What its log takes on the disk, in bytes.
+    /// The size of its log on the disk, in bytes.
     bytes: u64,
     has_sockets: bool,
     /// Records that were not written, by cause.
@@ -199,7 +199,7 @@ impl Process {
     }
 }
 
-/// What was lost of processes and where their logs are damaged, a line each.
+/// Lines about lost records and damaged logs of processes.
 fn below(processes: &[&Process]) -> Vec<String> {
     let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
     for (cause, count) in processes.iter().flat_map(|process| &process.lost) {
@@ -220,7 +220,7 @@ fn below(processes: &[&Process]) -> Vec<String> {
     lines
 }
 
-/// What is worth knowing beside the figures.
+/// Remarks on a process, beside its figures.
 fn in_brackets(remarks: &[String]) -> String {
     if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join(", ")) }
 }

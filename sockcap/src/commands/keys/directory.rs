@@ -1,10 +1,10 @@
-//! `--keys DIR`: where the authority is.
+//! `--keys DIR`: the directory of the authority.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-/// Where the keys are unless the user says otherwise.
+/// The directory of the keys unless the user names another.
 const DEFAULT_KEYS: &str = "sockcap.keys";
 
 /// Where the authority is.

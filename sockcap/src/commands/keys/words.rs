@@ -1,4 +1,4 @@
-//! What is said of a key: whose it is, and when it holds.
+//! A key in words: whose it is, and when it holds.
 
 use collector::keys::{Contents, Revoked, Role};
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ pub(super) fn is_revoked(list: Option<&Revoked>, key: &Contents) -> bool {
     key.role.is_some() && list.is_some_and(|list| list.has(&key.certificate))
 }
 
-/// Whose a key is.
+/// The owner of a key.
 pub(super) fn whose(role: Option<Role>, names: &[String]) -> String {
     match role {
         None => "the authority".to_owned(),
@@ -17,7 +17,7 @@ pub(super) fn whose(role: Option<Role>, names: &[String]) -> String {
     }
 }
 
-/// Whose a key is and when it holds.
+/// The owner of a key, and when it holds.
 pub(super) fn line(
     Contents { role, names, valid: [from, until], .. }: &Contents,
     revoked: bool,
