@@ -1,13 +1,13 @@
 //! Delays by node and by hop as they are reported, whatever the paths: one row each, ranked like
 //! patterns are.
 
-use analyze::paths::{DelayTable, Delays, Hop, HopDelays, NodeDelays};
-
-use crate::label::{Label, Signs};
-use crate::summary::share;
-use crate::{Meta, Options};
+use analyze::paths::{DelayTable, Delays, HopDelays, NodeDelays};
 use message_trace::units::{printable, shorten};
 
+use crate::ends::Ends;
+use crate::label::{Label, Signs};
+use crate::options::Options;
+use crate::summary::{Meta, share};
 /// Everything that is shown of delays.
 #[derive(Clone, Debug)]
 pub struct DelayReport<'a> {
@@ -95,7 +95,10 @@ impl<'a> DelaysOf<'a> {
                 let mark = if node.traced { "" } else { signs.untraced };
                 shorten(&format!("{mark}{}", printable(&node.node)), width, signs.ellipsis)
             }
-            DelaysOf::Hop(hop) => Label::of(&as_hop(hop), signs).fitted(width),
+            DelaysOf::Hop(hop) => {
+                let src = &with_port(hop);
+                Label::of(Ends { src, ..Ends::from(hop) }, signs).fitted(width)
+            }
         }
     }
 
@@ -108,31 +111,15 @@ impl<'a> DelaysOf<'a> {
     }
 }
 
-/// The hop of a pattern with these labels. Answers are told apart by the port that they come from,
+/// The name of the sender with its port. Answers are told apart by the port that they come from,
 /// so it goes with the name.
-fn as_hop(hop: &HopDelays) -> Hop {
-    let src = match hop.src_port.as_str() {
+fn with_port(hop: &HopDelays) -> String {
+    match hop.src_port.as_str() {
         "" | "*" => hop.src.clone(),
         port if hop.src.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
             hop.src.clone()
         }
         port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!("{}:{port}", hop.src),
         port => format!("{} {port}", hop.src),
-    };
-    Hop {
-        parent: None,
-        depth: 0,
-        src,
-        dst: hop.dst.clone(),
-        src_port: hop.src_port.clone(),
-        dst_port: hop.dst_port.clone(),
-        protocol: hop.protocol,
-        src_traced: hop.src_traced,
-        dst_traced: hop.dst_traced,
-        bytes: hop.delays.bytes,
-        node: None,
-        network: hop.delays.delay,
-        untraced: None,
-        connect: None,
     }
 }

@@ -14,8 +14,40 @@ use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
 use rustc_hash::FxHashMap;
 
-use crate::SortKey;
-use crate::sort::Values;
+use crate::sort::{SortKey, Values};
+
+/// All patterns of a report by families.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Families<'a> {
+    /// The families, in the order of their leads' numbers.
+    families: Vec<Family<'a>>,
+    /// By the number of a pattern: the number of the lead of its family.
+    leads: FxHashMap<i64, i64>,
+}
+
+impl<'a> Families<'a> {
+    /// The families of `patterns`.
+    pub(crate) fn of(patterns: &'a [PathPattern]) -> Families<'a> {
+        let families = Family::of(patterns);
+        let leads = families
+            .iter()
+            .flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id)))
+            .collect();
+        Families { families, leads }
+    }
+
+    /// The number of the pattern that stands for the family of `pattern`.
+    pub(crate) fn lead(&self, pattern: &PathPattern) -> i64 {
+        self.leads.get(&pattern.id).copied().unwrap_or(pattern.id)
+    }
+
+    /// The families with the first by `key` first.
+    pub(crate) fn ranked(&self, key: SortKey) -> Vec<Family<'a>> {
+        let mut ranked = self.families.clone();
+        ranked.sort_by(|one, other| one.compare(other, key));
+        ranked
+    }
+}
 
 /// Patterns of the same hops, which are shown as one line that opens.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,15 +124,6 @@ impl<'a> Family<'a> {
             p99: self.lead.duration.p99,
         }
     }
-}
-
-/// By the number of each of `patterns` that of the lead of its family.
-pub(crate) fn leads(patterns: &[&PathPattern]) -> FxHashMap<i64, i64> {
-    let families = Family::of(patterns.iter().copied());
-    families
-        .iter()
-        .flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id)))
-        .collect()
 }
 
 /// What makes a hop another one.

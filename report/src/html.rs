@@ -18,8 +18,8 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::Report;
 use crate::page::Page;
+use crate::summary::Report;
 
 /// Writes one HTML document.
 #[derive(Clone, Copy, Debug, Default)]

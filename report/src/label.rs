@@ -4,8 +4,9 @@
 
 use analyze::paths::Hop;
 use message_trace::Protocol;
-
 use message_trace::units::{printable, shorten};
+
+use crate::ends::Ends;
 
 /// The characters that labels are made of, so that they can be ASCII.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +42,14 @@ pub(crate) struct Label {
 }
 
 impl Label {
-    /// The label of `hop`.
-    pub(crate) fn of(hop: &Hop, signs: Signs) -> Label {
+    /// The label of a hop with these ends.
+    pub(crate) fn of<'a>(ends: impl Into<Ends<'a>>, signs: Signs) -> Label {
+        let hop = ends.into();
         let name = |name: &str, traced: bool| {
             format!("{}{}", if traced { "" } else { signs.untraced }, printable(name))
         };
         let is_path = hop.dst_port.starts_with("unix:");
-        let port = match hop.dst_port.as_str() {
+        let port = match hop.dst_port {
             "" | "*" => String::new(),
             // A node that is known by its endpoint alone has the port in its name.
             port if hop.dst.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
@@ -62,8 +64,8 @@ impl Label {
             protocol => format!(" {protocol}"),
         };
         Label {
-            src: name(&hop.src, hop.src_traced),
-            dst: name(&hop.dst, hop.dst_traced),
+            src: name(hop.src, hop.src_traced),
+            dst: name(hop.dst, hop.dst_traced),
             port,
             protocol,
             arrow: signs.arrow,

@@ -1,7 +1,7 @@
 //! What the reader of a report may choose: order, length and looks. Each output takes what concerns
 //! it.
 
-use crate::SortKey;
+use crate::sort::SortKey;
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 //! The data of the HTML page, made from patterns and, one by one, their instances: an overview that
-//! is loaded at once, details of the patterns in pieces of [`GROUP`], and instances to step
+//! is loaded at once, details of the patterns in pieces, and instances to step
 //! through. All pieces are JSON; `web/src/data` has the same shapes.
 //!
 //! A page that lies on disk carries all of it, with a few instances of each pattern. `sockcap view`
@@ -28,28 +28,24 @@ use rustc_hash::FxHashMap;
 pub use instances::{Instances, Order};
 pub use sample::PageInstance;
 
-use crate::{Options, Report};
+use crate::options::Options;
+use crate::summary::Report;
+use crate::tuning::{
+    FEW_INSTANCES, MAX_HOPS, MAX_INSTANCES, MAX_MESSAGES, PATTERN_SLICES, PATTERNS_PER_PIECE,
+};
 use details::Details;
 use names::Names;
 use observed::Observed;
 use one_sided::OneSidedMessages;
 use overview::Overview;
-use series::{PATTERN_SLICES, Series, Slices};
-
-/// How many patterns a piece of details has.
-pub const GROUP: usize = 64;
-/// Instances that a page on disk has of each pattern…
-const MOST_INSTANCES: usize = 24;
-/// …as long as these are no more messages together; later patterns by rank have two, and at last
-/// none.
-const MOST_MESSAGES: usize = 200_000;
+use series::{Series, Slices};
 
 /// The data of a page, as JSON.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The trace and its patterns in rows.
     pub overview: Vec<u8>,
-    /// The details of [`GROUP`] patterns each, in the order of the overview.
+    /// The details of [`PATTERNS_PER_PIECE`] patterns each, in the order of the overview.
     pub details: Vec<Arc<[u8]>>,
 }
 
@@ -128,8 +124,8 @@ impl<'a> PageBuilder<'a> {
         let mut names = Names::default();
         let map = map::of(&self.ranked, &mut names);
         let mut observed = self.observed.into_iter();
-        let mut details = Vec::with_capacity(self.ranked.len().div_ceil(GROUP));
-        for group in self.ranked.chunks(GROUP) {
+        let mut details = Vec::with_capacity(self.ranked.len().div_ceil(PATTERNS_PER_PIECE));
+        for group in self.ranked.chunks(PATTERNS_PER_PIECE) {
             let group: Vec<Details> = group
                 .iter()
                 .map(|pattern| {
@@ -149,11 +145,12 @@ impl<'a> PageBuilder<'a> {
 
 /// How many instances of each pattern are kept, by rank.
 fn instances_of_each(ranked: &[&PathPattern]) -> Vec<usize> {
-    let mut left = MOST_MESSAGES;
+    let mut left = MAX_MESSAGES;
     let mut most = |pattern: &&PathPattern| {
-        let hops = pattern.hops.len().clamp(1, details::MOST_HOPS);
-        let of_it = usize::try_from(pattern.count).unwrap_or_default().min(MOST_INSTANCES);
-        let kept = if of_it * hops <= left { of_it } else { of_it.min(2).min(left / hops) };
+        let hops = pattern.hops.len().clamp(1, MAX_HOPS);
+        let of_it = usize::try_from(pattern.count).unwrap_or_default().min(MAX_INSTANCES);
+        let kept =
+            if of_it * hops <= left { of_it } else { of_it.min(FEW_INSTANCES).min(left / hops) };
         left -= kept * hops;
         kept
     };

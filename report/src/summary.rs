@@ -3,14 +3,18 @@
 use analyze::paths::PathPattern;
 
 use crate::clocks::Clock;
-use crate::{Family, Filtered, Options};
+use crate::families::{Families, Family};
+use crate::filtered::Filtered;
+use crate::options::Options;
 
 /// Everything an output shows.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
     /// The patterns, in any order; those that come first by the chosen metric where they are not
     /// all ([`Meta::rest`]).
-    pub patterns: &'a [PathPattern],
+    pub(crate) patterns: &'a [PathPattern],
+    /// The same by families.
+    pub(crate) families: Families<'a>,
     /// What they were found in.
     pub meta: Meta,
 }
@@ -68,9 +72,15 @@ pub struct Note {
     pub count: u64,
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
+    /// The report of `patterns`, in any order. Where they are not all ([`Meta::rest`]), they are
+    /// those that come first by the metric that the reader chose.
+    pub fn new(patterns: &'a [PathPattern], meta: Meta) -> Report<'a> {
+        Report { patterns, families: Families::of(patterns), meta }
+    }
+
     /// The patterns in the order of `options`, and no more than it allows.
-    pub fn ranked(&self, options: &Options) -> Vec<&PathPattern> {
+    pub(crate) fn ranked(&self, options: &Options) -> Vec<&'a PathPattern> {
         let mut ranked = options.sort.rank(self.patterns);
         ranked.truncate(options.limit.unwrap_or(usize::MAX));
         ranked
@@ -78,41 +88,40 @@ impl Report<'_> {
 
     /// The families of patterns in the order of `options`, and no more than it allows. Where it
     /// does not fold, each pattern is one by itself.
-    pub fn families(&self, options: &Options) -> Vec<Family<'_>> {
+    pub(crate) fn families(&self, options: &Options) -> Vec<Family<'a>> {
         if !options.fold {
             let alone = |lead| Family { lead, alike: Vec::new() };
             return self.ranked(options).into_iter().map(alone).collect();
         }
-        let mut families = Family::of(self.patterns);
-        families.sort_by(|one, other| one.compare(other, options.sort));
+        let mut families = self.families.ranked(options.sort);
         families.truncate(options.limit.unwrap_or(usize::MAX));
         families
     }
 
     /// How many patterns there are.
-    pub fn pattern_count(&self) -> u64 {
+    pub(crate) fn pattern_count(&self) -> u64 {
         self.patterns.len() as u64 + self.meta.rest.patterns
     }
 
     /// How many instances all patterns have.
-    pub fn instances(&self) -> u64 {
+    pub(crate) fn instances(&self) -> u64 {
         let given: i64 = self.patterns.iter().map(|pattern| pattern.count).sum();
         given.max(0) as u64 + self.meta.rest.instances
     }
 
     /// The total time of all patterns, in nanoseconds.
-    pub fn total_time(&self) -> f64 {
+    pub(crate) fn total_time(&self) -> f64 {
         self.patterns.iter().map(|pattern| pattern.total_time).sum::<f64>()
             + self.meta.rest.total_time
     }
 
     /// The part of the total time that is `pattern`'s, from 0 to 1.
-    pub fn share(&self, pattern: &PathPattern) -> f64 {
+    pub(crate) fn share(&self, pattern: &PathPattern) -> f64 {
         share(pattern.total_time, self.total_time())
     }
 
     /// The notes that say something.
-    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &Note> {
         self.meta.notes.iter().filter(|note| note.count > 0)
     }
 }
@@ -130,12 +139,12 @@ mod tests {
     #[test]
     fn what_is_not_given_is_counted() {
         let patterns = samples::some();
-        let whole = Report { patterns: &patterns, meta: samples::meta() };
+        let whole = Report::new(&patterns, samples::meta());
         let (first, last) = patterns.split_at(3);
         let instances = last.iter().map(|pattern| pattern.count as u64).sum();
         let total_time = last.iter().map(|pattern| pattern.total_time).sum();
         let rest = Rest { patterns: last.len() as u64, instances, total_time };
-        let part = Report { patterns: first, meta: Meta { rest, ..samples::meta() } };
+        let part = Report::new(first, Meta { rest, ..samples::meta() });
         assert_eq!(part.pattern_count(), whole.pattern_count());
         assert_eq!(part.instances(), whole.instances());
         assert!((part.total_time() - whole.total_time()).abs() < 1.0);

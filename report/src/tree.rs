@@ -9,6 +9,8 @@ use analyze::paths::Hop;
 
 use analyze::paths::timing::Timing;
 
+use crate::tuning::{MAX_CALL_LEVELS, MAX_OPEN_CALLS};
+
 /// What stands before a hop, for each chain that it lies within, from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guide {
@@ -47,12 +49,6 @@ pub(crate) struct Line {
     /// How many answered calls it lies within, of its chain.
     pub(crate) calls: usize,
 }
-
-/// Calls deeper than this are not indented further.
-const MAX_CALLS: usize = 8;
-
-/// How many open calls are searched for the one that a message answers.
-const MAX_OPEN: usize = 64;
 
 /// The lines of the tree of `hops`, from the root down.
 pub(crate) fn lines(hops: &[Hop], timing: &Timing) -> Vec<Line> {
@@ -102,7 +98,7 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
         let call = open
             .iter()
             .rev()
-            .take(MAX_OPEN)
+            .take(MAX_OPEN_CALLS)
             .position(|call| hops[*index].answers(&hops[chain[*call]]));
         match call {
             Some(from_top) => {
@@ -119,7 +115,7 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
         while ends.last() == Some(&position) {
             ends.pop();
         }
-        depths.push(ends.len().min(MAX_CALLS));
+        depths.push(ends.len().min(MAX_CALL_LEVELS));
         ends.extend(end);
     }
     depths

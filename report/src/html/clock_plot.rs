@@ -2,11 +2,10 @@
 //! place.
 
 use maud::{Markup, html};
+use message_trace::units::{duration, plural, printable, shorten};
 
 use super::drawing::{r, ticks};
 use crate::clocks::{Clock, offset, ppm, within};
-use message_trace::units::{duration, plural, printable, shorten};
-
 /// The drawing of one clock, in the units of its view box, and that of all.
 const WIDTH: f64 = 560.0;
 const WIDE: f64 = 1140.0;
@@ -96,7 +95,7 @@ fn rough_step(span: f64) -> f64 {
 }
 
 /// How the offsets of all clocks change while the trace lasts, steps left out.
-pub(super) struct Drift<'a> {
+pub(super) struct DriftPlot<'a> {
     /// The clocks, with their numbers.
     pub(super) clocks: &'a [(usize, &'a Clock)],
     /// When the trace begins and ends, in nanoseconds on the common clock.
@@ -104,7 +103,7 @@ pub(super) struct Drift<'a> {
     pub(super) end: i64,
 }
 
-impl Drift<'_> {
+impl DriftPlot<'_> {
     pub(super) fn markup(&self) -> Markup {
         let lines: Vec<Vec<(i64, f64)>> =
             self.clocks.iter().map(|(_, clock)| self.line(clock)).collect();
@@ -180,7 +179,7 @@ impl Drift<'_> {
 
 /// What the line of one clock rests on: the fastest messages over and under it, and the band that
 /// they leave.
-pub(super) struct Rest<'a> {
+pub(super) struct LinePlot<'a> {
     pub(super) clock: &'a Clock,
     /// Its number on this page.
     pub(super) number: usize,
@@ -189,7 +188,7 @@ pub(super) struct Rest<'a> {
     pub(super) end: i64,
 }
 
-impl Rest<'_> {
+impl LinePlot<'_> {
     pub(super) fn markup(&self) -> Markup {
         let clock = self.clock;
         let [received, sent] = &clock.fastest;

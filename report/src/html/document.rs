@@ -2,11 +2,10 @@
 //! scripts, the clocks, and the program of `web/`, as `report/assets` has it.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-
-use super::clocks;
-use crate::Report;
 use message_trace::units::{count, printable};
 
+use super::clocks;
+use crate::summary::Report;
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 

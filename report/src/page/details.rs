@@ -2,6 +2,7 @@
 //! its tree, how it fared over time, and instances to step through.
 
 use analyze::paths::PathPattern;
+use analyze::paths::timing::{Part, Timing, parent};
 use message_trace::stats::Summary;
 use serde::Serialize;
 
@@ -10,13 +11,10 @@ use super::names::Names;
 use super::number::Number;
 use super::observed::Observed;
 use super::sample::PageInstance;
+use crate::ends::Ends;
 use crate::label::{self, Label};
 use crate::tree::{self, Guide, Mark};
-use analyze::paths::timing::{Part, Timing, parent};
-
-/// Hops that are shown of one pattern: more cannot be told apart.
-pub(super) const MOST_HOPS: usize = 1_000;
-
+use crate::tuning::MAX_HOPS;
 /// All of it, as JSON has it. Times are in nanoseconds, hops are numbered from the root.
 #[derive(Debug, Serialize)]
 pub(super) struct Details {
@@ -96,17 +94,17 @@ impl Details {
     /// The details of `pattern`, of whose instances `observed` is known.
     pub(super) fn of(pattern: &PathPattern, mut observed: Observed, names: &mut Names) -> Details {
         let timing = Timing::of(pattern);
-        let shown = pattern.hops.len().min(MOST_HOPS);
+        let shown = pattern.hops.len().min(MAX_HOPS);
         let lines = tree::lines(&pattern.hops, &timing).into_iter().filter(|line| line.hop < shown);
         let mut hops = HopColumns::default();
         let mut delays = Vec::new();
         for (index, hop) in pattern.hops.iter().take(shown).enumerate() {
-            let label = Label::of(hop, label::UNICODE);
+            let (ends, label) = (Ends::from(hop), Label::of(hop, label::UNICODE));
             hops.parent.push(parent(hop, index).map_or(-1, |parent| parent as i64));
-            hops.src.push(names.number(&hop.src));
-            hops.dst.push(names.number(&hop.dst));
+            hops.src.push(names.number(ends.src));
+            hops.dst.push(names.number(ends.dst));
             hops.port.push(names.number(&format!("{}{}", label.port, label.protocol)));
-            hops.traced.push(u8::from(hop.src_traced) | u8::from(hop.dst_traced) << 1);
+            hops.traced.push(u8::from(ends.src_traced) | u8::from(ends.dst_traced) << 1);
             hops.bytes.push(Number::whole(hop.bytes));
             hops.sent.push(Number::whole(timing.sent[index]));
             hops.received.push(Number::whole(timing.received[index]));

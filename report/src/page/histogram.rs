@@ -5,13 +5,7 @@
 use serde::{Serialize, Serializer};
 
 use super::number::Number;
-
-/// Bins to each doubling of the time at first: neighbours differ by a quarter of a percent…
-const FINEST: u32 = 256;
-/// …and at last, by 9 percent.
-const COARSEST: u32 = 8;
-/// Bins that are hit, of whatever width; when there are more, two become one.
-const MOST: usize = 96;
+use crate::tuning::{COARSEST_BINS, FINEST_BINS, MAX_BINS};
 
 /// Weights by bin, of bins in which there is something.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +18,7 @@ pub(crate) struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { fineness: FINEST, bins: Vec::new() }
+        Histogram { fineness: FINEST_BINS, bins: Vec::new() }
     }
 }
 
@@ -37,7 +31,7 @@ impl Histogram {
             Ok(place) => self.bins[place].1 += weight,
             Err(place) => {
                 self.bins.insert(place, (bin, weight));
-                while self.bins.len() > MOST && self.fineness > COARSEST {
+                while self.bins.len() > MAX_BINS && self.fineness > COARSEST_BINS {
                     self.coarsen();
                 }
             }
@@ -110,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_value_is_in_the_bin_of_its_time() {
-        let bin = |time| bin(time, COARSEST);
+        let bin = |time| bin(time, COARSEST_BINS);
         assert_eq!([-5, 0, 1, 2, 4, 1024, i64::MAX].map(bin), [0, 0, 0, 8, 16, 80, 504]);
         let mut histogram = Histogram::default();
         for (time, weight) in [(1024, 0.5), (-3, 1.0), (1024, 0.25), (1030, 2.0)] {
@@ -130,14 +124,14 @@ mod tests {
         };
         // Within 2 percent of a millisecond: one bin of those of 9 percent, and more here.
         let (fineness, bins) = of(&mut (1_000_000..1_020_000).step_by(100));
-        assert!(fineness == FINEST && bins > 6, "{fineness}, {bins}");
+        assert!(fineness == FINEST_BINS && bins > 6, "{fineness}, {bins}");
         // Within a factor of two.
         let (fineness, bins) = of(&mut (1_000_000..2_000_000).step_by(1_000));
         assert!((32..=128).contains(&fineness) && bins > 30, "{fineness}, {bins}");
         // From a microsecond to a second: twenty doublings.
         let (fineness, bins) =
             of(&mut (0..100_000i32).map(|n| 1.001f64.powi(n % 13_800 + 6_900) as i64));
-        assert!(fineness == COARSEST && bins > MOST, "{fineness}, {bins}");
+        assert!(fineness == COARSEST_BINS && bins > MAX_BINS, "{fineness}, {bins}");
     }
 
     #[test]
@@ -164,10 +158,10 @@ mod tests {
             times.sort_unstable();
             let rank = ((part * times.len() as f64).ceil() as usize).clamp(1, times.len());
             let (exact, found) = (times[rank - 1] as f64, histogram.quantile(part).unwrap());
-            prop_assert!((found / exact).log2().abs() <= 0.5001 / f64::from(COARSEST), "{found} for {exact}");
+            prop_assert!((found / exact).log2().abs() <= 0.5001 / f64::from(COARSEST_BINS), "{found} for {exact}");
             let mut merged = Histogram::default();
             merged.merge(&histogram);
-            prop_assert!((merged.quantile(part).unwrap() / exact).log2().abs() <= 1.0 / f64::from(COARSEST));
+            prop_assert!((merged.quantile(part).unwrap() / exact).log2().abs() <= 1.0 / f64::from(COARSEST_BINS));
         }
     }
 }

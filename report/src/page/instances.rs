@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use analyze::paths::TimedInstance;
 use serde::Serialize;
 
-use super::details::MOST_HOPS;
 use super::sample::{PageInstance, connecting};
+use crate::tuning::MAX_HOPS;
 
 /// Stands for a time that is not known.
 const NONE: i64 = i64::MIN;
@@ -68,7 +68,7 @@ impl Instances {
             self.patterns.resize_with(rank + 1, OfPattern::default);
         }
         let pattern = &mut self.patterns[rank];
-        pattern.hops = seen.hops.len().min(MOST_HOPS);
+        pattern.hops = seen.hops.len().min(MAX_HOPS);
         let start = seen.begin().unwrap_or(self.begin);
         let at = start.saturating_sub(self.begin);
         let which = seen.which;
@@ -210,14 +210,14 @@ mod tests {
             bytes: 0,
             connecting: 0,
         };
-        let hops: Vec<TimedHop> = (0..MOST_HOPS as i64 + 500).map(hop).collect();
+        let hops: Vec<TimedHop> = (0..MAX_HOPS as i64 + 500).map(hop).collect();
         let mut instances = Instances::new(0);
         for path in 0..2 {
             let which = WhichInstance { path, pattern: 0, probability: 1.0 };
             instances.add(0, &TimedInstance { which, hops: &hops });
         }
         for found in instances.get(0, Order::Time, 0, 9) {
-            assert_eq!((found.sent.len(), found.duration), (MOST_HOPS, MOST_HOPS as i64 + 500));
+            assert_eq!((found.sent.len(), found.duration), (MAX_HOPS, MAX_HOPS as i64 + 500));
         }
     }
 }

@@ -9,14 +9,14 @@ use super::number::Number;
 
 /// Nodes and edges, names by their numbers.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct SystemMap {
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
+pub(super) struct PageMap {
+    nodes: Vec<PageNode>,
+    edges: Vec<PageEdge>,
 }
 
 /// A node, and what it does in all patterns together.
 #[derive(Debug, Serialize)]
-struct Node {
+struct PageNode {
     name: u32,
     traced: bool,
     /// Delays of the node that are expected to be real.
@@ -29,7 +29,7 @@ struct Node {
 
 /// Messages between two nodes in both directions.
 #[derive(Debug, Serialize)]
-struct Edge {
+struct PageEdge {
     /// Who began: the one that sends to the port.
     from: u32,
     to: u32,
@@ -52,17 +52,17 @@ struct Edge {
 }
 
 /// The map that all `patterns` make.
-pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
+pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> PageMap {
     let map = system_map::of_patterns(patterns.iter().copied());
-    SystemMap {
-        nodes: map.nodes.iter().map(|(name, node)| Node::of(name, node, names)).collect(),
-        edges: map.edges.iter().map(|(between, edge)| Edge::of(between, edge, names)).collect(),
+    PageMap {
+        nodes: map.nodes.iter().map(|(name, node)| PageNode::of(name, node, names)).collect(),
+        edges: map.edges.iter().map(|(between, edge)| PageEdge::of(between, edge, names)).collect(),
     }
 }
 
-impl Node {
-    fn of(name: &str, node: &MapNode, names: &mut Names) -> Node {
-        Node {
+impl PageNode {
+    fn of(name: &str, node: &MapNode, names: &mut Names) -> PageNode {
+        PageNode {
             name: names.number(name),
             traced: node.traced,
             expected: Number::of(node.work.expected),
@@ -72,9 +72,9 @@ impl Node {
     }
 }
 
-impl Edge {
-    fn of(between: &Between, edge: &MapEdge, names: &mut Names) -> Edge {
-        Edge {
+impl PageEdge {
+    fn of(between: &Between, edge: &MapEdge, names: &mut Names) -> PageEdge {
+        PageEdge {
             from: names.number(&between.caller),
             to: names.number(&between.callee),
             port: names.number(&between.port),

@@ -1,13 +1,13 @@
 //! What the instances of one pattern were like: a distribution of each delay, when they began, and
 //! some of them whole.
 
+use analyze::paths::timing::Part;
 use analyze::paths::{Hop, TimedInstance};
 
-use super::details::MOST_HOPS;
 use super::histogram::Histogram;
 use super::sample::{PageInstance, Sample};
 use super::series::{PatternSeries, Slices};
-use analyze::paths::timing::Part;
+use crate::tuning::MAX_HOPS;
 
 /// All of it for one pattern.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Observed {
         let weight = seen.which.probability as f32;
         self.duration.add(duration, weight);
         self.series.add(slices.at(start), duration, seen.which.probability);
-        let shown = hops.len().min(seen.hops.len()).min(MOST_HOPS);
+        let shown = hops.len().min(seen.hops.len()).min(MAX_HOPS);
         self.delays.resize_with(shown, Default::default);
         for (index, (hop, delays)) in hops.iter().zip(&mut self.delays).enumerate() {
             // What the pattern does not have is none of its delays, whatever the times are.

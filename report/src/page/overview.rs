@@ -4,16 +4,17 @@
 use analyze::paths::PathPattern;
 use serde::Serialize;
 
-use super::map::SystemMap;
+use super::map::PageMap;
 use super::names::Names;
 use super::number::Number;
 use super::one_sided::OneSidedMessages;
 use super::series::SeriesColumns;
+use crate::filtered::Filtered;
+use crate::label;
 use crate::label::Label;
-use crate::{Filtered, Meta, Options, Report, families, label};
-
-/// Nodes of a pattern that can be searched for; of longer paths those that come first.
-const MOST_NODES: usize = 64;
+use crate::options::Options;
+use crate::summary::{Meta, Report};
+use crate::tuning::{MAX_HOPS, MAX_NODES, PATTERNS_PER_PIECE};
 
 /// All of it, as JSON has it. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
@@ -40,7 +41,7 @@ pub(super) struct Overview<'a> {
     /// How many patterns a piece of details has.
     group: usize,
     patterns: PatternColumns,
-    pub(super) map: &'a SystemMap,
+    pub(super) map: &'a PageMap,
     pub(super) series: SeriesColumns,
     /// Names of nodes, ports and protocols by the numbers that stand for them.
     pub(super) names: Vec<String>,
@@ -79,13 +80,14 @@ impl<'a> Overview<'a> {
         report: &Report<'_>,
         ranked: &[&PathPattern],
         options: &Options,
-        map: &'a SystemMap,
+        map: &'a PageMap,
         series: SeriesColumns,
         names: &mut Names,
     ) -> Overview<'a> {
         let meta = &report.meta;
-        let note = |note: &crate::Note| Note { label: note.label.clone(), count: note.count };
-        let patterns = PatternColumns::of(ranked, names);
+        let note =
+            |note: &crate::summary::Note| Note { label: note.label.clone(), count: note.count };
+        let patterns = PatternColumns::of(ranked, report, names);
         Overview {
             source: message_trace::units::printable(&meta.source),
             begin: meta.begin.map(|begin| Number::whole(begin as f64 / 1e6)),
@@ -99,10 +101,10 @@ impl<'a> Overview<'a> {
             expected_paths: Number::of(meta.expected_paths),
             total_time: Number::whole(report.total_time()),
             sort: options.sort.name(),
-            filtered: meta.filtered.as_ref().map(crate::Filtered::words).unwrap_or_default(),
+            filtered: meta.filtered.as_ref().map(Filtered::words).unwrap_or_default(),
             notes: report.notes().map(note).collect(),
             one_sided: OneSidedMessages::default(),
-            group: super::GROUP,
+            group: PATTERNS_PER_PIECE,
             patterns,
             map,
             series,
@@ -121,9 +123,8 @@ fn window(meta: &Meta) -> i64 {
 }
 
 impl PatternColumns {
-    fn of(ranked: &[&PathPattern], names: &mut Names) -> PatternColumns {
+    fn of(ranked: &[&PathPattern], report: &Report<'_>, names: &mut Names) -> PatternColumns {
         let mut columns = PatternColumns::default();
-        let families = families::leads(ranked);
         for pattern in ranked {
             columns.id.push(pattern.id);
             columns.count.push(pattern.count);
@@ -134,7 +135,7 @@ impl PatternColumns {
             columns.p99.push(Number::whole(pattern.duration.p99));
             columns.total.push(Number::whole(pattern.total_time));
             columns.hops.push(pattern.hops.len());
-            columns.family.push(families.get(&pattern.id).copied().unwrap_or(pattern.id));
+            columns.family.push(report.families.lead(pattern));
             columns.nodes.push(nodes(pattern, names));
             columns.ports.push(ports(pattern, names));
         }
@@ -143,7 +144,7 @@ impl PatternColumns {
 }
 
 fn nodes(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
-    let met = label::nodes(&pattern.hops, MOST_NODES);
+    let met = label::nodes(&pattern.hops, MAX_NODES);
     met.into_iter().map(|(name, goes_on)| names.number(name) * 2 + u32::from(goes_on)).collect()
 }
 
@@ -151,7 +152,7 @@ fn ports(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
     let mut ports: Vec<u32> = pattern
         .hops
         .iter()
-        .take(1_000)
+        .take(MAX_HOPS)
         .map(|hop| Label::of(hop, label::UNICODE))
         .map(|label| names.number(&format!("{}{}", label.port, label.protocol)))
         .collect();

@@ -6,19 +6,9 @@ use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::number::Number;
-
-/// Slices of the whole trace, as they are counted…
-pub(super) const SLICES: usize = 240;
-/// …and how many of these become one where they have few paths.
-const TOGETHER: [usize; 10] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20];
-/// How many paths a slice shall have on average, if it has any.
-const WANTED: f64 = 10.0;
-/// Of fewer expected paths there is no median; `web/src/time/series.ts` has the same number.
-const FEW: f64 = 5.0;
-/// Of fewer there is no 99th percentile.
-const FEW_FOR_P99: f64 = 20.0;
-/// Slices for a pattern of its own, of which there may be thousands.
-pub(super) const PATTERN_SLICES: usize = 60;
+use crate::tuning::{
+    MIN_PATHS_FOR_MEDIAN, MIN_PATHS_FOR_P99, PATHS_PER_SLICE, SLICES, SLICES_TOGETHER,
+};
 
 /// When a trace begins, and into how many slices it is cut.
 #[derive(Clone, Copy, Debug)]
@@ -80,8 +70,8 @@ impl Series {
     }
 
     pub(super) fn columns(&self) -> SeriesColumns {
-        let together = TOGETHER.into_iter().find(|number| self.is_enough(*number));
-        let together = together.unwrap_or(TOGETHER[TOGETHER.len() - 1]);
+        let together = SLICES_TOGETHER.into_iter().find(|number| self.is_enough(*number));
+        let together = together.unwrap_or(SLICES_TOGETHER[SLICES_TOGETHER.len() - 1]);
         let expected = sums(&self.expected, together);
         let time = sums(&self.time, together);
         let durations: Vec<Histogram> = self.durations.chunks(together).map(merged).collect();
@@ -100,8 +90,8 @@ impl Series {
         SeriesColumns {
             step: self.slices.step.saturating_mul(together as i64),
             mean: time.iter().zip(&expected).map(mean).collect(),
-            p50: quantile(0.5, FEW),
-            p99: quantile(0.99, FEW_FOR_P99),
+            p50: quantile(0.5, MIN_PATHS_FOR_MEDIAN),
+            p99: quantile(0.99, MIN_PATHS_FOR_P99),
             expected: expected.into_iter().map(Number::of).collect(),
         }
     }
@@ -110,7 +100,7 @@ impl Series {
     fn is_enough(&self, together: usize) -> bool {
         let slices = sums(&self.expected, together);
         let begun = slices.iter().filter(|expected| **expected > 0.0).count();
-        slices.iter().sum::<f64>() >= WANTED * begun as f64
+        slices.iter().sum::<f64>() >= PATHS_PER_SLICE * begun as f64
     }
 }
 
@@ -194,7 +184,7 @@ mod tests {
             series.add(time, 100, 1.0);
         }
         let columns = series.columns();
-        assert_eq!(columns.expected.len(), SLICES / TOGETHER[TOGETHER.len() - 1]);
+        assert_eq!(columns.expected.len(), SLICES / SLICES_TOGETHER[SLICES_TOGETHER.len() - 1]);
         assert_eq!(columns.mean.iter().flatten().count(), 3);
         assert!(columns.p50.iter().chain(&columns.p99).all(Option::is_none), "{columns:?}");
         (0..20).for_each(|_| series.add(50, 100, 1.0));

@@ -10,7 +10,7 @@ use crate::samples;
 const BEGIN: i64 = 1_700_000_000_000_000_000;
 
 fn report(patterns: &[PathPattern]) -> Report<'_> {
-    Report { patterns, meta: crate::Meta { begin: Some(BEGIN), ..samples::meta() } }
+    Report::new(patterns, crate::Meta { begin: Some(BEGIN), ..samples::meta() })
 }
 
 /// `number` instances of a pattern whose delays are those of the pattern's means, times a factor a
@@ -66,7 +66,7 @@ fn an_overview_has_all_patterns_by_rank() {
     let series = &overview["series"];
     assert_eq!(
         series["expected"].as_array().unwrap().len(),
-        series::SLICES / 20,
+        crate::tuning::SLICES / 20,
         "there are few paths"
     );
     let expected: f64 =
@@ -138,7 +138,7 @@ fn details_have_distributions_and_instances() {
     assert_eq!((bins.first(), bins.last()), (Some(&5393), Some(&5980)));
     assert_eq!(details["critical"], serde_json::json!({"hop": 3, "part": "untraced"}));
     let instances = details["instances"].as_array().unwrap();
-    assert_eq!(instances.len(), MOST_INSTANCES);
+    assert_eq!(instances.len(), MAX_INSTANCES);
     assert_eq!(instances.last().unwrap()["path"], 39, "the slowest is there");
     assert_eq!(instances.last().unwrap()["probability"], 0.5);
     assert_eq!(instances.last().unwrap()["at"], 39_000_000_000i64);
@@ -171,7 +171,7 @@ fn long_patterns_and_many_are_bounded() {
     add(&mut builder, &long, 3);
     let page = builder.finish().unwrap();
     assert!(page.details[0].len() < 1_000_000, "{}", page.details[0].len());
-    assert_eq!(json(&page.details[0])[0]["omitted"], 20_000 - details::MOST_HOPS);
+    assert_eq!(json(&page.details[0])[0]["omitted"], 20_000 - MAX_HOPS);
 
     let many = samples::many(10_000);
     let report = self::report(&many);
@@ -186,7 +186,7 @@ fn long_patterns_and_many_are_bounded() {
 
 #[test]
 fn nothing_is_a_page_too() {
-    let report = Report { patterns: &[], meta: crate::Meta::default() };
+    let report = Report::new(&[], crate::Meta::default());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
     assert!(page.details.is_empty());
     assert_eq!(json(&page.overview)["begin"], Value::Null);

@@ -1,15 +1,14 @@
 //! Where the columns of the trees stand: as narrow as their contents allow, the same for all
 //! patterns, and with less detail on a narrow screen.
 
+use analyze::paths::timing::{Timing, is_noticeable};
 use analyze::paths::{Hop, PathPattern};
 use message_trace::stats::Summary;
-
-use super::Screen;
-use crate::label::Label;
-use crate::tree::{self, Line};
-use analyze::paths::timing::{Timing, is_noticeable};
 use message_trace::units::duration;
 
+use super::screen::Screen;
+use crate::label::Label;
+use crate::tree::{self, Line};
 /// Below this, medians and then 99th percentiles give way to the tree.
 const SCARCE_LABEL: usize = 26;
 

@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use analyze::paths::Delays;
-
-use super::Screen;
-use super::paint::{Role, Row};
-use crate::Options;
-use crate::delays::{DelayReport, DelayRow, DelaysBy};
 use message_trace::units::{bytes, count, duration, expected, percent, plural, whole_percent};
 
+use super::paint::{Role, Row};
+use super::screen::Screen;
+use crate::delays::{DelayReport, DelayRow, DelaysBy};
+use crate::options::Options;
 /// Below this, the columns that matter least give way to the names.
 const SCARCE_NAME: usize = 30;
 

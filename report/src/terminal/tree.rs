@@ -3,17 +3,16 @@
 use std::io::{self, Write};
 
 use analyze::paths::PathPattern;
+use analyze::paths::timing::{Critical, Part, Timing, hop_time, is_noticeable};
 use message_trace::stats::Summary;
+use message_trace::units::{duration, whole_percent};
 
 use super::columns::{BAR, CONNECT, Columns, indent};
 use super::paint::{Role, Row};
-use super::{Screen, columns};
+use super::screen::Screen;
 use crate::label::Label;
 use crate::summary::share;
 use crate::tree::{self, Guide, Line, Mark};
-use analyze::paths::timing::{Critical, Part, Timing, hop_time, is_noticeable};
-use message_trace::units::{duration, whole_percent};
-
 /// Writes the tree of `pattern` below a line with the names of the columns.
 pub(super) fn write(
     pattern: &PathPattern,
@@ -98,7 +97,7 @@ fn label(
     let mut prefix: String = prefix.concat();
     // Very deep forks lose their outer guides rather than the names.
     let most = columns.label.saturating_sub(columns.label.min(20)).max(4);
-    let mut used = columns::indent(line);
+    let mut used = indent(line);
     if used > most {
         prefix = std::iter::once(screen.signs.ellipsis)
             .chain(prefix.chars().skip(used - most + 1))

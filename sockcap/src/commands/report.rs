@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
         }
     }
     let is_part = meta.filtered.is_some();
-    let mut report = report::Report { patterns: &chosen.patterns, meta };
+    let mut report = report::Report::new(&chosen.patterns, meta);
 
     let shown = match is_part && target.is_none() {
         true => Page::default(),

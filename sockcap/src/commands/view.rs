@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &View) -> Result<ExitCode, Error> {
     let mut meta = meta(&data, &summary)?;
     meta.rest = rest(&chosen);
     let options = Options { sort: arguments.sort, ..Options::default() };
-    let report = report::Report { patterns: &chosen.patterns, meta };
+    let report = report::Report::new(&chosen.patterns, meta);
     let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
     let page = page::read(&data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
     let frame = Html.frame(&report).into_bytes().into();
