@@ -25,9 +25,7 @@ use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 use crate::traces::names::operation;
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, write_traces};
-
-/// The spans of one request: about half a megabyte, well below what collectors take.
-const BATCH_SPANS: usize = 1000;
+use crate::tuning::SPANS_PER_REQUEST;
 
 /// What it says of itself.
 pub const DESCRIPTION: Description = Description {
@@ -125,7 +123,9 @@ impl<R: Requests> RequestWriter<R> {
 
 impl<R: Requests> SpanWriter for RequestWriter<R> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
-        spans.chunks(BATCH_SPANS).try_for_each(|batch| self.requests.take(&request(batch, parties)))
+        spans
+            .chunks(SPANS_PER_REQUEST)
+            .try_for_each(|batch| self.requests.take(&request(batch, parties)))
     }
 
     fn finish(&mut self) -> Result<(), Error> {
@@ -252,10 +252,10 @@ mod tests {
             }
         }
         let calls = testing::calls();
-        let spans = vec![spans::of_calls(&calls)[0]; 2 * BATCH_SPANS + 1];
+        let spans = vec![spans::of_calls(&calls)[0]; 2 * SPANS_PER_REQUEST + 1];
         let mut otlp = RequestWriter::new(Sizes(Vec::new()));
         otlp.write(&spans, &testing::parties("web")).unwrap();
-        assert_eq!(otlp.into_requests().0, [BATCH_SPANS, BATCH_SPANS, 1]);
+        assert_eq!(otlp.into_requests().0, [SPANS_PER_REQUEST, SPANS_PER_REQUEST, 1]);
     }
 
     proptest! {

@@ -53,25 +53,25 @@ impl<'a> Families<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family<'a> {
     /// The one that stands for all: that with the largest total time.
-    pub lead: &'a PathPattern,
+    pub(crate) lead: &'a PathPattern,
     /// The others, in their order.
-    pub alike: Vec<&'a PathPattern>,
+    pub(crate) alike: Vec<&'a PathPattern>,
 }
 
 /// What all patterns of a family are together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Together {
+pub(crate) struct Together {
     /// How many instances were built.
-    pub count: i64,
+    pub(crate) count: i64,
     /// How many of them are expected to be real.
-    pub expected: f64,
+    pub(crate) expected: f64,
     /// The sum of their total times, in nanoseconds.
-    pub total_time: f64,
+    pub(crate) total_time: f64,
 }
 
 impl Together {
     /// The mean duration of an instance, in nanoseconds.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         self.total_time / self.expected
     }
 }
@@ -99,7 +99,7 @@ impl<'a> Family<'a> {
     }
 
     /// What all patterns are together.
-    pub fn together(&self) -> Together {
+    pub(crate) fn together(&self) -> Together {
         self.patterns().fold(Together::default(), |sum, pattern| Together {
             count: sum.count + pattern.count,
             expected: sum.expected + pattern.expected,
@@ -108,7 +108,7 @@ impl<'a> Family<'a> {
     }
 
     /// Which of two families comes first.
-    pub fn compare(&self, other: &Family<'_>, key: SortKey) -> Ordering {
+    pub(crate) fn compare(&self, other: &Family<'_>, key: SortKey) -> Ordering {
         key.compare_values(&self.values(), &other.values())
     }
 

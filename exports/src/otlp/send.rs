@@ -10,14 +10,12 @@ use ureq::Agent;
 use super::messages::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use super::requests::Requests;
 use crate::error::{Error, SendError};
+use crate::tuning::{
+    FIRST_WAIT, MAX_ANSWER_BYTES, MAX_ANSWER_SHOWN, MAX_WAIT, REQUEST_TIMEOUT, TRIES,
+};
 
 /// The path of traces below a collector's address.
 const TRACES: &str = "/v1/traces";
-/// The most that is read of an answer, in bytes.
-const MOST_ANSWER: u64 = 64 * 1024;
-/// The longest that a collector may have us wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
 /// How often a request is tried, and how long to wait before the second time; the wait doubles each
 /// time.
 #[derive(Clone, Copy, Debug)]
@@ -33,13 +31,13 @@ impl Retries {
     /// should be.
     fn pause(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
-        asked.unwrap_or_else(doubled).min(LONGEST_WAIT)
+        asked.unwrap_or_else(doubled).min(MAX_WAIT)
     }
 }
 
 impl Default for Retries {
     fn default() -> Retries {
-        Retries { tries: 6, wait: Duration::from_millis(500) }
+        Retries { tries: TRIES, wait: FIRST_WAIT }
     }
 }
 
@@ -86,7 +84,7 @@ impl Collector {
             is_one.then_some(parts).ok_or_else(|| SendError::Header(text.clone()))
         };
         let config = Agent::config_builder()
-            .timeout_global(Some(Duration::from_secs(30)))
+            .timeout_global(Some(REQUEST_TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -124,8 +122,12 @@ impl Collector {
         let status = answer.status().as_u16();
         let after =
             answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let said =
-            answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
+        let said = answer
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER_BYTES)
+            .read_to_vec()
+            .unwrap_or_default();
         match status {
             200..=299 => {
                 let partial = ExportTraceServiceResponse::decode(&said[..])
@@ -196,7 +198,7 @@ fn shown(said: &[u8]) -> String {
         .collect::<Vec<_>>()
         .join(" ")
         .chars()
-        .take(200)
+        .take(MAX_ANSWER_SHOWN)
         .collect();
     if line.is_empty() { line } else { format!(": {line}") }
 }

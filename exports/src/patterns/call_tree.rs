@@ -4,8 +4,7 @@
 
 use analyze::paths::Hop;
 
-/// How many causes of a message are searched for the one that it answers.
-const MOST_CAUSES: usize = 1024;
+use crate::tuning::MAX_CAUSES;
 
 /// A call of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +34,7 @@ impl CallTree {
             let cause = hop.parent.filter(|parent| *parent < index);
             let mut above = cause;
             let mut answered = None;
-            for _ in 0..MOST_CAUSES {
+            for _ in 0..MAX_CAUSES {
                 let Some(at) = above else { break };
                 let call = tree.of_hop[at];
                 let is_open = tree.calls[call].request == at && tree.calls[call].response.is_none();
