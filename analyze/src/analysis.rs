@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use message_trace::parallel::ahead;
-use message_trace::spill::Budget;
 use message_trace::{DataDir, Error, Progress};
+use out_of_core::MemoryBudget;
+use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
@@ -67,7 +67,7 @@ pub fn analyze(
     let mut inference = options.algorithm.inference();
     let whole = Whole::of(dir, threads, inference.looks_for_calls())?;
     let mut namer = Namer::of(&whole.outline, options);
-    let budget = Budget::new(options.resources.memory);
+    let budget = MemoryBudget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());
     let mut links = LinkWriter::create(&dir.links())?;
     let mut totals = Totals::default();

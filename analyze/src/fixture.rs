@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use proptest::prelude::*;
 
-use message_trace::spill::Budget;
 use message_trace::{
     Connect, DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
     NodeId, Protocol,
 };
+use out_of_core::MemoryBudget;
 
 use crate::naming::Naming;
 use crate::options::Pieces;
@@ -233,7 +233,7 @@ pub(crate) fn collected(
 ) -> (tempfile::TempDir, DataDir) {
     let directory = tempfile::tempdir().unwrap();
     let (dir, options) = (DataDir::new(directory.path()), Options::default());
-    let (naming, budget) = (Naming::new(trace, &options), Budget::new(1 << 20));
+    let (naming, budget) = (Naming::new(trace, &options), MemoryBudget::new(1 << 20));
     let mut collector = Collector::new(&options, &budget, dir.path());
     collector.add_trees(&trace.into(), &naming, trees);
     collector.finish(&naming, &dir, &()).unwrap();

@@ -16,7 +16,6 @@ pub mod infer;
 pub mod naming;
 mod one_sided;
 mod options;
-mod parallel;
 pub mod paths;
 mod stretches;
 pub mod system_map;

@@ -8,9 +8,9 @@ mod surplus;
 use std::ops::Range;
 use std::sync::Arc;
 
-use message_trace::parallel::in_order;
 use message_trace::table::{MessageReader, WayReader};
 use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Nodes};
+use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::Outline;

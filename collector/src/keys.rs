@@ -4,7 +4,7 @@
 //!
 //! | file | who holds it | what it can do |
 //! |---|---|---|
-//! | `authority.pem` | whoever runs the experiment, on no machine that ships or collects | make keys for machines |
+//! | `authority.pem` | whoever runs the experiment, on neither end | make keys for machines |
 //! | `collector.pem` | the collector | gather what hosts send |
 //! | `NAME.pem` | the host NAME | send logs under that name |
 //!

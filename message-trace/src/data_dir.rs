@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::error::Error;
+use crate::Error;
 
 /// The name of the file with a host's clock hints.
 const CLOCK_HINTS: &str = "clock-hints.csv";

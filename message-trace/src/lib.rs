@@ -3,21 +3,18 @@
 //!
 //! It is the one format between capture and analysis: every importer writes it, every algorithm
 //! reads it. The crate also owns the files of a data directory ([`DataDir`]) and the ways in which
-//! tables are stored and shown ([`table`]), and what all stages do with more than memory holds
-//! ([`spill`]) on all processors ([`parallel`]). It knows nothing of how messages were captured,
-//! nor of what is inferred from them.
+//! tables are stored and shown ([`table`]). It knows nothing of how messages were captured, nor of
+//! what is inferred from them.
 
 pub mod clock_exchange;
 mod data_dir;
 mod endpoint;
-mod error;
 mod few;
+pub mod json;
 mod message;
 mod mixed;
 mod node;
-pub mod parallel;
 mod progress;
-pub mod spill;
 pub mod stats;
 pub mod table;
 mod trace;
@@ -26,12 +23,12 @@ pub mod units;
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
 pub use endpoint::Endpoint;
-pub use error::Error;
 pub use few::Few;
 pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
 };
 pub use mixed::mixed;
 pub use node::{Grain, Node, NodeId, Nodes};
+pub use out_of_core::PathError as Error;
 pub use progress::Progress;
 pub use trace::{Beyond, EndpointId, MessageTrace};

@@ -27,7 +27,7 @@ use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
-use crate::error::Error;
+use crate::Error;
 pub use groups::{GroupEncoder, GroupWriter, Texts};
 pub use message_reader::MessageReader;
 pub use messages::{GROUP_ROWS, MessageWriter};

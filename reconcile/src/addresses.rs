@@ -4,16 +4,16 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHashMap;
 
-use crate::column::Column;
 use crate::names::Names;
 use crate::socket::Socket;
+use out_of_core::SpillableVec;
 
 /// The addresses of all machines. Loopback addresses are every machine's own and not among them.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses(FxHashMap<IpAddr, Vec<u32>>);
 
 impl Addresses {
-    pub(crate) fn of(names: &Names, sockets: &Column<Socket>) -> Addresses {
+    pub(crate) fn of(names: &Names, sockets: &SpillableVec<Socket>) -> Addresses {
         let mut machines: FxHashMap<IpAddr, Vec<u32>> = FxHashMap::default();
         for socket in sockets.iter() {
             let ip = names.inet(socket.local).map(|address| address.ip());

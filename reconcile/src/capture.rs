@@ -8,11 +8,11 @@ use message_trace::Protocol;
 use socket_log::encode::{Origin, Role};
 use socket_log::{Clock, Setting};
 
-use crate::column::Column;
 use crate::lookups::Lookup;
 use crate::names::{NameId, Names};
 use crate::process::Process;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// No flow, no socket, no process: in tables whose entries are numbers.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -21,16 +21,16 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct Capture {
     /// Where all tables are.
-    pub(crate) tables: Tables,
+    pub(crate) tables: MemoryPool,
     pub(crate) hosts: Vec<String>,
     /// The process of each log that could be read, whose place is also the log's, and behind them
     /// those that others' logs tell of.
     pub(crate) processes: Vec<Process>,
     pub(crate) logs: Vec<LogFile>,
     /// The flows of all logs, those of one log in a row.
-    pub(crate) flows: Column<Flow>,
+    pub(crate) flows: SpillableVec<Flow>,
     /// What became known of the names of flows' ends, flow by flow in the order of time.
-    pub(crate) namings: Column<Naming>,
+    pub(crate) namings: SpillableVec<Naming>,
     pub(crate) names: Names,
     /// The lookups of names, each with the place of its log.
     pub(crate) lookups: Vec<(u32, Lookup)>,
@@ -38,14 +38,14 @@ pub(crate) struct Capture {
 
 impl Capture {
     /// Nothing yet.
-    pub(crate) fn new(tables: &Tables) -> Capture {
+    pub(crate) fn new(tables: &MemoryPool) -> Capture {
         Capture {
             tables: tables.clone(),
             hosts: Vec::new(),
             processes: Vec::new(),
             logs: Vec::new(),
-            flows: Column::new(tables),
-            namings: Column::new(tables),
+            flows: SpillableVec::new(tables),
+            namings: SpillableVec::new(tables),
             names: Names::new(tables),
             lookups: Vec::new(),
         }

@@ -6,15 +6,15 @@ use std::ops::Range;
 use message_trace::Error;
 
 use crate::capture::{Capture, LogFile, NONE};
-use crate::column::Column;
 use crate::socket::{Socket, Sockets};
+use out_of_core::SpillableVec;
 
 /// See the module.
 pub(crate) struct Chosen {
     /// By number.
-    pub(crate) sockets: Column<u32>,
+    pub(crate) sockets: SpillableVec<u32>,
     /// By socket its number; [`NONE`] of those that were not chosen.
-    numbers: Column<u32>,
+    numbers: SpillableVec<u32>,
     /// Those whose first flow is in each log: sockets, and so their numbers, are in the order of
     /// their first flows.
     own: Vec<Range<u32>>,
@@ -28,7 +28,7 @@ impl Chosen {
         is: impl Fn(u32, &Socket) -> bool,
     ) -> Result<Chosen, Error> {
         let (mut chosen, mut numbers) =
-            (Column::new(&capture.tables), Column::new(&capture.tables));
+            (SpillableVec::new(&capture.tables), SpillableVec::new(&capture.tables));
         for (place, socket) in (0u32..).zip(sockets.all.iter()) {
             let wanted = is(place, socket);
             numbers.push(if wanted { chosen.len() as u32 } else { NONE })?;
@@ -65,7 +65,7 @@ impl Chosen {
         let flows = capture.logs.get(log).map(places).unwrap_or_default();
         let numbers = sockets.of_flow.range(flows).filter_map(|(_, socket)| self.number(*socket));
         let mut others =
-            Column::collect(&capture.tables, numbers.filter(|number| !own.contains(number)))?;
+            SpillableVec::collect(&capture.tables, numbers.filter(|number| !own.contains(number)))?;
         others.sort_by_key(|number| *number)?;
         others.dedup_by_key(|number| *number);
         Ok(Members { chosen: self, own, others })
@@ -81,7 +81,7 @@ pub(crate) struct Members<'a> {
     chosen: &'a Chosen,
     own: Range<u32>,
     /// The numbers of others, which the process was given, in order.
-    others: Column<u32>,
+    others: SpillableVec<u32>,
 }
 
 impl Members<'_> {

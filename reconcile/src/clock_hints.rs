@@ -9,11 +9,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use message_trace::{ClockExchange, DataDir, Error, Progress, parallel};
+use message_trace::{ClockExchange, DataDir, Error, Progress};
+use out_of_core::workers;
 
 use crate::capture::Capture;
-use crate::clocks::{Hints, HostFacts};
 use crate::steady::{self, SteadyClock};
+use clocks::{Hints, HostFacts};
 
 /// Reads all hints of `data` about `hosts`, on `threads` threads. Whatever cannot be read is
 /// counted and passed over.
@@ -44,7 +45,7 @@ pub(crate) fn read(
         }
         Ok::<_, Error>(hints)
     };
-    parallel::in_order(threads, files.len(), work, |piece, found| {
+    workers::in_order(threads, files.len(), work, |piece, found| {
         hints.merge(found);
         progress.advance(size(&files[piece]));
         Ok(())

@@ -10,12 +10,12 @@ use socket_log::encode::Role;
 use crate::addresses::Addresses;
 use crate::capture::{Capture, NONE};
 use crate::cause::Cause;
-use crate::column::Column;
 use crate::first_calls::FirstCalls;
 use crate::names::NameId;
 use crate::pairing::{self, Candidate};
 use crate::socket::Socket;
 use crate::unix_sockets;
+use out_of_core::SpillableVec;
 
 /// The two ends of a connection. At least one was traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +41,11 @@ impl Connection {
 /// The other end of every socket of which it was found, by the socket; [`NONE`] of the others.
 pub(crate) fn partners(
     capture: &Capture,
-    sockets: &Column<Socket>,
+    sockets: &SpillableVec<Socket>,
     listening: &Listening,
     first_calls: &FirstCalls,
-) -> Result<Column<u32>, Error> {
-    let mut partner = Column::filled(&capture.tables, sockets.len(), NONE)?;
+) -> Result<SpillableVec<u32>, Error> {
+    let mut partner = SpillableVec::filled(&capture.tables, sockets.len(), NONE)?;
     let mut pair_up = |(connecting, accepting): (u32, u32)| {
         let (one, other) = (connecting as usize, accepting as usize);
         if partner[one] == NONE && partner[other] == NONE {
@@ -61,11 +61,11 @@ pub(crate) fn partners(
 /// All connections that bytes went over, ordered by the time at which they were made.
 pub(crate) fn connections(
     capture: &Capture,
-    sockets: &Column<Socket>,
-    partner: &Column<u32>,
+    sockets: &SpillableVec<Socket>,
+    partner: &SpillableVec<u32>,
     listening: &Listening,
-) -> Result<Column<Connection>, Error> {
-    let mut all: Column<(i64, Connection)> = Column::new(&capture.tables);
+) -> Result<SpillableVec<Connection>, Error> {
+    let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.tables);
     for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
         let connection = match *partner {
             // It was never used, or for datagrams.
@@ -87,7 +87,7 @@ pub(crate) fn connections(
         all.push((socket.named, connection))?;
     }
     all.sort_by_key(|(named, connection)| (*named, connection.socket()))?;
-    Column::collect(&capture.tables, all.iter().map(|(_, connection)| *connection))
+    SpillableVec::collect(&capture.tables, all.iter().map(|(_, connection)| *connection))
 }
 
 /// Whether `socket` is the connecting one of the two.
@@ -157,7 +157,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    pub(crate) fn of(capture: &Capture, sockets: &Column<Socket>) -> Listening {
+    pub(crate) fn of(capture: &Capture, sockets: &SpillableVec<Socket>) -> Listening {
         let (mut names, mut ports) = (FxHashSet::default(), FxHashSet::default());
         for socket in sockets.iter() {
             if socket.role != Role::Listen {
@@ -197,7 +197,7 @@ impl Listening {
 /// Pairs TCP sockets by their mirrored names.
 fn tcp(
     capture: &Capture,
-    sockets: &Column<Socket>,
+    sockets: &SpillableVec<Socket>,
     listening: &Listening,
     mut pair_up: impl FnMut((u32, u32)),
 ) -> Result<(), Error> {
@@ -205,7 +205,7 @@ fn tcp(
     // The names in a fixed order, the machine where they are its own, and which of the names is the
     // socket's.
     type Key = (NameId, NameId, u32);
-    let mut ends: Column<(Key, bool, u32)> = Column::new(&capture.tables);
+    let mut ends: SpillableVec<(Key, bool, u32)> = SpillableVec::new(&capture.tables);
     for (place, socket) in (0..).zip(sockets.iter()) {
         let (local, peer) = (socket.local, socket.peer);
         if socket.protocol != Protocol::Tcp || local == peer || names.inet(local).is_none() {

@@ -3,13 +3,12 @@
 
 use std::path::Path;
 
-use message_trace::spill::Budget;
 use message_trace::{Error, Protocol};
+use out_of_core::MemoryBudget;
 use socket_log::encode::Role;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::Part;
-use crate::column::Column;
 use crate::datagram_names::Views;
 use crate::datagrams;
 use crate::end::{DatagramMessage, End};
@@ -18,8 +17,9 @@ use crate::options::Options;
 use crate::reconciliation::{Reconciliation, add};
 use crate::row_sink::RowSink;
 use crate::rows::{NIL, Row};
-use crate::sorted::{Failed, Keyed, Sorter};
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
+use out_of_core::{ExternalSorter, Keyed, ReadFailure};
 
 /// A flow of datagrams that is in the trace.
 #[derive(Clone, Copy, Debug)]
@@ -45,15 +45,19 @@ pub(crate) struct DatagramSlot {
 #[derive(Debug)]
 pub(crate) struct AllFlows {
     /// With its partition and its place there, and where its slots are.
-    pub(crate) flows: Column<(DatagramFlow, [u32; 2], [u64; 2])>,
-    pub(crate) slots: Column<DatagramSlot>,
+    pub(crate) flows: SpillableVec<(DatagramFlow, [u32; 2], [u64; 2])>,
+    pub(crate) slots: SpillableVec<DatagramSlot>,
     /// The first slot of each partition.
     pub(crate) begins: Vec<usize>,
 }
 
 impl AllFlows {
-    pub(crate) fn new(tables: &Tables) -> AllFlows {
-        AllFlows { flows: Column::new(tables), slots: Column::new(tables), begins: Vec::new() }
+    pub(crate) fn new(tables: &MemoryPool) -> AllFlows {
+        AllFlows {
+            flows: SpillableVec::new(tables),
+            slots: SpillableVec::new(tables),
+            begins: Vec::new(),
+        }
     }
 
     /// Adds those of the next partition.
@@ -90,7 +94,7 @@ pub(crate) struct FlowMaker<'a> {
     pub(crate) views: &'a Views<'a>,
     pub(crate) options: &'a Options,
     /// For what is sorted.
-    pub(crate) budget: &'a Budget,
+    pub(crate) budget: &'a MemoryBudget,
     pub(crate) directory: &'a Path,
 }
 
@@ -110,7 +114,7 @@ impl<'a> FlowMaker<'a> {
             }
         }
         let sorted = sorter.finish();
-        let failed = Failed::default();
+        let failed = ReadFailure::default();
         let mut matched = MatchedFlows::default();
         let [mut ahead, mut messages] = [0, 1].map(|_| sorted.iter(&failed).peekable());
         while let Some(first) = ahead.peek().copied() {
@@ -133,8 +137,8 @@ impl<'a> FlowMaker<'a> {
         Ok(matched)
     }
 
-    fn sorter<T: Keyed>(&self) -> Sorter<'a, T> {
-        Sorter::new(self.budget, self.directory, self.options.at_once / 4)
+    fn sorter<T: Keyed>(&self) -> ExternalSorter<'a, T> {
+        ExternalSorter::new(self.budget, self.directory, self.options.at_once / 4)
     }
 
     /// Hands on the messages of one flow, which are in order.
@@ -211,7 +215,7 @@ struct Known<'a> {
     /// The sockets of the first message, its sender's first.
     sockets: [u32; 2],
     /// When the datagrams of each direction came.
-    arrivals: [Sorter<'a, Arrival>; 2],
+    arrivals: [ExternalSorter<'a, Arrival>; 2],
     /// The process at both ends, unless there is none or there are several.
     process: Option<u32>,
 }
@@ -236,7 +240,7 @@ impl<'a> Known<'a> {
     /// Whether one process made all the sends and all the receives, and how many of the datagrams
     /// came after one that was sent later.
     fn finish(self) -> Result<(bool, u64), Error> {
-        let failed = Failed::default();
+        let failed = ReadFailure::default();
         let mut reordered = 0;
         for arrivals in self.arrivals {
             let arrivals = arrivals.finish();

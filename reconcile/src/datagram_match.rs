@@ -12,11 +12,11 @@ use rustc_hash::FxHashSet;
 
 use crate::calls::Datagram;
 use crate::capture::NONE;
-use crate::column::Column;
 use crate::datagram_translation::DatagramTranslations;
 use crate::datagrams::{Chosen, Times, match_in_order};
 use crate::reach::Reach;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// Where no name limits who can have sent what, a content is passed over that so many pairs of
 /// sockets could have; and so many pairs are put in order before they are matched.
@@ -30,26 +30,26 @@ const MOST_COMPARED: usize = 1 << 23;
 #[derive(Debug)]
 pub(crate) struct Matches {
     /// Those seen by both ends.
-    pub(crate) pairs: Column<(u32, u32)>,
+    pub(crate) pairs: SpillableVec<(u32, u32)>,
     /// Sends that another socket received as well: to many receivers at once.
-    pub(crate) copies: Column<(u32, u32)>,
+    pub(crate) copies: SpillableVec<(u32, u32)>,
     /// Receives of what the same socket had received already.
-    pub(crate) duplicates: Column<u32>,
+    pub(crate) duplicates: SpillableVec<u32>,
     /// Sends that nobody was seen to receive.
-    pub(crate) sends: Column<u32>,
+    pub(crate) sends: SpillableVec<u32>,
     /// Receives that nobody was seen to send.
-    pub(crate) receives: Column<u32>,
+    pub(crate) receives: SpillableVec<u32>,
 }
 
 impl Matches {
     /// None yet.
-    pub(crate) fn new(tables: &Tables) -> Matches {
+    pub(crate) fn new(tables: &MemoryPool) -> Matches {
         Matches {
-            pairs: Column::new(tables),
-            copies: Column::new(tables),
-            duplicates: Column::new(tables),
-            sends: Column::new(tables),
-            receives: Column::new(tables),
+            pairs: SpillableVec::new(tables),
+            copies: SpillableVec::new(tables),
+            duplicates: SpillableVec::new(tables),
+            sends: SpillableVec::new(tables),
+            receives: SpillableVec::new(tables),
         }
     }
 }
@@ -130,12 +130,12 @@ struct Side {
 }
 
 /// The sends and the receives that take part in a pass, sorted.
-type Sides = [Column<Side>; 2];
+type Sides = [SpillableVec<Side>; 2];
 /// Some that follow each other, of the sends and of the receives.
 type Ranges = [Range<usize>; 2];
 
 /// The times of some sides that follow each other.
-struct TimesOf<'a>(&'a Column<Side>, Range<usize>);
+struct TimesOf<'a>(&'a SpillableVec<Side>, Range<usize>);
 
 impl Times for TimesOf<'_> {
     fn len(&self) -> usize {
@@ -150,7 +150,7 @@ impl Times for TimesOf<'_> {
 /// Matches `datagrams` in these passes.
 pub(crate) fn match_all(
     reach: Reach,
-    datagrams: &Column<Datagram>,
+    datagrams: &SpillableVec<Datagram>,
     passes: &[Pass],
 ) -> Result<Matches, Error> {
     matched(reach, None, datagrams, passes)
@@ -160,7 +160,7 @@ pub(crate) fn match_all(
 pub(crate) fn match_translated(
     reach: Reach,
     translations: &DatagramTranslations,
-    datagrams: &Column<Datagram>,
+    datagrams: &SpillableVec<Datagram>,
 ) -> Result<Matches, Error> {
     matched(reach, Some(translations), datagrams, &[Pass::TranslatedBothWays, Pass::Translated])
 }
@@ -168,7 +168,7 @@ pub(crate) fn match_translated(
 fn matched(
     reach: Reach,
     translations: Option<&DatagramTranslations>,
-    datagrams: &Column<Datagram>,
+    datagrams: &SpillableVec<Datagram>,
     passes: &[Pass],
 ) -> Result<Matches, Error> {
     let tables = &reach.capture.tables;
@@ -177,7 +177,7 @@ fn matched(
     let places = |sent: bool| {
         let those =
             (0..).zip(datagrams.iter()).filter(move |(_, datagram)| datagram.sent() == sent);
-        Column::collect(tables, those.map(|(at, _)| at))
+        SpillableVec::collect(tables, those.map(|(at, _)| at))
     };
     let (mut sends, mut receives) = (places(true)?, places(false)?);
     for pass in passes {
@@ -188,9 +188,9 @@ fn matched(
 
 struct Matcher<'a> {
     reach: Reach<'a>,
-    tables: &'a Tables,
+    tables: &'a MemoryPool,
     translations: Option<&'a DatagramTranslations>,
-    datagrams: &'a Column<Datagram>,
+    datagrams: &'a SpillableVec<Datagram>,
     matches: Matches,
 }
 
@@ -200,7 +200,7 @@ impl Matcher<'_> {
     }
 
     /// Those of `places` that take part in the pass, sorted.
-    fn sides(&self, pass: Pass, places: &Column<u32>) -> Result<Column<Side>, Error> {
+    fn sides(&self, pass: Pass, places: &SpillableVec<u32>) -> Result<SpillableVec<Side>, Error> {
         let side = |at: &u32| {
             let datagram = self.datagram(*at);
             if !pass.takes(datagram) {
@@ -220,7 +220,7 @@ impl Matcher<'_> {
                 done: false,
             })
         };
-        let mut sides = Column::collect(self.tables, places.iter().filter_map(side))?;
+        let mut sides = SpillableVec::collect(self.tables, places.iter().filter_map(side))?;
         sides.sort_by_key(|side| (side.key, side.class, side.time, side.at))?;
         Ok(sides)
     }
@@ -228,8 +228,8 @@ impl Matcher<'_> {
     fn pass(
         &mut self,
         pass: Pass,
-        sends: &mut Column<u32>,
-        receives: &mut Column<u32>,
+        sends: &mut SpillableVec<u32>,
+        receives: &mut SpillableVec<u32>,
     ) -> Result<(), Error> {
         if sends.is_empty() || receives.is_empty() {
             return Ok(());
@@ -250,8 +250,8 @@ impl Matcher<'_> {
             [s, r] = ends;
         }
         // Only what had a key took part; the rest waits for the next pass.
-        let mut done = Column::filled(self.tables, self.datagrams.len(), false)?;
-        let of_both = sides.iter().flat_map(Column::iter);
+        let mut done = SpillableVec::filled(self.tables, self.datagrams.len(), false)?;
+        let of_both = sides.iter().flat_map(SpillableVec::iter);
         of_both.filter(|side| side.done).for_each(|side| done[side.at as usize] = true);
         sends.retain(|at| !done[*at as usize]);
         receives.retain(|at| !done[*at as usize]);
@@ -293,9 +293,9 @@ impl Matcher<'_> {
         [sends, receives]: &Ranges,
     ) -> Result<(), Error> {
         let send_classes =
-            Column::collect(self.tables, class_ranges(&sides[0], sends).map(Class::of))?;
+            SpillableVec::collect(self.tables, class_ranges(&sides[0], sends).map(Class::of))?;
         let receive_classes =
-            Column::collect(self.tables, class_ranges(&sides[1], receives).map(Class::of))?;
+            SpillableVec::collect(self.tables, class_ranges(&sides[1], receives).map(Class::of))?;
         if send_classes.len().saturating_mul(receive_classes.len()) > MOST_OF_A_CONTENT {
             for elsewhere in [false, true] {
                 for receives in receive_classes.iter().map(|class| class.range()) {
@@ -388,9 +388,9 @@ impl Matcher<'_> {
             (send.done, receive.done) = (true, true);
             return self.matches.pairs.push((send.at, receive.at));
         }
-        let left = |sides: &Column<Side>, range: &Range<usize>| {
+        let left = |sides: &SpillableVec<Side>, range: &Range<usize>| {
             let open = (0..).zip(sides.range(range.clone())).filter(|(_, side)| !side.done);
-            Column::collect(self.tables, open.map(|(at, _)| at))
+            SpillableVec::collect(self.tables, open.map(|(at, _)| at))
         };
         let (open_sends, open_receives) = (left(to, &sends)?, left(from, &receives)?);
         if open_sends.is_empty() || open_receives.is_empty() {
@@ -423,7 +423,7 @@ impl Matcher<'_> {
         let done = from.range(receives.clone()).filter(|side| side.done);
         let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();
         let receive_classes =
-            Column::collect(self.tables, class_ranges(from, receives).map(Class::of))?;
+            SpillableVec::collect(self.tables, class_ranges(from, receives).map(Class::of))?;
         for receives in receive_classes.iter().map(|class| class.range()) {
             if all_done(from, &receives) {
                 continue;
@@ -432,7 +432,7 @@ impl Matcher<'_> {
             let socket = first.class.0;
             // The sends that arrived somewhere and could have arrived here as well, in the order of
             // time.
-            let mut origins: Column<(i64, u32)> = Column::new(self.tables);
+            let mut origins: SpillableVec<(i64, u32)> = SpillableVec::new(self.tables);
             for sends in class_ranges(to, sends) {
                 let send = to[sends.start];
                 if self.reaches(pass, &send, &first) {
@@ -503,7 +503,10 @@ impl Class {
 
 /// Where in `range` the sides of each socket and peer are, of which `sides`, which are sorted,
 /// consist.
-fn class_ranges(sides: &Column<Side>, range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+fn class_ranges(
+    sides: &SpillableVec<Side>,
+    range: &Range<usize>,
+) -> impl Iterator<Item = Range<usize>> {
     let Range { mut start, end } = range.clone();
     std::iter::from_fn(move || {
         let one = *sides.get(start).filter(|_| start < end)?;
@@ -513,13 +516,13 @@ fn class_ranges(sides: &Column<Side>, range: &Range<usize>) -> impl Iterator<Ite
     })
 }
 
-fn all_done(sides: &Column<Side>, range: &Range<usize>) -> bool {
+fn all_done(sides: &SpillableVec<Side>, range: &Range<usize>) -> bool {
     sides.range(range.clone()).all(|side| side.done)
 }
 
 /// From `from` on, the first place whose side is not so. Mostly there are very few that are: it
 /// looks further ahead step by step.
-fn run(sides: &Column<Side>, from: usize, is: impl Fn(&Side) -> bool) -> usize {
+fn run(sides: &SpillableVec<Side>, from: usize, is: impl Fn(&Side) -> bool) -> usize {
     let mut reach = 1;
     while sides.get(from + reach).is_some_and(&is) {
         reach *= 2;

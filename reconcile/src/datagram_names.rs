@@ -12,10 +12,10 @@ use socket_log::SocketName;
 
 use crate::addresses::Addresses;
 use crate::calls::Datagram;
-use crate::column::Column;
 use crate::names::{NO_NAME, NameId, Names, is_for_many, loopback};
 use crate::socket::Socket;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// So many rows are not yet worth being put in order.
 const MANY: usize = 1 << 16;
@@ -32,7 +32,7 @@ pub(crate) struct Fallback {
 /// The fallbacks of all sockets that need one, by socket.
 pub(crate) fn fallbacks(
     names: &mut Names,
-    sockets: &Column<Socket>,
+    sockets: &SpillableVec<Socket>,
     addresses: &Addresses,
 ) -> Result<FxHashMap<u32, Fallback>, Error> {
     let mut all = FxHashMap::default();
@@ -88,14 +88,14 @@ impl SeenNames {
 /// Those of all parts.
 #[derive(Debug)]
 pub(crate) struct AllSeenNames {
-    rows: Column<Seen>,
+    rows: SpillableVec<Seen>,
     /// So many there were when they were put in order last.
     before: usize,
 }
 
 impl AllSeenNames {
-    pub(crate) fn new(tables: &Tables) -> AllSeenNames {
-        AllSeenNames { rows: Column::new(tables), before: 0 }
+    pub(crate) fn new(tables: &MemoryPool) -> AllSeenNames {
+        AllSeenNames { rows: SpillableVec::new(tables), before: 0 }
     }
 
     /// Adds what a part of the work learned.
@@ -122,7 +122,7 @@ impl AllSeenNames {
 
 /// How sockets are seen by their peers.
 pub(crate) struct Views<'a> {
-    pub(crate) sockets: &'a Column<Socket>,
+    pub(crate) sockets: &'a SpillableVec<Socket>,
     pub(crate) names: &'a Names,
     pub(crate) fallbacks: &'a FxHashMap<u32, Fallback>,
     pub(crate) seen: AllSeenNames,

@@ -2,13 +2,11 @@
 //! what only one side saw, each on its way to its flow.
 
 use message_trace::Error;
-use message_trace::spill::{Dealer, Store};
+use out_of_core::{PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
 
 use crate::calls::Datagram;
 use crate::cause::Cause;
-use crate::clocks::Samples;
-use crate::column::Column;
 use crate::datagram_match::{Matches, Pass, match_all, match_translated};
 use crate::datagram_names::{Fallback, SeenNames};
 use crate::datagram_translation::{
@@ -19,6 +17,8 @@ use crate::names::NameId;
 use crate::reach::Reach;
 use crate::receivers::Receivers;
 use crate::reconciliation::Reconciliation;
+use clocks::Samples;
+use out_of_core::SpillableVec;
 
 /// What matching needs to know of all sockets, and where its results go.
 pub(crate) struct DatagramMatcher<'a, 'b> {
@@ -27,12 +27,12 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
     /// Sockets whose names their peers tell.
     pub(crate) nameless: &'a FxHashMap<u32, Fallback>,
     /// Messages by flow.
-    pub(crate) messages: &'a Store<'b, DatagramMessage>,
+    pub(crate) messages: &'a PartitionStore<'b, DatagramMessage>,
     /// Where something was received in part or is without checksum: sends and such receives that
     /// are left, by where they go.
-    pub(crate) late: Option<&'a Store<'b, Datagram>>,
+    pub(crate) late: Option<&'a PartitionStore<'b, Datagram>>,
     /// Where names may have been translated: what is left, by content.
-    pub(crate) astray: Option<&'a Store<'b, Datagram>>,
+    pub(crate) astray: Option<&'a PartitionStore<'b, Datagram>>,
     /// Whether some are without checksum: then any receive that is left may be of one.
     pub(crate) unchecked: bool,
 }
@@ -56,8 +56,8 @@ pub(crate) struct MatchedDatagrams {
 
 impl DatagramMatcher<'_, '_> {
     /// All of them side by side: as many may be equal as there are.
-    fn joined(&self, blocks: impl Blocks) -> Result<Column<Datagram>, Error> {
-        let mut all = Column::new(&self.reach.capture.tables);
+    fn joined(&self, blocks: impl Blocks) -> Result<SpillableVec<Datagram>, Error> {
+        let mut all = SpillableVec::new(&self.reach.capture.tables);
         for block in blocks {
             all.extend(block?)?;
         }
@@ -85,7 +85,7 @@ impl DatagramMatcher<'_, '_> {
         let is_late = |at: &u32| {
             self.unchecked || datagrams[*at as usize].sent() || datagrams[*at as usize].truncated()
         };
-        let mut dealer = Dealer::new(late, piece);
+        let mut dealer = PartitionWriter::new(late, piece);
         for at in matches.sends.iter().chain(matches.receives.iter()).filter(|at| is_late(at)) {
             let datagram = datagrams[*at as usize];
             dealer.deal(
@@ -122,11 +122,11 @@ impl DatagramMatcher<'_, '_> {
     fn without_astray(
         &self,
         piece: usize,
-        datagrams: &Column<Datagram>,
+        datagrams: &SpillableVec<Datagram>,
         mut matches: Matches,
     ) -> Result<Matches, Error> {
         let Some(astray) = self.astray else { return Ok(matches) };
-        let mut dealer = Dealer::new(astray, piece);
+        let mut dealer = PartitionWriter::new(astray, piece);
         for left in [&mut matches.sends, &mut matches.receives] {
             let is_astray = |at: &u32| may_be_translated(self.reach, &datagrams[*at as usize]);
             for at in left.iter().filter(|at| is_astray(at)) {
@@ -146,7 +146,7 @@ impl DatagramMatcher<'_, '_> {
         &self,
         piece: [usize; 2],
         datagrams: impl Blocks,
-        both: &Store<Datagram>,
+        both: &PartitionStore<Datagram>,
     ) -> Result<(MatchedDatagrams, Hints), Error> {
         let mut hints = Hints::default();
         let [alone, rest] = split(self.reach, self.joined(datagrams)?, &mut hints)?;
@@ -187,7 +187,7 @@ impl DatagramMatcher<'_, '_> {
     fn messages(
         &self,
         piece: usize,
-        datagrams: &Column<Datagram>,
+        datagrams: &SpillableVec<Datagram>,
         matches: &Matches,
         samples: &mut Samples,
         matched: &mut MatchedDatagrams,
@@ -196,7 +196,7 @@ impl DatagramMatcher<'_, '_> {
         counts.matched += matches.pairs.len() as u64;
         counts.copies += matches.copies.len() as u64;
         counts.duplicated += matches.duplicates.len() as u64;
-        let mut dealer = Dealer::new(self.messages, piece);
+        let mut dealer = PartitionWriter::new(self.messages, piece);
         let mut deal = |message: DatagramMessage| {
             dealer.deal((message.hash() % self.messages.partitions() as u64) as usize, message)
         };

@@ -15,13 +15,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Datagram;
 use crate::capture::Capture;
-use crate::column::Column;
 use crate::datagram_match::Matches;
 use crate::datagram_names::Views;
 use crate::names::{NO_NAME, NameId, is_for_many};
 use crate::reach::Reach;
 use crate::reconciliation::{TranslatedEnd, Translation};
 use crate::socket::Socket;
+use out_of_core::SpillableVec;
 
 /// Contents shorter than this are no hint: there are too few of them.
 const TELLING: u32 = 8;
@@ -42,7 +42,7 @@ pub(crate) struct Hints(FxHashMap<Way, u32>);
 
 /// Whether there can be translated datagrams between sockets of these: where there are several with
 /// UDP.
-pub(crate) fn is_possible(sockets: &Column<Socket>) -> bool {
+pub(crate) fn is_possible(sockets: &SpillableVec<Socket>) -> bool {
     sockets.iter().filter(|socket| socket.protocol == Protocol::Udp).nth(1).is_some()
 }
 
@@ -70,13 +70,13 @@ fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [Way; 2] {
 /// matched, from the rest; which comes in the order of content. The hints of the rest are counted.
 pub(crate) fn split(
     reach: Reach,
-    mut datagrams: Column<Datagram>,
+    mut datagrams: SpillableVec<Datagram>,
     hints: &mut Hints,
-) -> Result<[Column<Datagram>; 2], Error> {
+) -> Result<[SpillableVec<Datagram>; 2], Error> {
     let content = |datagram: &Datagram| (datagram.checksum, datagram.bytes);
     datagrams.sort_by_key(content)?;
     let tables = &reach.capture.tables;
-    let (mut alone, mut both) = (Column::new(tables), Column::new(tables));
+    let (mut alone, mut both) = (SpillableVec::new(tables), SpillableVec::new(tables));
     let mut next = 0;
     while let Some(first) = datagrams.get(next) {
         let end = datagrams.end(next, |datagram| content(datagram) == content(first));
@@ -149,7 +149,7 @@ impl DatagramTranslations {
     pub(crate) fn note(
         &self,
         reach: Reach,
-        datagrams: &Column<Datagram>,
+        datagrams: &SpillableVec<Datagram>,
         matches: &Matches,
         found: &mut Translated,
     ) {

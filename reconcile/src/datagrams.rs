@@ -9,8 +9,8 @@
 use message_trace::Error;
 
 use crate::capture::NONE;
-use crate::column::Column;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// Times in order, by their places. There may be more than memory holds, so they are gone through
 /// from one end to the other.
@@ -24,7 +24,7 @@ pub(crate) trait Times {
 /// Some of other times: those of these places.
 pub(crate) struct Chosen<'a, T> {
     pub(crate) of: &'a T,
-    pub(crate) places: &'a Column<u32>,
+    pub(crate) places: &'a SpillableVec<u32>,
 }
 
 impl<T: Times> Times for Chosen<'_, T> {
@@ -46,21 +46,21 @@ impl<T: Times> Times for Chosen<'_, T> {
 /// before it was sent, by as many nanoseconds as the two may have read that clock `apart`. With
 /// `None` times of the two are not compared.
 pub(crate) fn match_in_order(
-    tables: &Tables,
+    tables: &MemoryPool,
     sends: &impl Times,
     receives: &impl Times,
     apart: Option<i64>,
-) -> Result<Column<u32>, Error> {
+) -> Result<SpillableVec<u32>, Error> {
     let mut matched = in_order(tables, sends, receives, apart.map(|_| 0))?;
     if apart.is_none_or(|apart| apart == 0) || !matched.iter().any(|send| *send == NONE) {
         return Ok(matched);
     }
     let open = (0..).zip(matched.iter()).filter(|(_, send)| **send == NONE);
-    let late = Column::collect(tables, open.map(|(receive, _)| receive))?;
+    let late = SpillableVec::collect(tables, open.map(|(receive, _)| receive))?;
     let left = {
         // Those that arrived are in order as well.
         let mut arrived = matched.iter().filter(|send| **send != NONE).peekable();
-        Column::collect(
+        SpillableVec::collect(
             tables,
             (0..sends.len() as u32).filter(|send| arrived.next_if_eq(&send).is_none()),
         )?
@@ -80,16 +80,16 @@ pub(crate) fn match_in_order(
 
 /// The same, where receives may seem to be before their sends by so much.
 fn in_order(
-    tables: &Tables,
+    tables: &MemoryPool,
     sends: &impl Times,
     receives: &impl Times,
     apart: Option<i64>,
-) -> Result<Column<u32>, Error> {
+) -> Result<SpillableVec<u32>, Error> {
     let possible =
         |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
     // From the end: each receive takes the latest send that is left. That leaves the most to those
     // before it, and tells which sends arrived.
-    let mut arrived: Column<u32> = Column::new(tables);
+    let mut arrived: SpillableVec<u32> = SpillableVec::new(tables);
     let mut left = sends.len();
     for receive in (0..receives.len()).rev() {
         let time = receives.time(receive);
@@ -109,7 +109,7 @@ fn in_order(
         let time = receives.time(receive);
         arrived.next_if(|send| possible(sends.time(*send as usize), time)).unwrap_or(NONE)
     };
-    Column::collect(tables, (0..receives.len()).map(got))
+    SpillableVec::collect(tables, (0..receives.len()).map(got))
 }
 
 /// How many of the receives, given by the times of their sends in the order of receiving, came
@@ -141,7 +141,8 @@ mod tests {
 
     fn match_in_order(sends: &[i64], receives: &[i64], apart: Option<i64>) -> Vec<Option<u32>> {
         let [sends, receives] = [sends, receives].map(<[i64]>::to_vec);
-        let matched = super::match_in_order(&Tables::default(), &sends, &receives, apart).unwrap();
+        let matched =
+            super::match_in_order(&MemoryPool::default(), &sends, &receives, apart).unwrap();
         matched.iter().map(|send| Some(*send).filter(|send| *send != NONE)).collect()
     }
 

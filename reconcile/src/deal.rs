@@ -4,19 +4,19 @@
 use std::ops::Range;
 use std::path::Path;
 
-use message_trace::parallel;
-use message_trace::spill::{Budget, Dealer, Store};
 use message_trace::{Error, Progress};
+use out_of_core::workers;
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
 use crate::calls::{Datagram, ELSEWHERE, StreamCall};
 use crate::capture::NONE;
-use crate::column::Column;
 use crate::connections::Connection;
 use crate::elsewhere::Elsewhere;
 use crate::reach::Reach;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// About so many bytes of calls make a partition: enough to keep files and buffers few, and little
 /// beside what memory holds.
@@ -30,9 +30,9 @@ pub(crate) struct Partitions {
     /// The connections of each, which are in a row.
     pub(crate) ranges: Vec<Range<u32>>,
     /// The connection of each socket; [`NONE`] of sockets without one.
-    pub(crate) connection_of: Column<u32>,
+    pub(crate) connection_of: SpillableVec<u32>,
     /// The partition of each connection.
-    partition_of: Column<u16>,
+    partition_of: SpillableVec<u16>,
 }
 
 /// How many partitions so many records of that size should be in.
@@ -43,13 +43,13 @@ pub(crate) fn count(records: u64, size: usize) -> usize {
 impl Partitions {
     /// Cuts `connections` into partitions of about equally many calls.
     pub(crate) fn of(
-        tables: &Tables,
-        connections: &Column<Connection>,
-        sockets: &Column<Socket>,
+        tables: &MemoryPool,
+        connections: &SpillableVec<Connection>,
+        sockets: &SpillableVec<Socket>,
     ) -> Result<Partitions, Error> {
         let mut this = Partitions {
-            connection_of: Column::filled(tables, sockets.len(), NONE)?,
-            partition_of: Column::new(tables),
+            connection_of: SpillableVec::filled(tables, sockets.len(), NONE)?,
+            partition_of: SpillableVec::new(tables),
             ranges: Vec::new(),
         };
         let calls = |connection: &Connection| {
@@ -86,23 +86,23 @@ impl Partitions {
 /// Where calls go.
 pub(crate) struct Stores<'a> {
     /// By connection.
-    pub(crate) transfers: Store<'a, StreamCall>,
+    pub(crate) transfers: PartitionStore<'a, StreamCall>,
     /// By content.
-    pub(crate) datagrams: Store<'a, Datagram>,
+    pub(crate) datagrams: PartitionStore<'a, Datagram>,
 }
 
 impl<'a> Stores<'a> {
     /// Stores with room for the calls of `sockets`.
     pub(crate) fn new(
-        budget: &'a Budget,
+        budget: &'a MemoryBudget,
         directory: &Path,
         partitions: &Partitions,
-        sockets: &Column<Socket>,
+        sockets: &SpillableVec<Socket>,
     ) -> Stores<'a> {
         let all: u64 = sockets.iter().map(|socket| u64::from(socket.datagrams)).sum();
         Stores {
-            transfers: Store::new(budget, directory, partitions.ranges.len()),
-            datagrams: Store::new(budget, directory, count(all, size_of::<Datagram>())),
+            transfers: PartitionStore::new(budget, directory, partitions.ranges.len()),
+            datagrams: PartitionStore::new(budget, directory, count(all, size_of::<Datagram>())),
         }
     }
 }
@@ -119,8 +119,8 @@ pub(crate) fn deal(
     let capture = reach.capture;
     progress.step("reading calls", capture.logs.iter().map(|log| log.records).sum());
     let work = |piece: usize| {
-        let mut transfers = Dealer::new(&stores.transfers, piece);
-        let mut datagrams = Dealer::new(&stores.datagrams, piece);
+        let mut transfers = PartitionWriter::new(&stores.transfers, piece);
+        let mut datagrams = PartitionWriter::new(&stores.datagrams, piece);
         let many = datagrams.partitions() as u64;
         let mut result = Ok(());
         let mut elsewhere = Elsewhere::default();
@@ -165,7 +165,7 @@ pub(crate) fn deal(
         transfers.finish()?;
         datagrams.finish()
     };
-    parallel::in_order(threads, capture.logs.len(), work, |piece, ()| {
+    workers::in_order(threads, capture.logs.len(), work, |piece, ()| {
         progress.advance(capture.logs[piece].records);
         Ok(())
     })

@@ -3,29 +3,29 @@
 //! where there is such a question.
 
 use message_trace::Progress;
-use message_trace::parallel;
+use out_of_core::workers;
 
 use crate::calls::Transfer;
 use crate::capture::Capture;
 use crate::chosen::{Chosen, Members};
-use crate::column::Column;
 use crate::error::Error;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::Sockets;
 use crate::streams;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// The first calls of the chosen sockets.
 pub(crate) struct FirstCalls {
     /// `None` where nobody asked.
     chosen: Option<Chosen>,
     /// Of each two ways of a socket, its sends and then its receives, in the order of time.
-    calls: Column<Transfer>,
+    calls: SpillableVec<Transfer>,
     /// Where the calls of each way end, by twice the socket's number. They begin where those of the
     /// way before end.
-    ends: Column<u64>,
+    ends: SpillableVec<u64>,
     /// By number whether logs have forgotten calls of it.
-    forgotten: Column<bool>,
+    forgotten: SpillableVec<bool>,
     /// At most so many calls of each direction are known.
     limit: usize,
 }
@@ -42,13 +42,13 @@ impl FirstCalls {
     pub(crate) fn read(
         capture: &Capture,
         sockets: &Sockets,
-        wanted: &Column<bool>,
+        wanted: &SpillableVec<bool>,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<FirstCalls, Error> {
         let tables = &capture.tables;
         let (calls, ends, forgotten) =
-            (Column::new(tables), Column::new(tables), Column::new(tables));
+            (SpillableVec::new(tables), SpillableVec::new(tables), SpillableVec::new(tables));
         let mut this = FirstCalls { chosen: None, calls, ends, forgotten, limit: MOST };
         if !wanted.iter().any(|wanted| *wanted) {
             return Ok(this);
@@ -59,14 +59,14 @@ impl FirstCalls {
         let limit = (MEMORY / (2 * size_of::<Transfer>() * count)).clamp(FEWEST, MOST);
         this.limit = limit;
         progress.step("comparing connections", capture.logs.len() as u64);
-        let mut calls: Column<(u32, Transfer)> = Column::new(tables);
+        let mut calls: SpillableVec<(u32, Transfer)> = SpillableVec::new(tables);
         this.forgotten.resize(count, false)?;
         let work = |log| {
             let reading = SecondReading::of(capture, sockets, log);
             let members = chosen.of_log(capture, sockets, log)?;
             Ok::<_, Error>(OfLog::read(&reading, log as u32, &members, limit, tables)?)
         };
-        parallel::in_order(threads, capture.logs.len(), work, |_, of_log: OfLog| {
+        workers::in_order(threads, capture.logs.len(), work, |_, of_log: OfLog| {
             progress.advance(1);
             calls.extend(of_log.calls.iter().copied())?;
             for number in of_log.forgotten.iter() {
@@ -127,9 +127,9 @@ impl FirstCalls {
 /// What one log has of the chosen sockets.
 struct OfLog {
     /// With twice the socket's number, and one more where it received.
-    calls: Column<(u32, Transfer)>,
+    calls: SpillableVec<(u32, Transfer)>,
     /// The numbers of those of which calls are forgotten.
-    forgotten: Column<u32>,
+    forgotten: SpillableVec<u32>,
 }
 
 impl OfLog {
@@ -138,12 +138,13 @@ impl OfLog {
         process: u32,
         members: &Members,
         limit: usize,
-        tables: &Tables,
+        tables: &MemoryPool,
     ) -> Result<OfLog, message_trace::Error> {
-        let mut this = OfLog { calls: Column::new(tables), forgotten: Column::new(tables) };
+        let mut this =
+            OfLog { calls: SpillableVec::new(tables), forgotten: SpillableVec::new(tables) };
         // How many calls there are of each way, and whether some are forgotten.
-        let mut counts: Column<([u16; 2], bool)> =
-            Column::collect(tables, members.numbers().map(|_| ([0; 2], false)))?;
+        let mut counts: SpillableVec<([u16; 2], bool)> =
+            SpillableVec::collect(tables, members.numbers().map(|_| ([0; 2], false)))?;
         if counts.is_empty() {
             return Ok(this);
         }

@@ -8,25 +8,25 @@
 
 use std::net::SocketAddr;
 
-use message_trace::parallel;
 use message_trace::{Error, Progress, Protocol};
+use out_of_core::workers;
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 
 use crate::beginnings::{Beginning, First};
 use crate::capture::{Capture, NONE};
 use crate::chosen::{Chosen, Members};
-use crate::column::Column;
 use crate::second_reading::{Call, SecondReading};
 use crate::socket::{Socket, Sockets};
-use crate::tables::Tables;
 use crate::translation::{Fingerprint, Half, Halves, Side, TURNS, Turn};
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// The half flows, and the socket of each, in order.
 #[derive(Debug)]
 pub(crate) struct HalfFlows {
     pub(crate) halves: Halves,
-    pub(crate) sockets: Column<u32>,
+    pub(crate) sockets: SpillableVec<u32>,
 }
 
 impl HalfFlows {
@@ -34,7 +34,7 @@ impl HalfFlows {
     pub(crate) fn read(
         capture: &Capture,
         sockets: &Sockets,
-        partner: &Column<u32>,
+        partner: &SpillableVec<u32>,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<Option<HalfFlows>, Error> {
@@ -55,7 +55,7 @@ impl HalfFlows {
             let reading = SecondReading::of(capture, sockets, log);
             Found::of(&reading, &chosen.of_log(capture, sockets, log)?, tables)
         };
-        parallel::in_order(threads, capture.logs.len(), work, |_, of_log: Found| {
+        workers::in_order(threads, capture.logs.len(), work, |_, of_log: Found| {
             progress.advance(1);
             found.beginnings.extend(of_log.beginnings.iter().copied())?;
             found.calls.extend(of_log.calls.iter().copied())
@@ -65,7 +65,7 @@ impl HalfFlows {
         found.calls.sort_by_key(|call| (call.number, call.time))?;
         let mut this = HalfFlows {
             halves: Halves::new(tables, capture.names.len()),
-            sockets: Column::new(tables),
+            sockets: SpillableVec::new(tables),
         };
         let mut clocks: FxHashMap<(u32, u32), u32> = FxHashMap::default();
         let mut beginnings = found.beginnings.iter().peekable();
@@ -96,17 +96,17 @@ impl HalfFlows {
 /// What logs have of the chosen sockets.
 struct Found {
     /// By number.
-    beginnings: Column<(u32, Beginning)>,
-    calls: Column<First>,
+    beginnings: SpillableVec<(u32, Beginning)>,
+    calls: SpillableVec<First>,
 }
 
 impl Found {
-    fn new(tables: &Tables) -> Found {
-        Found { beginnings: Column::new(tables), calls: Column::new(tables) }
+    fn new(tables: &MemoryPool) -> Found {
+        Found { beginnings: SpillableVec::new(tables), calls: SpillableVec::new(tables) }
     }
 
     /// What one log has.
-    fn of(log: &SecondReading, members: &Members, tables: &Tables) -> Result<Found, Error> {
+    fn of(log: &SecondReading, members: &Members, tables: &MemoryPool) -> Result<Found, Error> {
         let mut this = Found::new(tables);
         this.beginnings.extend(members.numbers().map(|number| (number, Beginning::default())))?;
         if this.beginnings.is_empty() {

@@ -10,7 +10,7 @@
 //!    where their names differ by what they share ([`translation`], `half_flows`, `chosen`,
 //!    `beginnings`, `translated`);
 //! 2. for the calls (`second_reading`, and `positions` where a log has forgotten some), which are
-//!    dealt into partitions (`deal`), in memory or in temporary files ([`message_trace::spill`]):
+//!    dealt into partitions (`deal`), in memory or in temporary files ([`out_of_core`]):
 //!    those of one connection, or of one content of datagrams, meet in one.
 //!
 //! Tables of which there is a row for each flow, socket, name or connection are in files where they
@@ -34,8 +34,6 @@ mod capture;
 mod cause;
 mod chosen;
 mod clock_hints;
-pub mod clocks;
-mod column;
 mod connecting;
 mod connections;
 mod datagram_flows;
@@ -54,23 +52,18 @@ mod greeting;
 mod half_flows;
 mod holes;
 mod host_facts;
-pub mod import;
 mod imported;
-mod json;
 mod kept;
 mod lookups;
 mod machines;
-mod mapping;
 mod multiplexed;
 mod names;
 mod namespaces;
-mod numbered;
 mod options;
 mod output;
 mod pairing;
 mod pipeline;
 mod pipelined;
-mod places;
 mod positions;
 mod process;
 mod program;
@@ -84,13 +77,11 @@ mod rows;
 mod second_reading;
 mod seen_twice;
 mod socket;
-mod sorted;
 mod steady;
 mod stream_flows;
 mod streaming;
 pub mod streams;
 mod survey;
-mod tables;
 mod tally;
 mod timeline;
 mod translated;
@@ -103,7 +94,6 @@ mod ways;
 
 pub use calls::{Part, Seen, Transfer};
 pub use cause::{NOT_RECORDED, is_of_the_system};
-pub use clocks::Clocks;
 pub use error::Error;
 pub use holes::Hole;
 pub use options::Options;

@@ -10,9 +10,9 @@ use message_trace::{Endpoint, Error};
 use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 
-use crate::column::Column;
-use crate::places::{Free, Places};
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
+use out_of_core::{FreeSlot, HashIndex};
 
 /// A name's place among the names.
 pub(crate) type NameId = u32;
@@ -22,13 +22,13 @@ pub(crate) const NO_NAME: NameId = u32::MAX;
 /// All names, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    rows: Column<Row>,
+    rows: SpillableVec<Row>,
     /// The addresses of those of IPv6.
-    v6: Column<Ipv6Addr>,
+    v6: SpillableVec<Ipv6Addr>,
     /// What is no address and port.
     others: Vec<SocketName>,
     /// By the names' hashes.
-    ids: Places,
+    ids: HashIndex,
 }
 
 /// A name. Its address, where it is of IPv4, or its place among those of its kind.
@@ -80,12 +80,12 @@ impl<'a> Sought<'a> {
 }
 
 impl Names {
-    pub(crate) fn new(tables: &Tables) -> Names {
+    pub(crate) fn new(tables: &MemoryPool) -> Names {
         Names {
-            rows: Column::new(tables),
-            v6: Column::new(tables),
+            rows: SpillableVec::new(tables),
+            v6: SpillableVec::new(tables),
             others: Vec::new(),
-            ids: Places::new(tables),
+            ids: HashIndex::new(tables),
         }
     }
 
@@ -124,7 +124,7 @@ impl Names {
     }
 
     /// The place of a name or, where it is not known, where `ids` may have it.
-    fn look_for(&self, sought: &Sought) -> Result<NameId, Option<Free>> {
+    fn look_for(&self, sought: &Sought) -> Result<NameId, Option<FreeSlot>> {
         self.ids.find(sought.hash(), |id| self.row(id).is_some_and(|row| self.is(row, sought)))
     }
 
@@ -253,7 +253,7 @@ mod tests {
     fn a_name_has_one_place_however_many_there_are() {
         let directory = tempfile::tempdir().unwrap();
         for memory in [0, u64::MAX] {
-            let mut names = Names::new(&Tables::new(memory, directory.path()));
+            let mut names = Names::new(&MemoryPool::new(memory, directory.path()));
             let all: Vec<SocketName> = (0..20_000u32)
                 .map(|number| match number % 8 {
                     0 => SocketName::Path(format!("/{number}")),

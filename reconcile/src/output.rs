@@ -9,16 +9,16 @@ use rustc_hash::FxHashMap;
 
 use crate::addresses::Addresses;
 use crate::capture::{Capture, NONE};
-use crate::column::Column;
 use crate::connecting::Connecting;
 use crate::connections::Connection;
 use crate::datagram_flows::{AllFlows, DatagramFlow};
 use crate::end::End;
 use crate::lookups::Lookups;
 use crate::names::{NO_NAME, NameId};
-use crate::numbered::{Numbered, OnLine};
 use crate::rows::{Place, Row, Slot};
 use crate::socket::Socket;
+use out_of_core::SpillableVec;
+use out_of_core::{Interner, Locality};
 
 /// The first number of an endpoint that is no name of a socket.
 const OTHERS: EndpointId = 1 << 31;
@@ -26,21 +26,21 @@ const OTHERS: EndpointId = 1 << 31;
 /// Flows, nodes and endpoints in the making.
 pub(crate) struct Output<'a> {
     capture: &'a Capture,
-    sockets: &'a Column<Socket>,
+    sockets: &'a SpillableVec<Socket>,
     /// Untraced peers, whose nodes come behind those of the processes, and how each was seen first.
-    untraced: Numbered<Peer>,
-    seen: Column<Seen>,
+    untraced: Interner<Peer>,
+    seen: SpillableVec<Seen>,
     /// The nodes that come behind these.
     imported: Vec<Node>,
-    pub(crate) slots: Column<Slot>,
+    pub(crate) slots: SpillableVec<Slot>,
     /// How each connection was made; their slots come first.
-    connecting: Column<Connecting>,
+    connecting: SpillableVec<Connecting>,
     /// How many flows there are.
     pub(crate) flows: u64,
     /// The number of the next flow.
     pub(crate) next_flow: i64,
     /// Endpoints that are no names of sockets, numbered from [`OTHERS`] on.
-    others: Numbered<Other>,
+    others: Interner<Other>,
     texts: Vec<Endpoint>,
     text_ids: FxHashMap<Endpoint, u32>,
 }
@@ -85,7 +85,7 @@ fn on_line(kind: u64, upper: u32, lower: u32) -> u64 {
     kind << 62 ^ u64::from(upper) << 32 ^ u64::from(lower)
 }
 
-impl OnLine for Other {
+impl Locality for Other {
     fn at(&self) -> u64 {
         match *self {
             Other::Process(pid) => on_line(0, 0, pid),
@@ -96,7 +96,7 @@ impl OnLine for Other {
     }
 }
 
-impl OnLine for Peer {
+impl Locality for Peer {
     fn at(&self) -> u64 {
         match *self {
             Peer::Named(name, machine) => on_line(0, machine, name),
@@ -108,18 +108,18 @@ impl OnLine for Peer {
 }
 
 impl<'a> Output<'a> {
-    pub(crate) fn new(capture: &'a Capture, sockets: &'a Column<Socket>) -> Output<'a> {
+    pub(crate) fn new(capture: &'a Capture, sockets: &'a SpillableVec<Socket>) -> Output<'a> {
         Output {
             capture,
             sockets,
-            untraced: Numbered::new(&capture.tables),
-            seen: Column::new(&capture.tables),
+            untraced: Interner::new(&capture.tables),
+            seen: SpillableVec::new(&capture.tables),
             imported: Vec::new(),
-            slots: Column::new(&capture.tables),
-            connecting: Column::new(&capture.tables),
+            slots: SpillableVec::new(&capture.tables),
+            connecting: SpillableVec::new(&capture.tables),
             flows: 0,
             next_flow: 0,
-            others: Numbered::new(&capture.tables),
+            others: Interner::new(&capture.tables),
             texts: Vec::new(),
             text_ids: FxHashMap::default(),
         }
@@ -154,7 +154,7 @@ impl<'a> Output<'a> {
     /// Adds a slot for each of `connections`; only those that are `used` get a flow.
     pub(crate) fn connections(
         &mut self,
-        connections: &Column<Connection>,
+        connections: &SpillableVec<Connection>,
         used: &[bool],
     ) -> Result<(), Error> {
         for (connection, used) in connections.iter().zip(used) {

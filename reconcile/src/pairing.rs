@@ -5,7 +5,7 @@
 //! in which they were made, so order decides, and the bytes that went over them tell where order
 //! misled.
 
-use crate::column::Column;
+use out_of_core::SpillableVec;
 
 /// How far from its place in the order a connection is looked for.
 const NEAR: usize = 64;
@@ -62,8 +62,8 @@ pub(crate) fn one_at_a_time(
 /// were sent, which `possible` denies. Both lists are sorted by `named`. Calls `pair` with the
 /// sockets of each.
 pub(crate) fn in_order(
-    connecting: Column<Candidate>,
-    accepting: &Column<Candidate>,
+    connecting: SpillableVec<Candidate>,
+    accepting: &SpillableVec<Candidate>,
     possible: impl Fn(u32, u32) -> bool,
     mut pair: impl FnMut(u32, u32),
 ) {
@@ -108,7 +108,7 @@ fn equal(one: &Candidate, other: &Candidate) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::Tables;
+    use out_of_core::MemoryPool;
 
     fn at(socket: u32, named: i64, sent: u64, received: u64) -> Candidate {
         Candidate { socket, opened: named - 1, named, sent, received }
@@ -149,7 +149,7 @@ mod tests {
         possible: impl Fn(u32, u32) -> bool,
     ) -> Vec<(u32, u32)> {
         let [made, accepted] = [made, accepted]
-            .map(|all| Column::collect(&Tables::default(), all.iter().copied()).unwrap());
+            .map(|all| SpillableVec::collect(&MemoryPool::default(), all.iter().copied()).unwrap());
         let mut pairs = Vec::new();
         super::in_order(made, &accepted, possible, |one, other| pairs.push((one, other)));
         pairs

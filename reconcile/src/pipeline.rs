@@ -2,16 +2,15 @@
 
 use std::sync::Mutex;
 
-use message_trace::parallel::{self, lock};
-use message_trace::spill::{Budget, Store};
 use message_trace::{DataDir, Nodes, Progress, Protocol};
+use out_of_core::workers::{self, lock};
+use out_of_core::{MemoryBudget, PartitionStore};
 use socket_log::layout::source;
 
 use crate::addresses::Addresses;
 use crate::calls::Datagram;
 use crate::capture::Capture;
 use crate::clock_hints;
-use crate::clocks::Samples;
 use crate::connections::{self, Listening};
 use crate::datagram_flows::{AllFlows, FlowMaker, MatchedFlows};
 use crate::datagram_names::{self, AllSeenNames, Views};
@@ -34,11 +33,12 @@ use crate::rows::Common;
 use crate::seen_twice;
 use crate::socket;
 use crate::stream_flows::{MatchedStreams, StreamMatcher};
-use crate::tables::Tables;
 use crate::timeline::{Rows, Writing};
 use crate::translated;
 use crate::unix_sockets;
 use crate::ways::Owners;
+use clocks::Samples;
+use out_of_core::MemoryPool;
 
 /// So many imported messages are handed on at once.
 const BLOCK: usize = 64 << 10;
@@ -56,7 +56,7 @@ pub fn reconcile(
 ) -> Result<Reconciliation, Error> {
     let threads = options.threads();
     let mut outcome = Reconciliation::default();
-    let tables = Tables::new(options.memory, data.path());
+    let tables = MemoryPool::new(options.memory, data.path());
     let mut capture = read_logs::read(data, &tables, threads, progress, &mut outcome)?;
     let imports = data.imported()?;
     if imports.is_empty() {
@@ -95,7 +95,7 @@ pub fn reconcile(
     };
 
     // From now on there are calls and messages, and some tables beside them.
-    let budget = Budget::beside(options.memory, tables.in_memory());
+    let budget = MemoryBudget::beside(options.memory, tables.in_memory());
     tables.leave(options.memory / 8);
     let directory = data.path();
     let stores = Stores::new(&budget, directory, &partitions, &sockets.all);
@@ -126,7 +126,7 @@ pub fn reconcile(
             samples.with(|samples| matcher.partition(range, calls, samples, &mut sink))?;
         Ok((matched, sink.finish()?))
     };
-    parallel::in_order(
+    workers::in_order(
         threads,
         partitions.ranges.len(),
         work,
@@ -141,14 +141,15 @@ pub fn reconcile(
     rows.add(0, taken);
 
     progress.step("matching datagrams", 2 * datagrams.partitions() as u64);
-    let messages: Store<DatagramMessage> = Store::new(&budget, directory, datagrams.partitions());
+    let messages: PartitionStore<DatagramMessage> =
+        PartitionStore::new(&budget, directory, datagrams.partitions());
     let unchecked = outcome.datagrams.unchecked > 0;
     let late = (unchecked || outcome.datagrams.truncated > 0)
-        .then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
+        .then(|| PartitionStore::<Datagram>::new(&budget, directory, datagrams.partitions()));
     let udp_is_left =
         options.translation.is_some() && datagram_translation::is_possible(&sockets.all);
-    let astray =
-        udp_is_left.then(|| Store::<Datagram>::new(&budget, directory, datagrams.partitions()));
+    let astray = udp_is_left
+        .then(|| PartitionStore::<Datagram>::new(&budget, directory, datagrams.partitions()));
     let matcher = DatagramMatcher {
         reach,
         receivers: Receivers::of(reach),
@@ -171,24 +172,24 @@ pub fn reconcile(
         let calls = datagrams.blocks(piece);
         Ok(samples.with(|samples| matcher.partition(piece, calls, samples))?)
     };
-    parallel::in_order(threads, datagrams.partitions(), work, &mut take)?;
+    workers::in_order(threads, datagrams.partitions(), work, &mut take)?;
     if let Some(late) = &late {
         let first = datagrams.partitions();
         let work = |piece: usize| {
             let calls = late.blocks(piece);
             Ok(samples.with(|samples| matcher.late_partition(first + piece, calls, samples))?)
         };
-        parallel::in_order(threads, late.partitions(), work, &mut take)?;
+        workers::in_order(threads, late.partitions(), work, &mut take)?;
     }
     let mut translations = DatagramTranslations::default();
     if let (Some(astray), Some(least)) = (&astray, options.translation) {
         let first = 2 * datagrams.partitions();
-        let both = Store::<Datagram>::new(&budget, directory, astray.partitions());
+        let both = PartitionStore::<Datagram>::new(&budget, directory, astray.partitions());
         let mut hints = Hints::default();
         let work = |piece: usize| {
             Ok(matcher.hints([first + piece, piece], astray.blocks(piece), &both)?)
         };
-        parallel::in_order(threads, astray.partitions(), work, |piece, (matched, found)| {
+        workers::in_order(threads, astray.partitions(), work, |piece, (matched, found)| {
             hints.absorb(found);
             take(piece, matched)
         })?;
@@ -197,7 +198,7 @@ pub fn reconcile(
         let work = |piece: usize| {
             Ok(matcher.translated_partition(first + piece, both.blocks(piece), &translations)?)
         };
-        parallel::in_order(threads, both.partitions(), work, &mut take)?;
+        workers::in_order(threads, both.partitions(), work, &mut take)?;
     }
     seen.put_in_order()?;
     let views = Views { sockets: &sockets.all, names: &capture.names, fallbacks: &fallbacks, seen };
@@ -210,7 +211,7 @@ pub fn reconcile(
         let matched = maker.partition(messages.blocks(piece), &mut sink)?;
         Ok((matched, sink.finish()?))
     };
-    parallel::in_order(
+    workers::in_order(
         threads,
         messages.partitions(),
         work,

@@ -2,7 +2,7 @@
 //! one name on a host get different ones.
 //!
 //! ```text
-//! /srv/shop/app.py and /srv/cart/app.py     shop/app.py and cart/app.py, by the first folder that differs
+//! /srv/shop/app.py and /srv/cart/app.py     shop/app.py and cart/app.py, by their folders
 //! gunicorn in shop.service and cart.service shop/gunicorn and cart/gunicorn, by their units
 //! ```
 

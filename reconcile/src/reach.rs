@@ -7,18 +7,18 @@ use std::hash::{Hash, Hasher};
 use crate::addresses::Addresses;
 use crate::calls::Datagram;
 use crate::capture::{Capture, NONE};
-use crate::column::Column;
 use crate::names::is_for_many;
 use crate::socket::Socket;
+use out_of_core::SpillableVec;
 
 /// What is known of all sockets.
 #[derive(Clone, Copy)]
 pub(crate) struct Reach<'a> {
     pub(crate) capture: &'a Capture,
-    pub(crate) sockets: &'a Column<Socket>,
+    pub(crate) sockets: &'a SpillableVec<Socket>,
     pub(crate) addresses: &'a Addresses,
     /// The other end of connected unix sockets; [`NONE`] of others.
-    pub(crate) partner: &'a Column<u32>,
+    pub(crate) partner: &'a SpillableVec<u32>,
 }
 
 /// Where a datagram goes: a port, a path or the end of a pair. Both sides know it.

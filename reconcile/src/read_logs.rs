@@ -3,14 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use message_trace::parallel;
 use message_trace::{DataDir, Progress};
+use out_of_core::workers;
 use socket_log::layout::{lost, state};
 use socket_log::{Ancestor, Damage, Header, OpenError};
 
 use crate::ancestors;
 use crate::capture::{Capture, Flow, LogFile, NONE, Naming};
-use crate::column::Column;
 use crate::error::Error;
 use crate::holes::{self, Missing};
 use crate::machines::{self, Home, Machines};
@@ -22,7 +21,8 @@ use crate::program_names;
 use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
 use crate::steady;
 use crate::survey::{Places, Survey, survey};
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// As many places of a damaged log are described; the rest is counted.
 const PLACES_SHOWN: usize = 20;
@@ -30,7 +30,7 @@ const PLACES_SHOWN: usize = 20;
 /// Reads all logs of `data`, on `threads` threads. There may be none.
 pub(crate) fn read(
     data: &DataDir,
-    tables: &Tables,
+    tables: &MemoryPool,
     threads: usize,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
@@ -52,7 +52,7 @@ pub(crate) fn read(
         missing: Vec::new(),
         ancestors: Vec::new(),
     };
-    parallel::in_order(
+    workers::in_order(
         threads,
         paths.len(),
         |piece| Ok::<_, Error>(survey(&paths[piece], tables)?),
@@ -152,7 +152,7 @@ impl Reader {
         let process = Process { ended, ..process(&header, path, home) };
         let capture = &mut self.capture;
         let (place, first) = (capture.processes.len() as u32, capture.flows.len() as u32);
-        let mut name_ids: Column<NameId> = Column::new(&capture.tables);
+        let mut name_ids: SpillableVec<NameId> = SpillableVec::new(&capture.tables);
         for name in names.values() {
             name_ids.push(capture.names.intern(name)?)?;
         }

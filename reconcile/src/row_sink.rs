@@ -3,7 +3,7 @@
 //! stretches.
 
 use message_trace::Error;
-use message_trace::spill::Store;
+use out_of_core::PartitionStore;
 
 use crate::rows::Row;
 
@@ -14,7 +14,7 @@ const BLOCK: usize = 16 << 10;
 
 /// The way of one partition's rows into the store of all.
 pub(crate) struct RowSink<'s, 'a> {
-    store: &'s Store<'a, Row>,
+    store: &'s PartitionStore<'a, Row>,
     partition: usize,
     buffer: Vec<Row>,
     blocks: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Taken {
 }
 
 impl<'s, 'a> RowSink<'s, 'a> {
-    pub(crate) fn new(store: &'s Store<'a, Row>, partition: usize) -> RowSink<'s, 'a> {
+    pub(crate) fn new(store: &'s PartitionStore<'a, Row>, partition: usize) -> RowSink<'s, 'a> {
         RowSink { store, partition, buffer: Vec::new(), blocks: 0, taken: Taken::default() }
     }
 

@@ -10,9 +10,9 @@ use socket_log::layout::source;
 
 use crate::addresses::Addresses;
 use crate::capture::Capture;
-use crate::column::Column;
 use crate::names::NameId;
 use crate::socket::Socket;
+use out_of_core::SpillableVec;
 
 /// How far apart the ends of the same connection may look to two sources of one host, in
 /// nanoseconds: a program closes a socket before the last packet is sent.
@@ -21,7 +21,7 @@ const SLACK: i64 = 1_000_000_000;
 /// The sockets of which another source knows more.
 pub(crate) fn find(
     capture: &Capture,
-    sockets: &Column<Socket>,
+    sockets: &SpillableVec<Socket>,
     addresses: &Addresses,
 ) -> Result<Vec<u32>, Error> {
     let mut second: Vec<u32> = Vec::new();
@@ -43,11 +43,11 @@ type Names = (NameId, NameId, u32);
 /// ones as well.
 fn streams(
     capture: &Capture,
-    sockets: &Column<Socket>,
+    sockets: &SpillableVec<Socket>,
     second: &mut Vec<u32>,
 ) -> Result<(), Error> {
     let names = &capture.names;
-    let mut ends: Column<(Names, u32, i64, u32)> = Column::new(&capture.tables);
+    let mut ends: SpillableVec<(Names, u32, i64, u32)> = SpillableVec::new(&capture.tables);
     for (place, socket) in sockets.iter().enumerate() {
         let both = names.inet(socket.local).is_some() && names.inet(socket.peer).is_some();
         if socket.protocol == Protocol::Tcp && both {
@@ -96,7 +96,7 @@ fn overlap(one: &Socket, other: &Socket) -> bool {
 /// its machine.
 fn datagrams(
     capture: &Capture,
-    sockets: &Column<Socket>,
+    sockets: &SpillableVec<Socket>,
     addresses: &Addresses,
     second: &mut Vec<u32>,
 ) {
@@ -134,7 +134,7 @@ fn datagrams(
 
 /// Unix sockets have few names, and no id that all sources know. But the library sees all of a
 /// process's.
-fn unix(capture: &Capture, sockets: &Column<Socket>, second: &mut Vec<u32>) {
+fn unix(capture: &Capture, sockets: &SpillableVec<Socket>, second: &mut Vec<u32>) {
     let mut recorded: FxHashMap<(u32, u32), Vec<(i64, i64)>> = FxHashMap::default();
     for process in capture.processes.iter().filter(|process| process.source == source::LIBRARY) {
         let span = (process.node.start.unwrap_or(i64::MIN), process.ended.unwrap_or(i64::MAX));

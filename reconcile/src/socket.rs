@@ -10,12 +10,12 @@ use socket_log::encode::Role;
 use socket_log::layout::source;
 
 use crate::capture::{Capture, Flow, Kind, NONE, Naming};
-use crate::column::Column;
 use crate::connecting::Connecting;
 use crate::names::{NO_NAME, NameId};
 use crate::reconciliation::{Reconciliation, add};
 use crate::rows::NIL;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// How far apart, in nanoseconds, two processes of one machine may have read the same clock: each
 /// adds its own difference between monotonic and wall-clock time, read a moment apart.
@@ -89,16 +89,16 @@ impl Socket {
 /// All sockets, and how the logs' calls get to them.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
-    pub(crate) all: Column<Socket>,
+    pub(crate) all: SpillableVec<Socket>,
     /// By flow: its number in its log, and the socket it is of.
-    pub(crate) of_flow: Column<(u32, u32)>,
+    pub(crate) of_flow: SpillableVec<(u32, u32)>,
     /// The peers, in the order of time, of datagram sockets that had more than one.
     pub(crate) peers: FxHashMap<u32, Vec<(i64, NameId)>>,
 }
 
 impl Sockets {
     /// Leaves out the sockets of `places`, which are sorted, and their calls.
-    pub(crate) fn remove(&mut self, places: &[u32], tables: &Tables) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, places: &[u32], tables: &MemoryPool) -> Result<(), Error> {
         if places.is_empty() {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl Sockets {
             next += u32::from(kept);
             if kept { next - 1 } else { NONE }
         };
-        let numbers = Column::collect(tables, (0..self.all.len()).map(&mut number))?;
+        let numbers = SpillableVec::collect(tables, (0..self.all.len()).map(&mut number))?;
         let renumbered = |place: u32| numbers.get(place as usize).copied().unwrap_or(NONE);
         let flows = 0..self.of_flow.len();
         self.of_flow.for_each_mut(flows, |(_, socket)| *socket = renumbered(*socket));
@@ -116,7 +116,7 @@ impl Sockets {
         self.peers = peers.into_iter().map(|(socket, peers)| (renumbered(socket), peers)).collect();
         let kept = self.all.iter().zip(numbers.iter()).filter(|(_, number)| **number != NONE);
         let kept = kept.map(|(socket, _)| Socket { pair: renumbered(socket.pair), ..*socket });
-        self.all = Column::collect(tables, kept)?;
+        self.all = SpillableVec::collect(tables, kept)?;
         Ok(())
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn sockets(
     let namings = std::mem::take(&mut capture.namings);
     let groups = Groups::of(capture, &flows, outcome)?;
     // Sockets are numbered in the order of their first flows.
-    let mut of_flow: Column<(u32, u32)> = Column::new(&tables);
+    let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&tables);
     let mut count = 0;
     for (place, (flow, first)) in (0..).zip(flows.iter().zip(groups.first.iter())) {
         let socket = match *first {
@@ -145,7 +145,8 @@ pub(crate) fn sockets(
         };
         of_flow.push((flow.number, socket))?;
     }
-    let mut sockets = Sockets { all: Column::new(&tables), of_flow, peers: FxHashMap::default() };
+    let mut sockets =
+        Sockets { all: SpillableVec::new(&tables), of_flow, peers: FxHashMap::default() };
     let mut names: Vec<(Naming, u32, u32)> = Vec::new();
     let mut members: Vec<u32> = Vec::new();
     // Mostly the names of a flow come behind those of the one before.
@@ -188,23 +189,23 @@ pub(crate) fn sockets(
 /// Which flows are of one socket.
 struct Groups {
     /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
-    first: Column<u32>,
+    first: SpillableVec<u32>,
     /// The next flow of the same socket.
-    next: Column<u32>,
+    next: SpillableVec<u32>,
 }
 
 impl Groups {
     fn of(
         capture: &Capture,
-        flows: &Column<Flow>,
+        flows: &SpillableVec<Flow>,
         outcome: &mut Reconciliation,
     ) -> Result<Groups, Error> {
         let tables = &capture.tables;
-        let mut first = Column::new(tables);
+        let mut first = SpillableVec::new(tables);
         // The kernel's number is no other kernel's, and another source may have taken the socket's
         // id from elsewhere.
         let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
-        let mut by_cookie: Column<Row> = Column::new(tables);
+        let mut by_cookie: SpillableVec<Row> = SpillableVec::new(tables);
         for (place, flow) in (0..).zip(flows.iter()) {
             let protocol = flow.kind.map(Kind::protocol);
             first.push(if let Some(Some(_)) = protocol { place } else { NONE })?;
@@ -228,7 +229,7 @@ impl Groups {
             }
         }
         by_cookie.sort_by_key(|row| *row)?;
-        let mut groups = Groups { first, next: Column::filled(tables, flows.len(), NONE)? };
+        let mut groups = Groups { first, next: SpillableVec::filled(tables, flows.len(), NONE)? };
         let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
         if apart.contains(&true) {
             let counted = |row: &mut Row| {
@@ -259,7 +260,11 @@ type Row = (u64, u32, u32, u32);
 /// network namespace counts by itself. With others a socket that seems to be on several machines
 /// was handed on from one to the other, as a process without a number of its socket's namespace is
 /// thought to have it from where it is itself.
-fn counted_apart(flows: &Column<Flow>, by_cookie: &Column<Row>, places: usize) -> Vec<bool> {
+fn counted_apart(
+    flows: &SpillableVec<Flow>,
+    by_cookie: &SpillableVec<Row>,
+    places: usize,
+) -> Vec<bool> {
     let mut apart = vec![false; places];
     let mut before: Option<(u64, u32, u32)> = None;
     for (cookie, number, _, place) in by_cookie.iter().copied() {
@@ -279,10 +284,10 @@ fn counted_apart(flows: &Column<Flow>, by_cookie: &Column<Row>, places: usize) -
 
 fn socket(
     capture: &Capture,
-    flows: &Column<Flow>,
+    flows: &SpillableVec<Flow>,
     members: &[u32],
     names: &[(Naming, u32, u32)],
-    of_flow: &Column<(u32, u32)>,
+    of_flow: &SpillableVec<(u32, u32)>,
 ) -> Socket {
     let of_group = || members.iter().map(|place| &flows[*place as usize]);
     let protocol = of_group().find_map(|flow| flow.kind?.protocol()).unwrap_or(Protocol::Other);

@@ -5,13 +5,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use message_trace::Error;
-use message_trace::spill::Budget;
+use out_of_core::MemoryBudget;
 
 use crate::calls::{Part, StreamCall, Transfer};
 use crate::capture::{Capture, NONE};
 use crate::cause::Cause;
-use crate::clocks::Samples;
-use crate::column::Column;
 use crate::connecting::Connecting;
 use crate::connections::Connection;
 use crate::fat::{self, Border};
@@ -27,15 +25,17 @@ use crate::streams::Parts;
 use crate::unanswered;
 use crate::units::{Cut, Units};
 use crate::ways::{ManyWays, Owners, SortingWays, Ways};
+use clocks::Samples;
+use out_of_core::SpillableVec;
 
 /// What matching needs to know of all connections.
 pub(crate) struct StreamMatcher<'a> {
     pub(crate) capture: &'a Capture,
-    pub(crate) sockets: &'a Column<Socket>,
+    pub(crate) sockets: &'a SpillableVec<Socket>,
     pub(crate) owners: Owners<'a>,
     pub(crate) options: &'a Options,
     /// For the calls of connections with very many.
-    pub(crate) budget: &'a Budget,
+    pub(crate) budget: &'a MemoryBudget,
     pub(crate) directory: &'a Path,
 }
 

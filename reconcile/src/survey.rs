@@ -10,13 +10,13 @@ use socket_log::layout::tick;
 use socket_log::{Clock, Damage, Entry, Header, Log, OpenError, Record, Setting};
 
 use crate::capture::{Flow, Kind, NONE, Naming};
-use crate::column::Column;
 use crate::holes::{self, UnseenProgram};
 use crate::lookups::Lookup;
 use crate::names::Names;
 use crate::positions::Positions;
 use crate::reconciliation::{Reconciliation, add};
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// The kernel moves less than 2 GiB in one call; what claims more is damage.
 pub(crate) const LARGEST_TRANSFER: u64 = (1 << 31) - 1;
@@ -28,8 +28,8 @@ pub(crate) struct Survey {
     pub(crate) clock: Clock,
     /// When it was set.
     pub(crate) settings: Vec<Setting>,
-    pub(crate) flows: Column<Flow>,
-    pub(crate) namings: Column<Naming>,
+    pub(crate) flows: SpillableVec<Flow>,
+    pub(crate) namings: SpillableVec<Naming>,
     pub(crate) names: Names,
     /// The network namespaces of its flows' sockets.
     pub(crate) namespaces: Vec<u64>,
@@ -48,7 +48,7 @@ pub(crate) struct Survey {
 ///
 /// # Errors
 /// When the tables have no room.
-pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, OpenError>, Error> {
+pub(crate) fn survey(path: &Path, tables: &MemoryPool) -> Result<Result<Survey, OpenError>, Error> {
     let log = match Log::open(path) {
         Ok(log) => log,
         Err(error) => return Ok(Err(error)),
@@ -114,9 +114,9 @@ pub(crate) fn survey(path: &Path, tables: &Tables) -> Result<Result<Survey, Open
 
 /// One log being read.
 struct Reading {
-    flows: Column<Flow>,
+    flows: SpillableVec<Flow>,
     places: Places,
-    namings: Column<Naming>,
+    namings: SpillableVec<Naming>,
     names: Names,
     namespaces: Vec<u64>,
     ended: Option<u64>,
@@ -132,11 +132,11 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(has_positions: bool, tables: &Tables) -> Reading {
+    fn new(has_positions: bool, tables: &MemoryPool) -> Reading {
         Reading {
-            flows: Column::new(tables),
+            flows: SpillableVec::new(tables),
             places: Places::default(),
-            namings: Column::new(tables),
+            namings: SpillableVec::new(tables),
             names: Names::new(tables),
             namespaces: Vec::new(),
             ended: None,

@@ -8,10 +8,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use message_trace::parallel;
-use message_trace::spill::{Budget, Dealer, Store};
 use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
 use message_trace::{EndpointId, Error, Progress};
+use out_of_core::workers;
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
 use crate::imported::{CallIds, ImportedRow};
 use crate::output::Output;
@@ -20,14 +20,14 @@ use crate::rows::{Common, Key, Row};
 
 /// The rows of all partitions, before they have an order.
 pub(crate) struct Rows<'a> {
-    budget: &'a Budget,
+    budget: &'a MemoryBudget,
     directory: PathBuf,
-    store: Store<'a, Row>,
+    store: PartitionStore<'a, Row>,
     /// Where the slots of each partition's rows begin among all slots.
     begins: Vec<u32>,
     /// Some rows of each partition, with its number.
     sample: Vec<(u32, Row)>,
-    imported: Store<'a, ImportedRow>,
+    imported: PartitionStore<'a, ImportedRow>,
     imported_sample: Vec<ImportedRow>,
     count: u64,
 }
@@ -42,14 +42,14 @@ pub(crate) struct Writing<'a, 'b> {
 }
 
 impl<'a> Rows<'a> {
-    pub(crate) fn new(budget: &'a Budget, directory: &Path) -> Rows<'a> {
+    pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path) -> Rows<'a> {
         Rows {
             budget,
             directory: directory.to_owned(),
-            store: Store::new(budget, directory, 0),
+            store: PartitionStore::new(budget, directory, 0),
             begins: Vec::new(),
             sample: Vec::new(),
-            imported: Store::new(budget, directory, 0),
+            imported: PartitionStore::new(budget, directory, 0),
             imported_sample: Vec::new(),
             count: 0,
         }
@@ -114,8 +114,8 @@ impl<'a> Rows<'a> {
         let borders = self.borders(output, common);
         let many = borders.len() + 1;
         let stretches = Stretches {
-            own: Store::new(self.budget, &self.directory, many),
-            imported: Store::new(self.budget, &self.directory, many),
+            own: PartitionStore::new(self.budget, &self.directory, many),
+            imported: PartitionStore::new(self.budget, &self.directory, many),
         };
         let mut counts = vec![0u64; many];
         let partitions = self.begins.len();
@@ -123,7 +123,7 @@ impl<'a> Rows<'a> {
             let mut counts = vec![0u64; many];
             let mut finder = Finder { borders: &borders, latest: 0 };
             if let Some(piece) = piece.checked_sub(partitions) {
-                let mut dealer = Dealer::new(&stretches.imported, piece);
+                let mut dealer = PartitionWriter::new(&stretches.imported, piece);
                 for row in self.imported.take(piece)?.into_iter().flatten() {
                     let stretch =
                         finder.find(row.key(&output.slots[row.row.slot as usize], common));
@@ -134,7 +134,7 @@ impl<'a> Rows<'a> {
                 return Ok(counts);
             }
             let begin = self.begins[piece];
-            let mut dealer = Dealer::new(&stretches.own, piece);
+            let mut dealer = PartitionWriter::new(&stretches.own, piece);
             for block in self.store.blocks(piece) {
                 for row in block? {
                     let row = Row { slot: begin + row.slot, ..row };
@@ -146,7 +146,7 @@ impl<'a> Rows<'a> {
             dealer.finish()?;
             Ok(counts)
         };
-        parallel::in_order(
+        workers::in_order(
             threads,
             partitions + self.imported.partitions(),
             deal,
@@ -167,7 +167,7 @@ impl<'a> Rows<'a> {
         let mut writer = GroupWriter::create(path)?;
         let encoder = writer.encoder();
         let encode = |stretch: usize| stretches.encode(stretch, &encoder, firsts[stretch], writing);
-        parallel::in_order(threads, many, encode, |stretch, groups: Vec<RowGroup>| {
+        workers::in_order(threads, many, encode, |stretch, groups: Vec<RowGroup>| {
             progress.advance(counts[stretch]);
             groups.into_iter().try_for_each(|group| writer.append(group))
         })?;
@@ -195,8 +195,8 @@ impl Finder<'_> {
 
 /// Rows by the stretch of time that they are in.
 struct Stretches<'a> {
-    own: Store<'a, Row>,
-    imported: Store<'a, ImportedRow>,
+    own: PartitionStore<'a, Row>,
+    imported: PartitionStore<'a, ImportedRow>,
 }
 
 impl Stretches<'_> {

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use message_trace::{Error, Progress};
 
 use crate::capture::{Capture, NONE};
-use crate::column::Column;
 use crate::connections::Connection;
 use crate::half_flows::HalfFlows;
 use crate::options::Options;
 use crate::reconciliation::{Reconciliation, TranslatedEnd, Translation};
 use crate::socket::Sockets;
 use crate::translation::{self, Pair};
+use out_of_core::SpillableVec;
 
 /// Only pairs that are as sure as this tell of clocks: of many times the least counts, so that one
 /// wrong one is enough.
@@ -21,11 +21,11 @@ const SURE: f64 = 0.99;
 
 /// The connecting sockets of pairs that are not sure enough to tell of clocks, in order.
 #[derive(Debug)]
-pub(crate) struct Doubtful(Column<u32>);
+pub(crate) struct Doubtful(SpillableVec<u32>);
 
 impl Doubtful {
     /// Notes it in the connections.
-    pub(crate) fn mark(&self, connections: &mut Column<Connection>) {
+    pub(crate) fn mark(&self, connections: &mut SpillableVec<Connection>) {
         if self.0.is_empty() {
             return;
         }
@@ -42,12 +42,12 @@ impl Doubtful {
 pub(crate) fn pair_up(
     capture: &Capture,
     sockets: &Sockets,
-    partner: &mut Column<u32>,
+    partner: &mut SpillableVec<u32>,
     options: &Options,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
 ) -> Result<Doubtful, Error> {
-    let mut doubtful = Doubtful(Column::new(&capture.tables));
+    let mut doubtful = Doubtful(SpillableVec::new(&capture.tables));
     let Some(least) = options.translation else { return Ok(doubtful) };
     let Some(flows) = HalfFlows::read(capture, sockets, partner, options.threads(), progress)?
     else {
@@ -69,7 +69,7 @@ pub(crate) fn pair_up(
 }
 
 /// Which names were translated into which.
-fn translations(flows: &HalfFlows, pairs: &Column<Pair>) -> Vec<Translation> {
+fn translations(flows: &HalfFlows, pairs: &SpillableVec<Pair>) -> Vec<Translation> {
     let mut counts: BTreeMap<(TranslatedEnd, String, String), (u64, f64)> = BTreeMap::new();
     for pair in pairs.iter() {
         let [one, other] = [pair.connecting, pair.accepting].map(|half| flows.halves.half(half));

@@ -35,11 +35,11 @@ use std::net::SocketAddr;
 
 use message_trace::Error;
 
-use crate::column::Column;
 use candidates::Rare;
 pub use confidence::Evidence;
 pub(crate) use halves::{Half, Halves};
 pub use offsets::Offset;
+use out_of_core::SpillableVec;
 
 /// A TCP socket whose other end was not found by its names.
 #[derive(Clone, Debug, PartialEq)]
@@ -150,7 +150,7 @@ pub(crate) fn pairs_of(
     halves: &Halves,
     known: &[Offset],
     least: f64,
-) -> Result<Column<Pair>, Error> {
+) -> Result<SpillableVec<Pair>, Error> {
     let field = candidates::Field::of(halves)?;
     let Rare { mut edges, crowds } = field.rare()?;
     let mut clocks = offsets::Clocks::new(halves, known);

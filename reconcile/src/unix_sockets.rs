@@ -11,15 +11,15 @@ use socket_log::SocketName;
 use socket_log::encode::Role;
 
 use crate::capture::{Capture, NONE};
-use crate::column::Column;
 use crate::connections::candidate;
 use crate::first_calls::FirstCalls;
 use crate::names::NameId;
 use crate::pairing;
 use crate::socket::Socket;
+use out_of_core::SpillableVec;
 
 /// The ends of every `socketpair`, the first made first.
-pub(crate) fn pairs(sockets: &Column<Socket>) -> impl Iterator<Item = (u32, u32)> {
+pub(crate) fn pairs(sockets: &SpillableVec<Socket>) -> impl Iterator<Item = (u32, u32)> {
     let ends = (0..).zip(sockets.iter()).map(|(place, socket)| (place, socket.pair));
     ends.filter(|(place, other)| *other != NONE && place < other)
 }
@@ -93,9 +93,9 @@ fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
 /// By socket whether names and order may not tell which goes with which, so that its calls matter.
 pub(crate) fn ambiguous(
     capture: &Capture,
-    sockets: &Column<Socket>,
-) -> Result<Column<bool>, Error> {
-    let mut ends: Column<((bool, u32), u32, usize, u32)> = Column::new(&capture.tables);
+    sockets: &SpillableVec<Socket>,
+) -> Result<SpillableVec<bool>, Error> {
+    let mut ends: SpillableVec<((bool, u32), u32, usize, u32)> = SpillableVec::new(&capture.tables);
     let mut texts = Texts::default();
     for (place, socket) in (0u32..).zip(sockets.iter()) {
         if let Some((side, id, name, _)) = end(capture, socket) {
@@ -105,7 +105,7 @@ pub(crate) fn ambiguous(
         }
     }
     ends.sort_by_key(|end| *end)?;
-    let mut ambiguous = Column::filled(&capture.tables, sockets.len(), false)?;
+    let mut ambiguous = SpillableVec::filled(&capture.tables, sockets.len(), false)?;
     let mut start = 0;
     while let Some((owner, text, ..)) = ends.get(start).copied() {
         let end = ends.end(start, |end| (end.0, end.1) == (owner, text));
@@ -124,15 +124,15 @@ pub(crate) fn ambiguous(
 /// `pair` with each two.
 pub(crate) fn connected(
     capture: &Capture,
-    sockets: &Column<Socket>,
+    sockets: &SpillableVec<Socket>,
     first_calls: &FirstCalls,
     mut pair: impl FnMut((u32, u32)),
 ) -> Result<(), Error> {
     let tables = &capture.tables;
-    let mut done = Column::filled(tables, sockets.len(), false)?;
+    let mut done = SpillableVec::filled(tables, sockets.len(), false)?;
     for (text_of, with_client) in KEYS {
         let mut texts = Texts::default();
-        let mut ends: Column<Keyed> = Column::new(tables);
+        let mut ends: SpillableVec<Keyed> = SpillableVec::new(tables);
         for (place, socket) in (0u32..).zip(sockets.iter()) {
             if let Some((side, id, name, client)) =
                 end(capture, socket).filter(|_| !done[place as usize])
@@ -149,7 +149,7 @@ pub(crate) fn connected(
             let border = ends.partition_point(start..end, |end| end.1 == 0);
             let candidates = |range| {
                 let places = ends.range(range).map(|(.., place)| *place);
-                Column::collect(
+                SpillableVec::collect(
                     tables,
                     places.map(|place| candidate(place, &sockets[place as usize])),
                 )

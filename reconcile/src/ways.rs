@@ -7,14 +7,14 @@ use std::ops::Range;
 use std::path::Path;
 
 use message_trace::Error;
-use message_trace::spill::Budget;
+use out_of_core::MemoryBudget;
 
 use crate::calls::{StreamCall, Transfer};
 use crate::capture::NONE;
-use crate::column::Column;
 use crate::connections::Connection;
-use crate::sorted::{Failed, Keyed, Sorted, Sorter};
 use crate::tally::Tally;
+use out_of_core::SpillableVec;
+use out_of_core::{ExternalSorter, Keyed, ReadFailure, SortedRuns};
 
 /// At most so many calls are sorted at once, 4 MB.
 const MOST: usize = 175_000;
@@ -34,9 +34,9 @@ pub(crate) trait Ways {
 /// Whose calls they are.
 #[derive(Clone, Copy)]
 pub(crate) struct Owners<'a> {
-    pub(crate) connections: &'a Column<Connection>,
+    pub(crate) connections: &'a SpillableVec<Connection>,
     /// The connection of each socket.
-    pub(crate) connection_of: &'a Column<u32>,
+    pub(crate) connection_of: &'a SpillableVec<u32>,
 }
 
 impl Owners<'_> {
@@ -142,21 +142,21 @@ impl Keyed for StreamCall {
 
 /// The calls of one connection with very many, on their way to be sorted.
 pub(crate) struct SortingWays<'a> {
-    sorters: [Sorter<'a, StreamCall>; 4],
+    sorters: [ExternalSorter<'a, StreamCall>; 4],
     tallies: [Tally; 4],
 }
 
 /// The same, sorted.
 pub(crate) struct SortedWays<'a> {
-    sorted: [Sorted<'a, StreamCall>; 4],
+    sorted: [SortedRuns<'a, StreamCall>; 4],
     tallies: [Tally; 4],
-    failed: Failed,
+    failed: ReadFailure,
 }
 
 impl<'a> SortingWays<'a> {
     /// So many calls may be in memory beside what `budget` allows.
-    pub(crate) fn new(budget: &'a Budget, directory: &Path, most: usize) -> SortingWays<'a> {
-        let sorter = |_| Sorter::new(budget, directory, most.min(MOST) / 4);
+    pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> SortingWays<'a> {
+        let sorter = |_| ExternalSorter::new(budget, directory, most.min(MOST) / 4);
         SortingWays { sorters: [0, 1, 2, 3].map(sorter), tallies: [Tally::default(); 4] }
     }
 
@@ -173,8 +173,8 @@ impl<'a> SortingWays<'a> {
     }
 
     pub(crate) fn finish(self) -> SortedWays<'a> {
-        let sorted = self.sorters.map(Sorter::finish);
-        SortedWays { sorted, tallies: self.tallies, failed: Failed::default() }
+        let sorted = self.sorters.map(ExternalSorter::finish);
+        SortedWays { sorted, tallies: self.tallies, failed: ReadFailure::default() }
     }
 }
 

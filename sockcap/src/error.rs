@@ -14,7 +14,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Reconcile(#[from] reconcile::Error),
     #[error(transparent)]
-    Import(#[from] reconcile::import::Error),
+    Import(#[from] importers::Error),
     #[error(transparent)]
     Aliases(#[from] analyze::naming::AliasError),
     #[error(transparent)]

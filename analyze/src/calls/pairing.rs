@@ -31,7 +31,7 @@ use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 use rustc_hash::FxHashSet;
 
 use super::{NONE, multiplexed};
-use crate::parallel;
+use out_of_core::workers;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
 type Pair = (u32, u32);
@@ -41,7 +41,7 @@ pub(super) fn pairs(trace: &MessageTrace) -> Vec<Pair> {
     // Flows are paired apart, on all cores.
     let mut parts: Vec<u64> = (0..PARTS).collect();
     let size = trace.len() / parts.len();
-    parallel::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, *part, pairs)).concat()
+    workers::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, *part, pairs)).concat()
 }
 
 /// The flows are dealt out to so many parts.

@@ -89,8 +89,8 @@ mod ways;
 
 use std::sync::Mutex;
 
-use message_trace::parallel::lock;
 use message_trace::{MessageTrace, Progress};
+use out_of_core::workers::lock;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::call_links::{self, NONE};
@@ -100,9 +100,9 @@ use crate::doubts::{self, Doubt, DoubtCause, Doubts};
 use crate::evidence::Evidence;
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::parallel;
 use estimate::Known;
 use jobs::Jobs;
+use out_of_core::workers;
 use queues::Queues;
 use search::Found;
 use service::Service;
@@ -316,7 +316,7 @@ impl Auto {
         order.sort_by_key(|at| std::cmp::Reverse(services[*at].calls.len()));
         self.known.resize_with(services.len().max(self.known.len()), || None);
         let known: Vec<Mutex<Option<Known>>> = self.known.drain(..).map(Mutex::new).collect();
-        let found = parallel::one_by_one(order.len(), |place| {
+        let found = workers::one_by_one(order.len(), |place| {
             let service = &services[order[place]];
             let mut known = lock(&known[order[place]]);
             if service.calls.is_empty() || !service.is_answered() {

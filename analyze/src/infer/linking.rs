@@ -15,14 +15,14 @@ mod untraced;
 
 use std::convert::Infallible;
 
-use message_trace::parallel::in_order;
 use message_trace::{MessageTrace, Progress};
+use out_of_core::workers::in_order;
 
 use super::{Inference, Links};
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::parallel;
 use delay::{Delays, Round};
+use out_of_core::workers;
 use places::Places;
 pub(super) use untraced::Rounds;
 
@@ -61,7 +61,7 @@ impl Inference for Linking {
             }
             Ok::<Found, Infallible>(found)
         };
-        let Ok(()) = in_order(parallel::threads(), pieces, work, |_, found: Found| {
+        let Ok(()) = in_order(workers::threads(), pieces, work, |_, found: Found| {
             found.copy_to(&mut links);
             Ok(())
         });
@@ -81,7 +81,7 @@ fn estimate(
     round: Round<'_>,
     progress: &dyn Progress,
 ) -> Delays {
-    let parts = parallel::in_parts(places.departures(), |part| {
+    let parts = workers::in_parts(places.departures(), |part| {
         let mut delays = Delays::new(naming.hops());
         for chunk in places.chunks(part) {
             delays.observe(&chunk, naming, options, round);

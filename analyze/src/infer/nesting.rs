@@ -28,7 +28,7 @@ use super::{Inference, Links};
 use crate::calls::Calls;
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::parallel;
+use out_of_core::workers;
 
 /// The nesting algorithm.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +52,7 @@ impl Inference for Nesting {
         // Each message has one parent or none: the choice is not a matter of probability.
         let parents: Vec<AtomicU32> =
             iter::repeat_with(|| AtomicU32::new(NONE)).take(trace.len()).collect();
-        parallel::on_each(
+        workers::on_each(
             &mut nodes,
             |node| node.children.len() + node.parents.len(),
             |node, (): &mut ()| {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::Error;
-use message_trace::parallel::in_order;
 use message_trace::table::columns::{self, nullable, required};
 use message_trace::table::{RowGroupWriter, Stored};
+use out_of_core::workers::in_order;
 
 use super::Links;
 use super::link_reader::LinkReader;
-use crate::parallel;
+use out_of_core::workers;
 
 fn schema() -> SchemaRef {
     columns::schema([
@@ -74,7 +74,7 @@ impl LinkWriter {
             group.write(&step.arrays())?;
             group.finish()
         };
-        in_order(parallel::threads(), pieces, encode, |_, group| self.table.append(group))
+        in_order(workers::threads(), pieces, encode, |_, group| self.table.append(group))
     }
 
     /// Ends the table and gives it its name.

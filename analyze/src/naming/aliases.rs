@@ -7,7 +7,7 @@
 //! host    ip-10-0-0-7      = db
 //! command java             = shop
 //! endpoint 10.0.0.9:443    = "front end"
-//! role    web*             = web       # what nodes of these names do, where they are told apart by roles only
+//! role    web*             = web       # what nodes of these names do, for patterns by roles
 //! ```
 //!
 //! In patterns, `*` stands for any characters and `?` for one. What has a space at its ends, a `=`,

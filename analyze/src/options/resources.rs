@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use message_trace::table::GROUP_ROWS;
 
-use crate::parallel;
+use out_of_core::workers;
 
 /// Memory and processors of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,6 @@ impl Default for Resources {
 impl Resources {
     /// How many threads to use.
     pub(crate) fn threads(&self) -> usize {
-        self.threads.map_or_else(parallel::threads, NonZeroUsize::get)
+        self.threads.map_or_else(workers::threads, NonZeroUsize::get)
     }
 }

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use message_trace::parallel::in_order;
-use message_trace::spill::{Budget, Store};
 use message_trace::{Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore};
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Reader, put_slice};
@@ -40,8 +40,8 @@ impl Aggregated {
     /// same partitions of `described`. `before` is how many instances come before those of each
     /// piece of work; in all there are that many `instances`.
     pub(super) fn of(
-        by_shape: &Store<'_, u8>,
-        described: &Store<'_, u8>,
+        by_shape: &PartitionStore<'_, u8>,
+        described: &PartitionStore<'_, u8>,
         before: &[u64],
         instances: u64,
         threads: usize,
@@ -81,9 +81,9 @@ impl Aggregated {
     /// of each instance.
     pub(super) fn ranked<'a>(
         self,
-        budget: &'a Budget,
+        budget: &'a MemoryBudget,
         directory: &Path,
-        described: Store<'a, u8>,
+        described: PartitionStore<'a, u8>,
         threads: usize,
         rows: usize,
     ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
@@ -91,7 +91,7 @@ impl Aggregated {
         let (ranking, numbers) = Ranking::of(
             patterns,
             &before,
-            Store::new(budget, directory, 0),
+            PartitionStore::new(budget, directory, 0),
             described,
             threads,
             rows,

@@ -16,7 +16,7 @@ fn patterns(trace: &MessageTrace, trees: &[(f64, &[(u32, u32)])]) -> (Vec<PathPa
     let (options, naming) = (OPTIONS(), Naming::new(trace, &OPTIONS()));
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    let budget = Budget::new(options.resources.memory);
+    let budget = MemoryBudget::new(options.resources.memory);
     let mut collector = Collector::new(&options, &budget, dir.path());
     collector.add_trees(&trace.into(), &naming, trees);
     collector.finish(&naming, &dir, &()).unwrap();

@@ -9,9 +9,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use message_trace::parallel::{in_order, lock};
-use message_trace::spill::{Budget, Dealer, Store};
 use message_trace::{DataDir, Error, Progress};
+use out_of_core::workers::{in_order, lock};
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
 use super::aggregate::Aggregated;
 use super::children::Children;
@@ -47,10 +47,10 @@ impl Stretch<'_> {
 /// The path instances of a trace on their way into tables.
 pub(crate) struct Collector<'a> {
     options: &'a Options,
-    budget: &'a Budget,
+    budget: &'a MemoryBudget,
     /// Where temporary files go.
     directory: PathBuf,
-    by_shape: Store<'a, u8>,
+    by_shape: PartitionStore<'a, u8>,
     kept: Kept<'a>,
     builders: Mutex<Vec<Builder>>,
 }
@@ -86,12 +86,20 @@ struct Piece {
 
 impl<'a> Collector<'a> {
     /// A collector whose temporary files go to `directory` when `budget` is used up.
-    pub(crate) fn new(options: &'a Options, budget: &'a Budget, directory: &Path) -> Collector<'a> {
+    pub(crate) fn new(
+        options: &'a Options,
+        budget: &'a MemoryBudget,
+        directory: &Path,
+    ) -> Collector<'a> {
         Collector {
             options,
             budget,
             directory: directory.to_owned(),
-            by_shape: Store::new(budget, directory, options.resources.pieces.partitions.max(1)),
+            by_shape: PartitionStore::new(
+                budget,
+                directory,
+                options.resources.pieces.partitions.max(1),
+            ),
             kept: Kept {
                 paths: PathLog::new(budget, directory),
                 before: Vec::new(),
@@ -149,7 +157,7 @@ impl<'a> Collector<'a> {
         let Kept { paths, before, mut counts } = kept;
         let (threads, rows) = (options.resources.threads(), options.resources.pieces.rows);
         progress.step("aggregating paths", counts.instances);
-        let described = Store::new(budget, &directory, by_shape.partitions());
+        let described = PartitionStore::new(budget, &directory, by_shape.partitions());
         let aggregated =
             Aggregated::of(&by_shape, &described, &before, counts.instances, threads, progress)?;
         drop((by_shape, before));
@@ -180,17 +188,21 @@ impl Kept<'_> {
 struct Keeper<'s, 'a> {
     piece: u64,
     recorder: Recorder<'s>,
-    dealer: Dealer<'s, 'a, u8>,
+    dealer: PartitionWriter<'s, 'a, u8>,
     paths: PathLogger,
     probabilities: Vec<f64>,
 }
 
 impl<'s, 'a> Keeper<'s, 'a> {
-    fn new(stretch: &Stretch<'s>, by_shape: &'s Store<'a, u8>, piece: usize) -> Keeper<'s, 'a> {
+    fn new(
+        stretch: &Stretch<'s>,
+        by_shape: &'s PartitionStore<'a, u8>,
+        piece: usize,
+    ) -> Keeper<'s, 'a> {
         Keeper {
             piece: piece as u64,
             recorder: Recorder::new(stretch.messages, stretch.naming),
-            dealer: Dealer::new(by_shape, piece),
+            dealer: PartitionWriter::new(by_shape, piece),
             paths: PathLogger::new(stretch.before),
             probabilities: Vec::new(),
         }

@@ -73,7 +73,7 @@ proptest! {
 
         let directory = tempfile::tempdir().unwrap();
         let dir = DataDir::new(directory.path());
-        let budget = Budget::new(resources.memory);
+        let budget = MemoryBudget::new(resources.memory);
         let mut collector = Collector::new(&options, &budget, dir.path());
         let mut borders: Vec<usize> = borders.into_iter().map(|border| border.index(messages)).collect();
         borders.extend([0, messages]);
@@ -106,7 +106,7 @@ fn a_place_for_temporary_files_that_is_gone_is_an_error() {
     let options = Options::default();
     let naming = Naming::new(&trace, &options);
     let children = Children::of(&Links::spontaneous_only(1), &options);
-    let budget = Budget::new(0);
+    let budget = MemoryBudget::new(0);
     let mut collector = Collector::new(&options, &budget, Path::new("/nonexistent/here"));
     let messages = PathMessages::from(&trace);
     let stretch = Stretch {

@@ -7,10 +7,10 @@
 //! data directory beyond it, and those of one partition are summarised at a time by each thread.
 //! Beside them four bytes are in memory for each hop of all patterns.
 
-use message_trace::parallel::in_order;
-use message_trace::spill::{Budget, Dealer, Store};
 use message_trace::stats::Summary;
 use message_trace::{DataDir, Error, Progress, Protocol};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
 
 use super::bytes::{Reader, put, put_float, put_signed};
@@ -162,8 +162,9 @@ fn table<T: Send>(
     progress: &dyn Progress,
 ) -> Result<DelayTable<T>, Error> {
     let threads = resources.threads();
-    let budget = Budget::new(resources.memory);
-    let store: Store<'_, u8> = Store::new(&budget, dir.path(), resources.pieces.partitions.max(1));
+    let budget = MemoryBudget::new(resources.memory);
+    let store: PartitionStore<'_, u8> =
+        PartitionStore::new(&budget, dir.path(), resources.pieces.partitions.max(1));
     let instances = LeftInstances::open(dir, filter)?;
     progress.step("gathering delays", instances.pieces() as u64);
     let unfit = || {
@@ -173,7 +174,7 @@ fn table<T: Send>(
         )
     };
     let work = |piece| {
-        let mut dealer = Dealer::new(&store, piece);
+        let mut dealer = PartitionWriter::new(&store, piece);
         let mut left = Left::default();
         let mut record = Vec::new();
         instances.read(piece, |instance| {

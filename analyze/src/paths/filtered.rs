@@ -10,9 +10,9 @@
 
 use std::cmp::Ordering;
 
-use message_trace::parallel::in_order;
-use message_trace::spill::{Budget, Dealer, Store};
 use message_trace::{DataDir, Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
 use super::bytes::{Reader, put, put_float, put_signed, put_slice};
 use super::described::{Describer, SeenOften, Whole};
@@ -60,11 +60,12 @@ fn of_instances(
     progress: &dyn Progress,
 ) -> Result<ChosenPatterns, Error> {
     let threads = resources.threads();
-    let budget = Budget::new(resources.memory);
-    let store: Store<'_, u8> = Store::new(&budget, dir.path(), resources.pieces.partitions.max(1));
+    let budget = MemoryBudget::new(resources.memory);
+    let store: PartitionStore<'_, u8> =
+        PartitionStore::new(&budget, dir.path(), resources.pieces.partitions.max(1));
     progress.step("choosing paths", left.pieces() as u64);
     let work = |piece| {
-        let mut dealer = Dealer::new(&store, piece);
+        let mut dealer = PartitionWriter::new(&store, piece);
         let mut record = Record::default();
         left.read(piece, |instance| {
             let partition = instance.which.pattern.unsigned_abs() as usize % store.partitions();

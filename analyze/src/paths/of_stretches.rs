@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use message_trace::spill::Budget;
 use message_trace::{DataDir, Error, Progress};
+use out_of_core::MemoryBudget;
 
 use super::children::Children;
 use super::collector::{self, Collector, Counts};
@@ -38,7 +38,7 @@ impl<'a> PathsOfStretches<'a> {
     /// Those of no stretch yet; temporary files go to `directory` when `budget` is used up.
     pub(crate) fn new(
         options: &'a Options,
-        budget: &'a Budget,
+        budget: &'a MemoryBudget,
         directory: &Path,
     ) -> PathsOfStretches<'a> {
         let collector = Collector::new(options, budget, directory);

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array};
-use message_trace::parallel::in_order;
-use message_trace::spill::{Budget, Store};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
 use message_trace::{Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore};
 
 use super::bytes::{Reader, put, put_float, put_signed};
 use super::instances;
@@ -79,14 +79,14 @@ impl PathLogger {
 /// All instances, in blocks.
 pub(super) struct PathLog<'a> {
     /// A block a partition.
-    store: Store<'a, u8>,
+    store: PartitionStore<'a, u8>,
     /// How many instances and rows each block has.
     sizes: Vec<(u64, usize)>,
 }
 
 impl<'a> PathLog<'a> {
-    pub(super) fn new(budget: &'a Budget, directory: &Path) -> PathLog<'a> {
-        PathLog { store: Store::new(budget, directory, 0), sizes: Vec::new() }
+    pub(super) fn new(budget: &'a MemoryBudget, directory: &Path) -> PathLog<'a> {
+        PathLog { store: PartitionStore::new(budget, directory, 0), sizes: Vec::new() }
     }
 
     /// Appends a block.

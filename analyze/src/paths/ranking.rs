@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use message_trace::parallel::in_order;
-use message_trace::spill::{Dealer, Store};
 use message_trace::table::{RowGroup, RowGroupWriter};
 use message_trace::{Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{PartitionStore, PartitionWriter};
 
 use super::bytes::{Reader, put, put_slice};
 use super::hop_texts::HopTexts;
@@ -30,7 +30,7 @@ pub(super) struct Ranked {
 
 /// Described patterns in the groups of rows of their table.
 pub(super) struct Ranking<'a> {
-    groups: Store<'a, u8>,
+    groups: PartitionStore<'a, u8>,
     /// The number of the first pattern of each group, and how many there are in all.
     firsts: Vec<u32>,
 }
@@ -42,8 +42,8 @@ impl<'a> Ranking<'a> {
     pub(super) fn of(
         mut patterns: Vec<Ranked>,
         before: &[u32],
-        mut groups: Store<'a, u8>,
-        described: Store<'a, u8>,
+        mut groups: PartitionStore<'a, u8>,
+        described: PartitionStore<'a, u8>,
         threads: usize,
         rows: usize,
     ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
@@ -65,7 +65,7 @@ impl<'a> Ranking<'a> {
         firsts.push(patterns.len() as u32);
         drop(patterns);
         let work = |partition: usize| {
-            let mut dealer = Dealer::new(&groups, partition);
+            let mut dealer = PartitionWriter::new(&groups, partition);
             let mut id = before.get(partition).copied().unwrap_or_default() as usize;
             let mut record = Vec::new();
             for block in described.blocks(partition) {

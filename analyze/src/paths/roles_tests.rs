@@ -1,8 +1,8 @@
 //! Patterns by roles, by hand: Figure 3 of WAP5, servers of one role in one path, and the delays of
 //! pooled instances.
 
-use message_trace::spill::Budget;
 use message_trace::{DataDir, Grain, MessageTrace};
+use out_of_core::MemoryBudget;
 
 use super::collector::Collector;
 use super::{Instances, PathPattern};
@@ -22,7 +22,7 @@ fn patterns(
     let naming = Naming::new(trace, options);
     let directory = tempfile::tempdir().unwrap();
     let dir = DataDir::new(directory.path());
-    let budget = Budget::new(options.resources.memory);
+    let budget = MemoryBudget::new(options.resources.memory);
     let mut collector = Collector::new(options, &budget, dir.path());
     let trees: Vec<(f64, &[(u32, u32)])> =
         trees.iter().map(|tree| (1.0, tree.as_slice())).collect();

@@ -1,23 +1,25 @@
-//! A thread's chunks: having room for the next record, behind an anchor near enough, and leaving a
-//! chunk that is full.
+//! Chunks of a thread: room for the next record behind an anchor near enough, and leaving a full
+//! chunk.
 //!
-//! Apart from the writer's short ways, because one record in some hundreds comes along here.
+//! This lies apart from the writer's short ways, because one record in some hundreds comes along
+//! here.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::encode;
 use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD_WORDS, lost};
 
-use super::Writer;
 use super::commit::{commit, open_chunk};
-use crate::options::options;
-use crate::{clock, ended, recycle, segment, start, state, tls};
+use super::{Writer, leavings, recycle, segment, start};
+use crate::platform::clock;
+use crate::state::options::options;
+use crate::state::{self, thread};
 
-/// The chunk that a thread has filled, until the record that had no more room in it stands in the
-/// next: only then may others use it again. A thread that is put to sleep in between would
-/// otherwise wake up, or be killed, with none of its records left.
+/// Full chunk of a thread, until the record that had no more room in it stands in the next. Only
+/// then may others use it again. A thread that is put to sleep in between would otherwise wake up,
+/// or be killed, with none of its records left.
 pub(super) struct Behind {
-    /// The full chunk's cursor, or 0. Nothing else, so that it takes no stack.
+    /// Cursor of the full chunk, or 0. There is nothing else, so that it takes no stack.
     full: usize,
 }
 
@@ -30,12 +32,13 @@ impl Drop for Behind {
     }
 }
 
-/// Apart from those who write, whose stack is not to be larger for what is seldom.
+/// Gives the full chunk to others. It lies apart from those who write, whose stack is not to be
+/// larger for what is seldom.
 #[cold]
 #[inline(never)]
 fn retire(full: usize) {
     if let Some(state) = state::current() {
-        recycle::retire(state, &tls::current().retired, full);
+        recycle::retire(state, &thread::current().retired, full);
     }
 }
 
@@ -49,9 +52,9 @@ impl Writer {
         used != 0 && used + 4 * WORDS <= CHUNK_BYTES
     }
 
-    /// Sees to it that the thread has room for the longest record that is written here, behind an
-    /// anchor near to `now`; otherwise the record is counted as lost. What is returned is to be
-    /// kept until the record is written.
+    /// Makes room for the longest record that is written here, behind an anchor near to `now`;
+    /// otherwise counts the record as lost. The caller keeps what is returned until the record is
+    /// written.
     pub(super) fn make_ready(self, now: u64) -> Option<Behind> {
         let mut behind = Behind { full: 0 };
         if !self.has_room() {
@@ -66,7 +69,7 @@ impl Writer {
         Some(behind)
     }
 
-    /// The thread's chunk has this anchor now.
+    /// Notes the latest anchor of the thread's chunk.
     fn anchored(self, anchor: &Anchor) {
         let start = self.header().map_or(0, |header| header.start.ticks);
         self.thread.reach.store(clock::reach(start, anchor.ticks), Relaxed);
@@ -74,22 +77,22 @@ impl Writer {
         self.thread.latest.store(anchor.ticks, Release);
     }
 
-    /// Gives the thread a new chunk. Returns the cursor of the one that was full, where others may
-    /// use that again once a record stands in the new one, or 0.
+    /// Gives the thread a new chunk. Returns the cursor of the full one, where others may use that
+    /// again once a record stands in the new one, or 0.
     fn take_chunk(self) -> Result<usize, usize> {
         let stopped = self.state.stopped.load(Relaxed);
         if stopped != 0 {
             return Err(stopped as usize - 1);
         }
         let header = self.header().ok_or(lost::REFUSED)?;
-        if start::is_unused(self.state) {
+        if self.state.is_unused() {
             start::announce(self.state);
         }
         let mut old = self.thread.cursor.load(Acquire);
         let (tid, anchor) = (self.thread.tid.load(Relaxed), clock::anchor());
         let (memory, used) = if old == 0
             && self.thread.ended.load(Relaxed) == 0
-            && let Some(left) = ended::take(self.state)
+            && let Some(left) = leavings::take(self.state)
         {
             let words = encode::continued(&anchor, tid);
             let place: *mut u32 = core::ptr::with_exposed_provenance_mut(left);
@@ -110,7 +113,7 @@ impl Writer {
             // As long as the handlers write into the old chunk, what they note is of that one.
             self.thread.sent_to.forget();
             self.thread.received_from.forget();
-            tls::replace(&self.thread.cursor, old, memory as usize + 4 * used)
+            state::replace(&self.thread.cursor, old, memory as usize + 4 * used)
         };
         while !begin(old) {
             old = self.thread.cursor.load(Acquire);
@@ -126,7 +129,7 @@ impl Writer {
         self.anchored(&anchor);
         if old == 0 {
             self.state.writers.fetch_add(1, Relaxed);
-            ended::expect_end();
+            leavings::expect_end();
         }
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {

@@ -1,4 +1,5 @@
-//! How a chunk and a record come into being for the reader: their first word is stored last.
+//! Commitment of chunks and records: their first word is stored last, and makes them visible to
+//! readers.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -6,7 +7,7 @@ use core::sync::atomic::Ordering::{Relaxed, Release};
 use socket_log::encode::{self, DATAGRAM_WORDS};
 use socket_log::layout::{Anchor, CHUNK_MAGIC, ChunkHeader};
 
-/// Fills in a chunk's header, and the words of it that are there from the beginning.
+/// Fills in a chunk's header, and the first `words` of its records.
 pub(crate) fn open_chunk(chunk: *mut ChunkHeader, tid: u32, anchor: &Anchor, words: &[u32]) {
     // SAFETY: the chunk was given to the caller alone, and its memory stays mapped; the words fit.
     unsafe {
@@ -39,8 +40,8 @@ pub(super) unsafe fn commit(place: *mut u32, length: usize, mut words: impl Iter
     }
 }
 
-/// As [`commit`], of a datagram's fixed words and its peer's name. Names of the usual lengths are
-/// copied whole.
+/// Stores a datagram's fixed words and its peer's name, as [`commit`] does. Names of the usual
+/// lengths are copied whole.
 ///
 /// # Safety
 /// As many words as the two have are reserved at `place`, `length` in all.

@@ -1,15 +1,24 @@
-//! A transfer with its position, where the log forgets its oldest part: the two records get their
-//! place in one step, and whether the first is needed is asked at that very moment. See
-//! [`crate::positions`].
+//! Transfers with their position, where the log forgets its oldest part. The two records get their
+//! room in one step, and whether the first is needed is asked at that very moment. See
+//! [`super::positions`].
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-use socket_log::encode;
+use socket_log::encode::{self, Direction};
 use socket_log::layout::{CHUNK_BYTES, SHORT_WORDS, lost};
 
 use super::Writer;
 use super::commit::commit;
-use crate::positions::Moved;
+use crate::tuning::POSITION_TRIES;
+
+/// Transfer on a stream, as [`Writer::transfer`] takes it.
+pub(crate) struct Moved {
+    pub(crate) direction: Direction,
+    pub(crate) flow: u32,
+    pub(crate) ticks: u64,
+    pub(crate) bytes: u64,
+    pub(crate) duration: u64,
+}
 
 impl Writer {
     /// Writes a transfer behind the record `position`, or without that where it `follows` upon the
@@ -23,16 +32,16 @@ impl Writer {
         now: u64,
     ) -> Option<u64> {
         // A signal handler that logs in between makes it look again.
-        const TRIES: usize = 8;
         let Moved { direction, flow, ticks, bytes, duration } = *moved;
         let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
-        for _ in 0..TRIES {
+        for _ in 0..POSITION_TRIES {
             let chunk = self.chunk();
             let is_here = || self.chunk() == chunk && follows(chunk);
             if let Some(words) = shortest
                 && is_here()
                 && self.is_near(ticks)
-                && let Some(place) = self.reserve(SHORT_WORDS, || self.follows(ticks) && is_here())
+                && let Some(place) =
+                    self.reserve_words(SHORT_WORDS, || self.follows(ticks) && is_here())
             {
                 // SAFETY: the words were reserved for this record.
                 unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
@@ -57,7 +66,7 @@ impl Writer {
             };
             let length = before.len() + words.len();
             let fits = || self.chunk() == chunk && follows(chunk) == before.is_empty();
-            if let Some(place) = self.reserve(length, fits) {
+            if let Some(place) = self.reserve_words(length, fits) {
                 // SAFETY: the words were reserved for these records.
                 unsafe { commit(place, length, before.iter().chain(words).copied()) };
                 self.thread.latest.store(ticks, Release);
@@ -68,8 +77,8 @@ impl Writer {
         None
     }
 
-    /// A number that the thread's chunk has from its latest anchor on, and no other chunk, and none
-    /// in its place later.
+    /// Number that the thread's chunk has from its latest anchor on. No other chunk has it, and
+    /// none in its place later.
     fn chunk(self) -> u64 {
         let page = (self.thread.cursor.load(Acquire) / CHUNK_BYTES) as u64;
         self.thread.anchor.load(Relaxed).rotate_left(32) ^ page

@@ -13,7 +13,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rustc_hash::FxHashMap;
 
-use crate::error::Error;
+use crate::Error;
 
 /// A required column.
 pub fn required(name: &str, kind: DataType) -> Field {

@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 
-use crate::error::Error;
+use crate::Error;
 use crate::node::Nodes;
 use crate::table::{self, columns};
 

@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, Int32Array, StringArray, new_null_array};
 use arrow_schema::DataType;
 use rustc_hash::FxHashMap;
 
-use crate::error::Error;
+use crate::Error;
 use crate::message::{Connect, Message, Protocol};
 use crate::table::columns;
 use crate::table::messages::schema;

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
+use crate::Error;
 use crate::endpoint::Endpoint;
-use crate::error::Error;
 use crate::message::{Connect, Protocol};
 use crate::node::Nodes;
-use crate::parallel::{ahead, threads};
 use crate::table::columns::Columns;
 use crate::table::{self, Batches};
 use crate::trace::{MessageTrace, NIL, NO_CALL, NO_THREAD};
+use out_of_core::workers::{ahead, threads};
 
 /// The columns that are read of each message.
 const COLUMNS: [&str; 19] = [

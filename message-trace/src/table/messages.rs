@@ -5,8 +5,8 @@ use std::path::Path;
 
 use arrow_schema::{DataType, SchemaRef};
 
+use crate::Error;
 use crate::endpoint::Endpoint;
-use crate::error::Error;
 use crate::message::Message;
 use crate::table::columns::{self, dictionary, nullable, required};
 use crate::table::{GroupEncoder, GroupWriter, RowGroup, Texts};

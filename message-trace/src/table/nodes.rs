@@ -5,7 +5,7 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::error::Error;
+use crate::Error;
 use crate::node::{Node, Nodes};
 use crate::table;
 use crate::table::columns::{self, Columns, nullable, required};

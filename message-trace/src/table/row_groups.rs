@@ -17,7 +17,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-use crate::error::Error;
+use crate::Error;
 use crate::table::unfinished;
 
 /// How the values of a column are stored, before they are compressed.

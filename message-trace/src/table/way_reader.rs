@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::Error;
 use crate::node::Nodes;
 use crate::table::Groups;
 use crate::table::columns::Columns;

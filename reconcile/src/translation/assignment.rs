@@ -12,19 +12,19 @@ use super::Pair;
 use super::candidates::{Edge, Field};
 use super::confidence::Judged;
 use super::median::Ordered;
-use crate::column::Column;
+use out_of_core::SpillableVec;
 
 /// The pairs whose confidence is at least `least`, in the order of their connecting ends.
 pub(super) fn assign(
     field: &Field,
-    edges: &Column<Edge>,
-    judged: &Column<Judged>,
+    edges: &SpillableVec<Edge>,
+    judged: &SpillableVec<Judged>,
     least: f64,
-) -> Result<Column<Pair>, Error> {
+) -> Result<SpillableVec<Pair>, Error> {
     let tables = &field.halves.tables;
     let confidence = among_equals(field, edges, judged)?;
     // The likeliest first.
-    let mut order = Column::new(tables);
+    let mut order = SpillableVec::new(tables);
     let enough = (0u32..).zip(confidence.iter()).filter(|(_, confidence)| **confidence >= least);
     for (place, _) in enough {
         let (edge, judged) = (&edges[place as usize], &judged[place as usize]);
@@ -34,8 +34,8 @@ pub(super) fn assign(
         order.push((belief, Ordered::of(judged.odds), ends, place))?;
     }
     order.sort_by_key(|(belief, odds, ends, _)| (Reverse(*belief), Reverse(*odds), *ends))?;
-    let mut taken = Column::filled(tables, field.halves.len(), false)?;
-    let mut pairs = Column::new(tables);
+    let mut taken = SpillableVec::filled(tables, field.halves.len(), false)?;
+    let mut pairs = SpillableVec::new(tables);
     for (.., place) in order.iter() {
         let place = *place as usize;
         let edge = &edges[place];
@@ -58,9 +58,9 @@ pub(super) fn assign(
 /// How sure each candidate is, counting as right what could as well be taken for it.
 fn among_equals(
     field: &Field,
-    edges: &Column<Edge>,
-    judged: &Column<Judged>,
-) -> Result<Column<f64>, Error> {
+    edges: &SpillableVec<Edge>,
+    judged: &SpillableVec<Judged>,
+) -> Result<SpillableVec<f64>, Error> {
     let half = |place| field.halves.half(place);
     // The connecting end with what the other one is of, and the accepting end likewise.
     let by_one = sums(edges, judged, |edge| {
@@ -72,22 +72,22 @@ fn among_equals(
         (edge.accepting, one.process, one.peer_name)
     })?;
     let both = by_one.iter().zip(by_other.iter());
-    Column::collect(&field.halves.tables, both.map(|(one, other)| one.min(*other).min(1.0)))
+    SpillableVec::collect(&field.halves.tables, both.map(|(one, other)| one.min(*other).min(1.0)))
 }
 
 /// The sum of what is believed of all edges of the same `group`, by edge.
 fn sums(
-    edges: &Column<Edge>,
-    judged: &Column<Judged>,
+    edges: &SpillableVec<Edge>,
+    judged: &SpillableVec<Judged>,
     group: impl Fn(&Edge) -> (u32, u32, u32),
-) -> Result<Column<f64>, Error> {
-    let tables = edges.tables();
-    let mut grouped = Column::collect(
+) -> Result<SpillableVec<f64>, Error> {
+    let tables = edges.pool();
+    let mut grouped = SpillableVec::collect(
         tables,
         (0u32..).zip(edges.iter()).map(|(place, edge)| (group(edge), place)),
     )?;
     grouped.sort_by_key(|row| *row)?;
-    let mut sums = Column::filled(tables, edges.len(), 0.0)?;
+    let mut sums = SpillableVec::filled(tables, edges.len(), 0.0)?;
     let mut start = 0;
     while let Some((group, _)) = grouped.get(start).copied() {
         let end = grouped.end(start, |row| row.0 == group);

@@ -4,8 +4,8 @@
 
 use message_trace::Error;
 
-use crate::column::Column;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// Rounds of passing messages each time: those of the time before are where they begin.
 const ROUNDS: usize = 3;
@@ -18,29 +18,29 @@ const LARGEST: f64 = 40.0;
 #[derive(Debug)]
 pub(super) struct Rivals {
     /// For each candidate, its connecting and its accepting end, numbered from 0.
-    ends: Column<[u32; 2]>,
+    ends: SpillableVec<[u32; 2]>,
     halves: usize,
     /// What each candidate's connecting end tells its accepting one, and the other way round: how
     /// good it looks from there, with what else that end could be in. Empty before the first round.
-    told: Column<[f64; 2]>,
-    tables: Tables,
+    told: SpillableVec<[f64; 2]>,
+    tables: MemoryPool,
 }
 
 impl Rivals {
     /// `ends` are the connecting and the accepting half of each candidate, out of `halves`.
-    pub(super) fn new(ends: Column<[u32; 2]>, halves: usize) -> Rivals {
-        let tables = ends.tables().clone();
-        Rivals { ends, halves, told: Column::new(&tables), tables }
+    pub(super) fn new(ends: SpillableVec<[u32; 2]>, halves: usize) -> Rivals {
+        let tables = ends.pool().clone();
+        Rivals { ends, halves, told: SpillableVec::new(&tables), tables }
     }
 
     /// How likely each candidate is, given the logarithm of its odds against chance.
-    pub(super) fn beliefs(&mut self, odds: &Column<f64>) -> Result<Column<f64>, Error> {
+    pub(super) fn beliefs(&mut self, odds: &SpillableVec<f64>) -> Result<SpillableVec<f64>, Error> {
         let weight = |odds: &f64| odds.clamp(-LARGEST, LARGEST).exp();
-        let weights = Column::collect(&self.tables, odds.iter().map(weight))?;
+        let weights = SpillableVec::collect(&self.tables, odds.iter().map(weight))?;
         if self.told.is_empty() {
             self.told.extend(weights.iter().map(|weight| [*weight; 2]))?;
         }
-        let none = || Column::filled(&self.tables, self.halves, 0.0);
+        let none = || SpillableVec::filled(&self.tables, self.halves, 0.0);
         let mut sums = [none()?, none()?];
         for _ in 0..ROUNDS {
             self.sum(&mut sums);
@@ -65,14 +65,14 @@ impl Rivals {
             let by_other = told[0] / (1.0 + sums[1][ends[1] as usize]);
             by_one.min(by_other).clamp(0.0, 1.0)
         };
-        Column::collect(&self.tables, self.ends.iter().zip(self.told.iter()).map(belief))
+        SpillableVec::collect(&self.tables, self.ends.iter().zip(self.told.iter()).map(belief))
     }
 
     /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is
     /// not.
-    pub(super) fn leads(&self, beliefs: &Column<f64>) -> Result<Column<f64>, Error> {
+    pub(super) fn leads(&self, beliefs: &SpillableVec<f64>) -> Result<SpillableVec<f64>, Error> {
         // The two likeliest of each end.
-        let none = || Column::filled(&self.tables, self.halves, [0.0f64; 2]);
+        let none = || SpillableVec::filled(&self.tables, self.halves, [0.0f64; 2]);
         let mut best = [none()?, none()?];
         for (ends, belief) in self.ends.iter().zip(beliefs.iter()) {
             for (best, end) in best.iter_mut().zip(ends) {
@@ -91,10 +91,10 @@ impl Rivals {
             });
             (belief - CLEAR * rivals.fold(0.0, f64::max)).max(0.0)
         };
-        Column::collect(&self.tables, self.ends.iter().zip(beliefs.iter()).map(lead))
+        SpillableVec::collect(&self.tables, self.ends.iter().zip(beliefs.iter()).map(lead))
     }
 
-    fn sum(&self, sums: &mut [Column<f64>; 2]) {
+    fn sum(&self, sums: &mut [SpillableVec<f64>; 2]) {
         for sums in sums.iter_mut() {
             sums.for_each_mut(0..self.halves, |sum| *sum = 0.0);
         }
@@ -110,9 +110,9 @@ mod tests {
     use super::*;
 
     fn settled(ends: Vec<[u32; 2]>, halves: usize, odds: &[f64]) -> Vec<f64> {
-        let tables = Tables::default();
-        let mut rivals = Rivals::new(Column::collect(&tables, ends).unwrap(), halves);
-        let odds = Column::collect(&tables, odds.iter().copied()).unwrap();
+        let tables = MemoryPool::default();
+        let mut rivals = Rivals::new(SpillableVec::collect(&tables, ends).unwrap(), halves);
+        let odds = SpillableVec::collect(&tables, odds.iter().copied()).unwrap();
         (0..5).for_each(|_| drop(rivals.beliefs(&odds).unwrap()));
         rivals.beliefs(&odds).unwrap().iter().copied().collect()
     }

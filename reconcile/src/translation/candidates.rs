@@ -10,7 +10,7 @@ use super::halves::{HalfView, Halves};
 use super::offsets::Clocks;
 use super::signature::{self, Likeness};
 use super::timing::{self, Window};
-use crate::column::Column;
+use out_of_core::SpillableVec;
 
 /// As many half flows with one key, at either side, are compared one by one.
 const FEW: usize = 8;
@@ -42,7 +42,7 @@ pub(super) struct Crowd {
 #[derive(Debug)]
 pub(super) struct Rare {
     /// Pairs that share a key that few have.
-    pub(super) edges: Column<Edge>,
+    pub(super) edges: SpillableVec<Edge>,
     /// The half flows that share keys that many have.
     pub(super) crowds: Crowds,
 }
@@ -50,10 +50,10 @@ pub(super) struct Rare {
 /// The half flows of all crowds.
 #[derive(Debug)]
 pub(super) struct Crowds {
-    pub(super) members: Column<u32>,
+    pub(super) members: SpillableVec<u32>,
     /// Where the members of each begin and where its accepting ones do. It ends where the next
     /// begins.
-    begins: Column<[u64; 2]>,
+    begins: SpillableVec<[u64; 2]>,
 }
 
 impl Crowds {
@@ -72,11 +72,11 @@ impl Crowds {
 #[derive(Debug)]
 pub(super) struct Field<'a> {
     pub(super) halves: &'a Halves,
-    pub(super) connecting: Column<u32>,
-    pub(super) accepting: Column<u32>,
+    pub(super) connecting: SpillableVec<u32>,
+    pub(super) accepting: SpillableVec<u32>,
     /// How many others on the same side look like it, by half flow; first as connecting, then as
     /// accepting ends.
-    alike: [Column<u32>; 2],
+    alike: [SpillableVec<u32>; 2],
 }
 
 impl<'a> Field<'a> {
@@ -87,7 +87,7 @@ impl<'a> Field<'a> {
             let all = all.filter(|(_, half)| {
                 half.side != others && half.sent.bytes + half.received.bytes > 0
             });
-            Column::collect(&halves.tables, all.map(|(place, _)| place))
+            SpillableVec::collect(&halves.tables, all.map(|(place, _)| place))
         };
         let (connecting, accepting) = (of_side(Side::Connecting)?, of_side(Side::Accepting)?);
         let alike = [
@@ -111,7 +111,7 @@ impl<'a> Field<'a> {
     pub(super) fn rare(&self) -> Result<Rare, Error> {
         let tables = &self.halves.tables;
         // The key, and the half flow with its side above its number.
-        let mut keyed: Column<(u64, u64)> = Column::new(tables);
+        let mut keyed: SpillableVec<(u64, u64)> = SpillableVec::new(tables);
         for (places, side) in
             [(&self.connecting, Side::Connecting), (&self.accepting, Side::Accepting)]
         {
@@ -125,8 +125,9 @@ impl<'a> Field<'a> {
             }
         }
         keyed.sort_by_key(|row| *row)?;
-        let mut pairs: Column<(u32, u32)> = Column::new(tables);
-        let mut crowds = Crowds { members: Column::new(tables), begins: Column::new(tables) };
+        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(tables);
+        let mut crowds =
+            Crowds { members: SpillableVec::new(tables), begins: SpillableVec::new(tables) };
         let mut start = 0;
         while let Some((key, _)) = keyed.get(start).copied() {
             let group = start..keyed.end(start, |row| row.0 == key);
@@ -154,10 +155,10 @@ impl<'a> Field<'a> {
     }
 
     /// The edges between `pairs`, in order and each once.
-    fn edges(&self, mut pairs: Column<(u32, u32)>) -> Result<Column<Edge>, Error> {
+    fn edges(&self, mut pairs: SpillableVec<(u32, u32)>) -> Result<SpillableVec<Edge>, Error> {
         pairs.sort_by_key(|pair| *pair)?;
         pairs.dedup_by_key(|pair| *pair);
-        Column::collect(
+        SpillableVec::collect(
             &self.halves.tables,
             pairs.iter().filter_map(|(one, other)| self.edge(*one, *other)),
         )
@@ -193,10 +194,10 @@ impl<'a> Field<'a> {
         &self,
         crowds: &Crowds,
         clocks: &Clocks,
-        edges: &mut Column<Edge>,
+        edges: &mut SpillableVec<Edge>,
     ) -> Result<(), Error> {
-        let mut pairs: Column<(u32, u32)> = Column::new(&self.halves.tables);
-        let mut accepted = Column::new(&self.halves.tables);
+        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(&self.halves.tables);
+        let mut accepted = SpillableVec::new(&self.halves.tables);
         for crowd in crowds.iter() {
             self.by_host(crowds, crowd.accepting, Side::Accepting, &mut accepted)?;
             let hosts = hosts(&accepted);
@@ -230,7 +231,7 @@ impl<'a> Field<'a> {
         crowds: &Crowds,
         members: Range<usize>,
         side: Side,
-        list: &mut Column<Timed>,
+        list: &mut SpillableVec<Timed>,
     ) -> Result<(), Error> {
         list.truncate(0);
         for place in crowds.members.range(members) {
@@ -245,7 +246,7 @@ impl<'a> Field<'a> {
 pub(super) type Timed = (u32, i64, u32);
 
 /// The hosts of a list that is in their order, each with where its half flows are.
-pub(super) fn hosts(list: &Column<Timed>) -> Vec<(u32, Range<usize>)> {
+pub(super) fn hosts(list: &SpillableVec<Timed>) -> Vec<(u32, Range<usize>)> {
     let mut hosts = Vec::new();
     let mut start = 0;
     while let Some((host, ..)) = list.get(start).copied() {
@@ -257,11 +258,15 @@ pub(super) fn hosts(list: &Column<Timed>) -> Vec<(u32, Range<usize>)> {
 }
 
 /// How many others of `places` look like each of them, by half flow.
-fn alike(halves: &Halves, places: &Column<u32>, side: Side) -> Result<Column<u32>, Error> {
+fn alike(
+    halves: &Halves,
+    places: &SpillableVec<u32>,
+    side: Side,
+) -> Result<SpillableVec<u32>, Error> {
     let looks = places.iter().map(|place| (signature::looks(halves.view(*place), side), *place));
-    let mut looks = Column::collect(&halves.tables, looks)?;
+    let mut looks = SpillableVec::collect(&halves.tables, looks)?;
     looks.sort_by_key(|row| *row)?;
-    let mut alike = Column::filled(&halves.tables, halves.len(), 0)?;
+    let mut alike = SpillableVec::filled(&halves.tables, halves.len(), 0)?;
     let mut start = 0;
     while let Some((look, _)) = looks.get(start).copied() {
         let end = looks.end(start, |row| row.0 == look);

@@ -16,7 +16,7 @@ use super::learned::{Chances, Kept, Learned, Way, kept, ways};
 use super::median::Ordered;
 use super::offsets::{Clocks, Verdict};
 use super::timing::SLACK;
-use crate::column::Column;
+use out_of_core::SpillableVec;
 
 /// Rounds of learning.
 const ROUNDS: usize = 12;
@@ -100,9 +100,9 @@ struct Candidate {
 /// Judges all candidates.
 pub(super) fn judge(
     field: &Field,
-    edges: &Column<Edge>,
+    edges: &SpillableVec<Edge>,
     clocks: &Clocks,
-) -> Result<Column<Judged>, Error> {
+) -> Result<SpillableVec<Judged>, Error> {
     let tables = &field.halves.tables;
     let (spans, durations) = (spans(field), durations(field)?);
     let chances = Chances::of(field)?;
@@ -121,14 +121,15 @@ pub(super) fn judge(
             agreeing,
         }
     };
-    let candidates = Column::collect(tables, edges.iter().zip(ways.iter()).map(candidate))?;
+    let candidates = SpillableVec::collect(tables, edges.iter().zip(ways.iter()).map(candidate))?;
     drop((ways, durations));
-    let ends = Column::collect(tables, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
+    let ends =
+        SpillableVec::collect(tables, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
     let mut rivals = Rivals::new(ends, field.halves.len());
     let mut learned = Learned::new(tables, count_of_ways, chances.totals)?;
-    let mut odds = Column::filled(tables, edges.len(), 0.0)?;
+    let mut odds = SpillableVec::filled(tables, edges.len(), 0.0)?;
     let (mut beliefs, mut counts) =
-        (Column::new(tables), Column::filled(tables, edges.len(), 0.0)?);
+        (SpillableVec::new(tables), SpillableVec::filled(tables, edges.len(), 0.0)?);
     for _ in 0..ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
             let Candidate { way, kept, likely, chance, .. } = *candidate;
@@ -157,7 +158,7 @@ pub(super) fn judge(
             alike: learned.both[candidate.way.both as usize] as f32,
         },
     });
-    Column::collect(tables, judged)
+    SpillableVec::collect(tables, judged)
 }
 
 /// What the two ends share, against how common it is, and whether the times fit; in nats.
@@ -167,7 +168,7 @@ fn alone(
     clocks: &Clocks,
     verdict: Option<Verdict>,
     spans: &FxHashMap<u32, f64>,
-    durations: &Column<f64>,
+    durations: &SpillableVec<f64>,
 ) -> f64 {
     let alike = field.alike(edge).map(f64::from);
     let rare = field.accepting.len().max(field.connecting.len()) as f64
@@ -202,15 +203,15 @@ fn duration(half: &Half) -> f64 {
 }
 
 /// How long the connections to each name usually last, by its number.
-fn durations(field: &Field) -> Result<Column<f64>, Error> {
+fn durations(field: &Field) -> Result<SpillableVec<f64>, Error> {
     let tables = &field.halves.tables;
     let lasted = field.connecting.iter().map(|place| {
         let half = field.halves.half(*place);
         (half.peer_name, Ordered::of(duration(half)))
     });
-    let mut all = Column::collect(tables, lasted)?;
+    let mut all = SpillableVec::collect(tables, lasted)?;
     all.sort_by_key(|row| *row)?;
-    let mut usual = Column::filled(tables, field.halves.names, 1.0)?;
+    let mut usual = SpillableVec::filled(tables, field.halves.names, 1.0)?;
     let mut start = 0;
     while let Some((name, _)) = all.get(start).copied() {
         let end = all.end(start, |row| row.0 == name);

@@ -8,8 +8,8 @@ use message_trace::Error;
 use rustc_hash::FxHashMap;
 
 use super::{HalfFlow, Side, Turn, Way};
-use crate::column::Column;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// A [`HalfFlow`], whose turns are elsewhere. Its names have numbers as well: equal names have
 /// equal ones.
@@ -48,28 +48,28 @@ impl Deref for HalfView<'_> {
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Halves {
-    pub(crate) tables: Tables,
+    pub(crate) tables: MemoryPool,
     /// With where their turns end; they begin where those of the one before end.
-    rows: Column<(Half, u64)>,
-    turns: Column<Turn>,
+    rows: SpillableVec<(Half, u64)>,
+    turns: SpillableVec<Turn>,
     /// The numbers of names are below this.
     pub(super) names: usize,
 }
 
 impl Halves {
     /// None yet, whose names have numbers below `names`.
-    pub(crate) fn new(tables: &Tables, names: usize) -> Halves {
+    pub(crate) fn new(tables: &MemoryPool, names: usize) -> Halves {
         Halves {
             tables: tables.clone(),
-            rows: Column::new(tables),
-            turns: Column::new(tables),
+            rows: SpillableVec::new(tables),
+            turns: SpillableVec::new(tables),
             names,
         }
     }
 
     /// Those of `flows`, in memory.
     pub(super) fn of(flows: &[HalfFlow]) -> Result<Halves, Error> {
-        let mut this = Halves::new(&Tables::default(), 0);
+        let mut this = Halves::new(&MemoryPool::default(), 0);
         let mut numbers: FxHashMap<SocketAddr, u32> = FxHashMap::default();
         for flow in flows {
             let [local_name, peer_name] = [flow.local, flow.peer].map(|name| {

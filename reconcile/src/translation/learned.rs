@@ -9,8 +9,8 @@ use message_trace::Error;
 
 use super::candidates::{Edge, Field};
 use super::halves::Half;
-use crate::column::Column;
-use crate::tables::Tables;
+use out_of_core::MemoryPool;
+use out_of_core::SpillableVec;
 
 /// So many flows to a name would have to be without a match for one match to say nothing.
 const UNTRANSLATED: f64 = 10.0;
@@ -43,10 +43,13 @@ pub(super) fn kept(one: &Half, other: &Half) -> Kept {
 }
 
 /// The ways of all candidates, and how many there are.
-pub(super) fn ways(field: &Field, edges: &Column<Edge>) -> Result<(Column<Way>, usize), Error> {
+pub(super) fn ways(
+    field: &Field,
+    edges: &SpillableVec<Edge>,
+) -> Result<(SpillableVec<Way>, usize), Error> {
     let tables = &field.halves.tables;
-    let mut ways = Column::new(tables);
-    let mut seen_as: Column<([u32; 2], Option<IpAddr>, u32)> = Column::new(tables);
+    let mut ways = SpillableVec::new(tables);
+    let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(tables);
     for (place, edge) in (0u32..).zip(edges.iter()) {
         let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let (virtual_name, real) = (one.peer_name, other.local_name);
@@ -71,29 +74,29 @@ pub(super) fn ways(field: &Field, edges: &Column<Edge>) -> Result<(Column<Way>, 
 #[derive(Debug)]
 pub(super) struct Chances {
     /// How many accepting ends have a peer of that address, in the order of addresses.
-    addresses: Column<(IpAddr, u32)>,
+    addresses: SpillableVec<(IpAddr, u32)>,
     /// How many connecting ends have a peer of that name, and how many accepting ends are of that
     /// name.
-    pub(super) totals: [Column<f64>; 2],
+    pub(super) totals: [SpillableVec<f64>; 2],
     all: f64,
 }
 
 impl Chances {
     pub(super) fn of(field: &Field) -> Result<Chances, Error> {
         let (halves, tables) = (field.halves, &field.halves.tables);
-        let none = || Column::filled(tables, halves.names, 0.0);
+        let none = || SpillableVec::filled(tables, halves.names, 0.0);
         let mut totals = [none()?, none()?];
         for place in field.connecting.iter() {
             totals[0][halves.half(*place).peer_name as usize] += 1.0;
         }
-        let mut all: Column<IpAddr> = Column::new(tables);
+        let mut all: SpillableVec<IpAddr> = SpillableVec::new(tables);
         for place in field.accepting.iter() {
             let half = halves.half(*place);
             totals[1][half.local_name as usize] += 1.0;
             all.push(half.peer.ip())?;
         }
         all.sort_by_key(|address| *address)?;
-        let mut addresses: Column<(IpAddr, u32)> = Column::new(tables);
+        let mut addresses: SpillableVec<(IpAddr, u32)> = SpillableVec::new(tables);
         for address in all.iter() {
             match addresses.len().checked_sub(1).and_then(|last| addresses.get_mut(last)) {
                 Some((last, count)) if last == address => *count += 1,
@@ -119,25 +122,25 @@ impl Chances {
 #[derive(Debug)]
 pub(super) struct Learned {
     /// Flows by virtual name and by real name.
-    totals: [Column<f64>; 2],
+    totals: [SpillableVec<f64>; 2],
     /// Matches of them.
-    matches: [Column<f64>; 2],
-    pub(super) both: Column<f64>,
+    matches: [SpillableVec<f64>; 2],
+    pub(super) both: SpillableVec<f64>,
     /// In how many of the matches of a virtual name the parts were kept.
-    kept: Column<[f64; 3]>,
+    kept: SpillableVec<[f64; 3]>,
     rounds: u32,
 }
 
 impl Learned {
     /// Nothing yet, where there are so many `ways`.
     pub(super) fn new(
-        tables: &Tables,
+        tables: &MemoryPool,
         ways: usize,
-        totals: [Column<f64>; 2],
+        totals: [SpillableVec<f64>; 2],
     ) -> Result<Learned, Error> {
-        let none = |len| Column::filled(tables, len, 0.0);
+        let none = |len| SpillableVec::filled(tables, len, 0.0);
         let matches = [none(totals[0].len())?, none(totals[1].len())?];
-        let (both, kept) = (none(ways)?, Column::filled(tables, totals[0].len(), [0.0; 3])?);
+        let (both, kept) = (none(ways)?, SpillableVec::filled(tables, totals[0].len(), [0.0; 3])?);
         Ok(Learned { matches, both, kept, totals, rounds: 0 })
     }
 

@@ -2,7 +2,7 @@
 
 use message_trace::Error;
 
-use crate::column::Column;
+use out_of_core::SpillableVec;
 
 /// A number that is in the order of its size, as `f64::total_cmp` has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +20,7 @@ impl Ordered {
 }
 
 /// The middle one of `values`, which are put in order; `None` of none.
-pub(super) fn median(values: &mut Column<Ordered>) -> Result<Option<f64>, Error> {
+pub(super) fn median(values: &mut SpillableVec<Ordered>) -> Result<Option<f64>, Error> {
     values.sort_by_key(|value| *value)?;
     Ok(values.get(values.len() / 2).map(|middle| middle.value()))
 }
@@ -51,9 +51,10 @@ mod tests {
         }
         for count in 0..5 {
             let mut few: Vec<f64> = values.iter().rev().copied().take(count).collect();
-            let tables = crate::tables::Tables::default();
+            let tables = out_of_core::MemoryPool::default();
             let mut many =
-                Column::collect(&tables, few.iter().map(|value| Ordered::of(*value))).unwrap();
+                SpillableVec::collect(&tables, few.iter().map(|value| Ordered::of(*value)))
+                    .unwrap();
             assert_eq!(median(&mut many).unwrap(), median_of_few(&mut few));
         }
     }

@@ -13,7 +13,7 @@ use super::fit::fit;
 use super::halves::Halves;
 use super::median::{Ordered, median};
 use super::timing::SLACK;
-use crate::column::Column;
+use out_of_core::SpillableVec;
 
 /// As many pairs of one crowd are tried on two hosts whose clocks nothing rarer tells.
 const MOST_OF_A_CROWD: usize = 20_000;
@@ -67,7 +67,7 @@ struct Tried {
     left: usize,
     /// How many votes there are, by hosts.
     counts: FxHashMap<(u32, u32), usize>,
-    votes: Column<((u32, u32), Vote)>,
+    votes: SpillableVec<((u32, u32), Vote)>,
 }
 
 /// All of `votes`, or the weightiest of them where they are very many, and of equal ones some of
@@ -192,11 +192,11 @@ impl Clocks {
     pub(super) fn learn_widths(
         &mut self,
         field: &Field,
-        edges: &Column<Edge>,
+        edges: &SpillableVec<Edge>,
     ) -> Result<(), Error> {
         let tables = &field.halves.tables;
         // The narrowest of each accepting end.
-        let mut narrowest: Column<((u32, u32), u32, i64)> = Column::new(tables);
+        let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(tables);
         for edge in edges.iter() {
             let agrees = |verdict: Verdict| verdict.trust >= TRUSTED && verdict.outside == 0.0;
             if self.verdict(field, edge).is_some_and(agrees) {
@@ -209,7 +209,7 @@ impl Clocks {
             let name = field.halves.half(*accepting).local_name;
             ((*hosts, name), Ordered::of(*width as f64))
         });
-        let mut by_name = Column::collect(tables, by_name)?;
+        let mut by_name = SpillableVec::collect(tables, by_name)?;
         drop(narrowest);
         by_name.sort_by_key(|row| *row)?;
         let mut start = 0;
@@ -234,11 +234,11 @@ impl Clocks {
     pub(super) fn vote(
         &mut self,
         field: &Field,
-        edges: &Column<Edge>,
+        edges: &SpillableVec<Edge>,
         crowds: &Crowds,
     ) -> Result<(), Error> {
         let tables = &field.halves.tables;
-        let mut by_hosts = Column::collect(
+        let mut by_hosts = SpillableVec::collect(
             tables,
             (0u32..).zip(edges.iter()).map(|(place, edge)| (hosts(field, edge), place)),
         )?;
@@ -253,7 +253,7 @@ impl Clocks {
         let mut more = Tried {
             left: MOST_OF_CROWDS,
             counts: FxHashMap::default(),
-            votes: Column::new(tables),
+            votes: SpillableVec::new(tables),
         };
         for crowd in crowds.iter() {
             self.try_crowd(field, crowds, crowd, &mut more)?;
@@ -284,7 +284,7 @@ impl Clocks {
         tried: &mut Tried,
     ) -> Result<(), Error> {
         let by_host = |members, side| {
-            let mut list: Column<Timed> = Column::new(&field.halves.tables);
+            let mut list: SpillableVec<Timed> = SpillableVec::new(&field.halves.tables);
             field.by_host(crowds, members, side, &mut list)?;
             Ok::<_, Error>((candidates::hosts(&list), list))
         };
@@ -337,7 +337,7 @@ impl Clocks {
             // The difference is known; what is not is how wide the windows are.
             let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty + SLACK as f64);
             let widths = votes.filter(agrees).map(|vote| Ordered::of(vote.high - vote.low));
-            let mut widths = Column::collect(&field.halves.tables, widths)?;
+            let mut widths = SpillableVec::collect(&field.halves.tables, widths)?;
             known.support = widths.len() as u32;
             known.scale = median(&mut widths)?.unwrap_or(known.scale).max(SLACK as f64);
             return Ok(());

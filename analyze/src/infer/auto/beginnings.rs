@@ -17,7 +17,7 @@ use super::shapes::Shapes;
 use super::sizes::Sizes;
 use super::thread_time;
 use super::waits;
-use crate::parallel;
+use out_of_core::workers;
 
 /// Hypotheses kept while a beginning is tried.
 const WIDTH: usize = 8;
@@ -91,7 +91,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     let free = part.is_event_loop();
     let known: Vec<Option<Choice>> =
         choices.into_iter().map(Some).chain(free.then_some(None)).collect();
-    let mut trials = parallel::one_by_one(known.len(), |place| {
+    let mut trials = workers::one_by_one(known.len(), |place| {
         learner.begun(known[place], shapes.clone(), nobody)
     });
     let mut done = Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     }
     drop(done);
     let free = trials.pop_if(|trial| trial.choice.is_none()).map(|free| free.owner);
-    let tried = parallel::one_by_one(trials.len(), |place| learner.tried(&trials[place], nobody));
+    let tried = workers::one_by_one(trials.len(), |place| learner.tried(&trials[place], nobody));
     let mut all: Vec<Tried> = Vec::new();
     for one in tried {
         // What another one came to is no beginning of its own.
@@ -170,7 +170,7 @@ impl Learner<'_> {
                 new.push(trial);
             }
         }
-        let found = parallel::one_by_one(new.len(), |place| {
+        let found = workers::one_by_one(new.len(), |place| {
             let (trial, mut shapes) = (new[place], new[place].shapes.clone());
             let supposes = trial.choice.is_some();
             let learner = Learner { supposes, events: self.events.clone(), ..*self };

@@ -13,7 +13,7 @@ use super::model::Model;
 use super::search::{Found, Search};
 use super::service::{Event, Service};
 use super::shapes::Shapes;
-use crate::parallel;
+use out_of_core::workers;
 
 /// There are so many parts at most, of so many events at least.
 const MOST: usize = 64;
@@ -63,7 +63,7 @@ fn search_parts(
     width: usize,
     with_shares: bool,
 ) -> Found {
-    let found = parallel::one_by_one(parts.len(), |part| {
+    let found = workers::one_by_one(parts.len(), |part| {
         let (Part { searched, open, .. }, mut shapes, mut model) =
             (&parts[part], shapes.clone(), model.clone());
         let mut events = Cow::Borrowed(&events[searched.clone()]);

@@ -18,7 +18,7 @@ use super::time_step;
 use super::undesirable::{Marks, is_cycle, is_short};
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::parallel;
+use out_of_core::workers;
 
 /// A path has at most so many edges, and the graph, beside those from its roots, so many in all.
 /// Both are more than anybody looks at; where edges by chance multiply, the second bounds the time.
@@ -226,7 +226,7 @@ impl<'a> Search<'a> {
         let found = if self.correlator.length() < WORTH_A_THREAD {
             (0..groups.len()).map(of_group).collect()
         } else {
-            parallel::one_by_one(groups.len(), of_group)
+            workers::one_by_one(groups.len(), of_group)
         };
         let mut found: Vec<Caused> = found.into_iter().flatten().collect();
         found.sort_by_key(|caused| (caused.delay, caused.group));

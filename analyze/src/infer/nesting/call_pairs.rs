@@ -14,7 +14,7 @@ use crate::infer::call_links::{NONE, NodeCalls};
 use crate::infer::span::Span;
 use crate::naming::Naming;
 use crate::options::Options;
-use crate::parallel;
+use out_of_core::workers;
 
 use super::windows::Sweep;
 
@@ -110,7 +110,7 @@ pub(super) fn find(
     }
     let mut nodes: Vec<(Roles, Node)> =
         found.into_iter().map(|found| (found, Node::default())).collect();
-    parallel::on_each(
+    workers::on_each(
         &mut nodes,
         |(found, _)| found[0].len() + found[1].len(),
         |(found, node), (): &mut ()| {

@@ -15,7 +15,7 @@ use super::open_calls::OpenCalls;
 use super::penalties::{Given, Penalties};
 use super::scoreboard::Scoreboard;
 use crate::options::NestingOptions;
-use crate::parallel;
+use out_of_core::workers;
 
 /// How far a step of the algorithm is with the calls of a node, in the order of their returns.
 #[derive(Debug, Default)]
@@ -87,7 +87,7 @@ pub(super) fn nest(nodes: &mut [Node], options: &NestingOptions, progress: &dyn 
         let mut sum = Scoreboard::default();
         boards.iter().for_each(|(_, board)| sum.add_all(board));
         let scores = sum.scores(options.smoothing);
-        parallel::on_each(nodes, size, |node, (): &mut ()| {
+        workers::on_each(nodes, size, |node, (): &mut ()| {
             let mut chosen = std::mem::take(&mut node.chosen);
             let mut sweep = std::mem::take(&mut node.nested);
             let count = sweep.through(node, slice, slices, skew_window, |child, parents, given| {
@@ -115,7 +115,7 @@ fn score(
     skew_window: i64,
     progress: &dyn Progress,
 ) -> Scoreboard {
-    let boards = parallel::on_each(nodes, size, |node, board: &mut Scoreboard| {
+    let boards = workers::on_each(nodes, size, |node, board: &mut Scoreboard| {
         let mut sweep = std::mem::take(&mut node.scored);
         let count = sweep.through(node, slice, slices, skew_window, |child, parents, _| {
             board.add(node, child, parents, skew_window);

@@ -1,0 +1,102 @@
+//! Interposed functions of libc, each under its name.
+//!
+//! They are found when the library is loaded, before the program runs: a search later could land in
+//! a signal handler, or in an allocator that is not yet ready. A function that libc does not have
+//! (but a library loaded later may) is looked for at each call.
+
+#![allow(non_upper_case_globals, reason = "called as the functions are")]
+
+use core::ffi::{CStr, c_void};
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::errno;
+use super::interposed::interposed;
+
+/// A function of libc, by name.
+pub(crate) struct Function {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+impl Function {
+    const fn new(name: &'static CStr) -> Function {
+        Function { name, address: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Address of the function.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> *mut c_void {
+        let address = self.address.load(Relaxed);
+        if address.is_null() { self.resolve() } else { address }
+    }
+
+    /// Finds the function. Called by a hook only before this library's constructor ran (another
+    /// library's did first), and where libc lacks the function.
+    #[cold]
+    fn resolve(&self) -> *mut c_void {
+        // SAFETY: the name ends with a zero byte.
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.address.store(address, Relaxed);
+        if address.is_null() { missing as *mut c_void } else { address }
+    }
+}
+
+/// Stand-in for a function that this libc does not have.
+extern "C" fn missing() -> isize {
+    errno::set(libc::ENOSYS);
+    -1
+}
+
+/// Libc's own function `name`, with its type.
+macro_rules! real {
+    ($name:ident) => {
+        core::mem::transmute::<*mut core::ffi::c_void, crate::c_library::types::$name>(
+            crate::c_library::functions::$name.address(),
+        )
+    };
+}
+pub(crate) use real;
+
+/// Name with the zero byte that ends it.
+const fn c_name(name: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(name.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => c"",
+    }
+}
+
+/// Defines one function.
+macro_rules! define_function {
+    ($name:ident) => {
+        pub(crate) static $name: Function = Function::new(c_name(concat!(stringify!($name), "\0")));
+    };
+}
+
+/// Defines each function in the list.
+macro_rules! define_functions {
+    (
+        handled { $($($name:ident)|+: $arguments:tt -> $result:ty => $handler:path;)* }
+        wrapped { $(
+            $($other:ident)|+: $with:tt -> $outcome:ty => $module:ident::$around:ident $about:tt;
+        )* }
+        jumped { $($jumped:ident)* }
+    ) => {
+        $($(define_function!($name);)+)*
+        $($(define_function!($other);)+)*
+        $(define_function!($jumped);)*
+
+        /// Finds all functions of the list.
+        pub(crate) fn resolve_all() {
+            $($($name.address();)+)*
+            $($($other.address();)+)*
+            $($jumped.address();)*
+            // Not every libc has all of them, which is no error that the program should find.
+            // SAFETY: takes nothing.
+            unsafe { libc::dlerror() };
+        }
+    };
+}
+
+interposed! { define_functions }

@@ -1,0 +1,48 @@
+//! Nature of a socket: its family, type and protocol, and the kernel's ids of it.
+
+use core::ffi::c_int;
+
+use super::table::{Entry, Kind};
+
+/// Nature of a socket, as far as its maker says. It is needed where the kernel may not be asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Nature {
+    /// Address family: `AF_INET` and the like.
+    pub(crate) domain: c_int,
+    /// Type: `SOCK_STREAM` and the like.
+    pub(crate) kind: c_int,
+    /// Protocol: `IPPROTO_TCP` and the like, 0 for the family's own.
+    pub(crate) protocol: c_int,
+    /// The kernel's id of the socket, 0 if unknown.
+    pub(crate) cookie: u64,
+    /// The kernel's id of the socket's network namespace, 0 if unknown.
+    pub(crate) namespace: u64,
+}
+
+impl Nature {
+    /// Nature of which nothing is known.
+    pub(crate) const UNKNOWN: Nature =
+        Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
+
+    /// Nature of a socket made with these arguments.
+    pub(crate) fn made(domain: c_int, kind: c_int, protocol: c_int) -> Nature {
+        let kind = kind & 0xf; // The rest are flags.
+        let own = match (domain, kind) {
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_STREAM) => libc::IPPROTO_TCP,
+            (libc::AF_INET | libc::AF_INET6, libc::SOCK_DGRAM) => libc::IPPROTO_UDP,
+            _ => 0,
+        };
+        let protocol = if protocol == 0 { own } else { protocol };
+        Nature { domain, kind, protocol, ..Nature::UNKNOWN }
+    }
+
+    /// Nature of a socket that was accepted on `listener`.
+    pub(crate) fn accepted(listener: Entry) -> Nature {
+        let kind = match listener.kind() {
+            Kind::Stream => libc::SOCK_STREAM,
+            Kind::Datagram => libc::SOCK_SEQPACKET,
+            _ => return Nature::UNKNOWN,
+        };
+        Nature::made(listener.domain(), kind, 0)
+    }
+}

@@ -1,0 +1,99 @@
+//! Names of sockets, as the kernel wrote them.
+
+use core::ffi::c_int;
+
+use crate::platform::raw;
+
+/// Name of a socket, as the kernel wrote it.
+#[derive(Clone)]
+pub(crate) struct Name {
+    bytes: [u8; 128],
+    length: usize,
+}
+
+impl Name {
+    /// Absence of a name.
+    pub(crate) const NONE: Name = Name { bytes: [0; 128], length: 0 };
+
+    /// Name of this end.
+    pub(crate) fn local(fd: c_int) -> Name {
+        let mut name = Name::NONE;
+        name.ask(libc::SYS_getsockname, fd);
+        name
+    }
+
+    /// Name of the other end, where the socket is connected.
+    pub(crate) fn peer(fd: c_int) -> Name {
+        let mut name = Name::NONE;
+        name.ask(libc::SYS_getpeername, fd);
+        name
+    }
+
+    // In its place, since names returned through several functions would lie on the stack as often.
+    #[inline(never)]
+    fn ask(&mut self, number: core::ffi::c_long, fd: c_int) {
+        let length = raw::socket_name(number, fd, &mut self.bytes).unwrap_or(0);
+        self.length = length.min(self.bytes.len());
+    }
+
+    /// Copy of the name that a caller gave or got.
+    ///
+    /// # Safety
+    /// `address` is null or points to `length` bytes.
+    pub(crate) unsafe fn copy(address: *const libc::sockaddr, length: usize) -> Name {
+        let mut name = Name::NONE;
+        // SAFETY: as the caller says.
+        unsafe { name.set(address, length) };
+        name
+    }
+
+    /// Copies the name that a caller gave or got; leaves the old one where `address` is null.
+    ///
+    /// # Safety
+    /// As [`Name::copy`].
+    pub(crate) unsafe fn set(&mut self, address: *const libc::sockaddr, length: usize) {
+        if !address.is_null() {
+            self.length = length.min(self.bytes.len());
+            // SAFETY: the length is within both.
+            unsafe {
+                self.bytes.as_mut_ptr().copy_from_nonoverlapping(address.cast(), self.length)
+            };
+        }
+    }
+
+    /// Bytes of the name; empty without a name.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or(&[])
+    }
+
+    /// Whether there is a name.
+    pub(crate) fn is_known(&self) -> bool {
+        self.length >= 2
+    }
+
+    /// Whether the name is `AF_UNSPEC`: the wish to have no name.
+    pub(crate) fn is_unspecified(&self) -> bool {
+        self.family() == libc::AF_UNSPEC
+    }
+
+    pub(crate) fn family(&self) -> c_int {
+        let [low, high, ..] = self.bytes;
+        if self.is_known() { c_int::from(u16::from_ne_bytes([low, high])) } else { 0 }
+    }
+
+    /// Port of an internet address.
+    pub(crate) fn port(&self) -> Option<u16> {
+        let [_, _, high, low, ..] = self.bytes;
+        matches!(self.family(), libc::AF_INET | libc::AF_INET6)
+            .then_some(u16::from_be_bytes([high, low]))
+    }
+
+    /// Whether the socket of this name is bound. An internet address without a port is not.
+    pub(crate) fn is_bound(&self) -> bool {
+        let [_, _, high, low, ..] = self.bytes;
+        match self.family() {
+            libc::AF_INET | libc::AF_INET6 => high != 0 || low != 0,
+            _ => self.length > 2,
+        }
+    }
+}

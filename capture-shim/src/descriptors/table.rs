@@ -1,0 +1,255 @@
+//! Table of descriptors: kind and flow of each, in one word that is read without a lock.
+//!
+//! That a descriptor is no socket is an answer like any other, so a plain file costs one load and
+//! one compare. Zero means that nobody has looked yet: the table begins as zeros, is zeroed again
+//! in a child, and a closed descriptor's word is zeroed before the kernel can give its number to
+//! something else.
+
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU64};
+
+use crate::state::{self, State};
+
+/// Number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
+pub(crate) const LIMIT: usize = 1 << 20;
+
+/// Kind of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Not looked at yet.
+    Unknown = 0,
+    /// Not a socket, or one of a family that is not captured.
+    Other = 1,
+    /// A stream socket.
+    Stream = 2,
+    /// A socket that keeps the bounds of messages: datagrams and `SOCK_SEQPACKET`.
+    Datagram = 3,
+}
+
+/// Address families that are captured.
+const DOMAINS: [c_int; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_VSOCK];
+
+/// Whether sockets of the family `domain` are captured.
+pub(crate) fn is_captured(domain: c_int) -> bool {
+    DOMAINS.contains(&domain)
+}
+
+/// Entry of a descriptor: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
+/// the socket in the next 16, flow in the high 32.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry(u64);
+
+impl Entry {
+    /// Entry of a descriptor that nobody has looked at.
+    pub(crate) const UNKNOWN: Entry = Entry(Kind::Unknown as u64);
+    /// Entry of a descriptor that is not captured.
+    pub(crate) const OTHER: Entry = Entry(Kind::Other as u64);
+    /// Flag: the socket's own name is in the log, or it needs none.
+    const NAMED: u64 = 1 << 8;
+    /// Flag: more is recorded of the socket than its messages.
+    const WATCHED: u64 = 1 << 9;
+    /// Flag: the stream has ended, so more bytes from this number mean that it names another socket
+    /// now.
+    const ENDED: u64 = 1 << 10;
+    /// Flag: a receive of nothing is the end of the connection (`SOCK_SEQPACKET`), and no empty
+    /// datagram.
+    const ENDS: u64 = 1 << 11;
+    /// Place of two bits: the index of the socket's family in [`DOMAINS`].
+    const DOMAIN: u32 = 12;
+    /// Place of the low 16 bits of the kernel's id of the socket.
+    const COOKIE: u32 = 16;
+
+    /// Entry of a captured socket.
+    pub(crate) fn socket(kind: Kind, flow: u32) -> Entry {
+        Entry(kind as u64 | u64::from(flow) << 32)
+    }
+
+    /// Kind of the descriptor.
+    #[inline(always)]
+    pub(crate) fn kind(self) -> Kind {
+        match self.0 as u8 {
+            0 => Kind::Unknown,
+            2 => Kind::Stream,
+            3 => Kind::Datagram,
+            _ => Kind::Other,
+        }
+    }
+
+    /// Whether the descriptor is known not to be captured.
+    #[inline(always)]
+    pub(crate) fn is_other(self) -> bool {
+        self.0 == Entry::OTHER.0
+    }
+
+    /// Flow of a captured socket, else 0.
+    #[inline(always)]
+    pub(crate) fn flow(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Whether the socket's own name is in the log.
+    pub(crate) fn is_named(self) -> bool {
+        self.0 & Entry::NAMED != 0
+    }
+
+    /// Whether [`crate::flows::watch`] records more of the socket than its messages.
+    #[inline(always)]
+    pub(crate) fn is_watched(self) -> bool {
+        self.0 & Entry::WATCHED != 0
+    }
+
+    /// The entry, marked as watched.
+    pub(crate) fn watched(self) -> Entry {
+        Entry(self.0 | Entry::WATCHED)
+    }
+
+    /// Whether a receive of nothing ends the socket's connection, though it keeps the bounds of
+    /// messages.
+    #[inline(always)]
+    pub(crate) fn has_end(self) -> bool {
+        self.0 & Entry::ENDS != 0
+    }
+
+    /// The entry, marked as having an end.
+    pub(crate) fn with_end(self) -> Entry {
+        Entry(self.0 | Entry::ENDS)
+    }
+
+    /// Whether the kernel should be asked before the entry is believed: nobody has looked yet, or
+    /// the stream has ended.
+    #[inline(always)]
+    pub(crate) fn is_doubtful(self) -> bool {
+        self.0 == Entry::UNKNOWN.0 || self.0 & Entry::ENDED != 0
+    }
+
+    /// Whether the entry can be that of the socket with the kernel's id `cookie`.
+    pub(crate) fn is_of(self, cookie: u64) -> bool {
+        (self.0 >> Entry::COOKIE) as u16 == cookie as u16
+    }
+
+    /// The entry, with a part of the kernel's id of the socket.
+    pub(crate) fn of(self, cookie: u64) -> Entry {
+        Entry(self.0 | u64::from(cookie as u16) << Entry::COOKIE)
+    }
+
+    /// Address family of a captured socket.
+    pub(crate) fn domain(self) -> c_int {
+        DOMAINS.get(self.0 as usize >> Entry::DOMAIN & 3).copied().unwrap_or(0)
+    }
+
+    /// The entry, with the socket's address family.
+    pub(crate) fn in_domain(self, domain: c_int) -> Entry {
+        let index = DOMAINS.iter().position(|other| *other == domain).unwrap_or(0);
+        Entry(self.0 | (index as u64) << Entry::DOMAIN)
+    }
+
+    /// The entry, marked as ended.
+    pub(crate) fn ended(self) -> Entry {
+        Entry(self.0 | Entry::ENDED)
+    }
+
+    /// The entry, marked as named.
+    pub(crate) fn named(self) -> Entry {
+        Entry(self.0 | Entry::NAMED)
+    }
+}
+
+static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+/// Maps the table. False without memory.
+pub(crate) fn create() -> bool {
+    let Some(memory) = state::private_to_process(LIMIT * size_of::<AtomicU64>()) else {
+        return false;
+    };
+    TABLE.store(memory.cast(), Relaxed);
+    true
+}
+
+/// Makes every descriptor one that is not captured, for good: the process has no log.
+pub(crate) fn disable() {
+    TABLE.store(ptr::null_mut(), Relaxed);
+}
+
+#[inline(always)]
+fn word(fd: c_int) -> Option<&'static AtomicU64> {
+    let table = TABLE.load(Relaxed);
+    // A negative descriptor is beyond the limit too.
+    if table.is_null() || fd as u32 as usize >= LIMIT {
+        return None;
+    }
+    // SAFETY: the table has LIMIT words, zeros are valid, and it is never removed.
+    unsafe { Some(&*table.add(fd as usize)) }
+}
+
+/// Entry of `fd`.
+#[inline(always)]
+pub(crate) fn get(fd: c_int) -> Entry {
+    word(fd).map_or(Entry::OTHER, |word| Entry(word.load(Relaxed)))
+}
+
+/// Sets the entry of `fd`. False where `fd` is beyond the table.
+pub(crate) fn set(state: &State, fd: c_int, entry: Entry) -> bool {
+    let Some(word) = word(fd) else { return false };
+    word.store(entry.0, Relaxed);
+    state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
+    true
+}
+
+/// Sets the entry of `fd` to `new` if it still is `old`; else returns the entry that it has become.
+pub(crate) fn replace(state: &State, fd: c_int, old: Entry, new: Entry) -> Result<(), Entry> {
+    let Some(word) = word(fd) else { return Err(Entry::OTHER) };
+    state.descriptors.fetch_max(fd as u32 + 1, Relaxed);
+    word.compare_exchange(old.0, new.0, Relaxed, Relaxed).map(drop).map_err(Entry)
+}
+
+/// Clears the entry of `fd` and returns what it was.
+pub(crate) fn take(fd: c_int) -> Entry {
+    match word(fd) {
+        // Most are zero already, and a load is cheaper than an exchange.
+        Some(word) if word.load(Relaxed) != 0 => Entry(word.swap(0, Relaxed)),
+        _ => Entry::UNKNOWN,
+    }
+}
+
+/// Set of the flows that live on, of those that were asked about.
+pub(crate) struct Alive([u64; 8]);
+
+impl Alive {
+    /// Whether `flow` lives on. It is one of the sorted `flows` that were asked about.
+    pub(crate) fn contains(&self, flows: &[u32], flow: u32) -> bool {
+        let index = flows.partition_point(|other| *other < flow);
+        flow != 0
+            && flows.get(index) == Some(&flow)
+            && self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0)
+    }
+}
+
+/// Set of those of `flows` that have a descriptor. `flows` are sorted; of more than 512, the others
+/// are taken for dead.
+pub(crate) fn alive(flows: &[u32]) -> Alive {
+    let mut alive = Alive([0; 8]);
+    let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return alive };
+    let known = state::current().map_or(0, |state| state.descriptors.load(Relaxed));
+    for fd in 0..known {
+        let flow = get(fd as c_int).flow();
+        if flow >= *first && flow <= *last {
+            let index = flows.partition_point(|other| *other < flow);
+            if flows.get(index) == Some(&flow)
+                && let Some(word) = alive.0.get_mut(index / 64)
+            {
+                *word |= 1 << (index % 64);
+            }
+        }
+    }
+    alive
+}
+
+/// Clears all entries: for a child whose memory the kernel does not wipe.
+pub(crate) fn forget_all(known: u32) {
+    for fd in 0..known {
+        take(fd as c_int);
+    }
+}

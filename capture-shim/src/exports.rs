@@ -1,0 +1,7 @@
+//! Floor 8, exports: symbols that the program finds in place of libc's, and the constructor.
+
+mod dlopen;
+mod load;
+mod table;
+mod variadic;
+mod vfork;

@@ -1,0 +1,60 @@
+//! `dlopen`: libraries that would pass the hooks by.
+//!
+//! A library opened with `RTLD_DEEPBIND` finds libc's functions before ours, and nothing that it
+//! does would be seen. The flag is taken away, and the log says so. The export ends in a jump,
+//! because libc looks at who calls: a library is sought along the path of its caller.
+
+use core::ffi::{c_int, c_void};
+
+use socket_log::api::Api;
+
+use crate::c_library::functions;
+use crate::hooks::hidden;
+
+extern "C" fn before_dlopen(flags: c_int) -> *const c_void {
+    if flags & libc::RTLD_DEEPBIND != 0 {
+        hidden::timed(Api::DlOpenDeepBind, || flags);
+    }
+    functions::dlopen.address().cast()
+}
+
+/// Opens a library, whose symbols are looked up like those of all others.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlopen() -> *mut c_void {
+    core::arch::naked_asm!(
+        "sub rsp, 24",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov edi, esi",
+        "call {before}",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "add rsp, 24",
+        "and esi, {others}",
+        "jmp rax",
+        before = sym before_dlopen,
+        others = const !libc::RTLD_DEEPBIND,
+    )
+}
+
+/// Opens a library, whose symbols are looked up like those of all others.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlopen() -> *mut c_void {
+    core::arch::naked_asm!(
+        "stp x29, x30, [sp, #-32]!",
+        "stp x0, x1, [sp, #16]",
+        "mov w0, w1",
+        "bl {before}",
+        "mov x16, x0",
+        "ldp x0, x1, [sp, #16]",
+        "ldp x29, x30, [sp], #32",
+        "and w1, w1, {others}",
+        "br x16",
+        before = sym before_dlopen,
+        others = const !libc::RTLD_DEEPBIND,
+    )
+}

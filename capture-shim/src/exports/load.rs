@@ -1,0 +1,46 @@
+//! Constructor of the library: reads the user's choices and maps the memory of the process's state.
+
+use core::ffi::{c_char, c_int};
+
+use crate::c_library::functions;
+use crate::descriptors::table;
+use crate::flows::watch;
+use crate::hooks::processes;
+use crate::log::{leavings, positions, recycle};
+use crate::platform::{arguments, clock, test_clock};
+use crate::state::{self, inherit, lineage, options, settings};
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
+
+extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
+    // SAFETY: this is the constructor, and glibc hands it the program's arguments.
+    unsafe { arguments::keep(count, arguments) };
+    functions::resolve_all();
+    let usable = settings::read();
+    options::read();
+    clock::choose(settings::clock());
+    test_clock::read(settings::option(settings::TEST_CLOCK));
+    let birth = clock::anchor();
+    lineage::read();
+    lineage::enter(birth.realtime);
+    inherit::complete_own();
+    if !usable
+        || !options::selects_this_command()
+        || !state::create()
+        || !table::create()
+        || !watch::create()
+        || !recycle::create()
+        || !positions::create()
+    {
+        table::disable();
+        return;
+    }
+    processes::at_exit();
+    leavings::watch();
+    if let Some(state) = state::current() {
+        // SAFETY: the process has one thread.
+        unsafe { *state.birth.get() = birth };
+    }
+}

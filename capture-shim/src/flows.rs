@@ -1,0 +1,15 @@
+//! Floor 6, flows: what is logged of a socket, from its first use to its last descriptor.
+
+pub(crate) mod adopt;
+pub(crate) mod between_descriptors;
+mod buffers;
+pub(crate) mod closing;
+pub(crate) mod datagram;
+pub(crate) mod duplicates;
+pub(crate) mod find;
+pub(crate) mod names;
+pub(crate) mod survey;
+pub(crate) mod transfer;
+pub(crate) mod watch;
+
+pub(crate) use buffers::{Address, Buffers};

@@ -1,0 +1,136 @@
+//! Adoption of sockets: the kernel is asked what a descriptor is, its flow is numbered, and both
+//! are logged.
+//!
+//! Descriptors arrive from everywhere (inherited, passed by another process, made out of our
+//! sight), so this runs for each at its first use, besides at the calls that make sockets.
+
+use core::ffi::c_int;
+
+use socket_log::encode::{self, Flow, Origin};
+use socket_log::layout::lost;
+
+use super::watch;
+use crate::descriptors::table::{self, Entry, Kind};
+use crate::descriptors::{Name, Nature, remembered};
+use crate::log::{Writer, positions};
+use crate::platform::{clock, raw};
+use crate::state::options::options;
+
+/// Socket option that tells the kernel's id of a socket's network namespace, of Linux 5.14 on;
+/// before, it is an error without effect.
+pub(super) const SO_NETNS_COOKIE: c_int = 71;
+
+/// Numbers the flow of a socket that is new to this process, logs it and enters it into the table.
+pub(crate) fn adopt(
+    writer: Writer,
+    fd: c_int,
+    origin: Origin,
+    listener: u32,
+    nature: &Nature,
+) -> Entry {
+    number_flow(writer, fd, origin, listener, true, nature)
+}
+
+/// Numbers another flow of a socket that had one, whose connection has ended. The new flow goes
+/// without the kernel's id, by which both would pass for the same.
+pub(crate) fn adopt_again(writer: Writer, fd: c_int) -> Entry {
+    number_flow(writer, fd, Origin::Socket, 0, false, &Nature::UNKNOWN)
+}
+
+fn number_flow(
+    writer: Writer,
+    fd: c_int,
+    origin: Origin,
+    listener: u32,
+    is_first: bool,
+    nature: &Nature,
+) -> Entry {
+    let ask = |option, otherwise| raw::socket_option::<c_int>(fd, option).unwrap_or(otherwise);
+    let (domain, kind) = (ask(libc::SO_DOMAIN, nature.domain), ask(libc::SO_TYPE, nature.kind));
+    let cookie = raw::socket_option(fd, libc::SO_COOKIE).unwrap_or(nature.cookie);
+    let namespace = raw::socket_option(fd, SO_NETNS_COOKIE).unwrap_or(nature.namespace);
+    let protocol = ask(libc::SO_PROTOCOL, nature.protocol);
+    let entry = match (domain, kind) {
+        _ if !is_selected(fd, domain, origin) => Entry::OTHER,
+        (libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK, libc::SOCK_STREAM) => {
+            let flow = writer.next_flow();
+            positions::begin(flow);
+            watch::begin(fd, flow, origin == Origin::Found);
+            watched(Entry::socket(Kind::Stream, flow))
+        }
+        (
+            libc::AF_UNIX | libc::AF_INET | libc::AF_INET6 | libc::AF_VSOCK,
+            libc::SOCK_DGRAM | libc::SOCK_SEQPACKET,
+        ) => {
+            let entry = watched(Entry::socket(Kind::Datagram, writer.next_flow()));
+            if kind == libc::SOCK_SEQPACKET { entry.with_end() } else { entry }
+        }
+        _ => Entry::OTHER,
+    };
+    let entry = if entry.is_other() { entry } else { entry.of(cookie).in_domain(domain) };
+    if origin == Origin::Found {
+        if let Err(other) = table::replace(writer.state(), fd, Entry::UNKNOWN, entry) {
+            return other; // Another thread was first.
+        }
+    } else if !table::set(writer.state(), fd, entry) {
+        writer.lose(lost::DESCRIPTOR);
+        return Entry::OTHER;
+    }
+    if entry.is_other() {
+        return entry;
+    }
+    remembered::put(fd, Nature { domain, kind, protocol, cookie, namespace });
+    let flow = Flow {
+        flow: entry.flow(),
+        fd,
+        domain: domain as u8,
+        kind: kind as u8,
+        protocol: protocol as u16,
+        origin,
+        cookie: if is_first { cookie } else { 0 },
+        listener,
+        namespace,
+    };
+    let now = clock::now();
+    writer.record(&encode::flow(now, &flow), now);
+    entry
+}
+
+/// The entry, marked as watched where the user wants more of it than its messages.
+fn watched(entry: Entry) -> Entry {
+    let is_watched = match entry.kind() {
+        Kind::Stream => options().watches_streams(),
+        _ => options().watches_datagrams(),
+    };
+    if is_watched { entry.watched() } else { entry }
+}
+
+/// Whether a socket that is new here may be one that the user wants. Where its ends are not known
+/// yet, it may.
+fn is_selected(fd: c_int, domain: c_int, origin: Origin) -> bool {
+    if !options().filters_ports() {
+        return true;
+    }
+    if !matches!(domain, libc::AF_INET | libc::AF_INET6) {
+        return false;
+    }
+    let peer = Name::peer(fd);
+    !matches!(origin, Origin::Accept | Origin::Found)
+        || !peer.is_known()
+        || selects(&Name::local(fd), &peer)
+}
+
+fn selects(local: &Name, peer: &Name) -> bool {
+    [local, peer].into_iter().filter_map(Name::port).any(|port| options().selects(port))
+}
+
+/// Whether a flow of these ends is one that the user wants. One that is not becomes a plain file to
+/// the hooks.
+pub(crate) fn stays(writer: Writer, fd: c_int, entry: Entry, local: &Name, peer: &Name) -> bool {
+    let stays = !options().filters_ports() || selects(local, peer);
+    if !stays {
+        // Fails when the descriptor was closed meanwhile, and then there is nothing to do.
+        let _ = table::replace(writer.state(), fd, entry, Entry::OTHER);
+    }
+    stays
+}

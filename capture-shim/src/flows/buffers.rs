@@ -1,0 +1,66 @@
+//! Buffers and addresses of the caller.
+
+use libc::{iovec, msghdr, sockaddr};
+
+/// Buffers of the caller, which are read for checksums and for nothing else.
+#[derive(Clone, Copy)]
+pub(crate) struct Buffers {
+    /// First of the buffers.
+    pub(crate) first: *const iovec,
+    /// Number of buffers.
+    pub(crate) count: usize,
+}
+
+impl Buffers {
+    /// No buffers.
+    pub(crate) const NONE: Buffers = Buffers { first: core::ptr::null(), count: 0 };
+
+    /// Buffers of a message.
+    ///
+    /// # Safety
+    /// The header is readable.
+    pub(crate) unsafe fn of_message(message: *const msghdr) -> Buffers {
+        // SAFETY: as the caller says.
+        unsafe { Buffers { first: (*message).msg_iov, count: (*message).msg_iovlen } }
+    }
+
+    /// Number of bytes that the buffers have room for.
+    ///
+    /// # Safety
+    /// The buffers' descriptions are readable.
+    pub(crate) unsafe fn capacity(self) -> usize {
+        let mut capacity = 0usize;
+        for index in 0..self.count {
+            // SAFETY: within the caller's array.
+            capacity = capacity.saturating_add(unsafe { (*self.first.add(index)).iov_len });
+        }
+        capacity
+    }
+}
+
+/// Address that the caller gave or got: null, or as long as told.
+#[derive(Clone, Copy)]
+pub(crate) struct Address {
+    /// Where the address is.
+    pub(crate) start: *const sockaddr,
+    /// Length of the address, in bytes.
+    pub(crate) length: usize,
+}
+
+impl Address {
+    /// No address.
+    pub(crate) const NONE: Address = Address { start: core::ptr::null(), length: 0 };
+
+    /// Bytes of the address, at most as many as an address can have.
+    ///
+    /// # Safety
+    /// It is readable for as long as the bytes are used.
+    #[inline(always)]
+    pub(super) unsafe fn as_bytes<'call>(self) -> &'call [u8] {
+        if self.start.is_null() {
+            return &[];
+        }
+        // SAFETY: as the caller says.
+        unsafe { core::slice::from_raw_parts(self.start.cast(), self.length.min(128)) }
+    }
+}

@@ -1,0 +1,163 @@
+//! Watched streams: what the user wants of a stream beside its messages. That is the thread's CPU
+//! time behind each (`SOCKCAP_CPU`), and the checksum of the first bytes of each direction
+//! (`SOCKCAP_FINGERPRINT`).
+//!
+//! A stream that is watched has a mark in its descriptor's entry, which the hooks have in hand
+//! anyway; so it costs nothing where it is off.
+
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU64};
+
+use crc32fast::Hasher;
+use socket_log::encode::{self, Direction};
+
+use super::Buffers;
+use crate::descriptors::table::Entry;
+use crate::log::{Moved, Writer, positions};
+use crate::platform::raw;
+use crate::state;
+use crate::state::options::options;
+use crate::tuning::FINGERPRINTED_FLOWS;
+
+/// Value of a direction whose fingerprint is done, or cannot be made.
+const DONE: u64 = u32::MAX as u64;
+
+/// Fingerprint of each flow and direction: the number of bytes so far in the low half, their
+/// checksum in the high one.
+static FINGERPRINTS: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
+
+/// Maps the fingerprints, where they are needed. False without memory.
+pub(crate) fn create() -> bool {
+    if options().fingerprint > 0 {
+        let Some(memory) =
+            state::private_to_process(FINGERPRINTED_FLOWS * size_of::<[AtomicU64; 2]>())
+        else {
+            return false;
+        };
+        FINGERPRINTS.store(memory.cast(), Relaxed);
+    }
+    true
+}
+
+fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
+    let all = FINGERPRINTS.load(Relaxed);
+    if all.is_null() {
+        return None;
+    }
+    // SAFETY: there are [`FINGERPRINTED_FLOWS`] pairs, zeros are valid, and they are never removed.
+    let [send, receive] = unsafe { &*all.add(flow as usize % FINGERPRINTED_FLOWS) };
+    Some(if direction == Direction::Send { send } else { receive })
+}
+
+/// Begins the fingerprints of a flow. Bytes that went over a flow before it was `found` in use are
+/// not known, unless there were none.
+pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
+    if options().fingerprint == 0 {
+        return;
+    }
+    let (sent, received) = if found { raw::is_fresh_stream(fd) } else { (true, true) };
+    for (direction, is_fresh) in [(Direction::Send, sent), (Direction::Receive, received)] {
+        if let Some(place) = fingerprint_of(flow, direction) {
+            place.store(if is_fresh { 0 } else { DONE }, Relaxed);
+        }
+    }
+}
+
+/// Writes a transfer of a watched stream whose bytes lie in `buffers`, and what is wanted beside
+/// it.
+///
+/// # Safety
+/// The buffers are readable as far as `bytes`.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now: u64) {
+    positions::transfer(writer, moved, now);
+    // SAFETY: as the caller says.
+    unsafe { fingerprint(writer, moved.flow, moved.direction, buffers, moved.bytes as usize, now) };
+    cpu(writer, now);
+}
+
+/// Writes a transfer of a watched stream whose bytes the program never held: from here on the
+/// direction's checksum cannot be made.
+#[cold]
+#[inline(never)]
+pub(crate) fn moved_without_buffers(writer: Writer, moved: &Moved, now: u64) {
+    positions::transfer(writer, moved, now);
+    if let Some(place) = fingerprint_of(moved.flow, moved.direction) {
+        let before = place.swap(DONE, Relaxed);
+        log_fingerprint(writer, moved.flow, moved.direction, before, now);
+    }
+    cpu(writer, now);
+}
+
+/// Logs the fingerprints of a flow whose descriptor is closed: there may be no more bytes.
+#[cold]
+#[inline(never)]
+pub(crate) fn closed(writer: Writer, entry: Entry, now: u64) {
+    for direction in [Direction::Send, Direction::Receive] {
+        if let Some(place) = fingerprint_of(entry.flow(), direction) {
+            log_fingerprint(writer, entry.flow(), direction, place.load(Relaxed), now);
+        }
+    }
+}
+
+/// Logs the CPU time of the calling thread.
+#[cold]
+#[inline(never)]
+pub(crate) fn cpu(writer: Writer, now: u64) {
+    if options().cpu
+        && let Some(nanoseconds) = raw::thread_cpu_time()
+    {
+        writer.record(&encode::cpu(now, nanoseconds), now);
+    }
+}
+
+/// # Safety
+/// The buffers are readable as far as `bytes`.
+unsafe fn fingerprint(
+    writer: Writer,
+    flow: u32,
+    direction: Direction,
+    buffers: Buffers,
+    bytes: usize,
+    now: u64,
+) {
+    let Some(place) = fingerprint_of(flow, direction) else { return };
+    let before = place.load(Relaxed);
+    if before == DONE {
+        return;
+    }
+    let wanted = options().fingerprint.saturating_sub(before as u32) as usize;
+    let mut rest = wanted.min(bytes);
+    let taken = rest;
+    let mut hasher = Hasher::new_with_initial((before >> 32) as u32);
+    for index in 0..buffers.count {
+        // SAFETY: within the caller's array.
+        let buffer = unsafe { *buffers.first.add(index) };
+        let length = buffer.iov_len.min(rest);
+        if length > 0 {
+            // SAFETY: the kernel has just read or written this many bytes here.
+            hasher.update(unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) });
+        }
+        rest -= length;
+    }
+    let after = u64::from(hasher.finalize()) << 32 | u64::from(before as u32 + taken as u32);
+    // Two threads at once on one direction of a stream: nobody knows whose bytes came first.
+    let is_whole = taken == wanted;
+    let kept =
+        place.compare_exchange(before, if is_whole { DONE } else { after }, Relaxed, Relaxed);
+    match kept {
+        Ok(_) if is_whole => log_fingerprint(writer, flow, direction, after, now),
+        Ok(_) => {}
+        Err(_) => place.store(DONE, Relaxed),
+    }
+}
+
+fn log_fingerprint(writer: Writer, flow: u32, direction: Direction, place: u64, now: u64) {
+    if place != DONE && place != 0 {
+        let record = encode::fingerprint(now, flow, direction, place as u32, (place >> 32) as u32);
+        writer.record(&record, now);
+    }
+}

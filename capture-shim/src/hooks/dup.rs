@@ -1,0 +1,62 @@
+//! `dup`, `dup2`, `dup3` and `fcntl`: further descriptors of a flow.
+
+use core::ffi::{c_int, c_long};
+
+use crate::c_library::types;
+use crate::flows::duplicates;
+use crate::log::{self, keep};
+
+/// # Safety
+/// As `dup`.
+pub(crate) unsafe fn dup(real: types::dup, old: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    let new = unsafe { real(old) };
+    duplicates::duplicated(old, new);
+    new
+}
+
+/// # Safety
+/// As `dup2`.
+pub(crate) unsafe fn dup2(real: types::dup2, old: c_int, new: c_int) -> c_int {
+    make_way(new);
+    // SAFETY: the program's own call.
+    let result = unsafe { real(old, new) };
+    duplicates::replaced(old, result);
+    result
+}
+
+/// # Safety
+/// As `dup3`.
+pub(crate) unsafe fn dup3(real: types::dup3, old: c_int, new: c_int, flags: c_int) -> c_int {
+    make_way(new);
+    // SAFETY: the program's own call.
+    let result = unsafe { real(old, new, flags) };
+    duplicates::replaced(old, result);
+    result
+}
+
+/// # Safety
+/// As `fcntl`. On all architectures that Linux knows, a missing third argument is any value, and
+/// one that is there comes as a whole word.
+pub(crate) unsafe fn fcntl(
+    real: types::fcntl,
+    fd: c_int,
+    command: c_int,
+    argument: c_long,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, command, argument) };
+    if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+        duplicates::duplicated(fd, result);
+    }
+    result
+}
+
+/// Frees the number `fd`, which the program wants for something else: a descriptor of the library's
+/// own that has it gets another.
+fn make_way(fd: c_int) {
+    // A `vfork` child's descriptors are its own, but not what is known of them.
+    if keep::has(fd) && log::state_of_table().is_some() {
+        keep::make_way(fd);
+    }
+}

@@ -1,0 +1,89 @@
+//! Calls in which libc moves bytes out of sight (its resolver, its files, the system's log): which,
+//! when, how long and with what result.
+//!
+//! Their own sends and receives go from within libc straight to the kernel. It can be known that a
+//! thread was held up there. What was asked, and of whom, is payload and is not looked at.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use socket_log::api::Api;
+use socket_log::encode::{self, Call};
+
+use crate::c_library::types;
+use crate::log;
+use crate::platform::{clock, raw};
+
+/// Result of such a call.
+pub(crate) trait Outcome {
+    /// The result as the log keeps it.
+    fn as_number(&self) -> c_int;
+}
+
+impl Outcome for c_int {
+    fn as_number(&self) -> c_int {
+        *self
+    }
+}
+
+impl Outcome for () {
+    fn as_number(&self) -> c_int {
+        0
+    }
+}
+
+impl<T> Outcome for *mut T {
+    fn as_number(&self) -> c_int {
+        if self.is_null() { -1 } else { 0 }
+    }
+}
+
+/// Makes the program's call and logs it.
+pub(crate) fn timed<R: Outcome>(api: Api, call: impl FnOnce() -> R) -> R {
+    on_flow(api, 0, call)
+}
+
+/// Whether nobody is asked, because `host` is null or an address in digits. Of a name nothing is
+/// kept.
+fn asks_nobody(host: *const c_char) -> bool {
+    if host.is_null() {
+        return true;
+    }
+    if !raw::is_readable(host) {
+        return false;
+    }
+    // SAFETY: just found readable; libc would have to read it as well.
+    let host = unsafe { CStr::from_ptr(host) }.to_bytes();
+    host.contains(&b':') || host.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')
+}
+
+/// # Safety
+/// As `getaddrinfo`.
+pub(crate) unsafe fn getaddrinfo(
+    real: types::getaddrinfo,
+    host: *const c_char,
+    service: *const c_char,
+    hints: *const c_void,
+    found: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let call = || unsafe { real(host, service, hints, found) };
+    if asks_nobody(host) { call() } else { timed(Api::GetAddrInfo, call) }
+}
+
+/// Makes the program's call, which is about `flow`, and logs it.
+pub(crate) fn on_flow<R: Outcome>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
+    let begin = clock::now();
+    let result = call();
+    // Behind the call: it may have given another thread or a child its turn.
+    let writer = match api {
+        // What another program does, and a library that is loaded, is no use of a socket.
+        Api::POpen | Api::PClose | Api::DlOpenDeepBind => log::existing(),
+        _ => log::writer(),
+    };
+    if let Some(writer) = writer {
+        let now = clock::now();
+        let what = Call { api, flow, duration: now - begin, result: result.as_number() };
+        writer.record(&encode::call(begin, &what), now);
+    }
+    result
+}

@@ -1,0 +1,77 @@
+//! Calls that give the program a descriptor which is no socket of its own making.
+//!
+//! A number that the kernel gives out anew was closed before. Where that happened out of sight
+//! (inline assembly, libc's own files, io_uring), the table still has the former entry, and bytes
+//! would be logged on the wrong flow. So every call that gives a descriptor clears the entry of its
+//! number, at the price of a load.
+
+use core::ffi::{c_char, c_int};
+
+use libc::{termios, winsize};
+
+use crate::c_library::types;
+use crate::flows::closing;
+
+/// Makes a call that gives a descriptor.
+#[inline(always)]
+pub(crate) fn made(call: impl FnOnce() -> c_int) -> c_int {
+    let fd = call();
+    closing::fresh(fd);
+    fd
+}
+
+/// Clears the entries of two new descriptors, at `fds`.
+///
+/// # Safety
+/// The kernel has just written both.
+unsafe fn both_fresh(fds: *const c_int) {
+    // SAFETY: as the caller says.
+    unsafe { [*fds, *fds.add(1)] }.into_iter().for_each(closing::fresh);
+}
+
+/// # Safety
+/// As `pipe`.
+pub(crate) unsafe fn pipe(real: types::pipe, fds: *mut c_int) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe {
+        let result = real(fds);
+        if result == 0 {
+            both_fresh(fds);
+        }
+        result
+    }
+}
+
+/// # Safety
+/// As `pipe2`.
+pub(crate) unsafe fn pipe2(real: types::pipe2, fds: *mut c_int, flags: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe {
+        let result = real(fds, flags);
+        if result == 0 {
+            both_fresh(fds);
+        }
+        result
+    }
+}
+
+/// # Safety
+/// As `openpty`.
+pub(crate) unsafe fn openpty(
+    real: types::openpty,
+    main: *mut c_int,
+    other: *mut c_int,
+    name: *mut c_char,
+    terminal: *const termios,
+    size: *const winsize,
+) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe {
+        let result = real(main, other, name, terminal, size);
+        if result == 0 {
+            closing::fresh(*main);
+            closing::fresh(*other);
+        }
+        result
+    }
+}

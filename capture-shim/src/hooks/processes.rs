@@ -1,0 +1,173 @@
+//! Events of the process: children with a copy of its memory, and its end.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::{pid_t, termios, winsize};
+use socket_log::encode::ProcessEvent;
+use socket_log::layout::state as progress;
+
+use super::{threads, unseen};
+use crate::c_library::types;
+use crate::descriptors::table;
+use crate::flows::closing;
+use crate::log::process_events::{event, set_progress};
+use crate::log::{self, family, keep, start, trim};
+use crate::state::{self, thread};
+
+/// Makes the memory in which the children of this process count themselves where they can make no
+/// log.
+fn share_count() {
+    if let Some(writer) = log::existing() {
+        family::share(writer.state());
+    }
+}
+
+/// Writes down what the children of this process have counted so far.
+fn collect_counts() {
+    if let Some(writer) = log::existing()
+        && let Some(header) = writer.header()
+    {
+        family::collect(writer.state(), header);
+    }
+}
+
+/// # Safety
+/// As `fork`.
+pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
+    share_count();
+    // SAFETY: the program's own call.
+    let pid = unsafe { real() };
+    match pid {
+        0 => begin_child(),
+        1.. => {
+            event(ProcessEvent::Fork, pid);
+            collect_counts();
+        }
+        _ => {}
+    }
+    pid
+}
+
+/// Prepares a child, which begins without a log and gets one when it uses a socket.
+fn begin_child() {
+    let Some(state) = state::current() else { return };
+    // Of the threads that were about to begin, none came along; and this one is now the first of
+    // its process.
+    threads::forget_beginnings();
+    thread::current().creator.store(0, Relaxed);
+    if !state::is_wiped_on_fork() {
+        table::forget_all(state.descriptors.load(Relaxed));
+        // SAFETY: the child has one thread, and zeros are a valid state.
+        unsafe { core::ptr::from_ref(state).cast_mut().write_bytes(0, 1) };
+    }
+    thread::current().tid.store(0, Relaxed);
+    keep::begin_child();
+    unseen::begin_child();
+    start::born(state);
+}
+
+/// # Safety
+/// As `clone`. The child begins with its own function on its own stack, so this frame is the
+/// parent's alone; the last three arguments are any value where the program gave none.
+#[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
+pub(crate) unsafe fn clone(
+    real: types::clone,
+    entry: *const c_void,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent: *mut c_void,
+    local: *mut c_void,
+    child: *mut c_void,
+) -> c_int {
+    let (shares_memory, has_own_local) =
+        (flags & libc::CLONE_VM != 0, flags & libc::CLONE_SETTLS != 0);
+    if shares_memory && !has_own_local {
+        // As with `vfork`: the child has this thread's place in the log, and must not use it.
+        log::set_aside();
+    }
+    // SAFETY: the program's own call.
+    let pid = unsafe { real(entry, stack, flags, argument, parent, local, child) };
+    if pid > 0 && !shares_memory {
+        event(ProcessEvent::Fork, pid);
+    } else if pid > 0 && flags & libc::CLONE_VFORK != 0 {
+        event(ProcessEvent::Spawn, pid);
+    }
+    pid
+}
+
+/// # Safety
+/// As `daemon`.
+pub(crate) unsafe fn daemon(real: types::daemon, stay: c_int, keep: c_int) -> c_int {
+    // Where it succeeds, the process ends inside, and another one comes back.
+    set_progress(progress::EXITED);
+    // SAFETY: the program's own call.
+    let result = unsafe { real(stay, keep) };
+    if result == 0 {
+        begin_child();
+    } else {
+        set_progress(progress::RUNNING);
+    }
+    result
+}
+
+/// # Safety
+/// As `forkpty`.
+pub(crate) unsafe fn forkpty(
+    real: types::forkpty,
+    main: *mut c_int,
+    name: *mut c_char,
+    terminal: *const termios,
+    size: *const winsize,
+) -> pid_t {
+    // SAFETY: the program's own call.
+    let pid = unsafe { real(main, name, terminal, size) };
+    match pid {
+        0 => begin_child(),
+        1.. => {
+            // SAFETY: libc has just written the descriptor.
+            closing::fresh(unsafe { *main });
+            event(ProcessEvent::Fork, pid);
+        }
+        _ => {}
+    }
+    pid
+}
+
+/// # Safety
+/// As `_exit`.
+pub(crate) unsafe fn exit(real: types::_exit, status: c_int) -> c_int {
+    process_ends(status);
+    // SAFETY: the program's own call.
+    unsafe { real(status) }
+}
+
+/// Logs the end of the process.
+pub(crate) fn process_ends(status: c_int) {
+    unseen::collect();
+    collect_counts();
+    event(ProcessEvent::Exit, status);
+    set_progress(progress::EXITED);
+    trim::at_end();
+}
+
+extern "C" fn on_exit(status: c_int, _: *mut c_void) {
+    process_ends(status);
+}
+
+/// Asks libc to tell of the end by `exit` or by a return from `main`, which no hook sees.
+pub(crate) fn at_exit() {
+    type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
+    // SAFETY: asks for a name; glibc has the function, musl has not.
+    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr()) };
+    // That it is not there is no error which the program should find.
+    // SAFETY: takes nothing.
+    unsafe { libc::dlerror() };
+    if !address.is_null() {
+        // SAFETY: the function's type as documented.
+        unsafe {
+            core::mem::transmute::<*mut c_void, OnExit>(address)(on_exit, core::ptr::null_mut())
+        };
+    }
+}

@@ -1,0 +1,144 @@
+//! Other programs: in the place of this one, or in a child of its own. Each is given an environment
+//! in which it is recorded too.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use libc::pid_t;
+use socket_log::encode::ProcessEvent;
+use socket_log::layout::state as progress;
+
+use super::unseen::{self, Program};
+use crate::c_library::{real, types};
+use crate::flows::closing;
+use crate::log::process_events::{event, set_progress};
+use crate::platform::environment;
+use crate::state::inherit::Complete;
+use crate::state::settings;
+
+/// Runs another program in the place of this one, which will load this library unless that was
+/// `refused`. Comes back only if that fails.
+pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let said = unseen::becomes(program, refused);
+    event(ProcessEvent::Exec, 0);
+    set_progress(progress::REPLACED);
+    let result = call();
+    set_progress(progress::RUNNING);
+    said.take_back();
+    result
+}
+
+type Strings = *const *const c_char;
+
+/// Defines hooks of the functions that name a program in one word.
+macro_rules! with_environment {
+    ($($name:ident($program:ident: $of:ty) $named:expr;)*) => {$(
+        /// # Safety
+        /// As the function that it is called after.
+        pub(crate) unsafe fn $name(
+            real: types::$name,
+            $program: $of,
+            arguments: Strings,
+            variables: Strings,
+        ) -> c_int {
+            let (mut complete, refused) = (Complete::new(), settings::refusal());
+            // SAFETY: the program's own call and environment.
+            replace(&$named, refused, || unsafe { real($program, arguments, complete.of(variables, refused)) })
+        }
+    )*};
+}
+
+with_environment! {
+    execve(path: *const c_char) Program::Path(path);
+    execvpe(file: *const c_char) Program::Name(file);
+    fexecve(fd: c_int) Program::Opened;
+}
+
+/// # Safety
+/// As `execv`.
+pub(crate) unsafe fn execv(_: types::execv, path: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the program's own call, with its environment said.
+    unsafe { execve(real!(execve), path, arguments, environment::present()) }
+}
+
+/// # Safety
+/// As `execvp`.
+pub(crate) unsafe fn execvp(_: types::execvp, file: *const c_char, arguments: Strings) -> c_int {
+    // SAFETY: the program's own call, with its environment said.
+    unsafe { execvpe(real!(execvpe), file, arguments, environment::present()) }
+}
+
+/// # Safety
+/// As `execveat`.
+pub(crate) unsafe fn execveat(
+    real: types::execveat,
+    directory: c_int,
+    path: *const c_char,
+    arguments: Strings,
+    variables: Strings,
+    flags: c_int,
+) -> c_int {
+    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let program = if directory == libc::AT_FDCWD { Program::Path(path) } else { Program::Opened };
+    // SAFETY: the program's own call and environment.
+    replace(&program, refused, || unsafe {
+        real(directory, path, arguments, complete.of(variables, refused), flags)
+    })
+}
+
+/// # Safety
+/// As `posix_spawn` or `posix_spawnp`.
+pub(crate) unsafe fn spawn(
+    real: types::posix_spawn,
+    child: *mut pid_t,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    variables: Strings,
+) -> c_int {
+    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let mut pid = 0;
+    // SAFETY: the program's own call and environment; a null place for the pid is allowed.
+    let result = unsafe {
+        real(&mut pid, path, actions, attributes, arguments, complete.of(variables, refused))
+    };
+    if result == 0 {
+        if !child.is_null() {
+            // SAFETY: the program's place for the pid.
+            unsafe { *child = pid };
+        }
+        event(ProcessEvent::Spawn, pid);
+        unseen::began(&Program::Name(path), refused, pid as u32);
+    }
+    result
+}
+
+/// # Safety
+/// As `pidfd_spawn` or `pidfd_spawnp`.
+pub(crate) unsafe fn pidfd_spawn(
+    real: types::pidfd_spawn,
+    child: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Strings,
+    variables: Strings,
+) -> c_int {
+    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    // SAFETY: the program's own call and environment.
+    let result = unsafe {
+        real(child, path, actions, attributes, arguments, complete.of(variables, refused))
+    };
+    match result {
+        0 => {
+            // SAFETY: libc has just written the child's descriptor.
+            closing::fresh(unsafe { *child });
+            // Only the descriptor names the child.
+            event(ProcessEvent::Spawn, 0);
+            0
+        }
+        // A libc without the function answers like a kernel without what it needs.
+        -1 => libc::ENOSYS,
+        error => error,
+    }
+}

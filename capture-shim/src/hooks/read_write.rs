@@ -1,0 +1,278 @@
+//! Families of `read` and `write`: each call's own arguments, turned into what
+//! [`crate::flows::transfer`] takes.
+//!
+//! Every function gets libc's own function of the same name first, and then the program's
+//! arguments.
+
+use core::ffi::{c_int, c_void};
+use core::ptr;
+
+use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
+
+use super::lifecycle;
+use crate::c_library::types;
+use crate::flows::{Address, Buffers, transfer};
+
+/// # Safety
+/// As `read`.
+#[inline(always)]
+pub(crate) unsafe fn read(
+    real: types::read,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size)) }
+}
+
+/// # Safety
+/// As `read`, with the buffer's true size, which libc checks.
+pub(crate) unsafe fn read_chk(
+    real: types::__read_chk,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    room: size_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, room)) }
+}
+
+/// # Safety
+/// As `pread`, which fails on every socket.
+pub(crate) unsafe fn pread(
+    real: types::pread,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, offset)) }
+}
+
+/// # Safety
+/// As `pread`, with the buffer's true size, which libc checks.
+pub(crate) unsafe fn pread_chk(
+    real: types::__pread_chk,
+    fd: c_int,
+    buffer: *mut c_void,
+    size: size_t,
+    offset: off_t,
+    room: size_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive(fd, buffer.cast(), size, || real(fd, buffer, size, offset, room)) }
+}
+
+/// # Safety
+/// As `readv`.
+#[inline(always)]
+pub(crate) unsafe fn readv(
+    real: types::readv,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count)) }
+}
+
+/// # Safety
+/// As `preadv`, which fails on every socket.
+pub(crate) unsafe fn preadv(
+    real: types::preadv,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::receive_vector(fd, buffers(first, count), || real(fd, first, count, offset))
+    }
+}
+
+/// # Safety
+/// As `preadv2`.
+pub(crate) unsafe fn preadv2(
+    real: types::preadv2,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::receive_vector(fd, buffers(first, count), || {
+            real(fd, first, count, offset, flags)
+        })
+    }
+}
+
+/// # Safety
+/// As `write`.
+#[inline(always)]
+pub(crate) unsafe fn write(
+    real: types::write,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe { transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size)) }
+}
+
+/// # Safety
+/// As `pwrite`, which fails on every socket.
+pub(crate) unsafe fn pwrite(
+    real: types::pwrite,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, offset))
+    }
+}
+
+/// # Safety
+/// As `writev`.
+#[inline(always)]
+pub(crate) unsafe fn writev(
+    real: types::writev,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send_vector(
+            fd,
+            || (buffers(first, count), Address::NONE),
+            || real(fd, first, count),
+        )
+    }
+}
+
+/// # Safety
+/// As `pwritev`, which fails on every socket.
+pub(crate) unsafe fn pwritev(
+    real: types::pwritev,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send_vector(
+            fd,
+            || (buffers(first, count), Address::NONE),
+            || real(fd, first, count, offset),
+        )
+    }
+}
+
+/// # Safety
+/// As `pwritev2`.
+pub(crate) unsafe fn pwritev2(
+    real: types::pwritev2,
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    offset: off_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send_vector(
+            fd,
+            || (buffers(first, count), Address::NONE),
+            || real(fd, first, count, offset, flags),
+        )
+    }
+}
+
+/// # Safety
+/// As `send`.
+#[inline(always)]
+pub(crate) unsafe fn send(
+    real: types::send,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+    flags: c_int,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    unsafe {
+        transfer::send(fd, buffer.cast(), size, Address::NONE, || real(fd, buffer, size, flags))
+    }
+}
+
+/// # Safety
+/// As `sendto`.
+#[inline(always)]
+pub(crate) unsafe fn sendto(
+    real: types::sendto,
+    fd: c_int,
+    buffer: *const c_void,
+    size: size_t,
+    flags: c_int,
+    address: *const sockaddr,
+    length: socklen_t,
+) -> ssize_t {
+    let to = Address { start: address, length: length as usize };
+    // SAFETY: the program's own call.
+    let result = unsafe {
+        transfer::send(fd, buffer.cast(), size, to, || {
+            real(fd, buffer, size, flags, address, length)
+        })
+    };
+    if flags & libc::MSG_FASTOPEN != 0 {
+        // SAFETY: the program's own address.
+        unsafe { lifecycle::connected(fd, result >= 0, address, length, None) };
+    }
+    result
+}
+
+/// Makes a receive into a vector that the program asks for by the number of its system call.
+///
+/// # Safety
+/// `call` is the program's own, with these arguments.
+pub(crate) unsafe fn receive_vector(
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    // SAFETY: as the caller says.
+    unsafe { transfer::receive_vector(fd, buffers(first, count), call) }
+}
+
+/// Makes a send from a vector that the program asks for by the number of its system call.
+///
+/// # Safety
+/// `call` is the program's own, with these arguments.
+pub(crate) unsafe fn send_vector(
+    fd: c_int,
+    first: *const iovec,
+    count: c_int,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    // SAFETY: as the caller says.
+    unsafe { transfer::send_vector(fd, || (buffers(first, count), Address::NONE), call) }
+}
+
+fn buffers(first: *const iovec, count: c_int) -> Buffers {
+    // A negative number is an error that the kernel reports.
+    if first.is_null() {
+        Buffers { first: ptr::null(), count: 0 }
+    } else {
+        Buffers { first, count: count.max(0) as usize }
+    }
+}

@@ -1,0 +1,230 @@
+//! Rights that a process gives up: its user, its root directory, its view of the files, system
+//! calls. Each may cost its log the way by which it grows, and the logs of its children the way by
+//! which they begin. Against the first three the way is kept ([`crate::log::keep`]). Against the
+//! last, what is needed is made ahead, unless the filter permits it.
+
+use core::ffi::{c_char, c_int, c_long};
+
+use libc::uid_t;
+
+use crate::c_library::types;
+use crate::flows::survey;
+use crate::log::confinement::{self, Abilities};
+use crate::log::{directory, keep, program_facts, reserve, segment};
+use crate::platform::raw::{self, PAGE};
+use crate::platform::{identity, seccomp};
+use crate::tuning::FEW_DESCRIPTORS;
+
+/// # Safety
+/// As `setuid` or `seteuid`.
+pub(crate) unsafe fn setuid(real: types::setuid, user: uid_t) -> c_int {
+    confinement::hand_over(user);
+    // SAFETY: the program's own call.
+    unsafe { real(user) }
+}
+
+/// # Safety
+/// As `setreuid`.
+pub(crate) unsafe fn setreuid(real: types::setreuid, user: uid_t, effective: uid_t) -> c_int {
+    confinement::hand_over(effective);
+    // SAFETY: the program's own call.
+    unsafe { real(user, effective) }
+}
+
+/// # Safety
+/// As `setresuid`.
+pub(crate) unsafe fn setresuid(
+    real: types::setresuid,
+    user: uid_t,
+    effective: uid_t,
+    saved: uid_t,
+) -> c_int {
+    confinement::hand_over(effective);
+    // SAFETY: the program's own call.
+    unsafe { real(user, effective, saved) }
+}
+
+/// Makes a call that sets a limit: `asked` are the resource and its new limit. With next to no
+/// descriptors or size of files left, no log could be made.
+fn limit(asked: Option<(c_int, u64)>, call: impl FnOnce() -> c_int) -> c_int {
+    let is_hard = |(resource, most): (c_int, u64)| match resource as libc::__rlimit_resource_t {
+        libc::RLIMIT_NOFILE => most < FEW_DESCRIPTORS,
+        libc::RLIMIT_FSIZE => most < segment::FIRST as u64,
+        _ => false,
+    };
+    if asked.is_some_and(is_hard) && !confinement::is_aside() {
+        let socket = survey::any_socket();
+        confinement::provide(Abilities { populate: reserve::can_populate(), socket, fork: false });
+    }
+    call()
+}
+
+/// Resource and new limit of a call. The program's pointer may be wrong.
+fn wanted(resource: c_int, limit: *const libc::rlimit) -> Option<(c_int, u64)> {
+    // SAFETY: found readable.
+    (!limit.is_null() && raw::is_readable(limit)).then(|| (resource, unsafe { (*limit).rlim_cur }))
+}
+
+/// # Safety
+/// As `setrlimit`.
+pub(crate) unsafe fn setrlimit(
+    real: types::setrlimit,
+    resource: c_int,
+    new: *const libc::rlimit,
+) -> c_int {
+    // SAFETY: the program's own call.
+    limit(wanted(resource, new), || unsafe { real(resource, new) })
+}
+
+/// # Safety
+/// As `prlimit`.
+pub(crate) unsafe fn prlimit(
+    real: types::prlimit,
+    process: libc::pid_t,
+    resource: c_int,
+    new: *const libc::rlimit,
+    old: *mut libc::rlimit,
+) -> c_int {
+    // SAFETY: the program's own call.
+    limit(wanted(resource, new), || unsafe { real(process, resource, new, old) })
+}
+
+/// Makes a call after which paths may lead elsewhere.
+fn uproot(call: impl FnOnce() -> c_long) -> c_long {
+    if confinement::is_aside() {
+        return call();
+    }
+    program_facts::remember();
+    keep::directory();
+    let result = call();
+    if result == 0 {
+        directory::set_uprooted();
+    }
+    result
+}
+
+/// # Safety
+/// As `chroot`.
+pub(crate) unsafe fn chroot(real: types::chroot, path: *const c_char) -> c_int {
+    // SAFETY: the program's own call.
+    uproot(|| unsafe { real(path) }.into()) as c_int
+}
+
+/// # Safety
+/// As `pivot_root`.
+pub(crate) unsafe fn pivot_root(
+    real: types::pivot_root,
+    path: *const c_char,
+    old: *const c_char,
+) -> c_int {
+    // SAFETY: the program's own call.
+    uproot(|| unsafe { real(path, old) }.into()) as c_int
+}
+
+/// # Safety
+/// As `setns`. A descriptor does not say of which kind its namespace is, unless the caller does.
+pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    let call = || unsafe { real(fd, kind) };
+    if kind != 0 && kind & libc::CLONE_NEWNS == 0 {
+        call()
+    } else {
+        uproot(|| call().into()) as c_int
+    }
+}
+
+/// # Safety
+/// As `unshare`. Mounts of its own may hide the data directory later, so paths stay good, but not
+/// for sure.
+pub(crate) unsafe fn unshare(real: types::unshare, flags: c_int) -> c_int {
+    if flags & libc::CLONE_NEWNS != 0 && !confinement::is_aside() {
+        keep::directory();
+    }
+    // SAFETY: the program's own call.
+    unsafe { real(flags) }
+}
+
+/// Makes a call that takes away rights on files (`landlock_restrict_self`).
+pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
+    if !confinement::is_aside() {
+        confinement::provide(Abilities {
+            populate: reserve::can_populate(),
+            socket: true,
+            fork: true,
+        });
+    }
+    call()
+}
+
+/// Provides for a time behind a filter: for what it does not permit.
+fn provide_behind(filter: &seccomp::Copy) {
+    let permits = |number, arguments| filter.will_permit(number, &arguments);
+    let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
+    let can_ask = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);
+    let remembered = !can_ask && survey::remember_all();
+    let [create, map] = raw::of_new_log();
+    let is_free = permits(libc::SYS_openat, create)
+        && permits(libc::SYS_mmap, map)
+        && all(&[libc::SYS_fallocate, libc::SYS_close, libc::SYS_madvise]);
+    if !is_free {
+        // By which libc makes children.
+        let fork = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as usize;
+        confinement::provide(Abilities {
+            populate: reserve::can_populate() && permits(libc::SYS_madvise, raw::of_population()),
+            socket: remembered
+                || [libc::SYS_socket, libc::SYS_socketpair]
+                    .iter()
+                    .any(|number| permits(*number, [0; 6]))
+                || can_ask && survey::any_socket(),
+            fork: permits(libc::SYS_clone, [fork, 0, 0, PAGE, PAGE, 0]),
+        });
+    }
+}
+
+/// Makes a call that restricts the system calls of the process to what the filter `program` lets
+/// pass; null for next to none.
+fn restrict(program: *const libc::sock_fprog, call: impl FnOnce() -> c_long) -> c_long {
+    if confinement::is_aside() {
+        return call();
+    }
+    identity::learn();
+    // SAFETY: what the program hands to the kernel.
+    let copy = unsafe { seccomp::copy(program) };
+    provide_behind(&copy);
+    let result = call();
+    if result >= 0 {
+        seccomp::enforce(copy);
+    }
+    result
+}
+
+/// # Safety
+/// As `prctl`, which is variadic like [`crate::dup::fcntl`].
+pub(crate) unsafe fn prctl(
+    real: types::prctl,
+    option: c_int,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let call = || unsafe { real(option, a, b, c, d) };
+    if option != libc::PR_SET_SECCOMP {
+        return call();
+    }
+    let program = if a as u32 == libc::SECCOMP_MODE_FILTER { b } else { 0 };
+    restrict(core::ptr::with_exposed_provenance(program as usize), || call().into()) as c_int
+}
+
+/// `seccomp`, which libc has no function for. `call` makes the program's call.
+pub(crate) fn seccomp(operation: c_long, program: c_long, call: impl FnOnce() -> c_long) -> c_long {
+    match operation as u32 {
+        libc::SECCOMP_SET_MODE_STRICT => restrict(core::ptr::null(), call),
+        libc::SECCOMP_SET_MODE_FILTER => {
+            restrict(core::ptr::with_exposed_provenance(program as usize), call)
+        }
+        // Others only ask.
+        _ => call(),
+    }
+}

@@ -1,0 +1,167 @@
+//! `sendmsg`, `sendmmsg`, `sendfile` and `splice`: sends whose bytes lie in a message or in another
+//! descriptor.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{iovec, loff_t, mmsghdr, msghdr, off_t, size_t, ssize_t};
+use socket_log::encode::Direction;
+
+use super::lifecycle;
+use crate::c_library::{errno, types};
+use crate::descriptors::table::{self, Kind};
+use crate::flows::{Address, Buffers, between_descriptors, datagram, find, transfer, watch};
+use crate::log::{self, Moved};
+use crate::platform::clock;
+
+/// # Safety
+/// As `sendmsg`.
+#[inline(always)]
+pub(crate) unsafe fn sendmsg(
+    real: types::sendmsg,
+    fd: c_int,
+    message: *const msghdr,
+    flags: c_int,
+) -> ssize_t {
+    if message.is_null() {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, message, flags) };
+    }
+    // SAFETY: the program's own call and message, which is looked at once the kernel has taken it.
+    unsafe {
+        let what = || (Buffers::of_message(message), destination(message));
+        let result = transfer::send_vector(fd, what, || real(fd, message, flags));
+        if flags & libc::MSG_FASTOPEN != 0 && (result >= 0 || errno::get() == libc::EINPROGRESS) {
+            let to = destination(message);
+            let length = to.length as libc::socklen_t;
+            lifecycle::connected(fd, result >= 0, to.start, length, None);
+        }
+        result
+    }
+}
+
+/// # Safety
+/// As `sendmmsg`.
+pub(crate) unsafe fn sendmmsg(
+    real: types::sendmmsg,
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+) -> c_int {
+    let entry = find::resolve(fd, table::get(fd));
+    if entry.is_other() {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, messages, count, flags) };
+    }
+    let begin = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, messages, count, flags) };
+    let end = clock::now();
+    let Some(writer) = log::writer() else { return result };
+    if result < 0 {
+        transfer::fail(writer, fd, entry, Direction::Send, end);
+        return result;
+    }
+    for index in 0..result as usize {
+        // SAFETY: the kernel sent as many messages as it said.
+        unsafe {
+            let message = messages.add(index);
+            let (header, bytes) = (&raw const (*message).msg_hdr, (*message).msg_len as usize);
+            if entry.kind() == Kind::Datagram {
+                // The first of them names the socket, if need be.
+                let entry = if index == 0 { entry } else { entry.named() };
+                datagram::sent(
+                    writer,
+                    fd,
+                    entry,
+                    Buffers::of_message(header),
+                    bytes,
+                    destination(header),
+                    begin,
+                    end,
+                );
+            } else if bytes > 0 {
+                let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
+                if entry.is_watched() {
+                    let moved =
+                        Moved { direction, flow, ticks: begin, bytes, duration: end - begin };
+                    watch::moved(writer, &moved, Buffers::of_message(header), end);
+                } else {
+                    writer.transfer(direction, flow, begin, bytes, end - begin, end);
+                }
+            }
+        }
+    }
+    result
+}
+
+/// # Safety
+/// The header is readable.
+unsafe fn destination(message: *const msghdr) -> Address {
+    // SAFETY: as the caller says.
+    unsafe {
+        Address { start: (*message).msg_name.cast(), length: (*message).msg_namelen as usize }
+    }
+}
+
+/// # Safety
+/// As `sendfile`.
+pub(crate) unsafe fn sendfile(
+    real: types::sendfile,
+    to: c_int,
+    from: c_int,
+    offset: *mut off_t,
+    size: size_t,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    between_descriptors::moved(to, Direction::Send, || unsafe { real(to, from, offset, size) })
+}
+
+/// # Safety
+/// As `splice`.
+pub(crate) unsafe fn splice(
+    real: types::splice,
+    from: c_int,
+    from_offset: *mut loff_t,
+    to: c_int,
+    to_offset: *mut loff_t,
+    size: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    // One of the two is a pipe, so at most one is a socket.
+    between_descriptors::moved(from, Direction::Receive, || {
+        between_descriptors::moved(to, Direction::Send, || {
+            // SAFETY: the program's own call.
+            unsafe { real(from, from_offset, to, to_offset, size, flags) }
+        })
+    })
+}
+
+/// # Safety
+/// As `tee`.
+pub(crate) unsafe fn tee(
+    real: types::tee,
+    from: c_int,
+    to: c_int,
+    size: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    // Between pipes alone, for now; the kernel refuses a socket, and that is logged.
+    between_descriptors::moved(from, Direction::Receive, || {
+        // SAFETY: the program's own call.
+        between_descriptors::moved(to, Direction::Send, || unsafe { real(from, to, size, flags) })
+    })
+}
+
+/// # Safety
+/// As `vmsplice`.
+pub(crate) unsafe fn vmsplice(
+    real: types::vmsplice,
+    fd: c_int,
+    first: *const iovec,
+    count: size_t,
+    flags: c_uint,
+) -> ssize_t {
+    // SAFETY: the program's own call.
+    between_descriptors::moved(fd, Direction::Send, || unsafe { real(fd, first, count, flags) })
+}

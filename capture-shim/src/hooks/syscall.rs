@@ -1,0 +1,251 @@
+//! `syscall`: the way by which some libraries reach the kernel past libc's own functions (libuv
+//! closes sockets and sends batches so). Calls about sockets take the same path as the function of
+//! that name.
+
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+
+use libc::{
+    iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, rlimit, size_t, sockaddr, socklen_t, ssize_t,
+    timespec, uid_t,
+};
+
+use super::{
+    dup, lifecycle, new_descriptors, processes, programs, read_write, receive, rights, send, waits,
+};
+use crate::c_library::{real, types};
+
+/// Functions with the types of libc's that go through libc's `syscall`.
+macro_rules! forwarded {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty = $number:ident;)*) => {
+        /// Libc's functions, by way of its `syscall`.
+        mod by_number {
+            use super::*;
+            $(
+                pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                    let mut words = [0; 6];
+                    for (word, argument) in words.iter_mut().zip([$($argument as c_long),*]) {
+                        *word = argument;
+                    }
+                    let [a, b, c, d, e, f] = words;
+                    // SAFETY: the program's own call.
+                    unsafe { real!(syscall)(libc::$number, a, b, c, d, e, f) as $result }
+                }
+            )*
+        }
+    };
+}
+
+forwarded! {
+    fn read(fd: c_int, buffer: *mut c_void, size: size_t) -> ssize_t = SYS_read;
+    fn write(fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t = SYS_write;
+    fn readv(fd: c_int, first: *const iovec, count: c_int) -> ssize_t = SYS_readv;
+    fn writev(fd: c_int, first: *const iovec, count: c_int) -> ssize_t = SYS_writev;
+    fn sendto(
+        fd: c_int, buffer: *const c_void, size: size_t, flags: c_int, address: *const sockaddr, length: socklen_t
+    ) -> ssize_t = SYS_sendto;
+    fn recvfrom(
+        fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int, address: *mut sockaddr, length: *mut socklen_t
+    ) -> ssize_t = SYS_recvfrom;
+    fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t = SYS_sendmsg;
+    fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t = SYS_recvmsg;
+    fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int = SYS_sendmmsg;
+    fn recvmmsg(
+        fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec
+    ) -> c_int = SYS_recvmmsg;
+    fn sendfile(to: c_int, from: c_int, offset: *mut off_t, size: size_t) -> ssize_t = SYS_sendfile;
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int = SYS_socket;
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int = SYS_socketpair;
+    fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int = SYS_bind;
+    fn listen(fd: c_int, backlog: c_int) -> c_int = SYS_listen;
+    fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int = SYS_connect;
+    fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int = SYS_accept;
+    fn accept4(
+        fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int
+    ) -> c_int = SYS_accept4;
+    fn shutdown(fd: c_int, how: c_int) -> c_int = SYS_shutdown;
+    fn close(fd: c_int) -> c_int = SYS_close;
+    fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int = SYS_close_range;
+    fn dup(fd: c_int) -> c_int = SYS_dup;
+    fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int = SYS_dup3;
+    fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int = SYS_fcntl;
+    fn execve(
+        path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char
+    ) -> c_int = SYS_execve;
+    fn execveat(
+        directory: c_int, path: *const c_char, arguments: *const *const c_char,
+        environment: *const *const c_char, flags: c_int
+    ) -> c_int = SYS_execveat;
+    fn exit(status: c_int) -> c_int = SYS_exit_group;
+    fn splice(
+        from: c_int, from_offset: *mut loff_t, to: c_int, to_offset: *mut loff_t, size: size_t, flags: c_uint
+    ) -> ssize_t = SYS_splice;
+    fn pipe2(fds: *mut c_int, flags: c_int) -> c_int = SYS_pipe2;
+    fn setuid(user: uid_t) -> c_int = SYS_setuid;
+    fn chroot(path: *const c_char) -> c_int = SYS_chroot;
+    fn pivot_root(path: *const c_char, old: *const c_char) -> c_int = SYS_pivot_root;
+    fn unshare(flags: c_int) -> c_int = SYS_unshare;
+    fn setns(fd: c_int, kind: c_int) -> c_int = SYS_setns;
+    fn prlimit(
+        process: pid_t, resource: c_int, new: *const rlimit, old: *mut rlimit
+    ) -> c_int = SYS_prlimit64;
+    fn prctl(option: c_int, a: c_long, b: c_long, c: c_long, d: c_long) -> c_int = SYS_prctl;
+    fn setreuid(user: uid_t, effective: uid_t) -> c_int = SYS_setreuid;
+    fn setresuid(user: uid_t, effective: uid_t, saved: uid_t) -> c_int = SYS_setresuid;
+}
+
+/// # Safety
+/// As `syscall`. It is variadic, but on all architectures that Linux knows six words passed on for
+/// fewer are the same call.
+#[expect(clippy::too_many_arguments, reason = "as many as libc's function has, and that function")]
+pub(crate) unsafe fn syscall(
+    real: types::syscall,
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    // SAFETY: the program's own call; the words are what the system call of that number takes.
+    unsafe {
+        match number {
+            libc::SYS_read => read_write::read(by_number::read, a as _, b as _, c as _) as c_long,
+            libc::SYS_write => {
+                read_write::write(by_number::write, a as _, b as _, c as _) as c_long
+            }
+            libc::SYS_readv => {
+                read_write::readv(by_number::readv, a as _, b as _, c as _) as c_long
+            }
+            libc::SYS_writev => {
+                read_write::writev(by_number::writev, a as _, b as _, c as _) as c_long
+            }
+            libc::SYS_sendto => read_write::sendto(
+                by_number::sendto,
+                a as _,
+                b as _,
+                c as _,
+                d as _,
+                e as _,
+                f as _,
+            ) as c_long,
+            libc::SYS_recvfrom => receive::recvfrom(
+                by_number::recvfrom,
+                a as _,
+                b as _,
+                c as _,
+                d as _,
+                e as _,
+                f as _,
+            ) as c_long,
+            libc::SYS_sendmsg => {
+                send::sendmsg(by_number::sendmsg, a as _, b as _, c as _) as c_long
+            }
+            libc::SYS_recvmsg => {
+                receive::recvmsg(by_number::recvmsg, a as _, b as _, c as _) as c_long
+            }
+            libc::SYS_sendmmsg => {
+                send::sendmmsg(by_number::sendmmsg, a as _, b as _, c as _, d as _).into()
+            }
+            libc::SYS_recvmmsg => {
+                receive::recvmmsg(by_number::recvmmsg, a as _, b as _, c as _, d as _, e as _)
+                    .into()
+            }
+            libc::SYS_sendfile => {
+                send::sendfile(by_number::sendfile, a as _, b as _, c as _, d as _) as c_long
+            }
+            libc::SYS_socket => lifecycle::socket(by_number::socket, a as _, b as _, c as _).into(),
+            libc::SYS_socketpair => {
+                lifecycle::socketpair(by_number::socketpair, a as _, b as _, c as _, d as _).into()
+            }
+            libc::SYS_bind => lifecycle::bind(by_number::bind, a as _, b as _, c as _).into(),
+            libc::SYS_listen => lifecycle::listen(by_number::listen, a as _, b as _).into(),
+            libc::SYS_connect => {
+                lifecycle::connect(by_number::connect, a as _, b as _, c as _).into()
+            }
+            libc::SYS_accept => lifecycle::accept(by_number::accept, a as _, b as _, c as _).into(),
+            libc::SYS_accept4 => {
+                lifecycle::accept4(by_number::accept4, a as _, b as _, c as _, d as _).into()
+            }
+            libc::SYS_shutdown => lifecycle::shutdown(by_number::shutdown, a as _, b as _).into(),
+            libc::SYS_close => lifecycle::close(by_number::close, a as _).into(),
+            libc::SYS_close_range => {
+                lifecycle::close_range(by_number::close_range, a as _, b as _, c as _).into()
+            }
+            libc::SYS_dup => dup::dup(by_number::dup, a as _).into(),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_dup2 => dup::dup2(real!(dup2), a as _, b as _).into(),
+            libc::SYS_dup3 => dup::dup3(by_number::dup3, a as _, b as _, c as _).into(),
+            libc::SYS_fcntl => dup::fcntl(by_number::fcntl, a as _, b as _, c as _).into(),
+            libc::SYS_execve => programs::execve(by_number::execve, a as _, b as _, c as _).into(),
+            libc::SYS_execveat => {
+                programs::execveat(by_number::execveat, a as _, b as _, c as _, d as _, e as _)
+                    .into()
+            }
+            libc::SYS_splice => {
+                send::splice(by_number::splice, a as _, b as _, c as _, d as _, e as _, f as _)
+                    as c_long
+            }
+            // Their offset comes in two words, which makes them functions of six arguments.
+            libc::SYS_preadv2 => read_write::receive_vector(a as _, b as _, c as _, || {
+                real(number, a, b, c, d, e, f) as ssize_t
+            }) as c_long,
+            libc::SYS_pwritev2 => read_write::send_vector(a as _, b as _, c as _, || {
+                real(number, a, b, c, d, e, f) as ssize_t
+            }) as c_long,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open
+            | libc::SYS_creat
+            | libc::SYS_eventfd
+            | libc::SYS_epoll_create
+            | libc::SYS_inotify_init
+            | libc::SYS_signalfd => {
+                new_descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into()
+            }
+            libc::SYS_openat
+            | libc::SYS_openat2
+            | libc::SYS_eventfd2
+            | libc::SYS_epoll_create1
+            | libc::SYS_timerfd_create
+            | libc::SYS_signalfd4
+            | libc::SYS_inotify_init1
+            | libc::SYS_memfd_create
+            | libc::SYS_pidfd_open
+            | libc::SYS_pidfd_getfd
+            | libc::SYS_io_uring_setup
+            | libc::SYS_userfaultfd => {
+                new_descriptors::made(|| real(number, a, b, c, d, e, f) as c_int).into()
+            }
+            libc::SYS_pipe2 => new_descriptors::pipe2(by_number::pipe2, a as _, b as _).into(),
+            libc::SYS_setuid => rights::setuid(by_number::setuid, a as _).into(),
+            libc::SYS_setreuid => rights::setreuid(by_number::setreuid, a as _, b as _).into(),
+            libc::SYS_setresuid => {
+                rights::setresuid(by_number::setresuid, a as _, b as _, c as _).into()
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => {
+                waits::by_number(number, [a, b, c, d, e, f], || real(number, a, b, c, d, e, f))
+            }
+            libc::SYS_ppoll
+            | libc::SYS_pselect6
+            | libc::SYS_epoll_pwait
+            | libc::SYS_epoll_pwait2 => {
+                waits::by_number(number, [a, b, c, d, e, f], || real(number, a, b, c, d, e, f))
+            }
+            libc::SYS_chroot => rights::chroot(by_number::chroot, a as _).into(),
+            libc::SYS_pivot_root => {
+                rights::pivot_root(by_number::pivot_root, a as _, b as _).into()
+            }
+            libc::SYS_unshare => rights::unshare(by_number::unshare, a as _).into(),
+            libc::SYS_setns => rights::setns(by_number::setns, a as _, b as _).into(),
+            libc::SYS_prlimit64 => {
+                rights::prlimit(by_number::prlimit, a as _, b as _, c as _, d as _).into()
+            }
+            libc::SYS_prctl => rights::prctl(by_number::prctl, a as _, b, c, d, e).into(),
+            libc::SYS_seccomp => rights::seccomp(a, c, || real(number, a, b, c, d, e, f)),
+            libc::SYS_landlock_restrict_self => rights::fence(|| real(number, a, b, c, d, e, f)),
+            libc::SYS_exit_group => processes::exit(by_number::exit, a as _).into(),
+            _ => real(number, a, b, c, d, e, f),
+        }
+    }
+}

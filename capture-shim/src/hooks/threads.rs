@@ -1,0 +1,123 @@
+//! Threads: who started whom.
+//!
+//! Only the new thread knows its own id, and only the old one knows who it is. The two meet in a
+//! small table of slots, from which the new thread fetches where it really begins. It keeps the
+//! creator's id to itself until it logs something, so a thread that has nothing to do with sockets
+//! takes no room in the log.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
+
+use crate::c_library::types;
+use crate::log::{self, Standing};
+use crate::platform::identity;
+use crate::state::thread;
+use crate::tuning::MAX_BEGINNINGS;
+
+/// Slot of a new thread that has not begun yet. Free while its creator is 0.
+struct Slot {
+    creator: AtomicU32,
+    entry: AtomicPtr<c_void>,
+    argument: AtomicPtr<c_void>,
+}
+
+static BEGINNINGS: [Slot; MAX_BEGINNINGS] = [const {
+    Slot {
+        creator: AtomicU32::new(0),
+        entry: AtomicPtr::new(core::ptr::null_mut()),
+        argument: AtomicPtr::new(core::ptr::null_mut()),
+    }
+}; MAX_BEGINNINGS];
+
+/// # Safety
+/// As `pthread_create`.
+pub(crate) unsafe fn pthread_create(
+    real: types::pthread_create,
+    thread: *mut c_void,
+    attributes: *const c_void,
+    entry: *mut c_void,
+    argument: *mut c_void,
+) -> c_int {
+    let own = match log::standing() {
+        Standing::Writes(writer) => Some(writer.tid()),
+        // It may use a socket later, and then it matters.
+        Standing::Silent(_) => Some(identity::tid()),
+        Standing::Aside => None,
+    };
+    let Some(slot) = own.and_then(claim) else {
+        // SAFETY: the program's own call.
+        return unsafe { real(thread, attributes, entry, argument) };
+    };
+    slot.entry.store(entry, Relaxed);
+    slot.argument.store(argument, Release);
+    let begin = begin as *mut c_void;
+    // SAFETY: the program's own call; the new thread goes on to the program's own function.
+    let result =
+        unsafe { real(thread, attributes, begin, core::ptr::from_ref(slot).cast_mut().cast()) };
+    if result != 0 {
+        slot.creator.store(0, Release); // There is no thread that would.
+    }
+    result
+}
+
+/// Frees all slots: in a child, which has none of the threads that would come for them.
+pub(crate) fn forget_beginnings() {
+    for slot in &BEGINNINGS {
+        slot.creator.store(0, Relaxed);
+    }
+}
+
+fn claim(creator: u32) -> Option<&'static Slot> {
+    BEGINNINGS.iter().find(|slot| {
+        slot.creator.load(Relaxed) == 0
+            && slot.creator.compare_exchange(0, creator, AcqRel, Relaxed).is_ok()
+    })
+}
+
+/// Beginning of the program's thread: its function and argument.
+#[repr(C)]
+struct Beginning {
+    entry: *mut c_void,
+    argument: *mut c_void,
+}
+
+/// Remembers the creator of a new thread and frees the slot. It is the first that the thread does.
+unsafe extern "C" fn arrive(slot: &Slot) -> Beginning {
+    let argument = slot.argument.load(Acquire);
+    let entry = slot.entry.load(Relaxed);
+    let creator = slot.creator.swap(0, AcqRel);
+    thread::current().creator.store(creator, Relaxed);
+    Beginning { entry, argument }
+}
+
+/// First function of a new thread. It jumps to the program's own, so that no frame of ours is in
+/// its way.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn begin() {
+    core::arch::naked_asm!(
+        "sub rsp, 8",
+        "call {arrive}",
+        "add rsp, 8",
+        "mov rdi, rdx",
+        "jmp rax",
+        arrive = sym arrive,
+    )
+}
+
+/// First function of a new thread. It jumps to the program's own, so that no frame of ours is in
+/// its way.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn begin() {
+    core::arch::naked_asm!(
+        "stp x29, x30, [sp, #-16]!",
+        "bl {arrive}",
+        "ldp x29, x30, [sp], #16",
+        "mov x16, x0",
+        "mov x0, x1",
+        "br x16",
+        arrive = sym arrive,
+    )
+}

@@ -1,0 +1,249 @@
+//! Programs that load no library: a process that begins one says so, as nothing else will.
+//!
+//! A `vfork` child cannot write, as it runs on its parent's memory. It leaves a note there, which
+//! the parent writes down when it makes its next child, or ends.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char, c_int};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use socket_log::encode;
+use socket_log::layout::unseen;
+
+use crate::log::{self, Standing, directory};
+use crate::platform::text::{PATH, Scratch, Text, fill};
+use crate::platform::{clock, environment, identity, raw};
+use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
+
+/// Maximum number of interpreters behind each other, as in the kernel.
+const DEEPEST: usize = 5;
+
+/// Note of a `vfork` child about the program that it begins.
+struct Note {
+    /// One of the three constants below.
+    state: AtomicU32,
+    what: UnsafeCell<What>,
+}
+
+const FREE: u32 = 0;
+
+const BUSY: u32 = 1;
+
+const READY: u32 = 2;
+
+#[derive(Clone, Copy)]
+struct What {
+    cause: u16,
+    pid: u32,
+    program: [u8; 256],
+}
+
+/// Notes of `vfork` children.
+struct Notes([Note; MAX_NOTES]);
+
+// SAFETY: whoever has set a note's state to `BUSY` has what is in it alone.
+unsafe impl Sync for Notes {}
+
+static NOTES: Notes = Notes(
+    [const {
+        Note {
+            state: AtomicU32::new(FREE),
+            what: UnsafeCell::new(What { cause: 0, pid: 0, program: [0; 256] }),
+        }
+    }; MAX_NOTES],
+);
+
+/// Name of a program, as a call gives it.
+pub(crate) enum Program {
+    /// By its path.
+    Path(*const c_char),
+    /// By a name that is sought like a shell's.
+    Name(*const c_char),
+    /// By a descriptor.
+    Opened,
+}
+
+/// Note that is to be taken back where the call fails.
+pub(crate) struct Said(Option<usize>);
+
+impl Said {
+    /// Takes the note back: the program was not begun.
+    pub(crate) fn take_back(self) {
+        if let Some(note) = self.0.and_then(|index| NOTES.0.get(index)) {
+            note.state.store(FREE, Release);
+        }
+    }
+}
+
+/// Says that the calling process is about to become `program`, for which the library cannot be
+/// opened if that was `refused`.
+pub(crate) fn becomes(program: &Program, refused: c_int) -> Said {
+    let is_aside = matches!(log::standing(), Standing::Aside);
+    let mut note = None;
+    look_at(program, refused, |cause, path| {
+        if is_aside {
+            note = leave(cause, path);
+        } else {
+            say(cause, identity::pid(), path);
+        }
+    });
+    Said(note)
+}
+
+/// Says that the calling process has begun `program` as the process `pid`.
+pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
+    look_at(program, refused, |cause, path| say(cause, pid, path));
+}
+
+/// Writes down what `vfork` children have left.
+pub(crate) fn collect() {
+    for note in &NOTES.0 {
+        if note.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_ok() {
+            // SAFETY: this thread's own now; and the copy is small.
+            let What { cause, pid, program } = unsafe { *note.what.get() };
+            note.state.store(FREE, Release);
+            let length = program.iter().position(|byte| *byte == 0).unwrap_or(program.len());
+            say(cause, pid, program.get(..length).unwrap_or(&[]));
+        }
+    }
+}
+
+/// Frees the notes in a child that has begun: they are for its parent.
+pub(crate) fn begin_child() {
+    NOTES.0.iter().for_each(|note| note.state.store(FREE, Relaxed));
+}
+
+#[inline(never)]
+fn say(cause: u16, pid: u32, program: &[u8]) {
+    if let Some(writer) = log::writer() {
+        let now = clock::now();
+        writer.record(&encode::unseen(now, cause, pid, program), now);
+    }
+}
+
+fn leave(cause: u16, program: &[u8]) -> Option<usize> {
+    let index = NOTES.0.iter().position(|note| {
+        note.state.load(Acquire) == FREE
+            && note.state.compare_exchange(FREE, BUSY, AcqRel, Relaxed).is_ok()
+    })?;
+    let note = NOTES.0.get(index)?;
+    // SAFETY: this child's alone now.
+    let what = unsafe { &mut *note.what.get() };
+    (what.cause, what.pid) = (cause, identity::pid());
+    what.program.fill(0);
+    let room = what.program.len();
+    fill(&mut what.program, program.get(program.len().saturating_sub(room)..).unwrap_or(program));
+    note.state.store(READY, Release);
+    Some(index)
+}
+
+/// Calls `unseen` with the reason and the path where nothing of the program will be recorded.
+#[inline(never)]
+fn look_at(program: &Program, refused: c_int, unseen: impl FnOnce(u16, &[u8])) {
+    let (Program::Path(text) | Program::Name(text)) = *program else { return };
+    if text.is_null() || !raw::is_readable(text) {
+        return;
+    }
+    // SAFETY: just found readable; the kernel would have to read it as well.
+    let given = unsafe { CStr::from_ptr(text) };
+    let Some(mut memory) = Scratch::new() else { return };
+    let path: &mut Text<PATH> = memory.text();
+    match program {
+        Program::Name(_) if !given.to_bytes().contains(&b'/') => seek(given.to_bytes(), path),
+        _ => _ = path.push(given.to_bytes()),
+    }
+    let Some(mut room) = Scratch::new() else { return };
+    let of_file = cause(path.as_c_str(), room.text());
+    let library =
+        || (refused != 0 && raw::status(path.as_c_str()).is_some()).then_some(unseen::LIBRARY);
+    if let Some(cause) = of_file.or_else(library) {
+        unseen(cause, path.as_bytes());
+    }
+}
+
+/// Sets `path` to that of the program `name`; to nothing where it is not found.
+fn seek(name: &[u8], path: &mut Text<PATH>) {
+    let places = environment::find(environment::present(), b"PATH=").unwrap_or(b"/bin:/usr/bin");
+    for place in places.split(|byte| *byte == b':') {
+        *path = Text::new();
+        if !place.is_empty() {
+            path.push(place).push(b"/");
+        }
+        path.push(name);
+        let is_program = |status: libc::stat| status.st_mode & libc::S_IFMT == libc::S_IFREG;
+        if raw::status(path.as_c_str()).is_some_and(is_program) {
+            return;
+        }
+    }
+    *path = Text::new();
+}
+
+/// Cause for which nothing of the program at `path` will be recorded, if there is one. `room` is
+/// for the file's beginning.
+fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
+    let status = raw::status(path)?;
+    if status.st_mode & libc::S_IFMT != libc::S_IFREG || status.st_mode & 0o111 == 0 {
+        return None; // It cannot be begun.
+    }
+    let user = raw::geteuid();
+    let gains = status.st_mode & libc::S_ISUID != 0 && status.st_uid != user
+        || status.st_mode & libc::S_ISGID != 0 && Some(status.st_gid) != raw::id(libc::SYS_getegid)
+        || user != 0 && raw::has_capabilities(path);
+    if gains {
+        return Some(unseen::RIGHTS);
+    }
+    let of_image = image(path, room, DEEPEST);
+    if of_image.is_some() || user == 0 || directory::is_uprooted() {
+        return of_image;
+    }
+    *room = Text::new();
+    directory::push_home(room);
+    raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY)
+}
+
+/// Cause that lies in the program's file, or in that of its interpreter.
+fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
+    let file = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK, 0).ok()?;
+    *room = Text::new();
+    room.push_with(|buffer| file.read(buffer.get_mut(..PROGRAM_HEAD_BYTES).unwrap_or(&mut [])));
+    drop(file);
+    if room.as_bytes().starts_with(b"#!") {
+        let mut words = room.as_bytes().get(2..)?.split(|byte| b" \t\n".contains(byte));
+        let mut interpreter: Text<256> = Text::new();
+        interpreter.push(words.find(|word| !word.is_empty())?);
+        return if interpreter.is_whole() {
+            image(interpreter.as_c_str(), room, depth.checked_sub(1)?)
+        } else {
+            None
+        };
+    }
+    let is_linker = path
+        .to_bytes()
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .is_some_and(|name| name.starts_with(b"ld"));
+    elf(room.as_bytes()).filter(|cause| *cause != unseen::STATIC || !is_linker)
+}
+
+/// Cause that lies in the beginning of an ELF file.
+fn elf(head: &[u8]) -> Option<u16> {
+    const CLASS_64: u8 = 2;
+    const INTERPRETER: u16 = 3;
+    let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
+    if !head.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let own: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
+    if head.get(4) != Some(&CLASS_64) || half(18)? != own {
+        return Some(unseen::MACHINE);
+    }
+    // The table of program headers lies right behind the file's own.
+    let (table, size, count) = (half(32)? as usize, half(54)? as usize, half(56)? as usize);
+    for index in 0..count {
+        if half(table + index * size)? == INTERPRETER {
+            return None;
+        }
+    }
+    Some(unseen::STATIC)
+}

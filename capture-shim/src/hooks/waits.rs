@@ -1,0 +1,238 @@
+//! Waits for descriptors (`poll`, `select`, `epoll_wait`): how long each takes, where the user
+//! wants to know (`SOCKCAP_WAITS`). Otherwise each costs one look at that choice.
+
+use core::ffi::{c_int, c_long, c_ulong};
+
+use libc::{epoll_event, fd_set, pollfd, sigset_t, size_t, timespec, timeval};
+use socket_log::encode::{self, WaitCall};
+
+use crate::c_library::types;
+use crate::log;
+use crate::platform::{clock, raw};
+use crate::state::options::options;
+
+/// Makes the program's call, and logs it where that is wanted. A call that does not block is no
+/// wait.
+#[inline(always)]
+fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c_int) -> c_int {
+    if !options().waits {
+        return wait();
+    }
+    logged(call, blocks(), wait)
+}
+
+#[cold]
+#[inline(never)]
+fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
+    let begin = clock::now();
+    let result = wait();
+    if blocks && let Some(writer) = log::existing() {
+        let end = clock::now();
+        writer.record(&encode::wait(end, call, result, end.saturating_sub(begin)), end);
+    }
+    result
+}
+
+/// Whether a time to wait is more than none; a null pointer stands for ever.
+///
+/// A pointer that leads nowhere is for the kernel to refuse.
+fn is_some_time(timeout: *const timespec) -> bool {
+    // SAFETY: null, or found readable.
+    unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_nsec != 0)
+}
+
+/// Whether a time to wait is more than none, for `select`; a null pointer stands for ever.
+fn is_some_short_time(timeout: *const timeval) -> bool {
+    // SAFETY: null, or found readable.
+    unsafe { readable(timeout) }.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0)
+}
+
+/// Value at a pointer of the program, where it can be read.
+///
+/// # Safety
+/// Nobody changes it meanwhile.
+unsafe fn readable<'call, T>(pointer: *const T) -> Option<&'call T> {
+    // SAFETY: just found readable; of plain numbers, so that any bytes are valid.
+    if pointer.is_null() || !raw::is_readable(pointer) { None } else { unsafe { pointer.as_ref() } }
+}
+
+/// Makes a wait that the program asks for by the number of its system call. `words` are the
+/// arguments.
+#[inline(always)]
+pub(crate) fn by_number(
+    number: c_long,
+    words: [c_long; 6],
+    wait: impl FnOnce() -> c_long,
+) -> c_long {
+    if !options().waits {
+        return wait();
+    }
+    let [_, _, third, fourth, fifth, _] = words;
+    let address = |word: c_long| core::ptr::with_exposed_provenance::<timespec>(word as usize);
+    let (call, blocks) = match number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll => (WaitCall::Poll, third as c_int != 0),
+        libc::SYS_ppoll => (WaitCall::Poll, is_some_time(address(third))),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_select => (WaitCall::Select, is_some_short_time(address(fifth).cast())),
+        libc::SYS_pselect6 => (WaitCall::Select, is_some_time(address(fifth))),
+        libc::SYS_epoll_pwait2 => (WaitCall::Epoll, is_some_time(address(fourth))),
+        _ => (WaitCall::Epoll, fourth as c_int != 0),
+    };
+    let mut result = 0;
+    logged(call, blocks, || {
+        result = wait();
+        result as c_int
+    });
+    result
+}
+
+/// # Safety
+/// As `poll`.
+#[inline(always)]
+pub(crate) unsafe fn poll(
+    real: types::poll,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    timed(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout) })
+}
+
+/// # Safety
+/// As `poll`, with the array's true size, which libc checks.
+pub(crate) unsafe fn poll_chk(
+    real: types::__poll_chk,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: c_int,
+    room: size_t,
+) -> c_int {
+    // SAFETY: the program's own call.
+    timed(WaitCall::Poll, || timeout != 0, move || unsafe { real(fds, count, timeout, room) })
+}
+
+/// # Safety
+/// As `ppoll`.
+pub(crate) unsafe fn ppoll(
+    real: types::ppoll,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe {
+        timed(WaitCall::Poll, || is_some_time(timeout), move || real(fds, count, timeout, mask))
+    }
+}
+
+/// # Safety
+/// As `ppoll`, with the array's true size, which libc checks.
+pub(crate) unsafe fn ppoll_chk(
+    real: types::__ppoll_chk,
+    fds: *mut pollfd,
+    count: c_ulong,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+    room: size_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe {
+        timed(
+            WaitCall::Poll,
+            || is_some_time(timeout),
+            move || real(fds, count, timeout, mask, room),
+        )
+    }
+}
+
+/// # Safety
+/// As `select`.
+pub(crate) unsafe fn select(
+    real: types::select,
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *mut timeval,
+) -> c_int {
+    // Asked for before the call, which may change it.
+    let blocks = || is_some_short_time(timeout);
+    // SAFETY: the program's own call.
+    timed(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })
+}
+
+/// # Safety
+/// As `pselect`.
+pub(crate) unsafe fn pselect(
+    real: types::pselect,
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe {
+        timed(
+            WaitCall::Select,
+            || is_some_time(timeout),
+            move || real(count, read, write, except, timeout, mask),
+        )
+    }
+}
+
+/// # Safety
+/// As `epoll_wait`.
+#[inline(always)]
+pub(crate) unsafe fn epoll_wait(
+    real: types::epoll_wait,
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    timed(WaitCall::Epoll, || timeout != 0, move || unsafe { real(epoll, events, most, timeout) })
+}
+
+/// # Safety
+/// As `epoll_pwait`.
+pub(crate) unsafe fn epoll_pwait(
+    real: types::epoll_pwait,
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call.
+    timed(
+        WaitCall::Epoll,
+        || timeout != 0,
+        move || unsafe { real(epoll, events, most, timeout, mask) },
+    )
+}
+
+/// # Safety
+/// As `epoll_pwait2`.
+pub(crate) unsafe fn epoll_pwait2(
+    real: types::epoll_pwait2,
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the program's own call and timeout.
+    unsafe {
+        timed(
+            WaitCall::Epoll,
+            || is_some_time(timeout),
+            move || real(epoll, events, most, timeout, mask),
+        )
+    }
+}

@@ -1,0 +1,57 @@
+//! Causes for which a log cannot grow, and a pause behind each failure.
+
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::layout::lost;
+
+use crate::state::State;
+use crate::tuning::MAX_PAUSE;
+
+/// Whether the cause may be over soon.
+pub(crate) fn passes(cause: usize) -> bool {
+    matches!(cause, lost::BUSY | lost::SHORTAGE)
+}
+
+/// Cause of loss ([`lost`]) that stands for an error of the kernel.
+pub(crate) fn cause(error: isize) -> usize {
+    match -error as i32 {
+        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => lost::NO_SPACE,
+        libc::EMFILE | libc::ENFILE | libc::ENOMEM => lost::SHORTAGE,
+        libc::EINTR | libc::EAGAIN => lost::BUSY,
+        _ => lost::REFUSED,
+    }
+}
+
+/// Gets room for the log by `attempt`, unless that has failed just now. Behind each failure twice
+/// as many records are given up before the next attempt, so that a program in trouble is not slowed
+/// down too.
+pub(crate) fn patiently<T>(
+    state: &State,
+    attempt: impl FnOnce() -> Result<T, usize>,
+) -> Result<T, usize> {
+    // The pause that is left, the whole of it, and its cause.
+    let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
+    let pause = state.pause.load(Relaxed);
+    let (left, whole, cause) = (pause >> 32, pause >> 8 & 0xff_ffff, pause as usize & 0xff);
+    if left > 0 {
+        // Where two threads count at once, one of them does.
+        let _ = state.pause.compare_exchange(pause, pack(left - 1, whole, cause), Relaxed, Relaxed);
+        return Err(cause);
+    }
+    let result = attempt();
+    match result {
+        Ok(_) if pause == 0 => {}
+        Ok(_) => state.pause.store(0, Relaxed),
+        Err(cause) => {
+            let pause = (2 * whole).clamp(1, MAX_PAUSE);
+            state.pause.store(pack(pause, pause, cause), Relaxed);
+        }
+    }
+    result
+}
+
+/// Stops the log's growth for `cause`. A disk that is full would be asked again at every call
+/// otherwise.
+pub(crate) fn stop(state: &State, cause: usize) {
+    state.stopped.store(cause as u32 + 1, Relaxed);
+}

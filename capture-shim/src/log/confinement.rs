@@ -1,0 +1,101 @@
+//! Provision for a time in which the process can make no log, and open none.
+
+use core::ffi::CStr;
+
+use libc::uid_t;
+
+use super::{Standing, directory, keep, program_facts, reserve, segment, spares, start};
+use crate::platform::raw;
+use crate::platform::text::{PATH, Scratch, Text};
+use crate::tuning::RESERVE_AHEAD_BYTES;
+use crate::{log, state};
+
+/// Whether the caller is a `vfork` child. Its rights are its own while its memory is its parent's,
+/// so it must not be taken for a process that has given up anything.
+pub(crate) fn is_aside() -> bool {
+    log::state_of_table().is_none()
+}
+
+/// Abilities that a process keeps when it has given up something.
+#[derive(Clone, Copy)]
+pub(crate) struct Abilities {
+    /// Whether it can give the pages of a mapping room.
+    pub(crate) populate: bool,
+    /// Whether it may use sockets: it has some, or can make them.
+    pub(crate) socket: bool,
+    /// Whether it can make children with a copy of its memory.
+    pub(crate) fork: bool,
+}
+
+/// Provides for a time in which no log can be made, and none be opened.
+pub(crate) fn provide(abilities: Abilities) {
+    let Some(state) = state::current() else { return };
+    if abilities.socket || abilities.fork {
+        program_facts::remember();
+    }
+    if let Standing::Silent(state) = log::standing()
+        && abilities.socket
+    {
+        start::begin_ahead(
+            state,
+            if abilities.populate { segment::FIRST } else { RESERVE_AHEAD_BYTES },
+        );
+    } else if let Some(writer) = log::existing()
+        && let Some(header) = writer.header()
+    {
+        reserve::make(state, header, !abilities.populate);
+    }
+    if abilities.fork {
+        spares::make(state, !abilities.populate);
+    }
+}
+
+/// Hands the log to the user as whom the process will run, which could not open it again otherwise.
+/// Where that is refused, or where that user cannot reach the log's directory, the ways to both are
+/// kept.
+pub(crate) fn hand_over(user: uid_t) {
+    if user == uid_t::MAX || user == raw::geteuid() || is_aside() {
+        return;
+    }
+    let Some(mut memory) = Scratch::new() else { return };
+    let path: &mut Text<PATH> = memory.text();
+    directory::push_home(path);
+    let path = path.as_c_str();
+    if raw::status(path).is_none() {
+        // The new user may not be let to.
+        directory::make_all();
+    }
+    let is_writable = raw::status(path).is_some_and(|status| status.st_mode & 0o7 == 0o7);
+    let is_open = is_writable && is_open_to_all(path);
+    if !is_open {
+        keep::directory();
+    }
+    if !is_writable {
+        // The last moment at which this process can make a log.
+        provide(Abilities { populate: reserve::can_populate(), socket: true, fork: false });
+    }
+    if let Some(writer) = log::existing() {
+        let is_given = raw::geteuid() == 0 && raw::chown(writer.state().path(), user);
+        if !is_given || !is_open {
+            keep::log(writer.state());
+        }
+    }
+}
+
+/// Whether every user is let through to the directory `path`, as far as the modes say.
+fn is_open_to_all(path: &CStr) -> bool {
+    let Some(mut memory) = Scratch::new() else { return false };
+    let prefix: &mut Text<PATH> = memory.text();
+    let mode =
+        |prefix: &Text<PATH>| raw::status(prefix.as_c_str()).map(|status| status.st_mode & 0o7);
+    for byte in path.to_bytes() {
+        if *byte == b'/'
+            && !prefix.as_bytes().is_empty()
+            && mode(prefix).is_some_and(|mode| mode & 1 == 0)
+        {
+            return false;
+        }
+        prefix.push(&[*byte]);
+    }
+    prefix.is_whole()
+}

@@ -1,0 +1,205 @@
+//! Two descriptors that the library keeps, in a process that loses the ways to its log: the
+//! directory of the host, in which its children make their logs, and the log itself, by which it
+//! grows.
+//!
+//! No other process has any. They have high numbers, and to the program they are closed: its own
+//! `close` of such a number fails as it would without them, and a call that takes the number for
+//! something else is given it. Past libc a number can be closed out of sight, so before each use
+//! the kernel is asked whether it still is the same file.
+
+use core::ffi::{CStr, c_int, c_uint};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicI32, AtomicU64};
+
+use super::directory;
+use crate::platform::raw::{self, Descriptor};
+use crate::platform::text::{PATH, Scratch, Text};
+use crate::state::State;
+use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR};
+
+/// Descriptor that is kept.
+struct KeptDescriptor {
+    /// Number of the descriptor; negative where there is none.
+    fd: AtomicI32,
+    /// Device and inode of the file.
+    device: AtomicU64,
+    inode: AtomicU64,
+    /// Generation of the process, where the descriptor is not also a child's.
+    generation: AtomicU64,
+}
+
+impl KeptDescriptor {
+    const fn none() -> KeptDescriptor {
+        KeptDescriptor {
+            fd: AtomicI32::new(-1),
+            device: AtomicU64::new(0),
+            inode: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// Keeps `file` in the place of the former one.
+    fn keep(&self, file: &Descriptor, generation: u64) {
+        let from =
+            raw::descriptor_limit().saturating_sub(KEPT_BELOW_LIMIT).min(MIN_KEPT_DESCRIPTOR);
+        let (Ok(fd), Some(status)) = (file.duplicate(from as c_int), file.status()) else { return };
+        self.fd.store(-1, Relaxed);
+        self.device.store(status.st_dev, Relaxed);
+        self.inode.store(status.st_ino, Relaxed);
+        self.generation.store(generation, Relaxed);
+        self.fd.store(fd, Release);
+    }
+
+    /// The descriptor, while it still is the same file.
+    fn get(&self, generation: u64) -> Option<Descriptor> {
+        let fd = self.fd.load(Acquire);
+        if fd < 0 || self.generation.load(Relaxed) != generation {
+            return None;
+        }
+        let file = Descriptor::kept(fd);
+        if self.is(&file) {
+            return Some(file);
+        }
+        let _ = self.fd.compare_exchange(fd, -1, Relaxed, Relaxed);
+        None
+    }
+
+    /// Whether `file` is the one that is kept. The kernel's answer is not on the stack of those
+    /// that go on with it.
+    #[inline(never)]
+    fn is(&self, file: &Descriptor) -> bool {
+        let known = [self.device.load(Relaxed), self.inode.load(Relaxed)];
+        file.status().is_some_and(|status| [status.st_dev, status.st_ino] == known)
+    }
+}
+
+static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
+
+static LOG: KeptDescriptor = KeptDescriptor::none();
+
+static ALL: [&KeptDescriptor; 2] = [&DIRECTORY, &LOG];
+
+/// Keeps the directory, unless it is kept already.
+pub(crate) fn directory() {
+    if DIRECTORY.get(0).is_some() {
+        return;
+    }
+    let Some(mut memory) = Scratch::new() else { return };
+    let path: &mut Text<PATH> = memory.text();
+    directory::push_home(path);
+    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let opened = raw::open(path.as_c_str(), flags, 0).or_else(|_| {
+        directory::make_all();
+        raw::open(path.as_c_str(), flags, 0)
+    });
+    if let Ok(directory) = opened {
+        DIRECTORY.keep(&directory, 0);
+    }
+}
+
+/// Keeps the process's log, unless it is kept already.
+pub(crate) fn log(state: &State) {
+    let generation = state.generation.load(Acquire);
+    if LOG.get(generation).is_none()
+        && let Ok(file) = open(
+            state.path(),
+            libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW,
+            0,
+        )
+    {
+        LOG.keep(&file, generation);
+    }
+}
+
+/// Opens the process's log for writing.
+pub(crate) fn open_log(state: &State) -> Result<Descriptor, isize> {
+    let kept = LOG.get(state.generation.load(Acquire));
+    let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    kept.map_or_else(|| open(state.path(), flags, 0), Ok)
+}
+
+/// Opens a file of the host's directory, by its whole path.
+pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+    let is_gone = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
+    match DIRECTORY.get(0).map(|directory| directory.open(name(path), flags, mode)) {
+        Some(result) if !result.as_ref().is_err_and(is_gone) => result,
+        _ => raw::open(path, flags, mode),
+    }
+}
+
+/// Removes a file of the host's directory, by its whole path.
+pub(crate) fn unlink(path: &CStr) {
+    match DIRECTORY.get(0) {
+        Some(directory) => directory.unlink(name(path)),
+        None => raw::unlink(path),
+    }
+}
+
+/// Last part of a path.
+fn name(path: &CStr) -> &CStr {
+    let bytes = path.to_bytes_with_nul();
+    let begin = bytes.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    bytes.get(begin..).and_then(|name| CStr::from_bytes_with_nul(name).ok()).unwrap_or(c"")
+}
+
+/// Closes the descriptor of the parent's log, in a child that has begun.
+pub(crate) fn begin_child() {
+    let fd = LOG.fd.swap(-1, Relaxed);
+    if fd >= 0 && LOG.is(&Descriptor::kept(fd)) {
+        drop(Descriptor::owned(fd));
+    }
+}
+
+/// Whether `fd` is kept, and so closed as far as the program knows.
+#[inline(always)]
+pub(crate) fn has(fd: c_int) -> bool {
+    // No descriptor has the number -1.
+    fd >= 0 && ALL.iter().any(|kept| kept.fd.load(Relaxed) == fd) && is_ours(fd)
+}
+
+#[cold]
+fn is_ours(fd: c_int) -> bool {
+    let file = Descriptor::kept(fd);
+    ALL.iter().any(|kept| {
+        let is_it = kept.fd.load(Relaxed) == fd && kept.is(&file);
+        if !is_it {
+            let _ = kept.fd.compare_exchange(fd, -1, Relaxed, Relaxed);
+        }
+        is_it
+    })
+}
+
+/// Moves what is kept at the number `fd` to another number.
+pub(crate) fn make_way(fd: c_int) {
+    for kept in ALL.iter().filter(|kept| kept.fd.load(Relaxed) == fd) {
+        kept.keep(&Descriptor::kept(fd), kept.generation.load(Relaxed));
+    }
+}
+
+/// Calls `close` for all numbers from `first` to `last` but those that are kept, and stops at its
+/// first failure.
+pub(crate) fn around(
+    first: c_uint,
+    last: c_uint,
+    mut close: impl FnMut(c_uint, c_uint) -> c_int,
+) -> c_int {
+    let mut numbers = ALL.map(|kept| kept.fd.load(Relaxed));
+    numbers.sort_unstable();
+    let mut from = first;
+    for fd in numbers {
+        let Ok(number) = c_uint::try_from(fd) else { continue };
+        if (from..=last).contains(&number) && has(fd) {
+            if from < number {
+                let result = close(from, number - 1);
+                if result != 0 {
+                    return result;
+                }
+            }
+            if number == last {
+                return 0;
+            }
+            from = number + 1;
+        }
+    }
+    close(from, last)
+}

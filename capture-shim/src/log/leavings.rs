@@ -1,0 +1,99 @@
+//! Leavings of threads that end: the rest of a chunk is for the next thread that begins, so that a
+//! program of many short threads does not need a chunk for each.
+//!
+//! A thread's end is told by a destructor of thread-specific data. This alone sees a return, an
+//! exit and a cancellation alike, and, unlike thread-local storage of a language, it allocates
+//! nothing.
+
+use core::ffi::{c_int, c_uint, c_void};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+
+use socket_log::layout::CHUNK_BYTES;
+
+use super::recycle;
+use crate::state::options::options;
+use crate::state::{self, State, thread};
+use crate::tuning::MIN_LEAVING_BYTES;
+
+type Create = unsafe extern "C" fn(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
+
+type Set = unsafe extern "C" fn(c_uint, *const c_void) -> c_int;
+
+/// Libc's `pthread_setspecific`; null where a thread's end is not told.
+static SET: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Asks libc to tell of the end of threads.
+pub(crate) fn watch() {
+    // SAFETY: asks for names. They are not in all versions of libc's own file, so they must not be
+    // needed.
+    let (create, set) = unsafe {
+        (
+            libc::dlsym(libc::RTLD_DEFAULT, c"pthread_key_create".as_ptr()),
+            libc::dlsym(libc::RTLD_DEFAULT, c"pthread_setspecific".as_ptr()),
+        )
+    };
+    let mut key = 0;
+    if create.is_null() || set.is_null() {
+        return;
+    }
+    // SAFETY: the function's type as documented.
+    let result = unsafe { core::mem::transmute::<*mut c_void, Create>(create)(&mut key, on_end) };
+    if result == 0 {
+        KEY.store(key, Relaxed);
+        SET.store(set, Relaxed);
+    }
+}
+
+/// Asks libc to tell of the calling thread's end: the thread has its first chunk.
+pub(crate) fn expect_end() {
+    let set = SET.load(Relaxed);
+    if !set.is_null() {
+        // SAFETY: the function's type as documented; any value but null will do.
+        unsafe {
+            core::mem::transmute::<*mut c_void, Set>(set)(
+                KEY.load(Relaxed),
+                (&raw const KEY).cast(),
+            )
+        };
+    }
+}
+
+unsafe extern "C" fn on_end(_: *mut c_void) {
+    let (Some(state), thread) = (state::current(), thread::current()) else { return };
+    if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {
+        return; // It came from the parent of this process, and so did its chunk.
+    }
+    // Other destructors may still log, for which the thread then gets another chunk.
+    thread.ended.store(1, Relaxed);
+    let left = thread.cursor.swap(0, AcqRel);
+    if options().keeps_newest {
+        // What a handler has interrupted here will not go on.
+        thread.retired.iter().for_each(|kept| recycle::give(state, kept.swap(0, AcqRel)));
+        recycle::give(state, left.saturating_sub(1));
+    } else {
+        leave(state, left);
+    }
+}
+
+/// Keeps the rest of a chunk from `cursor` on.
+pub(crate) fn leave(state: &State, cursor: usize) {
+    let used = cursor % CHUNK_BYTES;
+    if used != 0 && CHUNK_BYTES - used >= MIN_LEAVING_BYTES {
+        let _ = state
+            .leavings
+            .iter()
+            .any(|place| place.compare_exchange(0, cursor, AcqRel, Relaxed).is_ok());
+    }
+}
+
+/// Takes the rest of a chunk that some thread left.
+pub(crate) fn take(state: &State) -> Option<usize> {
+    let taken = |place: &AtomicUsize| match place.load(Relaxed) {
+        0 => 0,
+        _ => place.swap(0, Acquire),
+    };
+    state.leavings.iter().map(taken).find(|cursor| *cursor != 0)
+}

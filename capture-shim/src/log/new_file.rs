@@ -1,0 +1,46 @@
+//! File of a new log: its path, and making it.
+
+use socket_log::layout::Anchor;
+
+use super::{causes, directory, keep};
+use crate::platform::raw::Descriptor;
+use crate::platform::text::{PATH, Text};
+use crate::platform::{clock, identity};
+use crate::state::State;
+
+/// Beginning of the process; the present where it was not seen.
+pub(crate) fn birth(state: &State) -> Anchor {
+    // SAFETY: nobody writes it once the process has a second thread.
+    let birth = unsafe { *state.birth.get() };
+    if birth == Anchor::default() { clock::anchor() } else { birth }
+}
+
+/// Sets `path` to that of a log of this process, which ends with `extension`.
+pub(crate) fn set_path(path: &mut Text<PATH>, state: &State, extension: &[u8]) -> Option<()> {
+    let birth = birth(state);
+    *path = Text::new();
+    directory::push_home(path);
+    path.push(b"/").push_number(identity::pid().into()).push(b"-");
+    path.push_number(birth.realtime as u64).push(extension);
+    path.is_whole().then_some(())
+}
+
+/// Makes the file `path`, and the directories above it where they are missing.
+pub(crate) fn create(path: &Text<PATH>) -> Result<Descriptor, usize> {
+    let flags = libc::O_RDWR
+        | libc::O_APPEND
+        | libc::O_CREAT
+        | libc::O_EXCL
+        | libc::O_CLOEXEC
+        | libc::O_NOFOLLOW;
+    let make = || keep::open(path.as_c_str(), flags, 0o644);
+    let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
+    let made = make().or_else(|error| {
+        if is_missing(&error) {
+            directory::make_all();
+            return make();
+        }
+        Err(error)
+    });
+    made.map_err(causes::cause)
+}

@@ -1,0 +1,109 @@
+//! Positions of transfers in their streams, where the log forgets its oldest part
+//! (`SOCKCAP_WHEN_FULL=newest`).
+//!
+//! A reader finds the other end of a message by counting bytes from the stream's first on, and
+//! nobody knows how many of them were forgotten. So the first transfer of each direction of a flow
+//! in a chunk has its position before it. The next in the same chunk lies behind it, unless another
+//! thread came in between: then it has a position too. Each chunk is thus right by itself,
+//! whichever others are gone. All bytes that this process moved are counted, whether their records
+//! were written or not.
+
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+use socket_log::encode::{self, Direction};
+use socket_log::layout::NO_POSITION;
+
+use super::{Moved, Writer};
+use crate::state;
+use crate::state::options::options;
+use crate::tuning::COUNTED_FLOWS;
+
+/// Counts of one flow.
+#[repr(C)]
+struct FlowCounts {
+    /// Number of the flow; 0 for none.
+    flow: AtomicU32,
+    sent: DirectionCounts,
+    received: DirectionCounts,
+}
+
+/// Counts of one direction.
+#[repr(C)]
+struct DirectionCounts {
+    /// Number of bytes that have moved.
+    total: AtomicU64,
+    /// Chunk of the latest record and its end, as [`mark`] puts them; 0 where there is no record
+    /// yet.
+    latest: AtomicU64,
+}
+
+static COUNTS: AtomicPtr<FlowCounts> = AtomicPtr::new(ptr::null_mut());
+
+/// Maps the counts, where they are needed. False without memory.
+pub(crate) fn create() -> bool {
+    if options().keeps_newest {
+        let Some(memory) = state::private_to_process(COUNTED_FLOWS * size_of::<FlowCounts>())
+        else {
+            return false;
+        };
+        COUNTS.store(memory.cast(), Relaxed);
+    }
+    true
+}
+
+fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
+    let all = COUNTS.load(Relaxed);
+    // SAFETY: null, or so many all, whose zeros are valid and which are never removed.
+    (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % COUNTED_FLOWS) })
+}
+
+/// Begins to count a flow.
+pub(crate) fn begin(flow: u32) {
+    if let Some(flow_counts) = counts_of(flow) {
+        flow_counts.flow.store(0, Relaxed);
+        for counts in [&flow_counts.sent, &flow_counts.received] {
+            counts.total.store(0, Relaxed);
+            counts.latest.store(0, Relaxed);
+        }
+        flow_counts.flow.store(flow, Relaxed);
+    }
+}
+
+/// Writes a transfer, with its position where the log needs that. Otherwise as
+/// [`Writer::transfer`].
+pub(crate) fn transfer(writer: Writer, moved: &Moved, now: u64) {
+    if options().keeps_newest {
+        write(writer, moved, now);
+    } else {
+        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        writer.transfer(direction, flow, ticks, bytes, duration, now);
+    }
+}
+
+fn write(writer: Writer, moved: &Moved, now: u64) {
+    let known =
+        counts_of(moved.flow).filter(|flow_counts| flow_counts.flow.load(Relaxed) == moved.flow);
+    let counts = known.map(|flow_counts| match moved.direction {
+        Direction::Send => &flow_counts.sent,
+        Direction::Receive => &flow_counts.received,
+    });
+    let before = counts.map_or(NO_POSITION, |counts| counts.total.fetch_add(moved.bytes, Relaxed));
+    let position = encode::position(now, moved.flow, moved.direction, before);
+    // Asked again at the very moment at which the record gets its place: a signal handler may have
+    // come in between.
+    let follows =
+        |chunk| counts.is_some_and(|counts| counts.latest.load(Relaxed) == mark(chunk, before));
+    let written = writer.transfer_behind(position.as_slice(), follows, moved, now);
+    if let (Some(counts), Some(chunk)) = (counts, written) {
+        counts.latest.store(mark(chunk, before.wrapping_add(moved.bytes)), Relaxed);
+    }
+}
+
+/// Mark of a record in `chunk` that ends at the byte `end`. The first record of a stream has none
+/// before it in any chunk.
+fn mark(chunk: u64, end: u64) -> u64 {
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    if end == 0 { 0 } else { (chunk ^ end.wrapping_mul(ODD)).wrapping_mul(ODD) | 1 }
+}

@@ -1,0 +1,24 @@
+//! Events of the process: their records, and the process's progress in the header.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::encode::{self, ProcessEvent};
+
+use crate::log;
+use crate::platform::clock;
+
+/// Logs an event of the process.
+pub(crate) fn event(event: ProcessEvent, value: c_int) {
+    if let Some(writer) = log::existing() {
+        let now = clock::now();
+        writer.record(&encode::process(now, event, value), now);
+    }
+}
+
+/// Sets the process's progress in the header.
+pub(crate) fn set_progress(value: u32) {
+    if let Some(header) = log::existing().and_then(log::Writer::header) {
+        header.state.store(value, Relaxed);
+    }
+}

@@ -1,0 +1,82 @@
+//! Facts about the program for the header of a log.
+
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{Acquire, Release};
+
+use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, VERSION};
+
+use crate::platform::raw::{self, Descriptor};
+use crate::platform::text::fill;
+use crate::platform::{arguments, clock};
+use crate::state::options::options;
+use crate::state::settings;
+
+/// Facts from before the program gave up the ways to find them out; null before that. Children have
+/// them too.
+static KNOWN: AtomicPtr<FileHeader> = AtomicPtr::new(ptr::null_mut());
+
+/// Remembers the facts for a time when they cannot be found out.
+pub(crate) fn remember() {
+    if KNOWN.load(Acquire).is_null()
+        && let Some(memory) = raw::map_anonymous(size_of::<FileHeader>())
+    {
+        let header: *mut FileHeader = memory.cast();
+        // SAFETY: the mapping is new, zeroed, aligned to a page and as long as that; zeros are
+        // valid.
+        find_out(unsafe { &mut *header });
+        KNOWN.store(header, Release);
+    }
+}
+
+/// Fills in the facts of a header, whichever of the program's processes has the log.
+pub(crate) fn describe(fields: &mut FileHeader) {
+    // SAFETY: null or a mapping that is never removed.
+    let Some(known) = (unsafe { KNOWN.load(Acquire).as_ref() }) else { return find_out(fields) };
+    macro_rules! copy {
+        ($($field:ident)*) => { $(fields.$field = known.$field;)* };
+    }
+    copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
+    copy! { limit keeps_newest source cgroup }
+    // It may have gone to another since.
+    fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(known.namespace);
+    // That of a child may be another one.
+    fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
+}
+
+/// Asks the kernel for all facts of a header.
+fn find_out(fields: &mut FileHeader) {
+    fields.version = VERSION;
+    fields.header_bytes = HEADER_BYTES as u32;
+    fields.chunk_bytes = CHUNK_BYTES as u32;
+    (fields.tick_clock, fields.tick_shift) = clock::description();
+    fields.boot_id = boot_id();
+    fill(&mut fields.host, settings::host());
+    raw::readlink(c"/proc/self/exe", &mut fields.executable);
+    arguments::write(&mut fields.arguments);
+    fields.limit = options().limit();
+    fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
+    fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
+    if let Ok(file) = raw::open(c"/proc/self/cgroup", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
+        file.read(&mut fields.cgroup);
+    }
+    fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
+}
+
+fn boot_id() -> [u8; 16] {
+    let mut text = [0; 40];
+    let mut id = [0; 16];
+    let Ok(file) =
+        raw::open(c"/proc/sys/kernel/random/boot_id", libc::O_RDONLY | libc::O_CLOEXEC, 0)
+    else {
+        return id;
+    };
+    let length = Descriptor::read(&file, &mut text);
+    let digits = text.iter().take(length).filter_map(|byte| (*byte as char).to_digit(16));
+    for (index, digit) in digits.take(32).enumerate() {
+        if let Some(place) = id.get_mut(index / 2) {
+            *place = *place << 4 | digit as u8;
+        }
+    }
+    id
+}

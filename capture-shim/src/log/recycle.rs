@@ -1,0 +1,297 @@
+//! Flight recorder: a log that has reached its limit goes on in the place of its oldest chunk.
+//!
+//! Chunks whose threads have no more use for them stand in a queue, in the order in which they were
+//! full. A thread that needs a chunk takes the oldest out. Its records of flows that live on (their
+//! numbers, ends and descriptors) go along into the chunk that the thread will write; everything
+//! else in it is forgotten.
+//!
+//! The reader is right at any moment, also after SIGKILL, because a chunk passes through a state in
+//! which it is nobody's: its magic says free before its old records are zeroed, and says chunk only
+//! when the new ones can be read. And what is taken along from one chunk is in another before the
+//! first is zeroed: some chunks are kept spare for that.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+
+use carried::{Carried, ChunkScratch, length};
+use socket_log::layout::{
+    Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_HEADER_WORDS, CHUNK_WORDS, ChunkHeader, FileHeader,
+    HEADER_BYTES, kind, lost,
+};
+
+use super::commit::open_chunk;
+use super::{causes, segment};
+use crate::state::options::options;
+use crate::state::{self, Queue, State};
+use crate::tuning::{MAX_CHUNKS_TRIED, MAX_RETIRED, MAX_SCRATCHES, SPARE_CHUNKS};
+
+mod carried;
+
+/// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
+/// which it came.
+static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+
+const PAGE_BITS: u32 = 36;
+
+const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
+
+static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
+
+/// Scratch memory that its owner has alone, as long as this lives.
+struct Own<'state> {
+    queue: &'state Queue,
+    index: u32,
+}
+
+impl<'state> Own<'state> {
+    fn take(queue: &'state Queue) -> Option<Own<'state>> {
+        loop {
+            let busy = queue.busy.load(Relaxed);
+            let index = busy.trailing_ones();
+            if index as usize >= MAX_SCRATCHES {
+                return None;
+            }
+            if queue.busy.compare_exchange(busy, busy | 1 << index, AcqRel, Relaxed).is_ok() {
+                return Some(Own { queue, index });
+            }
+        }
+    }
+
+    fn scratch(&mut self) -> Option<&mut ChunkScratch> {
+        let first = SCRATCH.load(Relaxed);
+        // SAFETY: null, or so many, of which this one is nobody else's; any bytes are valid.
+        (!first.is_null()).then(|| unsafe { &mut *first.add(self.index as usize) })
+    }
+}
+
+impl Drop for Own<'_> {
+    fn drop(&mut self) {
+        self.queue.busy.fetch_and(!(1 << self.index), AcqRel);
+    }
+}
+
+/// Maximum number of chunks of the log.
+fn capacity() -> usize {
+    ((options().max_bytes as usize).min(segment::MAX_LOG_BYTES) - HEADER_BYTES) / CHUNK_BYTES
+}
+
+/// Number of places of the queue: twice as many as there can be chunks in it, so that none is
+/// needed while the one that was there a round before is still being taken.
+fn places() -> usize {
+    (2 * capacity()).next_power_of_two()
+}
+
+/// Maps the queue, where it is needed. False without memory.
+pub(crate) fn create() -> bool {
+    if options().keeps_newest {
+        let Some(memory) = state::private_to_process(places() * size_of::<AtomicU64>()) else {
+            return false;
+        };
+        let Some(scratch) = state::private_to_process(MAX_SCRATCHES * size_of::<ChunkScratch>())
+        else {
+            return false;
+        };
+        QUEUE.store(memory.cast(), Relaxed);
+        SCRATCH.store(scratch.cast(), Relaxed);
+    }
+    true
+}
+
+fn place(ticket: u64) -> Option<&'static AtomicU64> {
+    let queue = QUEUE.load(Relaxed);
+    // SAFETY: null, or as many places as this, which are never removed.
+    (!queue.is_null()).then(|| unsafe { &*queue.add(ticket as usize & (places() - 1)) })
+}
+
+/// Value of a place: the ticket, and the page that came with it.
+fn value(ticket: u64, page: u64) -> u64 {
+    // No ticket is 0, so that an untouched place has none.
+    ticket.wrapping_add(1) << PAGE_BITS | page & PAGE_MASK
+}
+
+/// Puts a chunk that its thread has filled, or left, into the queue. `address` is any address in
+/// it.
+pub(crate) fn give(state: &State, address: usize) {
+    let page = (address / CHUNK_BYTES) as u64;
+    if page != 0 {
+        let ticket = state.queue.tail.fetch_add(1, AcqRel);
+        if let Some(place) = place(ticket) {
+            place.store(value(ticket, page), Release);
+        }
+    }
+}
+
+/// Puts a chunk that its thread has filled, up to before `cursor`, into the queue, unless a record
+/// in it is still to be written.
+///
+/// That is so where a signal handler fills chunks while the code that it interrupted is about to
+/// write: that code has a place, and would write into it whatever the chunk is by then. So such a
+/// chunk stays with the thread until it is whole. Were there ever more of them than a thread can
+/// keep (or one is never made whole, because the handler jumped out), the chunk is not used again,
+/// and the log has one less.
+pub(crate) fn retire(state: &State, retired: &[AtomicUsize; MAX_RETIRED], cursor: usize) {
+    for kept in retired {
+        let chunk = kept.load(Relaxed);
+        // Taken out first: a handler that comes in between gives it, or this does, but not both.
+        if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
+        {
+            give(state, chunk);
+        }
+    }
+    // By its last byte: the cursor of a full chunk is beyond it.
+    let last = cursor - 1;
+    if is_whole(last) {
+        give(state, last);
+    } else {
+        let _ = retired.iter().any(|kept| kept.compare_exchange(0, last, AcqRel, Relaxed).is_ok());
+    }
+}
+
+/// Whether all records of a chunk are written, up to the byte `last`.
+fn is_whole(last: usize) -> bool {
+    let used = last % CHUNK_BYTES + 1;
+    let chunk: *const u32 = ptr::with_exposed_provenance(last - last % CHUNK_BYTES);
+    let mut at = CHUNK_HEADER_WORDS;
+    while last != 0 && at < used / 4 {
+        // SAFETY: within a chunk of the calling thread's, which stays mapped.
+        let first = unsafe { AtomicU32::from_ptr(chunk.add(at).cast_mut()) }.load(Relaxed);
+        if matches!(first as u8, 0 | kind::RESERVED) {
+            return false;
+        }
+        at += length(first);
+    }
+    true
+}
+
+/// Oldest chunk of the queue, taken out. One that is just being put in is passed over.
+fn oldest(state: &State) -> Option<*mut u32> {
+    let queue = &state.queue;
+    let mut ticket = queue.head.load(Acquire);
+    // The tail anew each time: while this thread stood still, others may have emptied what it saw
+    // and filled more.
+    while ticket < queue.tail.load(Acquire) {
+        let place = place(ticket)?;
+        let found = place.load(Acquire);
+        let page = found & PAGE_MASK;
+        if found == value(ticket, page) {
+            let is_taken = page == 0;
+            let taken = is_taken
+                || place.compare_exchange(found, value(ticket, 0), AcqRel, Acquire).is_ok();
+            if taken {
+                // Whoever is first moves the head on.
+                let _ = queue.head.compare_exchange(ticket, ticket + 1, AcqRel, Relaxed);
+            }
+            if taken && !is_taken {
+                return Some(ptr::with_exposed_provenance_mut(page as usize * CHUNK_BYTES));
+            }
+        }
+        ticket += 1;
+    }
+    None
+}
+
+/// Gives the thread `tid` a chunk, with its header; returns its address and the number of its words
+/// that are in use already.
+#[cold]
+#[inline(never)]
+pub(crate) fn take(
+    state: &State,
+    header: &FileHeader,
+    tid: u32,
+    anchor: &Anchor,
+) -> Result<(*mut u8, usize), usize> {
+    if let Some(memory) = never_used(state, header, SPARE_CHUNKS) {
+        open_chunk(memory.cast(), tid, anchor, &[]);
+        return Ok((memory, CHUNK_HEADER_WORDS));
+    }
+    let mut own = Own::take(&state.queue).ok_or(lost::BUSY)?;
+    let scratch = own.scratch().ok_or(lost::LIMIT)?;
+    for _ in 0..MAX_CHUNKS_TRIED {
+        let chunk = oldest(state).ok_or(lost::LIMIT)?;
+        let mut carried = Carried::new(scratch);
+        // SAFETY: a whole chunk, and ours: it was taken out of the queue.
+        let fits = carried.collect(unsafe { core::slice::from_raw_parts(chunk, CHUNK_WORDS) });
+        if !fits {
+            give(state, chunk.expose_provenance());
+            continue;
+        }
+        carried.close(anchor);
+        let spare = spare(state).or_else(|| never_used(state, header, 0));
+        let memory = match spare {
+            Some(memory) => {
+                open_chunk(memory.cast(), tid, anchor, carried.as_slice());
+                clear(chunk);
+                keep_spare(state, chunk);
+                memory
+            }
+            None => {
+                clear(chunk);
+                open_chunk(chunk.cast(), tid, anchor, carried.as_slice());
+                chunk.cast()
+            }
+        };
+        return Ok((memory, CHUNK_HEADER_WORDS + carried.as_slice().len()));
+    }
+    Err(lost::LIMIT)
+}
+
+/// Chunk of the file that was never used, while there are more than `but` of them.
+fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8> {
+    loop {
+        let most = capacity().saturating_sub(but + state.queue.refused.load(Relaxed) as usize);
+        let number = header.chunks.load(Relaxed);
+        if number as usize >= most {
+            return None;
+        }
+        match segment::chunk(state, number) {
+            // As in `segment::next_chunk`, the number is taken once there is memory for it.
+            Ok(memory) => {
+                if header.chunks.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
+                    return Some(memory);
+                }
+            }
+            Err(cause) if causes::passes(cause) => return None,
+            Err(_) => {
+                // The log is as large as it will be. Numbers from here on are never given.
+                state.queue.refused.store((capacity() - number as usize) as u32, Relaxed);
+                return None;
+            }
+        }
+    }
+}
+
+fn spare(state: &State) -> Option<*mut u8> {
+    let taken = state
+        .queue
+        .spares
+        .iter()
+        .map(|spare| spare.swap(0, AcqRel))
+        .find(|address| *address != 0)?;
+    Some(ptr::with_exposed_provenance_mut(taken as usize))
+}
+
+fn keep_spare(state: &State, chunk: *mut u32) {
+    let address = chunk.expose_provenance();
+    let kept = state
+        .queue
+        .spares
+        .iter()
+        .any(|spare| spare.compare_exchange(0, address as u64, AcqRel, Relaxed).is_ok());
+    if !kept {
+        give(state, address);
+    }
+}
+
+/// Makes a chunk nobody's, with nothing in it.
+fn clear(chunk: *mut u32) {
+    let header: *mut ChunkHeader = chunk.cast();
+    // SAFETY: a whole chunk, and ours.
+    unsafe {
+        (*header).magic.store(CHUNK_FREE, Relaxed);
+        // A reader that sees a zero of what follows sees the magic too.
+        core::sync::atomic::fence(Release);
+        chunk.add(1).write_bytes(0, CHUNK_WORDS - 1);
+    }
+    core::sync::atomic::fence(Release);
+}

@@ -1,0 +1,56 @@
+//! Reservation of words in the thread's chunk, and the distance to its latest times.
+//!
+//! A record's words are reserved by one compare-and-exchange on the thread's cursor, which a signal
+//! handler can come before or behind but not into.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+
+use socket_log::layout::{ANCHOR_REACH, CHUNK_BYTES, SHORT_REACH, lost};
+
+use super::Writer;
+use super::commit::commit;
+use crate::state;
+
+impl Writer {
+    /// Whether the thread has a chunk with an anchor near enough to `ticks`.
+    #[inline(always)]
+    pub(super) fn is_near(self, ticks: u64) -> bool {
+        let distance = ticks.wrapping_sub(self.thread.anchor.load(Relaxed));
+        distance.wrapping_add(ANCHOR_REACH)
+            < ANCHOR_REACH + u64::from(self.thread.reach.load(Relaxed))
+    }
+
+    /// Whether `ticks` is so near to the thread's latest transfer that the shortest form will do.
+    #[inline(always)]
+    pub(super) fn follows(self, ticks: u64) -> bool {
+        let distance = ticks.wrapping_sub(self.thread.latest.load(Relaxed));
+        distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
+    }
+
+    pub(super) fn append(self, words: &[u32]) {
+        match self.reserve_words(words.len(), || true) {
+            // SAFETY: the words were reserved for this record.
+            Some(place) => unsafe { commit(place, words.len(), words.iter().copied()) },
+            None => self.lose(lost::BUSY),
+        }
+    }
+
+    /// Reserves `words` words of the thread's chunk, where it has them left and `fits` holds of the
+    /// thread at that moment.
+    #[inline(always)]
+    pub(super) fn reserve_words(self, words: usize, fits: impl Fn() -> bool) -> Option<*mut u32> {
+        let cursor = &self.thread.cursor;
+        loop {
+            // Loaded before anything that `fits` looks at: a signal handler that changes that moves
+            // the cursor too.
+            let at = cursor.load(Acquire);
+            let used = at % CHUNK_BYTES;
+            if used == 0 || used + 4 * words > CHUNK_BYTES || !fits() {
+                return None;
+            }
+            if state::replace(cursor, at, at + 4 * words) {
+                return Some(core::ptr::with_exposed_provenance_mut(at));
+            }
+        }
+    }
+}

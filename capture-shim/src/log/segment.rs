@@ -1,0 +1,183 @@
+//! Segments of the log: where each chunk lies in the file, and mapping a segment when its first
+//! chunk is needed.
+//!
+//! A segment is given its room on the disk before it is mapped, because a store into a mapped hole
+//! of a full disk is a SIGBUS in the host program. Segments begin small, since most processes log
+//! little, and double up to [`SEGMENT_BYTES`]. Several threads may need the same segment at once.
+//! Each maps it for itself, and all but the first to publish its mapping take theirs back, so no
+//! thread ever waits for another.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+
+use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
+
+use super::{causes, keep, reserve};
+use crate::platform::raw;
+use crate::state::State;
+use crate::state::options::options;
+use crate::tuning::{ALLOCATION_PIECE_BYTES, ALLOCATION_TRIES, MAX_SEGMENTS, SEGMENT_BYTES};
+
+/// Length of the first segment: the header and one chunk, which is all that most processes of a
+/// script need.
+pub(crate) const FIRST: usize = HEADER_BYTES + CHUNK_BYTES;
+
+/// Largest size of a log, in bytes.
+pub(crate) const MAX_LOG_BYTES: usize = (MAX_SEGMENTS - DOUBLING) * SEGMENT_BYTES;
+
+/// Number of segments before the first of size [`SEGMENT_BYTES`] that begins at a multiple of it.
+const DOUBLING: usize = (SEGMENT_BYTES / FIRST).trailing_zeros() as usize + 1;
+
+const _: () = assert!(HEADER_BYTES == CHUNK_BYTES && FIRST.is_power_of_two());
+
+/// Segment: its number, its offset in the file and its length.
+struct Segment {
+    index: usize,
+    offset: usize,
+    length: usize,
+}
+
+/// Segment that holds the byte at `offset`.
+fn locate(offset: usize) -> Segment {
+    if offset < FIRST {
+        Segment { index: 0, offset: 0, length: FIRST }
+    } else if offset < SEGMENT_BYTES {
+        // The part that begins at 2^n is as long as all before it.
+        let n = offset.ilog2();
+        Segment { index: 1 + (n - FIRST.ilog2()) as usize, offset: 1 << n, length: 1 << n }
+    } else {
+        let begin = offset & !(SEGMENT_BYTES - 1);
+        Segment {
+            index: DOUBLING + begin / SEGMENT_BYTES - 1,
+            offset: begin,
+            length: SEGMENT_BYTES,
+        }
+    }
+}
+
+/// Takes the next chunk, or tells the cause ([`lost`]) for which there is none.
+pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, usize> {
+    loop {
+        // The number is taken once there is memory for it: one that was given back might be another
+        // thread's as well.
+        let number = header.chunks.load(Relaxed);
+        let memory = chunk(state, number).inspect_err(|cause| {
+            if !causes::passes(*cause) {
+                causes::stop(state, *cause);
+            }
+        })?;
+        if header.chunks.compare_exchange(number, number + 1, AcqRel, Relaxed).is_ok() {
+            touch_ahead(state, number, memory);
+            return Ok(memory);
+        }
+    }
+}
+
+/// Has the kernel make the pages of the next chunks ready, half a segment at once. One by one, at
+/// the first store into each chunk, a busy server would wait for a page in every few hundred calls.
+/// A wait delays every request that is open just then, so what counts is how seldom it comes (see
+/// [`SEGMENT_BYTES`]); and pages made ready together cost less each.
+fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
+    /// Advice to fault pages in, of Linux 5.14 on; before, it is an error without effect.
+    const POPULATE_WRITE: libc::c_int = 23;
+    let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
+    let segment = locate(offset);
+    let ahead = segment.length / 2;
+    let end = (segment.offset + segment.length).min(options().max_bytes as usize);
+    if ahead > CHUNK_BYTES
+        && (offset - segment.offset).is_multiple_of(ahead)
+        && state.reserve.load(Acquire).is_null()
+    {
+        // SAFETY: a part of the mapping, which is zeros still; nothing is stored.
+        unsafe { raw::advise(memory, ahead.min(end.saturating_sub(offset)), POPULATE_WRITE) };
+    }
+}
+
+/// Memory of chunk `number`, or the cause ([`lost`]) for which there is none.
+pub(crate) fn chunk(state: &State, number: u32) -> Result<*mut u8, usize> {
+    let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
+    if !state.reserve.load(Acquire).is_null() {
+        return causes::patiently(state, || {
+            reserve::chunk(state, offset).unwrap_or(Err(lost::REFUSED))
+        });
+    }
+    let mut segment = locate(offset);
+    let most = options().max_bytes as usize;
+    if offset + CHUNK_BYTES > most {
+        return Err(lost::LIMIT);
+    }
+    segment.length = segment.length.min(most - segment.offset);
+    let place = state.segments.get(segment.index).ok_or(lost::LIMIT)?;
+    let mut base = place.load(Acquire);
+    if base.is_null() {
+        base = causes::patiently(state, || map(state, &segment))?;
+        if let Err(first) = place.compare_exchange(ptr::null_mut(), base, AcqRel, Acquire) {
+            // SAFETY: the mapping was just made and nobody has seen it.
+            unsafe { raw::unmap(base, segment.length) };
+            base = first;
+        }
+    }
+    Ok(base.wrapping_add(offset - segment.offset))
+}
+
+/// Mapping of the log from `offset` of the file on, to the file's end; `None` where there is none.
+/// There are no segments beyond the one of `offset`.
+pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
+    let reserve = state.reserve.load(Acquire);
+    let (memory, begin, length) = if reserve.is_null() {
+        let segment = locate(offset - 1);
+        let most = options().max_bytes as usize;
+        let length = segment.length.min(most.saturating_sub(segment.offset));
+        (state.segments.get(segment.index)?.load(Acquire), segment.offset, length)
+    } else {
+        (reserve, 0, state.reserve_length.load(Relaxed))
+    };
+    let used = offset - begin;
+    (!memory.is_null() && used < length).then(|| (memory.wrapping_add(used), length - used))
+}
+
+fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
+    let file = keep::open_log(state).map_err(causes::cause)?;
+    map_file(&file, segment.offset, segment.length)
+}
+
+/// Gives a segment of the file room and maps it.
+pub(crate) fn map_file(
+    file: &raw::Descriptor,
+    offset: usize,
+    length: usize,
+) -> Result<*mut u8, usize> {
+    // Beyond the limit the kernel would answer with a deadly SIGXFSZ.
+    if (offset + length) as u64 > raw::file_size_limit() {
+        return Err(lost::NO_SPACE);
+    }
+    allocate(file, offset, length)?;
+    let memory = file.map(offset, length).map_err(causes::cause)?;
+    // A child has a log of its own and must not write into this one.
+    // SAFETY: the mapping is new.
+    unsafe { raw::advise(memory, length, libc::MADV_DONTFORK) };
+    Ok(memory)
+}
+
+/// Gives a segment of the file room. Signals interrupt that, and the longer it takes the surer.
+fn allocate(file: &raw::Descriptor, offset: usize, length: usize) -> Result<(), usize> {
+    let interrupted = -libc::EINTR as isize;
+    let mut result = file.allocate(offset, length);
+    if result == interrupted {
+        for piece in (0..length).step_by(ALLOCATION_PIECE_BYTES) {
+            for _ in 0..ALLOCATION_TRIES {
+                result = file.allocate(offset + piece, ALLOCATION_PIECE_BYTES.min(length - piece));
+                if result != interrupted {
+                    break;
+                }
+            }
+            if result != 0 {
+                break;
+            }
+        }
+    }
+    if matches!(-result as i32, libc::EOPNOTSUPP | libc::ENOSYS) {
+        result = file.extend(offset + length);
+    }
+    if result == 0 { Ok(()) } else { Err(causes::cause(result)) }
+}

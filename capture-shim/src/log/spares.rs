@@ -1,0 +1,134 @@
+//! Spare logs, made ahead for children that will not be able to make their own: of a process that
+//! gives up the system calls for it, and can still fork.
+//!
+//! Each is a file of its own beside the process's log, mapped so that children inherit it. A child
+//! takes the next one by its number in memory that all descendants share. The files take 8 KiB each
+//! on the disk (256 KiB where a child can get no more) and end with `.spare`; readers pass over
+//! those that nobody took.
+
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
+
+use socket_log::layout::{FileHeader, HEADER_BYTES};
+
+use super::{keep, new_file, reserve, segment};
+use crate::platform::raw;
+use crate::platform::text::{PATH, Text};
+use crate::state::State;
+use crate::tuning::{SPARE_LOG_BYTES, SPARE_LOG_BYTES_LIMITED, SPARE_LOG_ROOM_BYTES, SPARE_LOGS};
+
+/// Spare logs that a process and its descendants share.
+#[repr(C)]
+struct Pool {
+    /// Number of logs that were taken, or asked for.
+    taken: AtomicU32,
+    /// Number of logs.
+    count: u32,
+    slots: [SpareLog; SPARE_LOGS],
+    /// Room in which paths are made.
+    path: Text<PATH>,
+}
+
+/// Spare log: its mapping, the mapping's length, and how much of it has room on the disk.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct SpareLog {
+    pub(crate) memory: *mut u8,
+    length: usize,
+    ready: usize,
+}
+
+/// Pool of this process and of those that forked it. A child that can make its log by its path does
+/// not use it.
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
+
+/// Number of spare logs made so far, by this process and those that it comes from. It is part of
+/// their names.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+/// Makes spare logs, unless there are enough. They have `much` room each where that may be all that
+/// they will ever have.
+pub(crate) fn make(state: &State, much: bool) {
+    let old = POOL.load(Acquire);
+    // SAFETY: null or a pool, which is never removed.
+    if let Some(pool) = unsafe { old.as_ref() }
+        && pool.taken.load(Relaxed) * 2 < pool.count
+    {
+        return;
+    }
+    let Some(memory) = raw::map_shared(size_of::<Pool>()) else { return };
+    let pool: *mut Pool = memory.cast();
+    // SAFETY: the mapping is new, and its zeros are a valid pool without logs.
+    let fields = unsafe { &mut *pool };
+    for slot in &mut fields.slots {
+        fields.path = Text::new();
+        new_file::set_path(&mut fields.path, state, b"-");
+        fields.path.push_number(MADE.fetch_add(1, Relaxed).into()).push(b".spare");
+        match make_one(&fields.path, if much { SPARE_LOG_ROOM_BYTES } else { segment::FIRST }) {
+            Some(made) => *slot = made,
+            None => break,
+        }
+        fields.count += 1;
+    }
+    if fields.count > 0 {
+        POOL.store(pool, Release);
+    }
+}
+
+/// Makes one spare log.
+pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<SpareLog> {
+    let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
+    let length = reserve::bounded(reach).filter(|_| path.is_whole())?;
+    let ready = room.min(length);
+    let file = new_file::create(path).ok()?;
+    let memory = if file.allocate(0, ready) == 0 && file.resize(length) == 0 {
+        file.map_sparse(length).ok()
+    } else {
+        None
+    };
+    let Some(memory) = memory else {
+        keep::unlink(path.as_c_str());
+        return None;
+    };
+    Some(SpareLog { memory, length, ready })
+}
+
+/// Makes a spare log this process's own, and its reserve.
+pub(crate) fn become_own(state: &State, slot: &SpareLog) {
+    reserve::publish(state, slot.memory, slot.length, slot.ready);
+    // Its own children must not write into it. Its first page they may have: it does not matter.
+    let (behind, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
+    // SAFETY: this process's alone from now on.
+    unsafe { raw::advise(behind, length, libc::MADV_DONTFORK) };
+}
+
+/// Counts this process, which has found no spare log, in the header of one that another has taken:
+/// the first page of each is everybody's.
+pub(crate) fn count_missing() {
+    // SAFETY: null, or a pool that was inherited, which is never removed.
+    if let Some(pool) = unsafe { POOL.load(Acquire).as_ref() }
+        && let Some(first) = pool.slots.first().filter(|slot| !slot.memory.is_null())
+    {
+        let header: *mut FileHeader = first.memory.cast();
+        // SAFETY: mapped in every process that has the pool; zeros are valid.
+        unsafe { &(*header).without_log }.fetch_add(1, Relaxed);
+    }
+}
+
+/// Takes a spare log for this process, whose reserve it becomes.
+pub(crate) fn take(state: &State) -> Option<*mut FileHeader> {
+    let pool = POOL.load(Acquire);
+    // SAFETY: null, or a pool that was inherited, which is never removed.
+    let pool = unsafe { pool.as_ref()? };
+    if pool.taken.load(Relaxed) >= pool.count {
+        return None;
+    }
+    let slot = pool.slots.get(pool.taken.fetch_add(1, AcqRel) as usize)?;
+    if slot.memory.is_null() {
+        return None;
+    }
+    become_own(state, slot);
+    const { assert!(segment::FIRST >= size_of::<FileHeader>()) };
+    Some(slot.memory.cast())
+}

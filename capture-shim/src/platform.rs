@@ -1,0 +1,17 @@
+//! Floor 2, the platform: stand-ins for the standard library. System calls, clocks, ids, checksums,
+//! texts, and the program's environment and arguments.
+
+pub(crate) mod arguments;
+pub(crate) mod checksum;
+pub(crate) mod clock;
+pub(crate) mod environment;
+mod filter;
+pub(crate) mod identity;
+mod once;
+pub(crate) mod permitted;
+pub(crate) mod raw;
+pub(crate) mod seccomp;
+pub(crate) mod test_clock;
+pub(crate) mod text;
+
+pub(crate) use once::Once;

@@ -1,0 +1,69 @@
+//! Arguments that the program was begun with.
+//!
+//! A server may write a title over them before it uses its first socket, so they are kept when the
+//! library is loaded. musl hands a constructor no arguments; there the kernel is asked when the log
+//! begins.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char, c_int};
+
+use socket_log::layout::ARGUMENTS_BYTES;
+
+use super::raw;
+
+struct Once(UnsafeCell<StartArguments>);
+
+// SAFETY: written by the constructor alone, before the program has a second thread.
+unsafe impl Sync for Once {}
+
+/// Arguments as a header has them, each ended by a zero byte.
+struct StartArguments {
+    bytes: [u8; ARGUMENTS_BYTES],
+    length: usize,
+}
+
+static KEPT: Once =
+    Once(UnsafeCell::new(StartArguments { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
+
+/// Keeps the arguments that the loader handed to the constructor.
+///
+/// # Safety
+/// To be called by the constructor alone. Under glibc, `arguments` are `count` strings.
+pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
+    // SAFETY: asks for a name, which only glibc has.
+    let is_glibc =
+        !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"gnu_get_libc_version".as_ptr()) }.is_null();
+    if !is_glibc || arguments.is_null() {
+        return;
+    }
+    // SAFETY: the constructor is alone.
+    let kept = unsafe { &mut *KEPT.0.get() };
+    for place in 0..usize::try_from(count).unwrap_or(0) {
+        // SAFETY: one of the `count` strings.
+        let argument = unsafe { *arguments.add(place) };
+        if argument.is_null() {
+            return;
+        }
+        // SAFETY: a string that the kernel put there.
+        let argument = unsafe { CStr::from_ptr(argument) }.to_bytes_with_nul();
+        let Some(room) = kept.bytes.get_mut(kept.length..).filter(|room| !room.is_empty()) else {
+            return;
+        };
+        let fits = argument.len().min(room.len());
+        if let (Some(room), Some(argument)) = (room.get_mut(..fits), argument.get(..fits)) {
+            room.copy_from_slice(argument);
+        }
+        kept.length += fits;
+    }
+}
+
+/// Writes the arguments into a header's field.
+pub(crate) fn write(field: &mut [u8; ARGUMENTS_BYTES]) {
+    // SAFETY: nobody writes any more once the constructor has run.
+    let kept = unsafe { &*KEPT.0.get() };
+    if kept.length > 0 {
+        *field = kept.bytes;
+    } else if let Ok(file) = raw::open(c"/proc/self/cmdline", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
+        file.read(field);
+    }
+}

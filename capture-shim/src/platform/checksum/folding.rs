@@ -1,0 +1,305 @@
+//! CRC-32 by folding: long buffers into 16 bytes, and those into the checksum.
+//!
+//! A message as a polynomial over GF(2) keeps its remainder by the CRC's polynomial when a block of
+//! it is replaced by that block times x^d, d bits further on; and x^d may be reduced first. Bits
+//! are in the CRC's order, lowest first, so a block's first bytes are its highest powers. Zeros
+//! before a message change nothing. A message whose length is no multiple of 16 is therefore taken
+//! with zeros before it that make it one.
+
+use core::arch::x86_64::{
+    __cpuid, __cpuid_count, __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi32_si128,
+    _mm_extract_epi32, _mm_loadu_si128, _mm_set_epi64x, _mm_shuffle_epi8, _mm_slli_si128,
+    _mm_srli_si128, _mm_xor_si128, _mm256_castsi256_si128, _mm256_clmulepi64_epi128,
+    _mm256_extracti128_si256, _mm256_inserti128_si256, _mm256_loadu_si256, _mm256_set_epi64x,
+    _mm256_xor_si256, _xgetbv,
+};
+use core::sync::atomic::AtomicU8;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Smallest buffer that is folded, in bytes.
+const SHORTEST: usize = 16;
+
+/// Smallest buffer for which wide registers are worth their while, in bytes.
+const LONG: usize = 16 + 7 * 16 + 128;
+
+/// Width of folding: none, 128 bits at a time, 256 bits at a time.
+const NONE: u8 = 0;
+
+const NARROW: u8 = 1;
+
+const WIDE: u8 = 2;
+
+static WIDTH: AtomicU8 = AtomicU8::new(NONE);
+
+/// Asks the processor for its instructions, and the system whether it keeps the wide registers.
+pub(super) fn choose() {
+    const PCLMULQDQ: u32 = 1 << 1;
+    const SSSE3: u32 = 1 << 9;
+    const SSE41: u32 = 1 << 19;
+    const OSXSAVE: u32 = 1 << 27;
+    const AVX2: u32 = 1 << 5;
+    const VPCLMULQDQ: u32 = 1 << 10;
+    const SSE_AND_AVX_STATE: u64 = 0b110;
+    if WIDTH.load(Relaxed) != NONE {
+        return; // The parent of this process has asked.
+    }
+    let has = |register: u32, bits: u32| register & bits == bits;
+    let basic = __cpuid(1).ecx;
+    let extended = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0) } else { __cpuid(0) };
+    let width = if !has(basic, PCLMULQDQ | SSSE3 | SSE41) {
+        NONE
+    } else if __cpuid(0).eax >= 7
+        && has(basic, OSXSAVE)
+        && has(extended.ebx, AVX2)
+        && has(extended.ecx, VPCLMULQDQ)
+        // SAFETY: the processor has the instruction, as it has just said.
+        && unsafe { _xgetbv(0) } & SSE_AND_AVX_STATE == SSE_AND_AVX_STATE
+    {
+        WIDE
+    } else {
+        NARROW
+    };
+    WIDTH.store(width, Relaxed);
+}
+
+/// CRC-32 of the bytes behind `so_far` and of `bytes` behind those; `None` where the table is to be
+/// taken.
+#[inline(always)]
+pub(super) fn update(so_far: u32, bytes: &[u8]) -> Option<u32> {
+    let width = WIDTH.load(Relaxed);
+    if width == NONE || bytes.len() < SHORTEST {
+        return None;
+    }
+    // SAFETY: the processor has the instructions, as was asked; there are as many bytes as it
+    // takes.
+    Some(unsafe {
+        if width == WIDE && bytes.len() >= LONG {
+            wide(so_far, bytes)
+        } else {
+            narrow(so_far, bytes)
+        }
+    })
+}
+
+/// x^`n` modulo the polynomial, its highest power in bit 0.
+const fn power(n: u32) -> u32 {
+    let (mut value, mut index) = (1u32 << 31, 0);
+    while index < n {
+        value = (value >> 1) ^ ((value & 1) * 0xedb8_8320);
+        index += 1;
+    }
+    value
+}
+
+/// Two factors, for a block's first 8 bytes and its last, that move a block `bits` further on. The
+/// product of two reversed numbers comes out one bit low, and 32 bits of these are below the
+/// factor: hence the shift and the powers.
+const fn factors(bits: u32) -> (i64, i64) {
+    ((power(bits + 32) as i64) << 1, (power(bits - 32) as i64) << 1)
+}
+
+const BY_1: (i64, i64) = factors(128);
+
+const BY_2: (i64, i64) = factors(256);
+
+const BY_3: (i64, i64) = factors(384);
+
+const BY_4: (i64, i64) = factors(512);
+
+const BY_6: (i64, i64) = factors(768);
+
+const BY_8: (i64, i64) = factors(1024);
+
+/// Polynomial, and the quotient of x^64 by it, both of 33 bits with the highest power in bit 0.
+const POLYNOMIAL: i64 = 0x1_db71_0641;
+
+const QUOTIENT: i64 = quotient();
+
+/// Quotient of x^64 by the polynomial, by long division.
+const fn quotient() -> i64 {
+    // With the highest power at the top here, as on paper.
+    let divisor = (POLYNOMIAL as u64).reverse_bits() >> 31;
+    let (mut rest, mut result, mut index) = (1u128 << 64, 0u64, 33);
+    while index > 0 {
+        index -= 1;
+        if rest >> (index + 32) & 1 == 1 {
+            rest ^= (divisor as u128) << index;
+            result |= 1 << index;
+        }
+    }
+    (result.reverse_bits() >> 31) as i64
+}
+
+/// Indices for shuffling bytes: 16 times none, each byte, 16 times none.
+static SHUFFLE: [u8; 48] = {
+    let mut indices = [0x80; 48];
+    let mut index = 0;
+    while index < 16 {
+        indices[16 + index] = index as u8;
+        index += 1;
+    }
+    indices
+};
+
+/// Loads sixteen bytes at `at`.
+///
+/// # Safety
+/// They are readable.
+#[inline]
+#[target_feature(enable = "sse2")]
+unsafe fn load(at: *const u8) -> __m128i {
+    // SAFETY: as the caller says; they need not be aligned.
+    unsafe { _mm_loadu_si128(at.cast()) }
+}
+
+/// Moves `block` by `factors` and adds it to `onto`.
+#[inline]
+#[target_feature(enable = "pclmulqdq,sse2")]
+fn fold(block: __m128i, onto: __m128i, factors: (i64, i64)) -> __m128i {
+    let factors = _mm_set_epi64x(factors.1, factors.0);
+    let first = _mm_clmulepi64_si128::<0x00>(block, factors);
+    let last = _mm_clmulepi64_si128::<0x11>(block, factors);
+    _mm_xor_si128(_mm_xor_si128(first, onto), last)
+}
+
+/// State of a message: all before `at` is folded into `block`, a multiple of 16 bytes are `left`,
+/// and `carry` is to be added to the first of them.
+struct Folded {
+    block: __m128i,
+    carry: __m128i,
+    at: *const u8,
+    left: usize,
+}
+
+/// Takes the first 1 to 16 bytes of a message, so that a multiple of 16 is left. The checksum so
+/// far stands for all that came before, and is added to the message's first four bytes; it is kept
+/// inverted.
+///
+/// # Safety
+/// There are 16 bytes or more.
+#[inline]
+#[target_feature(enable = "ssse3")]
+unsafe fn begin(so_far: u32, bytes: &[u8]) -> Folded {
+    let before = _mm_cvtsi32_si128(!so_far as i32);
+    let odd = (bytes.len() - 1) % 16 + 1;
+    let at = bytes.as_ptr();
+    // SAFETY: 16 bytes of the message; the tables' 48 have 16 behind every place up to 32, and
+    // `odd` is at most 16.
+    unsafe {
+        let first = _mm_xor_si128(load(at), before);
+        let up = load(SHUFFLE.as_ptr().add(odd));
+        let down = load(SHUFFLE.as_ptr().add(16 + odd));
+        Folded {
+            block: _mm_shuffle_epi8(first, up),
+            carry: _mm_shuffle_epi8(before, down),
+            at: at.add(odd),
+            left: bytes.len() - odd,
+        }
+    }
+}
+
+#[target_feature(enable = "pclmulqdq,ssse3,sse4.1")]
+unsafe fn narrow(so_far: u32, bytes: &[u8]) -> u32 {
+    // SAFETY: as many bytes as it takes, as the caller says.
+    unsafe { finish(begin(so_far, bytes)) }
+}
+
+/// Checksum of the whole message from its state.
+///
+/// # Safety
+/// What is left is readable.
+#[inline]
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+unsafe fn finish(folded: Folded) -> u32 {
+    let Folded { mut block, mut carry, mut at, mut left } = folded;
+    // SAFETY: each load is within what is left.
+    unsafe {
+        if left >= 128 {
+            let mut lanes =
+                [block, _mm_xor_si128(load(at), carry), load(at.add(16)), load(at.add(32))];
+            carry = _mm_set_epi64x(0, 0);
+            (at, left) = (at.add(48), left - 48);
+            while left >= 64 {
+                for (index, lane) in lanes.iter_mut().enumerate() {
+                    *lane = fold(*lane, load(at.add(16 * index)), BY_4);
+                }
+                (at, left) = (at.add(64), left - 64);
+            }
+            let [a, b, c, d] = lanes;
+            block = fold(a, fold(b, fold(c, d, BY_1), BY_2), BY_3);
+        }
+        while left >= 48 {
+            let first = _mm_xor_si128(load(at), carry);
+            carry = _mm_set_epi64x(0, 0);
+            block = fold(
+                block,
+                fold(first, fold(load(at.add(16)), load(at.add(32)), BY_1), BY_2),
+                BY_3,
+            );
+            (at, left) = (at.add(48), left - 48);
+        }
+        while left > 0 {
+            block = fold(block, _mm_xor_si128(load(at), carry), BY_1);
+            carry = _mm_set_epi64x(0, 0);
+            (at, left) = (at.add(16), left - 16);
+        }
+    }
+    reduce(block)
+}
+
+/// Remainder of the message that `block` stands for, times x^32 as the CRC wants it. Its first 8
+/// bytes are moved onto the others, then the first 4 of what that leaves, and the last 8 are
+/// divided by the polynomial (Barrett).
+#[inline]
+#[target_feature(enable = "pclmulqdq,sse4.1")]
+fn reduce(block: __m128i) -> u32 {
+    /// Factor in the upper half of its 8 bytes, where it leaves the product as short as it can be.
+    const fn upper(n: u32) -> i64 {
+        ((power(n - 1) as u64) << 32) as i64
+    }
+    let moves = _mm_set_epi64x(upper(64), upper(96));
+    let rest = _mm_slli_si128::<4>(_mm_srli_si128::<8>(block));
+    let rest = _mm_xor_si128(rest, _mm_clmulepi64_si128::<0x00>(block, moves));
+    let rest = _mm_srli_si128::<8>(_mm_xor_si128(rest, _mm_clmulepi64_si128::<0x10>(rest, moves)));
+    let division = _mm_set_epi64x(POLYNOMIAL, QUOTIENT);
+    let high = _mm_cvtsi32_si128(_mm_extract_epi32::<0>(rest));
+    let times = _mm_clmulepi64_si128::<0x00>(high, division);
+    let times = _mm_cvtsi32_si128(_mm_extract_epi32::<0>(times));
+    let product = _mm_clmulepi64_si128::<0x10>(times, division);
+    !_mm_extract_epi32::<1>(_mm_xor_si128(rest, product)) as u32
+}
+
+/// Folds two blocks at once, as [`fold`] does one.
+#[inline]
+#[target_feature(enable = "vpclmulqdq,avx2")]
+fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
+    let factors = _mm256_set_epi64x(factors.1, factors.0, factors.1, factors.0);
+    let first = _mm256_clmulepi64_epi128::<0x00>(blocks, factors);
+    let last = _mm256_clmulepi64_epi128::<0x11>(blocks, factors);
+    _mm256_xor_si256(_mm256_xor_si256(first, onto), last)
+}
+
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+unsafe fn wide(so_far: u32, bytes: &[u8]) -> u32 {
+    // SAFETY: each load is within what is left, of which the caller says that it is long.
+    unsafe {
+        let Folded { block, carry, mut at, mut left } = begin(so_far, bytes);
+        let two = |at: *const u8| _mm256_loadu_si256(at.cast());
+        let first = _mm256_inserti128_si256::<1>(
+            _mm256_inserti128_si256::<0>(_mm256_set_epi64x(0, 0, 0, 0), block),
+            _mm_xor_si128(load(at), carry),
+        );
+        let mut lanes = [first, two(at.add(16)), two(at.add(48)), two(at.add(80))];
+        (at, left) = (at.add(112), left - 112);
+        while left >= 128 {
+            for (index, lane) in lanes.iter_mut().enumerate() {
+                *lane = fold_wide(*lane, two(at.add(32 * index)), BY_8);
+            }
+            (at, left) = (at.add(128), left - 128);
+        }
+        let [a, b, c, d] = lanes;
+        let both = fold_wide(a, fold_wide(b, fold_wide(c, d, BY_2), BY_4), BY_6);
+        let block = fold(_mm256_castsi256_si128(both), _mm256_extracti128_si256::<1>(both), BY_1);
+        finish(Folded { block, carry: _mm_set_epi64x(0, 0), at, left })
+    }
+}

@@ -1,0 +1,189 @@
+//! Time: ticks for the records, and anchors that tie ticks to the clocks.
+//!
+//! A tick is a step of the processor's cycle counter, halved until it is about a nanosecond, but
+//! only where the kernel itself keeps its time by that counter. Elsewhere it is a nanosecond of
+//! `CLOCK_MONOTONIC`, which the vDSO gives without a system call but for twice the price. Nobody
+//! has to know the counter's rate: readers find it between two anchors, and correct it at every
+//! further one.
+
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::layout::{ANCHOR_REACH, Anchor, tick};
+
+use super::{raw, test_clock};
+use crate::tuning::FIRST_ANCHOR_REACH;
+
+/// One more than the bits by which the cycle counter is shifted; 0 where ticks are nanoseconds of
+/// `CLOCK_MONOTONIC`. Chosen by the constructor and kept by all children, so that a child's ticks
+/// never mix two clocks.
+static CYCLES: AtomicU32 = AtomicU32::new(0);
+
+/// TickChoice of the ticks (`SOCKCAP_CLOCK`).
+pub(crate) enum TickChoice {
+    /// Cycles where the kernel trusts their counter, else nanoseconds.
+    Trusted,
+    /// Nanoseconds (`monotonic`).
+    Monotonic,
+    /// Cycles wherever their counter is steady (`cycles`): for tests, since the counter may be out
+    /// of step between processors.
+    Cycles,
+}
+
+/// Description of the ticks for the header: their clock, and the bits by which it is shifted.
+pub(crate) fn description() -> (u32, u32) {
+    match CYCLES.load(Relaxed) {
+        0 if !test_clock::is_on() => (tick::MONOTONIC, 0),
+        // True nanoseconds, whose rate on a clock that runs at another is to be found like that of
+        // cycles.
+        0 => (tick::CYCLES, 0),
+        shifted => (tick::CYCLES, shifted - 1),
+    }
+}
+
+/// Present time, in ticks.
+#[inline(always)]
+pub(crate) fn now() -> u64 {
+    match CYCLES.load(Relaxed) {
+        0 => nanoseconds(libc::CLOCK_MONOTONIC) as u64,
+        shifted => counter::read() >> (shifted - 1),
+    }
+}
+
+/// Distance, in ticks, up to which records may go from an anchor at `ticks`, in a log that began at
+/// `start`.
+///
+/// Cycles are turned into time at the rate found between anchors, so no more time is bridged
+/// without one than lies behind it. Thus the last record's time is as good as the reading of the
+/// anchors, also in a process that is killed.
+#[inline]
+pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
+    match CYCLES.load(Relaxed) {
+        // A shifted clock runs at a rate of its own, which is to be found as that of cycles is.
+        0 if !test_clock::is_on() => ANCHOR_REACH as u32,
+        _ => ticks.saturating_sub(start).clamp(FIRST_ANCHOR_REACH, ANCHOR_REACH) as u32,
+    }
+}
+
+/// All clocks at one moment, that of the reading of `CLOCK_REALTIME`; the other two are read on
+/// both sides of it. The tightest of four tries is taken, since a thread can be interrupted in
+/// between.
+pub(crate) fn anchor() -> Anchor {
+    let mut best = try_anchor();
+    for _ in 0..3 {
+        let next = try_anchor();
+        if next.1 < best.1 {
+            best = next;
+        }
+    }
+    test_clock::apply(best.0)
+}
+
+fn try_anchor() -> (Anchor, i64) {
+    let before = nanoseconds(libc::CLOCK_MONOTONIC);
+    let first = counter::read_in_order();
+    let realtime = nanoseconds(libc::CLOCK_REALTIME);
+    let second = counter::read_in_order();
+    let after = nanoseconds(libc::CLOCK_MONOTONIC);
+    let monotonic = before + (after - before) / 2;
+    let ticks = match CYCLES.load(Relaxed) {
+        0 => monotonic as u64,
+        shifted => (first + second.saturating_sub(first) / 2) >> (shifted - 1),
+    };
+    (Anchor { ticks, monotonic, realtime }, after - before)
+}
+
+/// Decides what a tick is. It takes as long as measuring the counter's rate roughly does.
+pub(crate) fn choose(choice: TickChoice) {
+    let wanted = match choice {
+        TickChoice::Monotonic => false,
+        TickChoice::Cycles => counter::is_steady(),
+        TickChoice::Trusted => is_trusted() && counter::is_steady(),
+    };
+    if !wanted {
+        return;
+    }
+    // 20 us: to 1% at least, where a factor of two decides.
+    let (begin, first) = (nanoseconds(libc::CLOCK_MONOTONIC), counter::read_in_order());
+    let mut elapsed = 0;
+    for _ in 0..100_000 {
+        elapsed = nanoseconds(libc::CLOCK_MONOTONIC) - begin;
+        if elapsed > 20_000 {
+            break;
+        }
+    }
+    let cycles = counter::read_in_order().saturating_sub(first);
+    let mut shift = 0;
+    // Not more than about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most
+    // twice that.
+    while elapsed > 0 && (cycles >> shift) * 10 > elapsed as u64 * 14 && shift < 8 {
+        shift += 1;
+    }
+    CYCLES.store(1 + shift, Relaxed);
+}
+
+/// Whether the kernel keeps its time by the cycle counter.
+fn is_trusted() -> bool {
+    let path = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let mut name = [0; 16];
+    let Ok(file) = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return false };
+    let length = file.read(&mut name);
+    name.get(..length) == Some(b"tsc\n")
+}
+
+/// The cycle counter of x86-64.
+#[cfg(target_arch = "x86_64")]
+mod counter {
+    use core::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
+
+    /// Value of the counter. The processor may read it some instructions early.
+    #[inline(always)]
+    pub(super) fn read() -> u64 {
+        // SAFETY: every x86-64 processor has it, and Linux lets programs read it (one that asked
+        // the kernel not to, by PR_SET_TSC, gets the signal it asked for from the vDSO as well).
+        unsafe { _rdtsc() }
+    }
+
+    /// Value of the counter when all instructions before have ended.
+    pub(super) fn read_in_order() -> u64 {
+        // SAFETY: as above.
+        unsafe {
+            _mm_lfence();
+            let value = _rdtsc();
+            _mm_lfence();
+            value
+        }
+    }
+
+    /// Whether the counter runs at one rate whatever the processor does ("invariant TSC").
+    pub(super) fn is_steady() -> bool {
+        const ADVANCED_POWER: u32 = 0x8000_0007;
+        const INVARIANT: u32 = 1 << 8;
+        __cpuid(0x8000_0000).eax >= ADVANCED_POWER && __cpuid(ADVANCED_POWER).edx & INVARIANT != 0
+    }
+}
+
+/// Absent counter: the vDSO's clock is as cheap.
+#[cfg(not(target_arch = "x86_64"))]
+mod counter {
+    pub(super) fn read() -> u64 {
+        0
+    }
+
+    pub(super) fn read_in_order() -> u64 {
+        0
+    }
+
+    pub(super) fn is_steady() -> bool {
+        false
+    }
+}
+
+#[inline(always)]
+fn nanoseconds(clock: libc::clockid_t) -> i64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: libc fills the struct. It was bound when the library was loaded, and both clocks
+    // always exist, so `errno` stays as it is.
+    unsafe { libc::clock_gettime(clock, &mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

@@ -1,0 +1,38 @@
+//! Environment of the program, as it is at present.
+
+use core::ffi::{CStr, c_char};
+
+unsafe extern "C" {
+    /// Libc's own variable.
+    pub(crate) static mut environ: *mut *const c_char;
+}
+
+/// Array of the environment's strings.
+pub(crate) fn present() -> *const *const c_char {
+    // SAFETY: a word that the program may change, as libc's own functions read it.
+    unsafe { (&raw const environ).read() }
+}
+
+/// Value of the variable that begins with `name` (which ends with `=`).
+pub(crate) fn find(strings: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
+    if strings.is_null() {
+        return None;
+    }
+    for index in 0.. {
+        // SAFETY: the array ends with a null pointer, and each string with a zero byte.
+        let string = unsafe { *strings.add(index) };
+        if string.is_null() {
+            return None;
+        }
+        // SAFETY: as above.
+        if let Some(value) = unsafe { CStr::from_ptr(string) }.to_bytes().strip_prefix(name) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Whether `byte` stands between two entries of a preload list.
+pub(crate) fn separates(byte: &u8) -> bool {
+    matches!(byte, b':' | b' ')
+}

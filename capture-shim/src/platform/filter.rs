@@ -1,0 +1,109 @@
+//! Interpreter of seccomp filters: the kernel's classic packet filter, as far as it decides on
+//! system calls.
+//!
+//! A program that restricts itself hands its filter to the kernel through a hook. A copy of the
+//! filter, worked through step by step, tells which system calls it lets pass. To try one that it
+//! does not would be the program's death.
+
+use libc::sock_filter;
+
+/// Maximum number of instructions that the kernel takes.
+pub(crate) const LONGEST: usize = 4096;
+
+/// Number of words that a filter can keep.
+const MEMORY: usize = 16;
+
+/// System call, in the words that filters look at: number, architecture, the calling instruction's
+/// address, and the six arguments; each of the last seven in two words, the low one first.
+pub(crate) struct SystemCall([u32; 16]);
+
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xc000_003e;
+
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xc000_00b7;
+
+impl SystemCall {
+    /// System call as this library makes it.
+    pub(crate) fn new(number: usize, arguments: &[usize; 6]) -> SystemCall {
+        let mut words = [0; 16];
+        let own = SystemCall::new as *const () as usize;
+        words[0] = number as u32;
+        words[1] = ARCHITECTURE;
+        for (pair, value) in words[2..].chunks_exact_mut(2).zip([&own].into_iter().chain(arguments))
+        {
+            pair.copy_from_slice(&[*value as u32, (*value >> 32) as u32]);
+        }
+        SystemCall(words)
+    }
+}
+
+/// Result of the filter: a `SECCOMP_RET_` word. `None` for a filter that the kernel would not have
+/// taken.
+pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
+    let (mut a, mut x) = (0u32, 0u32);
+    let mut memory = [0u32; MEMORY];
+    let mut at = 0;
+    // Jumps lead forward only, so this ends.
+    loop {
+        let instruction = filter.get(at)?;
+        let (code, k) = (u32::from(instruction.code), instruction.k);
+        at += 1;
+        // The low three bits are the class.
+        match code & 7 {
+            // Loads: absolute, immediate, from memory, the length; by other ways there is nothing
+            // to load.
+            class @ (libc::BPF_LD | libc::BPF_LDX) => {
+                let value = match code & 0xe0 {
+                    libc::BPF_ABS if k % 4 == 0 => *call.0.get(k as usize / 4)?,
+                    libc::BPF_IMM => k,
+                    libc::BPF_MEM => *memory.get(k as usize)?,
+                    libc::BPF_LEN => size_of::<SystemCall>() as u32,
+                    _ => return None,
+                };
+                *(if class == libc::BPF_LD { &mut a } else { &mut x }) = value;
+            }
+            libc::BPF_ST => *memory.get_mut(k as usize)? = a,
+            libc::BPF_STX => *memory.get_mut(k as usize)? = x,
+            libc::BPF_ALU => {
+                let operand = if code & libc::BPF_X != 0 { x } else { k };
+                a = calculate(code & 0xf0, a, operand)?;
+            }
+            libc::BPF_JMP => {
+                let operand = if code & libc::BPF_X != 0 { x } else { k };
+                let is_true = match code & 0xf0 {
+                    libc::BPF_JA => {
+                        at = at.checked_add(k as usize)?;
+                        continue;
+                    }
+                    libc::BPF_JEQ => a == operand,
+                    libc::BPF_JGT => a > operand,
+                    libc::BPF_JGE => a >= operand,
+                    libc::BPF_JSET => a & operand != 0,
+                    _ => return None,
+                };
+                at += usize::from(if is_true { instruction.jt } else { instruction.jf });
+            }
+            libc::BPF_RET => return Some(if code & 0x18 == libc::BPF_A { a } else { k }),
+            _ if code & 0xf8 == libc::BPF_TXA => a = x,
+            _ => x = a,
+        }
+    }
+}
+
+fn calculate(operation: u32, a: u32, operand: u32) -> Option<u32> {
+    Some(match operation {
+        libc::BPF_ADD => a.wrapping_add(operand),
+        libc::BPF_SUB => a.wrapping_sub(operand),
+        libc::BPF_MUL => a.wrapping_mul(operand),
+        // The kernel ends the filter here with a zero, which kills.
+        libc::BPF_DIV => a.checked_div(operand)?,
+        libc::BPF_AND => a & operand,
+        libc::BPF_OR => a | operand,
+        libc::BPF_XOR => a ^ operand,
+        libc::BPF_LSH => a.checked_shl(operand).unwrap_or(0),
+        libc::BPF_RSH => a.checked_shr(operand).unwrap_or(0),
+        libc::BPF_NEG => a.wrapping_neg(),
+        _ => return None,
+    })
+}

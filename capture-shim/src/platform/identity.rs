@@ -1,0 +1,97 @@
+//! Ids of the calling thread and its process, also where the program has given up asking the
+//! kernel.
+//!
+//! Libc knows the id of each thread: the kernel wrote it there when the thread or the process was
+//! made. No function of libc tells it without a system call, but a mutex that one thread can lock
+//! twice has to keep the id of its owner.
+
+use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::raw;
+
+/// Index of the word of such a mutex that has its owner's id, plus one; 0 where it was not found.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// Ids of the process, its parent and its user, as far as they were asked for. A child that may not
+/// ask knows its parent from here.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+static PARENT: AtomicU32 = AtomicU32::new(0);
+
+static USER: AtomicU32 = AtomicU32::new(0);
+
+const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;
+
+/// Words of a mutex that the calling thread has locked.
+fn locked() -> Option<[u32; WORDS]> {
+    let mut attributes = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
+    let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
+    // SAFETY: in the order that libc wants, on memory of the types that it wants. Nobody else has
+    // the mutex, so nothing waits and no system call is made.
+    unsafe {
+        if libc::pthread_mutexattr_init(attributes.as_mut_ptr()) != 0
+            || libc::pthread_mutexattr_settype(
+                attributes.as_mut_ptr(),
+                libc::PTHREAD_MUTEX_RECURSIVE,
+            ) != 0
+            || libc::pthread_mutex_init(mutex.as_mut_ptr(), attributes.as_ptr()) != 0
+            || libc::pthread_mutex_lock(mutex.as_mut_ptr()) != 0
+        {
+            return None;
+        }
+        let words = mutex.as_ptr().cast::<[u32; WORDS]>().read();
+        libc::pthread_mutex_unlock(mutex.as_mut_ptr());
+        Some(words)
+    }
+}
+
+/// Finds the place where libc keeps the thread's id, while the kernel can still be asked for it.
+pub(crate) fn learn() {
+    process();
+    if let (Some(words), Some(tid)) = (locked(), raw::id(libc::SYS_gettid))
+        && let Some(index) = words.iter().position(|word| *word == tid)
+    {
+        OWNER.store(index as u32 + 1, Relaxed);
+    }
+}
+
+/// Id of the calling thread, as libc knows it; 0 where it does not say.
+fn told_by_libc() -> u32 {
+    let index = (OWNER.load(Relaxed) as usize).wrapping_sub(1);
+    if index == usize::MAX {
+        return 0;
+    }
+    locked().and_then(|words| words.get(index).copied()).unwrap_or(0)
+}
+
+/// Id of the calling thread.
+pub(crate) fn tid() -> u32 {
+    raw::id(libc::SYS_gettid).unwrap_or_else(told_by_libc)
+}
+
+/// Ids of a process that begins a log, its parent, and the user whose rights it has.
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
+    pub(crate) user: u32,
+}
+
+/// Id of the calling process.
+pub(crate) fn pid() -> u32 {
+    raw::id(libc::SYS_getpid).unwrap_or_else(told_by_libc)
+}
+
+/// Ids of the process that begins a log here. A child that may not ask has one thread, so that
+/// thread has the process's id.
+pub(crate) fn process() -> Process {
+    let pid = pid();
+    if PROCESS.load(Relaxed) != pid {
+        PARENT.store(PROCESS.swap(pid, Relaxed), Relaxed);
+    }
+    let parent = raw::id(libc::SYS_getppid).unwrap_or_else(|| PARENT.load(Relaxed));
+    let user = raw::id(libc::SYS_geteuid).unwrap_or_else(|| USER.load(Relaxed));
+    USER.store(user, Relaxed);
+    Process { pid, parent, user }
+}

@@ -1,0 +1,261 @@
+//! Files: opened, given room, mapped and closed again; directories and links on the way to them.
+
+use core::ffi::{CStr, c_int};
+use core::ptr;
+
+use super::call::{PAGE, call};
+use super::memory::{USABLE, map};
+
+/// Opens `path`.
+pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
+    // SAFETY: the path ends with a zero byte, as its type says.
+    let result = unsafe { call(libc::SYS_openat, arguments) };
+    if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
+}
+
+/// Open descriptor of the library's own, closed when dropped unless [`crate::log::keep`] keeps it.
+/// The library keeps hardly any, because daemons close descriptors that they do not know.
+pub(crate) struct Descriptor {
+    number: c_int,
+    is_kept: bool,
+}
+
+impl Descriptor {
+    /// Descriptor that is closed when dropped.
+    pub(crate) fn owned(number: c_int) -> Descriptor {
+        Descriptor { number, is_kept: false }
+    }
+
+    /// Descriptor that stays open.
+    pub(crate) fn kept(number: c_int) -> Descriptor {
+        Descriptor { number, is_kept: true }
+    }
+
+    /// The descriptor as a system call takes it.
+    fn word(&self) -> usize {
+        self.number as usize
+    }
+
+    /// Opens the file `name` of this directory.
+    pub(crate) fn open(&self, name: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, isize> {
+        let arguments = [self.word(), name.as_ptr() as usize, flags as usize, mode as usize, 0, 0];
+        // SAFETY: the name ends with a zero byte, as its type says.
+        let result = unsafe { call(libc::SYS_openat, arguments) };
+        if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
+    }
+
+    /// Removes the file `name` of this directory.
+    pub(crate) fn unlink(&self, name: &CStr) {
+        // SAFETY: the name ends with a zero byte.
+        unsafe { call(libc::SYS_unlinkat, [self.word(), name.as_ptr() as usize, 0, 0, 0, 0]) };
+    }
+
+    /// Duplicates the descriptor to the first free number from `first` on, which no other program
+    /// gets.
+    pub(crate) fn duplicate(&self, first: c_int) -> Result<c_int, isize> {
+        let arguments = [self.word(), libc::F_DUPFD_CLOEXEC as usize, first as usize, 0, 0, 0];
+        // SAFETY: takes numbers only.
+        let result = unsafe { call(libc::SYS_fcntl, arguments) };
+        if result < 0 { Err(result) } else { Ok(result as c_int) }
+    }
+
+    /// Status of the file, as the kernel tells it.
+    pub(crate) fn status(&self) -> Option<libc::stat> {
+        // SAFETY: a struct of numbers may be all zeros.
+        let mut status: libc::stat = unsafe { core::mem::zeroed() };
+        // SAFETY: the kernel fills the struct.
+        let result = unsafe {
+            call(libc::SYS_fstat, [self.word(), ptr::from_mut(&mut status) as usize, 0, 0, 0, 0])
+        };
+        (result == 0).then_some(status)
+    }
+
+    /// Reads once into `buffer` and returns the number of bytes that came; 0 on an error.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> usize {
+        let arguments = [self.word(), buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
+        // SAFETY: the buffer is as long as told.
+        unsafe { call(libc::SYS_read, arguments).max(0) as usize }
+    }
+
+    /// Gives the file room on the disk, so that storing through a mapping cannot fail later.
+    pub(crate) fn allocate(&self, offset: usize, length: usize) -> isize {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fallocate, [self.word(), 0, offset, length, 0, 0]) }
+    }
+
+    /// Maps a part of the file, shared.
+    pub(crate) fn map(&self, offset: usize, length: usize) -> Result<*mut u8, isize> {
+        map(length, USABLE, libc::MAP_SHARED, self.number, offset)
+    }
+
+    /// Maps the beginning of the file, shared, holes included. Holes get no room by this, even if
+    /// the program has all its memory locked.
+    pub(crate) fn map_sparse(&self, length: usize) -> Result<*mut u8, isize> {
+        let memory = map(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
+        // SAFETY: the mapping is new.
+        unsafe {
+            // There is nothing to be read ahead.
+            super::memory::advise(memory, length, libc::MADV_RANDOM);
+            call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
+            let result =
+                call(libc::SYS_mprotect, [memory as usize, length, USABLE as usize, 0, 0, 0]);
+            if result < 0 {
+                super::memory::unmap(memory, length);
+                return Err(result);
+            }
+        }
+        Ok(memory)
+    }
+
+    /// Makes a file that was opened for appending at least `size` bytes large, by writing zeros
+    /// behind its end: for file systems that cannot be asked for room. Several threads that do this
+    /// at once make it larger, and overwrite nothing.
+    pub(crate) fn extend(&self, size: usize) -> isize {
+        static ZEROS: [u8; PAGE] = [0; PAGE];
+        while self.size() < size {
+            // SAFETY: as long as told.
+            let result = unsafe {
+                call(libc::SYS_write, [self.word(), ZEROS.as_ptr() as usize, ZEROS.len(), 0, 0, 0])
+            };
+            if result <= 0 {
+                return if result == 0 { -libc::ENOSPC as isize } else { result };
+            }
+        }
+        0
+    }
+
+    /// Size of the file, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        // SAFETY: takes numbers only.
+        unsafe {
+            call(libc::SYS_lseek, [self.word(), 0, libc::SEEK_END as usize, 0, 0, 0]).max(0)
+                as usize
+        }
+    }
+
+    /// Sets the size of the file, in bytes.
+    pub(crate) fn resize(&self, size: usize) -> isize {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_ftruncate, [self.word(), size, 0, 0, 0, 0]) }
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        // SAFETY: the descriptor is ours and is not used again.
+        unsafe { call(libc::SYS_close, [self.word(), 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Closes a descriptor of the program.
+pub(crate) fn close(fd: c_int) {
+    drop(Descriptor::owned(fd));
+}
+
+/// Closes all descriptors of the program from `first` to `last`, where the kernel knows how.
+pub(crate) fn close_range(first: u32, last: u32) -> isize {
+    // SAFETY: takes numbers only.
+    unsafe { call(libc::SYS_close_range, [first as usize, last as usize, 0, 0, 0, 0]) }
+}
+
+/// Makes one directory.
+pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode as usize, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_mkdirat, arguments) }
+}
+
+/// Sets the mode of a directory. A link in its place is not followed.
+pub(crate) fn chmod(path: &CStr, mode: u32) {
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    if let Ok(directory) = open(path, flags, 0) {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fchmod, [directory.word(), mode as usize, 0, 0, 0, 0]) };
+    }
+}
+
+/// Gives a file to another user. This may be refused. A link in its place is not followed.
+pub(crate) fn chown(path: &CStr, uid: u32) -> bool {
+    let group = u32::MAX as usize; // As it is.
+    let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, flags, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_fchownat, arguments) == 0 }
+}
+
+/// Removes the name of a file.
+pub(crate) fn unlink(path: &CStr) {
+    let arguments = [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_unlinkat, arguments) };
+}
+
+/// Reads a symbolic link into `buffer` and returns its length; 0 on an error.
+pub(crate) fn readlink(path: &CStr, buffer: &mut [u8]) -> usize {
+    let arguments = [
+        libc::AT_FDCWD as usize,
+        path.as_ptr() as usize,
+        buffer.as_mut_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+    ];
+    // SAFETY: the path ends with a zero byte, the buffer is as long as told.
+    unsafe { call(libc::SYS_readlinkat, arguments).max(0) as usize }
+}
+
+/// Inode of the file that `path` leads to.
+pub(crate) fn inode(path: &CStr) -> Option<u64> {
+    status(path).map(|status| status.st_ino)
+}
+
+/// Whether the file that `path` leads to has capabilities.
+pub(crate) fn has_capabilities(path: &CStr) -> bool {
+    let name = c"security.capability";
+    // SAFETY: both end with a zero byte; without room the kernel only says how much it would need.
+    unsafe {
+        call(libc::SYS_getxattr, [path.as_ptr() as usize, name.as_ptr() as usize, 0, 0, 0, 0]) > 0
+    }
+}
+
+/// Whether the process may not make files in the directory `path`, with the rights of its effective
+/// user.
+pub(crate) fn is_denied(path: &CStr) -> bool {
+    let wanted = (libc::W_OK | libc::X_OK) as usize;
+    let arguments =
+        [libc::AT_FDCWD as usize, path.as_ptr() as usize, wanted, libc::AT_EACCESS as usize, 0, 0];
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_faccessat2, arguments) == -libc::EACCES as isize }
+}
+
+/// Status of the file that `path` leads to, as the kernel tells it.
+pub(crate) fn status(path: &CStr) -> Option<libc::stat> {
+    // SAFETY: a struct of numbers may be all zeros.
+    let mut status: libc::stat = unsafe { core::mem::zeroed() };
+    let arguments = [
+        libc::AT_FDCWD as usize,
+        path.as_ptr() as usize,
+        ptr::from_mut(&mut status) as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
+    let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+    (result == 0).then_some(status)
+}
+
+/// Path of the working directory, with the zero byte that ends it; nothing on an error.
+pub(crate) fn getcwd(buffer: &mut [u8]) -> usize {
+    // SAFETY: the buffer is as long as told.
+    unsafe {
+        call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]).max(0)
+            as usize
+    }
+}

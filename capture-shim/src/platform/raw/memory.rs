@@ -1,0 +1,134 @@
+//! Memory: mappings are made, given room, advised and removed; memory of the program is tested for
+//! being readable.
+
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::call::{PAGE, call};
+
+pub(super) fn map(
+    length: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: usize,
+) -> Result<*mut u8, isize> {
+    // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+    let result = unsafe {
+        call(
+            libc::SYS_mmap,
+            [0, length, protection as usize, flags as usize, fd as isize as usize, offset],
+        )
+    };
+    // Errors are the last page of the address space.
+    if (-4095..0).contains(&result) { Err(result) } else { Ok(result as *mut u8) }
+}
+
+/// Protection for reading and writing.
+pub(super) const USABLE: c_int = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Maps private memory that begins as zeros and takes room only where it is touched.
+pub(crate) fn map_anonymous(length: usize) -> Option<*mut u8> {
+    map(length, USABLE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0).ok()
+}
+
+/// Maps memory that begins as zeros and that a process shares with its children.
+pub(crate) fn map_shared(length: usize) -> Option<*mut u8> {
+    map(length, USABLE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0).ok()
+}
+
+const MADV_POPULATE_WRITE: usize = 23;
+
+/// Gives the pages of a shared mapping of a file their room on the disk. The kernel does so at the
+/// first store into each, too, but then a lack of room is a signal and not an error.
+///
+/// # Safety
+/// The mapping is the caller's own.
+pub(crate) unsafe fn populate(address: *mut u8, length: usize) -> isize {
+    // SAFETY: changes nothing that a store would not.
+    unsafe { call(libc::SYS_madvise, [address as usize, length, MADV_POPULATE_WRITE, 0, 0, 0]) }
+}
+
+/// Whether the kernel knows [`populate`], which Linux has from 5.14 on.
+pub(crate) fn can_populate() -> bool {
+    // SAFETY: no page.
+    unsafe { populate(ptr::without_provenance_mut(PAGE), 0) == 0 }
+}
+
+/// Arguments of [`populate`], for asking a filter.
+pub(crate) fn of_population() -> [usize; 6] {
+    [PAGE, PAGE, MADV_POPULATE_WRITE, 0, 0, 0]
+}
+
+/// Arguments of the two system calls that make a new log, to open and to map it, for asking a
+/// filter.
+pub(crate) fn of_new_log() -> [[usize; 6]; 2] {
+    let flags = libc::O_RDWR
+        | libc::O_APPEND
+        | libc::O_CREAT
+        | libc::O_EXCL
+        | libc::O_CLOEXEC
+        | libc::O_NOFOLLOW;
+    let create = [libc::AT_FDCWD as usize, PAGE, flags as usize, 0o644, 0, 0];
+    [create, [0, PAGE, USABLE as usize, libc::MAP_SHARED as usize, 3, 0]]
+}
+
+/// Gives advice about a mapping; true when the kernel took it.
+///
+/// # Safety
+/// The mapping is the caller's own, and the advice loses nothing that is still needed.
+pub(crate) unsafe fn advise(address: *mut u8, length: usize, advice: c_int) -> bool {
+    // SAFETY: the caller answers for the mapping.
+    unsafe { call(libc::SYS_madvise, [address as usize, length, advice as usize, 0, 0, 0]) == 0 }
+}
+
+/// Puts private memory into the place of a mapping: stores into it lead nowhere from now on.
+pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    let arguments = [address as usize, length, USABLE as usize, flags as usize, usize::MAX, 0];
+    // SAFETY: a mapping of the library's own, which stays one.
+    unsafe { call(libc::SYS_mmap, arguments) == address as isize }
+}
+
+/// Removes a mapping.
+///
+/// # Safety
+/// Nothing uses the mapping any more.
+pub(crate) unsafe fn unmap(address: *mut u8, length: usize) {
+    // SAFETY: the caller answers for the mapping.
+    unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
+}
+
+/// Whether the program's memory at `address` can be read. An address that the program hands to the
+/// kernel may be wrong, which is an error for the kernel to report and no reason to die.
+pub(crate) fn is_readable<T>(address: *const T) -> bool {
+    /// Page that was found readable last. It is taken to be so still, or each datagram would cost a
+    /// system call. A program that has unmapped it since and hands it to the kernel is not told
+    /// apart.
+    static LATEST: AtomicUsize = AtomicUsize::new(usize::MAX);
+    const WORD: usize = 8;
+    let own_frame = 0u8;
+    let (first, last) = (address.addr(), address.addr().wrapping_add(size_of::<T>().max(1) - 1));
+    let is_in = |page: usize| first / PAGE == page && last / PAGE == page;
+    if first < PAGE {
+        return false; // Where null pointers lead, which the kernel may take for none given.
+    }
+    if is_in(ptr::from_ref(&own_frame).addr() / PAGE) || is_in(LATEST.load(Relaxed)) {
+        return true;
+    }
+    let can_read = |address: usize| {
+        // Wholly inside the page, so that its neighbour does not matter.
+        let within = address.min((address | (PAGE - 1)) - (WORD - 1));
+        // The kernel reads the set of signals before it finds that what to do with it makes no
+        // sense. SAFETY: changes nothing, since there is no such thing to do.
+        let result = unsafe { call(libc::SYS_rt_sigprocmask, [usize::MAX, within, 0, WORD, 0, 0]) };
+        result != -libc::EFAULT as isize
+    };
+    let readable = can_read(first) && (first / PAGE == last / PAGE || can_read(last));
+    if readable {
+        LATEST.store(last / PAGE, Relaxed);
+    }
+    readable
+}

@@ -1,0 +1,85 @@
+//! Facts that the kernel knows of the calling process and its host: ids, limits, time and names.
+
+use core::ffi::c_long;
+use core::ptr;
+
+use super::call::call;
+
+/// Id of the process (`SYS_getpid`), its parent, the thread, or the user. `None` where the program
+/// has given up asking for it.
+pub(crate) fn id(number: c_long) -> Option<u32> {
+    // SAFETY: takes nothing.
+    u32::try_from(unsafe { call(number, [0; 6]) }).ok()
+}
+
+/// Id of the user whose rights the process has.
+pub(crate) fn geteuid() -> u32 {
+    id(libc::SYS_geteuid).unwrap_or(u32::MAX)
+}
+
+/// Lets another thread run.
+pub(crate) fn sched_yield() {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
+/// Path that the kernel was given for the program; of a script the script's.
+pub(crate) fn started_as() -> &'static [u8] {
+    // SAFETY: asks for a word that the kernel has left, and makes no system call.
+    let path = unsafe { libc::getauxval(libc::AT_EXECFN) } as *const core::ffi::c_char;
+    // SAFETY: null, or a text that lives as long as the program.
+    if path.is_null() { &[] } else { unsafe { core::ffi::CStr::from_ptr(path) }.to_bytes() }
+}
+
+/// CPU time that the calling thread has used, in nanoseconds.
+pub(crate) fn thread_cpu_time() -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let arguments =
+        [libc::CLOCK_THREAD_CPUTIME_ID as usize, ptr::from_mut(&mut time) as usize, 0, 0, 0, 0];
+    // SAFETY: the kernel fills the struct.
+    let result = unsafe { call(libc::SYS_clock_gettime, arguments) };
+    (result == 0).then_some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Writes the host's name into `buffer` and returns its length.
+pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
+    // SAFETY: a struct of byte arrays may be all zeros.
+    let mut names: libc::utsname = unsafe { core::mem::zeroed() };
+    // SAFETY: the kernel fills the struct.
+    if unsafe { call(libc::SYS_uname, [ptr::from_mut(&mut names) as usize, 0, 0, 0, 0, 0]) } < 0 {
+        return 0;
+    }
+    let mut length = 0;
+    for (to, from) in buffer.iter_mut().zip(names.nodename) {
+        if from == 0 {
+            break;
+        }
+        *to = from as u8;
+        length += 1;
+    }
+    length
+}
+
+/// Limit of the process for `resource`; 0 where it cannot be asked for.
+fn limit(resource: u32) -> u64 {
+    let mut limit = [0; 2];
+    let arguments = [0, resource as usize, 0, limit.as_mut_ptr() as usize, 0, 0];
+    // SAFETY: the kernel writes two 64-bit numbers.
+    unsafe { call(libc::SYS_prlimit64, arguments) };
+    limit[0]
+}
+
+/// Largest size to which the process may let a file grow, in bytes.
+pub(crate) fn file_size_limit() -> u64 {
+    limit(libc::RLIMIT_FSIZE)
+}
+
+/// Maximum number of descriptors of the process.
+pub(crate) fn descriptor_limit() -> u64 {
+    limit(libc::RLIMIT_NOFILE)
+}
+
+/// Whether the process may use as much of its address space as it likes.
+pub(crate) fn has_boundless_space() -> bool {
+    limit(libc::RLIMIT_AS) == u64::MAX
+}

@@ -1,0 +1,101 @@
+//! Clock that is wrong on purpose (`SOCKCAP_TEST_CLOCK`), for tests: several "hosts" on one
+//! machine, each with a clock of its own.
+//!
+//! The value is `OFFSET,SKEW[,AT:STEP]...`. `OFFSET` is how far the clock is ahead when
+//! `CLOCK_MONOTONIC` is 0, in nanoseconds. `SKEW` is by how many parts per million it runs faster.
+//! At `AT` nanoseconds of `CLOCK_MONOTONIC` the clock is set forward by `STEP` nanoseconds. All
+//! processes with one value have one clock. Only anchors are shifted, since all times come from
+//! them. Where the variable is not set, that costs a look at each anchor.
+
+use socket_log::layout::Anchor;
+
+use super::Once;
+use crate::tuning::MAX_CLOCK_STEPS;
+
+/// Unit of the skew: parts per million.
+const MILLION: i64 = 1_000_000;
+
+#[derive(Clone, Copy)]
+struct Shift {
+    offset: i64,
+    skew: i64,
+    /// Time and size of each step; both are 0 for a step that was not given.
+    steps: [(i64, i64); MAX_CLOCK_STEPS],
+}
+
+static SHIFT: Once<Option<Shift>> = Once::new(None);
+
+/// Reads the value of the variable. A value that makes no sense counts as not given.
+pub(crate) fn read(choice: Option<&[u8]>) {
+    let shift = choice.and_then(parse);
+    // SAFETY: the constructor is alone.
+    unsafe { SHIFT.set(shift) };
+}
+
+fn shift() -> Option<&'static Shift> {
+    SHIFT.get().as_ref()
+}
+
+/// Whether the clock is shifted. Its rate is then to be found between anchors, also where a tick is
+/// a true nanosecond.
+pub(crate) fn is_on() -> bool {
+    shift().is_some()
+}
+
+/// Anchor as the shifted clock has it.
+#[inline]
+pub(crate) fn apply(anchor: Anchor) -> Anchor {
+    match shift() {
+        None => anchor,
+        Some(shift) => shift.apply(anchor),
+    }
+}
+
+impl Shift {
+    #[cold]
+    fn apply(&self, anchor: Anchor) -> Anchor {
+        let monotonic = anchor.monotonic;
+        // In two parts, as the product may be too large.
+        let gained = (monotonic / MILLION)
+            .wrapping_mul(self.skew)
+            .wrapping_add((monotonic % MILLION).wrapping_mul(self.skew) / MILLION);
+        let steps = self.steps.iter().filter(|(at, _)| *at <= monotonic);
+        let ahead =
+            steps.fold(self.offset.wrapping_add(gained), |sum, (_, by)| sum.wrapping_add(*by));
+        Anchor {
+            ticks: anchor.ticks,
+            monotonic: monotonic.wrapping_add(gained),
+            realtime: anchor.realtime.wrapping_add(ahead),
+        }
+    }
+}
+
+fn parse(text: &[u8]) -> Option<Shift> {
+    let mut parts = text.split(|byte| *byte == b',');
+    let (offset, skew) = (number(parts.next()?)?, number(parts.next()?)?);
+    let mut steps = [(0, 0); MAX_CLOCK_STEPS];
+    let mut places = steps.iter_mut();
+    for part in parts {
+        let mut numbers = part.split(|byte| *byte == b':');
+        *places.next()? = (number(numbers.next()?)?, number(numbers.next()?)?);
+    }
+    // A clock that stands still or goes back is none.
+    (skew.abs() < MILLION).then_some(Shift { offset, skew, steps })
+}
+
+/// Whole number, maybe negative.
+fn number(text: &[u8]) -> Option<i64> {
+    let (sign, digits) = match text.split_first()? {
+        (b'-', digits) => (-1, digits),
+        _ => (1, text),
+    };
+    let mut number = 0i64;
+    for digit in digits {
+        let value = digit.wrapping_sub(b'0');
+        if value > 9 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(value.into())?;
+    }
+    (!digits.is_empty()).then_some(sign * number)
+}

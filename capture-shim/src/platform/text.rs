@@ -1,0 +1,120 @@
+//! Text of bounded length without allocation: paths and environment strings, each ended by a zero
+//! byte.
+
+use core::ffi::CStr;
+
+use super::raw;
+
+/// Text of up to `N - 1` bytes and the zero that ends them. All zeros is the empty text.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Text<const N: usize> {
+    length: usize,
+    bytes: [u8; N],
+    overflown: bool,
+}
+
+impl<const N: usize> Text<N> {
+    /// Empty text.
+    pub(crate) const fn new() -> Text<N> {
+        Text { length: 0, bytes: [0; N], overflown: false }
+    }
+
+    /// Appends `bytes`. What does not fit is dropped, and [`Text::is_whole`] says so.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> &mut Text<N> {
+        for byte in bytes {
+            match self.bytes.get_mut(self.length) {
+                Some(place) if self.length + 1 < N => {
+                    *place = *byte;
+                    self.length += 1;
+                }
+                _ => self.overflown = true,
+            }
+        }
+        self
+    }
+
+    /// Appends a number in decimal.
+    pub(crate) fn push_number(&mut self, mut number: u64) -> &mut Text<N> {
+        let mut digits = [0; 20];
+        let mut first = digits.len();
+        for place in digits.iter_mut().rev() {
+            *place = b'0' + (number % 10) as u8;
+            number /= 10;
+            first -= 1;
+            if number == 0 {
+                break;
+            }
+        }
+        self.push(digits.get(first..).unwrap_or(&[]))
+    }
+
+    /// Appends what `fill` writes into the room that is left; `fill` returns how much of it counts.
+    /// There is no buffer in between, since a path takes too much of a stack to lie there twice.
+    pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> &mut Text<N> {
+        let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
+        let kept = fill(room).min(room.len());
+        // Behind the text there are zeros, as everywhere in one that nothing was taken back from.
+        if let Some(rest) = room.get_mut(kept..) {
+            rest.fill(0);
+        }
+        self.length += kept;
+        self
+    }
+
+    /// Whether everything that was appended fitted.
+    pub(crate) fn is_whole(&self) -> bool {
+        !self.overflown
+    }
+
+    /// Bytes without the zero that ends them.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or(&[])
+    }
+
+    /// Text as a system call takes it.
+    pub(crate) fn as_c_str(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"")
+    }
+}
+
+/// Copies `bytes` to the beginning of `field`, cut at the field's length.
+pub(crate) fn fill(field: &mut [u8], bytes: &[u8]) {
+    for (to, from) in field.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+}
+
+/// Text of a path's length in a mapping of its own: hooks have little stack.
+pub(crate) struct Scratch(*mut u8);
+
+/// Size of the longest path of a log, in bytes.
+pub(crate) const PATH: usize = 4352;
+
+impl Scratch {
+    /// Maps the memory. `None` without memory.
+    pub(crate) fn new() -> Option<Scratch> {
+        raw::map_anonymous(size_of::<Text<PATH>>()).map(Scratch)
+    }
+
+    /// The memory as `count` plain values, which are zeros at first.
+    pub(crate) fn words<T: Copy>(&mut self, count: usize) -> &mut [T] {
+        let count = count.min(size_of::<Text<PATH>>() / size_of::<T>());
+        // SAFETY: the mapping is as large as that; used for plain numbers alone, of which zeros are
+        // valid.
+        unsafe { core::slice::from_raw_parts_mut(self.0.cast(), count) }
+    }
+
+    /// The memory as a text, empty at first.
+    pub(crate) fn text(&mut self) -> &mut Text<PATH> {
+        // SAFETY: the mapping is as large as that, and its zeros are the empty text.
+        unsafe { &mut *self.0.cast() }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it.
+        unsafe { raw::unmap(self.0, size_of::<Text<PATH>>()) };
+    }
+}

@@ -1,0 +1,271 @@
+//! Environment of the programs that this one starts, so that they are recorded too.
+//!
+//! They find the user's choices in their environment. Where a program gives another an environment
+//! of its own making, the hooks of `exec` and `spawn` add what is missing.
+
+use core::ffi::{CStr, c_char, c_int};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::lineage::{self, ANCESTORS};
+use super::preload_list::{is_loaded, names_own, others_list, preload_list};
+use super::settings::{
+    DIRECTORY, HOST, OPTIONS, PRELOAD, directory, host, option, own_path, settings,
+};
+use super::thread;
+use crate::platform::environment::{environ, find, present};
+use crate::platform::{identity, raw};
+
+/// Maximum number of variables that [`Complete`] adds, with the null pointer behind them.
+const ADDED: usize = 4 + OPTIONS.len() + 1;
+
+/// Environment that has all that a child of a recorded program needs: the given one, or one made in
+/// a mapping of its own. It is not on the stack, where the program may have left little room (a
+/// handler on its alternate stack, say).
+///
+/// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they
+/// share remembers it, and [`reclaim`] gives it back.
+pub(crate) struct Complete(Option<*mut Mapping>);
+
+/// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.
+#[repr(C)]
+struct Mapping {
+    length: usize,
+    /// Id of the thread that made the mapping.
+    tid: u32,
+}
+
+impl Complete {
+    /// No mapping yet.
+    pub(crate) const fn new() -> Complete {
+        Complete(None)
+    }
+
+    /// Environment to be used in place of `given`: the same array where nothing is missing. Where
+    /// the library cannot be loaded (`refused` is the error, or 0), it is one that does not ask for
+    /// the library.
+    ///
+    /// # Safety
+    /// `given` is null or an array of strings that ends with a null pointer.
+    pub(crate) unsafe fn of(
+        &mut self,
+        given: *const *const c_char,
+        refused: c_int,
+    ) -> *const *const c_char {
+        if !given.is_null() && !raw::is_readable(given) {
+            return given;
+        }
+        let better = match refused {
+            0 if is_complete(given) => None,
+            0 => self.make(given),
+            _ if !find(given, PRELOAD).is_some_and(names_own) => None,
+            _ => self.without_library(given),
+        };
+        better.unwrap_or(given)
+    }
+
+    /// The given environment with a preload list of the other libraries, or with none.
+    #[cold]
+    #[inline(never)]
+    fn without_library(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
+        let count = length(given);
+        let pointers = (count + 1) * size_of::<*const c_char>();
+        let others = find(given, PRELOAD).unwrap_or(&[]);
+        let start = self.map(size_of::<Mapping>() + pointers + PRELOAD.len() + others.len() + 1)?;
+        // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
+        let (places, text) = unsafe {
+            let places = start.add(size_of::<Mapping>());
+            (
+                core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + 1),
+                core::slice::from_raw_parts_mut(
+                    places.add(pointers),
+                    PRELOAD.len() + others.len() + 1,
+                ),
+            )
+        };
+        let has_others = others_list(text, others);
+        let list = CStr::from_bytes_until_nul(text).ok()?;
+        let mut places = places.iter_mut();
+        for index in 0..count {
+            // SAFETY: within the given array, whose strings end with a zero byte.
+            let string = unsafe { *given.add(index) };
+            // SAFETY: as above.
+            let is_list = unsafe { CStr::from_ptr(string) }.to_bytes().starts_with(PRELOAD);
+            let string = if is_list { list.as_ptr() } else { string };
+            if (has_others || !is_list)
+                && let Some(place) = places.next()
+            {
+                *place = string;
+            }
+        }
+        // SAFETY: where the places begin.
+        Some(unsafe { start.add(size_of::<Mapping>()) }.cast::<*const c_char>().cast_const())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&mut self, given: *const *const c_char) -> Option<*const *const c_char> {
+        let settings = settings();
+        let count = length(given);
+        let pointers = (count + ADDED) * size_of::<*const c_char>();
+        // The list with this library before it, or with this library's path in place of each entry.
+        let others = find(given, PRELOAD).unwrap_or(&[]);
+        let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
+        let start = self.map(size_of::<Mapping>() + pointers + text)?;
+        // SAFETY: the mapping is new, zeroed, as long as that, and outlives its use by the kernel.
+        let (places, text) = unsafe {
+            let places = start.add(size_of::<Mapping>());
+            (
+                core::slice::from_raw_parts_mut(places.cast::<*const c_char>(), count + ADDED),
+                core::slice::from_raw_parts_mut(places.add(pointers), text),
+            )
+        };
+        for (index, place) in places.iter_mut().take(count).enumerate() {
+            // SAFETY: within the given array.
+            *place = unsafe { *given.add(index) };
+        }
+        let mut list = List { pointers: places, count };
+        if !has_library(given) {
+            preload_list(text, others);
+            list.put(PRELOAD, CStr::from_bytes_until_nul(text).ok()?);
+        }
+        if !has_directory(given) {
+            list.put(DIRECTORY, settings.directory.as_c_str());
+        }
+        if !has_host(given) {
+            list.put(HOST, settings.host.as_c_str());
+        }
+        if !lineage::is_in(given) {
+            list.put(ANCESTORS, lineage::variable());
+        }
+        for (index, (name, text)) in OPTIONS.iter().zip(&settings.options).enumerate() {
+            if is_missing(given, index) {
+                list.put(name, text.as_c_str());
+            }
+        }
+        Some(list.pointers.as_ptr())
+    }
+
+    fn map(&mut self, length: usize) -> Option<*mut u8> {
+        let memory = raw::map_anonymous(length)?;
+        let mapping: *mut Mapping = memory.cast();
+        // SAFETY: the mapping is new and longer than that.
+        unsafe { mapping.write(Mapping { length, tid: identity::tid() }) };
+        self.0 = Some(mapping);
+        let child_mapping = &thread::current().child_mapping;
+        // One is enough: `reclaim` ran before the `vfork`.
+        let _ = child_mapping.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
+        Some(memory)
+    }
+}
+
+impl Drop for Complete {
+    fn drop(&mut self) {
+        if let Some(mapping) = self.0.take() {
+            let _ = thread::current().child_mapping.compare_exchange(
+                mapping.cast(),
+                ptr::null_mut(),
+                Relaxed,
+                Relaxed,
+            );
+            // SAFETY: the call that was given it has come back.
+            unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
+        }
+    }
+}
+
+/// Gives back the mapping that a `vfork` child left to the calling thread, which is not such a
+/// child itself.
+pub(crate) fn reclaim() {
+    let child_mapping = &thread::current().child_mapping;
+    let mapping: *mut Mapping = child_mapping.load(Relaxed).cast();
+    // One of this thread's own is in use: this is a signal handler that came in between.
+    // SAFETY: null or a mapping that nobody else removes.
+    if !mapping.is_null() && unsafe { (*mapping).tid } != identity::tid() {
+        child_mapping.store(ptr::null_mut(), Relaxed);
+        // SAFETY: its maker runs another program by now, or has ended.
+        unsafe { raw::unmap(mapping.cast(), (*mapping).length) };
+    }
+}
+
+/// Whether nothing is missing in an environment.
+fn is_complete(given: *const *const c_char) -> bool {
+    has_library(given)
+        && has_directory(given)
+        && has_host(given)
+        && lineage::is_in(given)
+        && !(0..OPTIONS.len()).any(|index| is_missing(given, index))
+}
+
+/// Whether an environment loads this library, wherever its reader is.
+fn has_library(given: *const *const c_char) -> bool {
+    own_path().is_empty() || find(given, PRELOAD).is_some_and(is_loaded)
+}
+
+/// Whether an environment tells the host's name.
+fn has_host(given: *const *const c_char) -> bool {
+    host().is_empty() || find(given, HOST).is_some()
+}
+
+/// Whether an environment tells the data directory in a way that does not depend on where its
+/// reader is.
+fn has_directory(given: *const *const c_char) -> bool {
+    directory().is_empty() || find(given, DIRECTORY).is_some_and(|path| path.first() == Some(&b'/'))
+}
+
+/// Whether an option was given to this process and not in an environment.
+fn is_missing(given: *const *const c_char, index: usize) -> bool {
+    option(index).is_some() && OPTIONS.get(index).is_some_and(|name| find(given, name).is_none())
+}
+
+/// Environment under construction.
+struct List<'room> {
+    pointers: &'room mut [*const c_char],
+    count: usize,
+}
+
+impl List<'_> {
+    /// Sets the variable that begins with `name` to `text`, in its old place or behind the last.
+    fn put(&mut self, name: &[u8], text: &CStr) {
+        let old = self.pointers.iter().take(self.count).position(|pointer| {
+            // SAFETY: the first pointers are those of the given array, whose strings end with a
+            // zero byte.
+            unsafe { CStr::from_ptr(*pointer) }.to_bytes().starts_with(name)
+        });
+        let index = old.unwrap_or(self.count);
+        if let Some(place) = self.pointers.get_mut(index) {
+            *place = text.as_ptr();
+        }
+        if old.is_none() {
+            self.count += 1;
+        }
+    }
+}
+
+/// Number of strings in the array.
+fn length(strings: *const *const c_char) -> usize {
+    let mut count = 0;
+    // SAFETY: null, or an array that ends with a null pointer.
+    while !strings.is_null() && unsafe { !(*strings.add(count)).is_null() } {
+        count += 1;
+    }
+    count
+}
+
+/// Puts what is missing into the program's own environment. Children that libc starts without a
+/// hook (`system`, `popen`) find it there, and so do those that would look for a relative path of
+/// the data directory.
+pub(crate) fn complete_own() {
+    let mut complete = Complete::new();
+    // SAFETY: the program's own environment.
+    let better = unsafe { complete.of(present(), 0) };
+    if better == present() {
+        return;
+    }
+    // Never given back: from now on it is the program's environment. Libc copies it before it
+    // changes it.
+    thread::current().child_mapping.store(ptr::null_mut(), Relaxed);
+    core::mem::forget(complete);
+    // SAFETY: the constructor runs before the program has a second thread.
+    unsafe { (&raw mut environ).write(better.cast_mut()) };
+}

@@ -1,0 +1,105 @@
+//! Line of the processes that this one comes from.
+//!
+//! A process without a socket leaves no log, but the tree of processes should have it where one of
+//! its descendants has one. So each process knows those above it, by a variable of its environment.
+//! A new program finds it there, a child inherits the memory in which it lies, and a log's header
+//! has it.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char};
+
+use socket_log::layout::ANCESTORS_BYTES;
+
+use crate::platform::environment::{find, present};
+use crate::platform::text::{self, Text};
+use crate::platform::{identity, raw};
+use crate::tuning::LINEAGE_BYTES;
+
+/// Beginning of the variable.
+pub(crate) const ANCESTORS: &[u8] = b"SOCKCAP_ANCESTORS=";
+
+/// Maximum length of a process's name in the line, as of the kernel's own names of processes.
+const NAME: usize = 15;
+
+/// The variable: the processes above, and this one as the last.
+struct Line(UnsafeCell<[u8; LINEAGE_BYTES]>);
+
+// SAFETY: written by the constructor and by a child of `fork` that has just begun, before there is
+// a second thread.
+unsafe impl Sync for Line {}
+
+static LINE: Line = Line(UnsafeCell::new([0; LINEAGE_BYTES]));
+
+/// The variable, with this process as the last; empty where nothing is recorded.
+pub(crate) fn variable() -> &'static CStr {
+    // SAFETY: as for `Line`; its last byte is always zero.
+    CStr::from_bytes_until_nul(unsafe { &*LINE.0.get() }).unwrap_or(c"")
+}
+
+/// Whether an environment has the variable as it should be.
+pub(crate) fn is_in(given: *const *const c_char) -> bool {
+    let own = variable().to_bytes();
+    own.is_empty() || find(given, ANCESTORS) == own.get(ANCESTORS.len()..)
+}
+
+/// Reads the line that the program was given. The process has to enter itself.
+pub(crate) fn read() {
+    let given = find(present(), ANCESTORS).unwrap_or(b"");
+    // SAFETY: the constructor is alone.
+    let line = unsafe { &mut *LINE.0.get() };
+    line.fill(0);
+    let given = latest(given, LINEAGE_BYTES - ANCESTORS.len() - 1);
+    for (to, from) in line.iter_mut().zip(ANCESTORS.iter().chain(given)) {
+        *to = *from;
+    }
+}
+
+/// Enters this process, which began at `start` (nanoseconds since the Unix epoch).
+pub(crate) fn enter(start: i64) {
+    let mut entry: Text<64> = Text::new();
+    entry
+        .push_number(identity::pid().into())
+        .push(b":")
+        .push_number(start.max(0) as u64)
+        .push(b":");
+    for byte in started_as().iter().take(NAME) {
+        let is_plain = byte.is_ascii_graphic() && !matches!(byte, b',' | b':');
+        entry.push(if is_plain { core::slice::from_ref(byte) } else { b"_" });
+    }
+    let (begin, end) = (ANCESTORS.len(), variable().to_bytes().len());
+    // SAFETY: as for `Line`.
+    let line = unsafe { &mut *LINE.0.get() };
+    let own = entry.as_bytes();
+    let Some(above) = line.get(begin..end) else { return };
+    // In place, as a program may have left little room on the stack.
+    let kept = latest(above, LINEAGE_BYTES - begin - own.len() - 2).len();
+    line.copy_within(end - kept..end, begin);
+    let mut rest = line.iter_mut().skip(begin + kept);
+    let separator: &[u8] = if kept == 0 { b"" } else { b"," };
+    for (byte, place) in separator.iter().chain(own).zip(&mut rest) {
+        *place = *byte;
+    }
+    rest.for_each(|place| *place = 0);
+}
+
+/// Writes the processes above this one into a header's field.
+pub(crate) fn fill(field: &mut [u8; ANCESTORS_BYTES]) {
+    let all = variable().to_bytes().get(ANCESTORS.len()..).unwrap_or(&[]);
+    let own = all.iter().rposition(|byte| *byte == b',').unwrap_or(0);
+    let above = latest(all.get(..own).unwrap_or(&[]), ANCESTORS_BYTES);
+    text::fill(field, above);
+}
+
+/// Last whole entries of a line that together are not longer than `room`.
+fn latest(line: &[u8], room: usize) -> &[u8] {
+    let Some(over) = line.len().checked_sub(room).filter(|over| *over > 0) else { return line };
+    let cut = line.get(over - 1..).unwrap_or(&[]);
+    let comma = cut.iter().position(|byte| *byte == b',').map_or(cut.len(), |comma| comma + 1);
+    cut.get(comma..).unwrap_or(&[])
+}
+
+/// Name of the file that the program was started as; of a script its own.
+fn started_as() -> &'static [u8] {
+    let path = raw::started_as();
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}

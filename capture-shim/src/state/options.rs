@@ -1,0 +1,150 @@
+//! Options: what is recorded beside messages, of which programs and ports, and how large a log may
+//! get.
+//!
+//! They are read once, at load, from the variables that `docs/capture.md` describes. A value that
+//! makes no sense counts as not given: a recording that is larger than wished is better than none.
+
+use socket_log::layout::CHUNK_BYTES;
+
+use super::settings;
+use crate::platform::{Once, raw};
+use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
+
+/// Options, in a form that is quick to ask.
+pub(crate) struct Options {
+    /// Largest size of a process's log, in bytes of whole chunks.
+    pub(crate) max_bytes: u64,
+    /// Whether a log that is full goes on in the place of its oldest part, instead of ending.
+    pub(crate) keeps_newest: bool,
+    /// Whether the time is recorded for which threads wait for descriptors.
+    pub(crate) waits: bool,
+    /// Whether each message is followed by the thread's CPU time.
+    pub(crate) cpu: bool,
+    /// Number of bytes at the beginning of each direction of a stream whose checksum is recorded; 0
+    /// for none.
+    pub(crate) fingerprint: u32,
+    ports: [u16; MAX_PORTS],
+    port_count: usize,
+}
+
+static OPTIONS: Once<Options> = Once::new(Options {
+    max_bytes: u64::MAX,
+    keeps_newest: false,
+    waits: false,
+    cpu: false,
+    fingerprint: 0,
+    ports: [0; MAX_PORTS],
+    port_count: 0,
+});
+
+/// Options of this process.
+#[inline(always)]
+pub(crate) fn options() -> &'static Options {
+    OPTIONS.get()
+}
+
+/// Reads the options from the environment.
+pub(crate) fn read() {
+    let [max_bytes, when_full, waits, cpu, fingerprint, ports, _] =
+        core::array::from_fn(|index| settings::option(index).unwrap_or(b""));
+    let mut options = Options {
+        max_bytes: size(max_bytes).unwrap_or(u64::MAX).max(MIN_LOG_BYTES)
+            & !(CHUNK_BYTES as u64 - 1),
+        keeps_newest: when_full == b"newest",
+        waits: is_on(waits),
+        cpu: is_on(cpu),
+        fingerprint: size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
+        ports: [0; MAX_PORTS],
+        port_count: 0,
+    };
+    let numbers = ports
+        .split(|byte| *byte == b',')
+        .filter_map(size)
+        .filter_map(|port| u16::try_from(port).ok());
+    for (place, port) in options.ports.iter_mut().zip(numbers) {
+        *place = port;
+        options.port_count += 1;
+    }
+    // SAFETY: the constructor is alone.
+    unsafe { OPTIONS.set(options) };
+}
+
+impl Options {
+    /// Limit of the log for its header, in bytes; 0 without a limit.
+    pub(crate) fn limit(&self) -> u64 {
+        if self.max_bytes > i64::MAX as u64 { 0 } else { self.max_bytes }
+    }
+
+    /// Whether only some ports are recorded.
+    #[inline(always)]
+    pub(crate) fn filters_ports(&self) -> bool {
+        self.port_count > 0
+    }
+
+    /// Whether flows of this port are recorded.
+    pub(crate) fn selects(&self, port: u16) -> bool {
+        self.ports.iter().take(self.port_count).any(|selected| *selected == port)
+    }
+
+    /// Whether anything is recorded of a stream beside its messages alone.
+    pub(crate) fn watches_streams(&self) -> bool {
+        self.cpu || self.fingerprint > 0 || self.keeps_newest
+    }
+
+    /// Whether anything is recorded of a socket beside its datagrams alone.
+    pub(crate) fn watches_datagrams(&self) -> bool {
+        self.cpu
+    }
+}
+
+/// Whether this program is to be recorded: by the name of its file, by that of its first argument,
+/// or by what the kernel calls it (which for a script is the script's name).
+pub(crate) fn selects_this_command() -> bool {
+    let Some(list) = settings::option(6).filter(|list| !list.is_empty()) else { return true };
+    let mut path = [0; 4096];
+    let length = raw::readlink(c"/proc/self/exe", &mut path);
+    let executable = file_name(path.get(..length).unwrap_or(&[]));
+    let mut arguments = [0; 4096];
+    let first = file_name(line(c"/proc/self/cmdline", &mut arguments, 0));
+    let mut comm = [0; 32];
+    let comm = line(c"/proc/self/comm", &mut comm, b'\n');
+    list.split(|byte| *byte == b',').filter(|name| !name.is_empty()).any(|name| {
+        // The kernel's name has at most 15 bytes.
+        name == executable || name == first || name.get(..15).unwrap_or(name) == comm
+    })
+}
+
+/// Beginning of a file up to the first `end`.
+fn line<'buffer>(path: &core::ffi::CStr, buffer: &'buffer mut [u8], end: u8) -> &'buffer [u8] {
+    let Ok(file) = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return &[] };
+    let length = file.read(buffer);
+    buffer.get(..length).unwrap_or(&[]).split(|byte| *byte == end).next().unwrap_or(&[])
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
+/// Whether a value turns an option on: everything but nothing, `0`, `no`, `off` and `false`.
+fn is_on(value: &[u8]) -> bool {
+    !matches!(value, b"" | b"0" | b"no" | b"off" | b"false")
+}
+
+/// Number, with K, M or G behind it for the powers of 1024.
+fn size(text: &[u8]) -> Option<u64> {
+    let (digits, shift) = match text.split_last()? {
+        (b'k' | b'K', digits) => (digits, 10),
+        (b'm' | b'M', digits) => (digits, 20),
+        (b'g' | b'G', digits) => (digits, 30),
+        _ => (text, 0),
+    };
+    let mut number = 0u64;
+    for digit in digits {
+        let value = digit.wrapping_sub(b'0');
+        if value > 9 {
+            return None;
+        }
+        number = number.checked_mul(10)?.checked_add(value.into())?;
+    }
+    (!digits.is_empty()).then(|| number.checked_mul(1 << shift))?
+}

@@ -1,0 +1,33 @@
+//! Words that only their own thread and its signal handlers change.
+
+use core::sync::atomic::AtomicUsize;
+
+/// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
+/// tells whether it held `old`.
+///
+/// This is one instruction, so a handler comes before or after it, never in between. Without the
+/// bus lock that other threads would call for, it costs a fifth.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {
+    let found: usize;
+    // SAFETY: the address is that of a live, aligned word.
+    unsafe {
+        core::arch::asm!(
+            "cmpxchg qword ptr [{word}], {new}",
+            word = in(reg) word.as_ptr(),
+            new = in(reg) new,
+            inlateout("rax") old => found,
+            options(nostack),
+        );
+    }
+    found == old
+}
+
+/// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
+/// tells whether it held `old`.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn replace(word: &AtomicUsize, old: usize, new: usize) -> bool {
+    word.compare_exchange(old, new, Relaxed, Relaxed).is_ok()
+}

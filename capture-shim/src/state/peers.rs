@@ -1,0 +1,143 @@
+//! Peers of a thread's latest datagrams, which need not be written again.
+//!
+//! A socket mostly talks to the peer that it talked to before. Then a record of four words does,
+//! which leaves the peer to the latest record in the long form (see `kind::SEND_DATAGRAM_SHORT`). A
+//! thread remembers the peers of a few flows for each direction, and forgets them with its chunk. A
+//! signal handler may come at any moment and log datagrams of its own: what it does to the log must
+//! be in what is remembered, so while a peer is being noted, a handler notes none and says that it
+//! was there.
+
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use super::own_word::replace;
+
+/// Size of the longest name that is remembered: an IPv6 address.
+const LONGEST: usize = size_of::<libc::sockaddr_in6>();
+
+/// Size of an IPv4 address.
+const INET: usize = size_of::<libc::sockaddr_in>();
+
+const WORD: usize = size_of::<usize>();
+
+/// In the place of a flow: no peer is known.
+const NONE: usize = 0;
+
+/// In the place of a flow: a peer is being noted.
+const BUSY: usize = usize::MAX;
+
+/// In the place of a flow: a peer is being noted, and a signal handler has written a datagram's
+/// record meanwhile.
+const DISTURBED: usize = usize::MAX - 1;
+
+/// Peers that a thread remembers of one direction; flows take turns in each of four places. All of
+/// it begins as zeros.
+#[repr(C)]
+pub(crate) struct Peers([Latest; 4]);
+
+impl Peers {
+    /// Place of `flow`.
+    #[inline(always)]
+    pub(crate) fn of(&self, flow: u32) -> &Latest {
+        let Peers([a, b, c, d]) = self;
+        match flow % 4 {
+            0 => a,
+            1 => b,
+            2 => c,
+            _ => d,
+        }
+    }
+
+    /// Forgets the peers: the thread begins another chunk.
+    pub(crate) fn forget(&self) {
+        self.0.iter().for_each(Latest::forget);
+    }
+
+    /// Forgets everything: the thread begins another log.
+    pub(crate) fn reset(&self) {
+        self.0.iter().for_each(Latest::reset);
+    }
+}
+
+/// Peer of the latest datagram of a flow.
+#[repr(C)]
+pub(crate) struct Latest {
+    /// Number of the flow, or one of the three constants above.
+    flow: AtomicUsize,
+    /// Length of the name, in bytes.
+    length: AtomicUsize,
+    name: [AtomicUsize; LONGEST.div_ceil(WORD)],
+}
+
+impl Latest {
+    /// Whether the latest datagram in the long form was one of `flow` with the peer `name`.
+    #[inline(always)]
+    pub(crate) fn is(&self, flow: u32, name: &[u8]) -> bool {
+        if self.flow.load(Acquire) != flow as usize || self.length.load(Relaxed) != name.len() {
+            return false;
+        }
+        match name.len() {
+            0 => true,
+            INET => self.begins_with::<{ INET / WORD }>(name),
+            LONGEST => {
+                let last = self.name.last().map_or(0, |word| word.load(Relaxed));
+                self.begins_with::<{ LONGEST / WORD }>(name) && last == word(name, LONGEST / WORD)
+            }
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn begins_with<const WORDS: usize>(&self, name: &[u8]) -> bool {
+        let known = self.name.iter().take(WORDS).enumerate();
+        known.fold(0, |other, (index, known)| other | (known.load(Relaxed) ^ word(name, index)))
+            == 0
+    }
+
+    /// Begins a datagram's record in the long form. Tells whether its peer may be noted behind it.
+    pub(crate) fn begin(&self) -> bool {
+        if self.flow.load(Acquire) == BUSY || self.flow.load(Acquire) == DISTURBED {
+            self.flow.store(DISTURBED, Release);
+            return false;
+        }
+        self.flow.store(BUSY, Release);
+        true
+    }
+
+    /// Notes the peer of the record just written, unless a signal handler has written another
+    /// meanwhile.
+    pub(crate) fn note(&self, flow: u32, name: &[u8]) {
+        let fits = matches!(name.len(), 0 | INET | LONGEST);
+        if fits && self.flow.load(Acquire) == BUSY {
+            self.length.store(name.len(), Relaxed);
+            for (index, slot) in self.name.iter().take(name.len().div_ceil(WORD)).enumerate() {
+                slot.store(word(name, index), Relaxed);
+            }
+            if replace(&self.flow, BUSY, flow as usize) {
+                return;
+            }
+        }
+        self.flow.store(NONE, Release);
+    }
+
+    fn forget(&self) {
+        let noting = matches!(self.flow.load(Acquire), BUSY | DISTURBED);
+        self.flow.store(if noting { DISTURBED } else { NONE }, Release);
+    }
+
+    fn reset(&self) {
+        self.flow.store(NONE, Release);
+    }
+}
+
+/// Word number `index` of `name`, with zeros behind its end.
+#[inline(always)]
+fn word(name: &[u8], index: usize) -> usize {
+    let mut bytes = [0; WORD];
+    let rest = name.get(index * WORD..).unwrap_or(&[]);
+    match rest.first_chunk::<WORD>() {
+        Some(whole) => bytes = *whole,
+        None => bytes.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte),
+    }
+    usize::from_le_bytes(bytes)
+}

@@ -1,0 +1,74 @@
+//! Preload lists (`LD_PRELOAD`): whether one loads this library, and lists with it and without it.
+
+use super::settings::{PRELOAD, own_path};
+use crate::platform::environment::separates;
+
+/// Whether an entry of a preload list names this library.
+fn is_own(entry: &[u8]) -> bool {
+    file_name(entry) == file_name(own_path())
+}
+
+/// Whether an entry depends on where its reader is. A name alone does not: the dynamic linker has
+/// its own places.
+fn is_relative(entry: &[u8]) -> bool {
+    entry.first() != Some(&b'/') && entry.contains(&b'/')
+}
+
+/// Whether a preload list loads this library, wherever its reader is.
+pub(super) fn is_loaded(list: &[u8]) -> bool {
+    let mut own = list.split(separates).filter(|entry| is_own(entry)).peekable();
+    own.peek().is_some() && !own.any(is_relative)
+}
+
+/// Whether a preload list names this library.
+pub(super) fn names_own(list: &[u8]) -> bool {
+    list.split(separates).any(is_own)
+}
+
+/// Writes `LD_PRELOAD=` and the entries of `list` that are not this library into `text`, which is
+/// zeroed and large enough. Tells whether there are some.
+pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
+    let mut places = text.iter_mut();
+    let mut push = |bytes: &[u8]| {
+        for (byte, place) in bytes.iter().zip(places.by_ref()) {
+            *place = *byte;
+        }
+    };
+    push(PRELOAD);
+    let mut has_others = false;
+    for entry in list.split(separates).filter(|entry| !entry.is_empty() && !is_own(entry)) {
+        if has_others {
+            push(b":");
+        }
+        push(entry);
+        has_others = true;
+    }
+    has_others
+}
+
+/// Writes `LD_PRELOAD=` and a list that loads this library beside `others` into `text`, which is
+/// zeroed and large enough.
+pub(super) fn preload_list(text: &mut [u8], others: &[u8]) {
+    let mut places = text.iter_mut();
+    let mut push = |bytes: &[u8]| {
+        // In this order: the other one would take a place more than there are bytes.
+        for (byte, place) in bytes.iter().zip(places.by_ref()) {
+            *place = *byte;
+        }
+    };
+    push(PRELOAD);
+    let mut separator: &[u8] = b"";
+    if !others.split(separates).any(is_own) {
+        push(own_path());
+        separator = b":";
+    }
+    for entry in others.split(separates).filter(|entry| !entry.is_empty()) {
+        push(separator);
+        push(if is_own(entry) && is_relative(entry) { own_path() } else { entry });
+        separator = b":";
+    }
+}
+
+fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}

@@ -1,0 +1,116 @@
+//! State of the process, in memory that the kernel hands to a child as zeros.
+//!
+//! `pthread_atfork` sees only `fork`; `MADV_WIPEONFORK` works for every way of making a process
+//! with a copy of the memory. A child that reads a zero generation knows that it has no log yet.
+//! What stays the same in a child (paths, names) is in [`super::settings`] instead.
+
+use core::cell::UnsafeCell;
+use core::ffi::CStr;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use socket_log::layout::{Anchor, FileHeader};
+
+use super::Queue;
+use crate::platform::raw;
+use crate::platform::text::{PATH, Text};
+use crate::tuning::{MAX_LEAVINGS, MAX_SEGMENTS};
+
+/// State of one process. All of it begins as zeros, and stays so in a process that uses no socket.
+#[repr(C)]
+pub(crate) struct State {
+    /// Generation of the process and its log: the ticks at its start; 0 before that.
+    pub(crate) generation: AtomicU64,
+    /// Id of the thread that starts the log, or has started it.
+    pub(crate) starting: AtomicU32,
+    /// Mark of a process in which a thread was about to make a `vfork` child while there was no
+    /// log, see [`crate::log::writer`].
+    pub(crate) has_vforked: AtomicU32,
+    /// Mark of a log that was made ahead and has nothing in it, not even a header.
+    pub(crate) unused: AtomicU32,
+    /// Count that this process's children share, see [`crate::log::family`]; null before there are
+    /// any.
+    pub(crate) without_log: AtomicPtr<AtomicU64>,
+    /// Number of threads that have had a chunk.
+    pub(crate) writers: AtomicU32,
+    /// Beginning of the process. Written before it has a second thread; zeros where it was not
+    /// seen.
+    pub(crate) birth: UnsafeCell<Anchor>,
+    /// Number of flows so far.
+    pub(crate) flows: AtomicU32,
+    /// Cause for which the log grows no further, of [`socket_log::layout::lost`], plus one; 0 while
+    /// it grows.
+    pub(crate) stopped: AtomicU32,
+    /// Number of times that the log is not grown before the next attempt, and the cause; see
+    /// [`crate::log::causes`].
+    pub(crate) pause: AtomicU64,
+    /// One more than the largest descriptor with an entry in the table.
+    pub(crate) descriptors: AtomicU32,
+    /// Header of the log, mapped; null without a log.
+    pub(crate) header: AtomicPtr<FileHeader>,
+    /// Segments of the log, each mapped when it is first needed.
+    pub(crate) segments: [AtomicPtr<u8>; MAX_SEGMENTS],
+    /// Reserve: the whole log as it was mapped ahead, see [`crate::log::reserve`]; null without
+    /// one.
+    pub(crate) reserve: AtomicPtr<u8>,
+    /// Length of the reserve, in bytes.
+    pub(crate) reserve_length: AtomicUsize,
+    /// Length of the part of the reserve, from its beginning, that has room on the disk, in bytes.
+    pub(crate) reserve_ready: AtomicUsize,
+    /// Number of messages that were not logged because the log could not be begun yet.
+    pub(crate) missed: AtomicU64,
+    /// Chunks that can be used again, where the log keeps the newest.
+    pub(crate) queue: Queue,
+    /// Cursors of chunks that ended threads have left.
+    pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
+    /// Path of the log. Written by the thread that starts the log, before the generation.
+    pub(crate) path: UnsafeCell<Text<PATH>>,
+}
+
+impl State {
+    /// Whether the process's log was made ahead, for a time when none can be made, and nothing is
+    /// in it.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.unused.load(Ordering::Relaxed) != 0
+    }
+
+    /// Path of the log.
+    pub(crate) fn path(&self) -> &CStr {
+        // SAFETY: asked by those who have seen the generation, and nobody writes it any more then.
+        unsafe { &*self.path.get() }.as_c_str()
+    }
+}
+
+static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
+
+/// Whether children find the state wiped. Where the kernel cannot do that, the hook of `fork` does.
+static WIPED: AtomicU32 = AtomicU32::new(0);
+
+/// State of the process, once [`create`] has run.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static State> {
+    let state = STATE.load(Ordering::Acquire);
+    // SAFETY: null or a mapping that is never removed and whose zeros are valid.
+    unsafe { state.as_ref() }
+}
+
+/// Maps the state. False without memory.
+pub(crate) fn create() -> bool {
+    let Some(memory) = private_to_process(size_of::<State>()) else { return false };
+    STATE.store(memory.cast(), Ordering::Release);
+    true
+}
+
+/// Maps zeroed memory that a child finds zeroed again.
+pub(crate) fn private_to_process(length: usize) -> Option<*mut u8> {
+    let memory = raw::map_anonymous(length)?;
+    // SAFETY: the mapping is new; that a child loses it is the purpose.
+    let wiped = unsafe { raw::advise(memory, length, libc::MADV_WIPEONFORK) };
+    WIPED.store(u32::from(wiped), Ordering::Relaxed);
+    Some(memory)
+}
+
+/// Whether the kernel wipes the state in a child.
+pub(crate) fn is_wiped_on_fork() -> bool {
+    WIPED.load(Ordering::Relaxed) != 0
+}

@@ -1,0 +1,20 @@
+//! Progress of the queue of chunks that can be used again (see [`crate::log::recycle`]).
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use crate::tuning::SPARE_CHUNKS;
+
+/// Progress of the queue in a process. All of it begins as zeros.
+#[repr(C)]
+pub(crate) struct Queue {
+    /// Ticket of the oldest chunk in the queue.
+    pub(crate) head: AtomicU64,
+    /// Number of tickets given.
+    pub(crate) tail: AtomicU64,
+    /// Addresses of chunks that nobody owns and nothing is in, or 0.
+    pub(crate) spares: [AtomicU64; SPARE_CHUNKS],
+    /// Number of chunks that the log will not have: the disk had no room for them.
+    pub(crate) refused: AtomicU32,
+    /// Set of the scratch memories in use, a bit for each.
+    pub(crate) busy: AtomicU64,
+}

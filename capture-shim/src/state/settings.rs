@@ -1,0 +1,182 @@
+//! Settings that the user gave as variables of the environment. They are read once, at load;
+//! [`super::inherit`] hands them on to other programs.
+
+use core::ffi::{CStr, c_int, c_void};
+
+use crate::platform::clock::TickChoice;
+use crate::platform::environment::{find, present, separates};
+use crate::platform::text::Text;
+use crate::platform::{Once, raw};
+
+/// Size of the longest path or name that is taken, in bytes.
+const LONGEST: usize = 4096;
+
+/// Variables of the options. [`super::options`] gives them their meaning.
+pub(crate) const OPTIONS: [&[u8]; 9] = [
+    b"SOCKCAP_MAX_BYTES=",
+    b"SOCKCAP_WHEN_FULL=",
+    b"SOCKCAP_WAITS=",
+    b"SOCKCAP_CPU=",
+    b"SOCKCAP_FINGERPRINT=",
+    b"SOCKCAP_PORTS=",
+    b"SOCKCAP_COMMANDS=",
+    b"SOCKCAP_CLOCK=",
+    b"SOCKCAP_TEST_CLOCK=",
+];
+
+/// Index of the test clock's variable in [`OPTIONS`].
+pub(crate) const TEST_CLOCK: usize = 8;
+
+/// Settings, as whole environment strings.
+pub(crate) struct Settings {
+    /// `SOCKCAP_DIR=`, with the absolute path of the data directory.
+    pub(crate) directory: Text<LONGEST>,
+    /// `SOCKCAP_HOST=`, with the name of the host.
+    pub(crate) host: Text<256>,
+    /// `LD_PRELOAD=`, with the path of this library.
+    pub(crate) library: Text<LONGEST>,
+    /// Variables of [`OPTIONS`]; those that were not given are empty.
+    pub(crate) options: [Text<1024>; OPTIONS.len()],
+}
+
+/// Beginning of the data directory's variable.
+pub(crate) const DIRECTORY: &[u8] = b"SOCKCAP_DIR=";
+
+/// Beginning of the host's variable.
+pub(crate) const HOST: &[u8] = b"SOCKCAP_HOST=";
+
+/// Beginning of the preloaded libraries' variable.
+pub(crate) const PRELOAD: &[u8] = b"LD_PRELOAD=";
+
+static SETTINGS: Once<Settings> = Once::new(Settings {
+    directory: Text::new(),
+    host: Text::new(),
+    library: Text::new(),
+    options: [const { Text::new() }; OPTIONS.len()],
+});
+
+/// Settings of this process.
+pub(crate) fn settings() -> &'static Settings {
+    SETTINGS.get()
+}
+
+/// Reads the settings. False when there is no path of the data directory, or it is too long to be
+/// used.
+pub(crate) fn read() -> bool {
+    let mut directory = Text::new();
+    directory.push(DIRECTORY);
+    match find(present(), DIRECTORY).filter(|path| !path.is_empty()) {
+        Some(path) => absolute(&mut directory, path),
+        None => absolute(&mut directory, b"sockcap.data"),
+    }
+    let mut host = Text::new();
+    host.push(HOST);
+    match find(present(), HOST).filter(|name| !name.is_empty()) {
+        Some(name) => host.push(name),
+        None => {
+            let mut name = [0; 64];
+            let length = raw::nodename(&mut name);
+            host.push(name.get(..length).unwrap_or(b"localhost"))
+        }
+    };
+    let mut library = Text::new();
+    library.push(PRELOAD);
+    push_own_path(&mut library);
+    let mut options = [const { Text::new() }; OPTIONS.len()];
+    for (option, name) in options.iter_mut().zip(OPTIONS) {
+        if let Some(value) = find(present(), name) {
+            option.push(name).push(value);
+        }
+    }
+    let usable = directory.is_whole() && directory.as_bytes().len() > DIRECTORY.len();
+    if !usable {
+        directory = Text::new();
+    }
+    // A preload list cannot name every path.
+    if !library.is_whole() || library.as_bytes().iter().any(separates) {
+        library = Text::new();
+    }
+    // SAFETY: the constructor is alone.
+    unsafe { SETTINGS.set(Settings { directory, host, library, options }) };
+    usable
+}
+
+/// Appends `path` as an absolute one. Appends nothing where it depends on a working directory that
+/// has no path (any more).
+fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
+    if path.first() != Some(&b'/') {
+        let before = to.as_bytes().len();
+        to.push_with(|room| {
+            let length = raw::getcwd(room).saturating_sub(1);
+            // Outside of the process's root, the kernel puts a word before the path.
+            if room.first() == Some(&b'/') { length } else { 0 }
+        });
+        if to.as_bytes().len() == before {
+            return;
+        }
+        to.push(b"/");
+    }
+    to.push(path);
+}
+
+/// Appends the path of this library, as the dynamic linker knows it.
+fn push_own_path(to: &mut Text<LONGEST>) {
+    // SAFETY: a struct of pointers may be all zeros.
+    let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
+    let own: *const c_void = (&raw const SETTINGS).cast();
+    // SAFETY: asks for a live address.
+    if unsafe { libc::dladdr(own, &mut info) } != 0 && !info.dli_fname.is_null() {
+        // SAFETY: the linker's own text, which lives as long as the library.
+        absolute(to, unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes());
+    }
+}
+
+/// TickChoice of the ticks.
+pub(crate) fn clock() -> TickChoice {
+    match option(7) {
+        Some(b"monotonic") => TickChoice::Monotonic,
+        Some(b"cycles") => TickChoice::Cycles,
+        _ => TickChoice::Trusted,
+    }
+}
+
+/// Path of this library; empty where there is none that a preload list can name.
+pub(crate) fn own_path() -> &'static [u8] {
+    settings().library.as_bytes().get(PRELOAD.len()..).unwrap_or(&[])
+}
+
+/// Error of the kernel for which the dynamic linker of a program that begins here could not open
+/// this library, or 0. Behind `chroot`, or for another user, its path may lead nowhere, and the
+/// linker would tell the user of the program so.
+pub(crate) fn refusal() -> c_int {
+    let path = &settings().library;
+    if path.as_bytes().len() <= PRELOAD.len() {
+        return 0;
+    }
+    // SAFETY: behind the name of the variable, still in front of the zero byte.
+    let path = unsafe { CStr::from_ptr(path.as_c_str().as_ptr().add(PRELOAD.len())) };
+    match raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) {
+        Ok(_) => 0,
+        Err(error) => match error.unsigned_abs() as c_int {
+            error @ (libc::ENOENT | libc::EACCES | libc::ENOTDIR | libc::ELOOP) => error,
+            // Who knows: a filter, or no descriptor left.
+            _ => 0,
+        },
+    }
+}
+
+/// Path of the data directory; empty where it cannot be used.
+pub(crate) fn directory() -> &'static [u8] {
+    settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
+}
+
+/// Name of the host.
+pub(crate) fn host() -> &'static [u8] {
+    settings().host.as_bytes().get(HOST.len()..).unwrap_or(&[])
+}
+
+/// Value of an option, by its index in [`OPTIONS`]; `None` where it was not given.
+pub(crate) fn option(index: usize) -> Option<&'static [u8]> {
+    let option = settings().options.get(index)?;
+    option.as_bytes().strip_prefix(*OPTIONS.get(index)?)
+}

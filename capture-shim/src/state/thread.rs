@@ -1,0 +1,101 @@
+//! State of each thread: its place in the log, and what proves that place to be its own.
+//!
+//! The memory is initial-exec thread-local storage made by hand, because the general kind goes
+//! through `__tls_get_addr`, which may call `malloc`, and because `#[thread_local]` is not stable.
+//! There is no destructor: a thread's end leaves nothing to do.
+//!
+//! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
+//! its parent; [`Thread::generation`] tells such copies apart, see [`crate::log::writer`].
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+
+use super::Peers;
+use crate::tuning::MAX_RETIRED;
+
+/// State of one thread. All of it begins as zeros. Only the thread itself and its signal handlers
+/// use it, so the atomics are for the handlers and cost nothing.
+#[repr(C, align(64))]
+pub(crate) struct Thread {
+    /// Generation of the process when the thread was attached to the log, or 0 when it must be
+    /// looked at anew.
+    pub(crate) generation: AtomicU64,
+    /// Address of the next record; a multiple of the chunk's size when there is no room (or no
+    /// chunk).
+    pub(crate) cursor: AtomicUsize,
+    /// Ticks of the latest anchor in the thread's chunk.
+    pub(crate) anchor: AtomicU64,
+    /// Ticks of the latest transfer or anchor in the thread's chunk; 0 while that is not settled.
+    pub(crate) latest: AtomicU64,
+    /// Generation as in [`Thread::generation`], kept while that one is set aside for a `vfork`.
+    pub(crate) attached: AtomicU64,
+    /// Id of the thread when it was attached.
+    pub(crate) tid: AtomicU32,
+    /// Number of ticks from the latest anchor to the next.
+    pub(crate) reach: AtomicU32,
+    /// Id of the thread that started this one, until the log has that; 0 for none or not known.
+    pub(crate) creator: AtomicU32,
+    /// Whether the thread has begun to end, see [`crate::log::leavings`].
+    pub(crate) ended: AtomicU32,
+    /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
+    /// for none.
+    pub(crate) child_mapping: AtomicPtr<u8>,
+    /// Full chunks that are kept from being used again while an interrupted record is still to be
+    /// written into them, see [`crate::log::recycle::retire`]; 0 for none.
+    pub(crate) retired: [AtomicUsize; MAX_RETIRED],
+    /// Peers that its latest datagrams went to.
+    pub(crate) sent_to: Peers,
+    /// Peers that its latest datagrams came from.
+    pub(crate) received_from: Peers,
+}
+
+const _: () = assert!(size_of::<Thread>() == 512);
+
+core::arch::global_asm!(
+    ".pushsection .tbss.sockcap_thread,\"awT\",@nobits",
+    ".globl sockcap_thread",
+    ".hidden sockcap_thread",
+    ".type sockcap_thread, @object",
+    ".size sockcap_thread, 512",
+    ".balign 64",
+    "sockcap_thread:",
+    ".zero 512",
+    ".popsection",
+);
+
+/// State of the calling thread.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn current() -> &'static Thread {
+    let address: usize;
+    // SAFETY: reads the thread pointer and the offset that the dynamic linker filled in; the
+    // storage is zeroed, aligned and lives as long as the thread.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr [rip + sockcap_thread@GOTTPOFF]",
+            "add {0}, qword ptr fs:[0]",
+            out(reg) address,
+            options(pure, readonly, nostack),
+        );
+        &*(address as *const Thread)
+    }
+}
+
+/// State of the calling thread.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub(crate) fn current() -> &'static Thread {
+    let address: usize;
+    // SAFETY: as on x86-64.
+    unsafe {
+        core::arch::asm!(
+            "adrp {0}, :gottprel:sockcap_thread",
+            "ldr {0}, [{0}, :gottprel_lo12:sockcap_thread]",
+            "mrs {1}, tpidr_el0",
+            "add {0}, {0}, {1}",
+            out(reg) address,
+            out(reg) _,
+            options(pure, readonly, nostack),
+        );
+        &*(address as *const Thread)
+    }
+}

@@ -1,0 +1,146 @@
+//! Tuned figures of the library: the sizes of its tables and steps, each with its unit, its meaning
+//! and what it was measured to be worth. A figure without a measurement was chosen, not measured.
+
+use socket_log::layout::{CHUNK_BYTES, CHUNK_WORDS};
+
+/// Smallest limit of a log, in bytes. With less, few threads would have a chunk. Chosen, not
+/// measured.
+pub(crate) const MIN_LOG_BYTES: u64 = 64 * 1024;
+
+/// Length of a log's later segments, in bytes; the first ones are shorter. Half a segment is made
+/// ready at once: at 128 KiB, two of a thousand requests of a saturated nginx waited for pages,
+/// which moved its p99; at 2 MiB, one of ten thousand does.
+pub(crate) const SEGMENT_BYTES: usize = 4 << 20;
+
+/// Maximum number of a log's segments, which makes its largest size about 8 GiB. Chosen, not
+/// measured.
+pub(crate) const MAX_SEGMENTS: usize = 2048;
+
+/// Size of the pieces, in bytes, in which a file is given room where signals interrupt that.
+/// Chosen, not measured.
+pub(crate) const ALLOCATION_PIECE_BYTES: usize = 64 * 1024;
+
+/// Number of attempts at each such piece. Chosen, not measured.
+pub(crate) const ALLOCATION_TRIES: usize = 16;
+
+/// Maximum number of times that a log which could not grow is not grown before the next attempt.
+/// Chosen, not measured.
+pub(crate) const MAX_PAUSE: u64 = 1024;
+
+/// Maximum number of times that a thread yields to another one which begins the log. Chosen, not
+/// measured.
+pub(crate) const MAX_YIELDS: u32 = 100_000;
+
+/// Length of a reserve beyond what is in use, in bytes. It costs addresses alone. Chosen, not
+/// measured.
+pub(crate) const RESERVE_BYTES: usize = 256 << 20;
+
+/// The same where the process's address space is limited. Chosen, not measured.
+pub(crate) const RESERVE_BYTES_LIMITED: usize = 16 << 20;
+
+/// Step by which a reserve is given room when that is needed, in bytes. Chosen, not measured.
+pub(crate) const RESERVE_STEP_BYTES: usize = 64 * 1024;
+
+/// Room of a reserve made ahead, in bytes, for a process that may not be able to ask for more.
+/// Chosen, not measured.
+pub(crate) const RESERVE_AHEAD_BYTES: usize = 4 << 20;
+
+/// Number of spare logs that a process makes for its children at once. Chosen, not measured.
+pub(crate) const SPARE_LOGS: usize = 16;
+
+/// Room of a spare log, in bytes, whose process can give it no more later. Chosen, not measured.
+pub(crate) const SPARE_LOG_ROOM_BYTES: usize = 256 * 1024;
+
+/// Length of a spare log's mapping, in bytes. It costs addresses alone. Chosen, not measured.
+pub(crate) const SPARE_LOG_BYTES: usize = 64 << 20;
+
+/// The same where the process's address space is limited. Chosen, not measured.
+pub(crate) const SPARE_LOG_BYTES_LIMITED: usize = 1 << 20;
+
+/// Lowest number of a descriptor that the library keeps. Chosen, not measured.
+pub(crate) const MIN_KEPT_DESCRIPTOR: u64 = 1000;
+
+/// Distance of that number from the process's limit, where the limit is lower. Chosen, not
+/// measured.
+pub(crate) const KEPT_BELOW_LIMIT: u64 = 24;
+
+/// Maximum number of descriptors that a process may have left for its log to be made ahead. Chosen,
+/// not measured.
+pub(crate) const FEW_DESCRIPTORS: u64 = 16;
+
+/// Maximum number of chunks that ended threads have left for others. A program seldom has more
+/// threads that end before another begins. Chosen, not measured.
+pub(crate) const MAX_LEAVINGS: usize = 64;
+
+/// Smallest rest of a chunk that is kept for another thread, in bytes. Chosen, not measured.
+pub(crate) const MIN_LEAVING_BYTES: usize = 1024;
+
+/// Number of chunks of a flight recorder that are kept empty, to be written next. Chosen, not
+/// measured.
+pub(crate) const SPARE_CHUNKS: usize = 4;
+
+/// Maximum number of chunks that are looked at for one that can be used again. Chosen, not
+/// measured.
+pub(crate) const MAX_CHUNKS_TRIED: usize = 16;
+
+/// Maximum number of threads and signal handlers that use a chunk again at one moment; the records
+/// of others are lost. At most 64, the bits of a word. Chosen, not measured.
+pub(crate) const MAX_SCRATCHES: usize = 64;
+
+/// Maximum number of full chunks that a thread keeps from being used again. Chosen, not measured.
+pub(crate) const MAX_RETIRED: usize = 4;
+
+/// Maximum number of words that are taken along from a chunk that is used again. A chunk with more
+/// is left as it is. Chosen, not measured.
+pub(crate) const MAX_CARRIED_WORDS: usize = CHUNK_WORDS / 2;
+
+/// Number of attempts at a transfer with its position, each disturbed by a signal handler. Chosen,
+/// not measured.
+pub(crate) const POSITION_TRIES: usize = 8;
+
+/// Number of flows whose bytes are counted; a later flow takes the place of the one that far before
+/// it. Chosen, not measured.
+pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
+
+/// Number of flows with an unfinished fingerprint; a later flow takes the place of the one that far
+/// before it. Chosen, not measured.
+pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
+
+/// Number of descriptors whose sockets are remembered, from 0 on. Chosen, not measured.
+pub(crate) const REMEMBERED_DESCRIPTORS: usize = 1024;
+
+/// Number of descriptors that are asked about in one call. Chosen, not measured.
+pub(crate) const DESCRIPTORS_POLLED: usize = 512;
+
+/// Number of threads that may be between their creation and their first instruction and still know
+/// their creator. Chosen, not measured.
+pub(crate) const MAX_BEGINNINGS: usize = 64;
+
+/// Number of threads that may each have a `vfork` child with something to say. Chosen, not
+/// measured.
+pub(crate) const MAX_NOTES: usize = 4;
+
+/// Beginning of a program's file that is looked at, in bytes: its header and the table behind it.
+/// Chosen, not measured.
+pub(crate) const PROGRAM_HEAD_BYTES: usize = 1024;
+
+/// Maximum number of seccomp filters that are kept; beyond that, no system call is permitted.
+/// Chosen, not measured.
+pub(crate) const MAX_FILTERS: usize = 16;
+
+/// Maximum number of ports in `SOCKCAP_PORTS`. Chosen, not measured.
+pub(crate) const MAX_PORTS: usize = 64;
+
+/// Maximum number of steps in `SOCKCAP_TEST_CLOCK`. Chosen, not measured.
+pub(crate) const MAX_CLOCK_STEPS: usize = 8;
+
+/// Time from a log's beginning to its second anchor, in ticks that are cycles. Chosen, not
+/// measured.
+pub(crate) const FIRST_ANCHOR_REACH: u64 = 1 << 17;
+
+/// Room for the line of a process's ancestors, in bytes; the first are left out where there are
+/// more. Chosen, not measured.
+pub(crate) const LINEAGE_BYTES: usize = 1024;
+
+const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
+const _: () = assert!(MAX_SCRATCHES <= 64);

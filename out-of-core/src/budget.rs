@@ -1,0 +1,56 @@
+//! A memory budget: all stores of records without a bound take from it, and go to files when it is
+//! used up.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// Bytes of records that may be in memory, for all stores together.
+#[derive(Debug)]
+pub struct MemoryBudget {
+    left: AtomicI64,
+    spilled: AtomicU64,
+}
+
+impl MemoryBudget {
+    /// A budget of `bytes`.
+    pub fn new(bytes: u64) -> MemoryBudget {
+        MemoryBudget {
+            left: AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)),
+            spilled: AtomicU64::new(0),
+        }
+    }
+
+    /// What `memory` leaves beside `tables` bytes, and at least an eighth of it: with less, what is
+    /// written comes in ever smaller pieces.
+    pub fn beside(memory: u64, tables: usize) -> MemoryBudget {
+        MemoryBudget::new(memory.saturating_sub(tables as u64).max(memory / 8))
+    }
+
+    /// Counts bytes that went to a file.
+    pub fn spill(&self, bytes: usize) {
+        self.spilled.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Bytes that are left.
+    pub fn left(&self) -> i64 {
+        self.left.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that went to temporary files so far.
+    pub fn spilled(&self) -> u64 {
+        self.spilled.load(Ordering::Relaxed)
+    }
+
+    /// Takes `bytes` if that many are left, and tells whether they were.
+    pub fn take(&self, bytes: usize) -> bool {
+        let enough = self.left.fetch_sub(bytes as i64, Ordering::Relaxed) >= bytes as i64;
+        if !enough {
+            self.give(bytes);
+        }
+        enough
+    }
+
+    /// Gives back what was taken.
+    pub fn give(&self, bytes: usize) {
+        self.left.fetch_add(bytes as i64, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,258 @@
+//! External sort: more records than memory holds, in the order of a key. Stable.
+//!
+//! ```text
+//! push -> buffer --sort--> run 0, run 1, ...   in memory while the budget lasts, else in a file
+//!                             \\     |
+//!                              heap of the runs' next keys --> records in order, again and again
+//! ```
+//!
+//! A run has a read buffer only from its first record's turn to its last one's. Records come nearly
+//! in order, so few runs have one at a time. In the worst case all do, and then the buffers are
+//! smaller the more runs there are.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::path::Path;
+
+use crate::PathError;
+use crate::{MemoryBudget, PartitionStore, Plain};
+
+/// Maximum bytes of a run's read buffer.
+const BUFFER_BYTES: usize = 16 << 10;
+/// Maximum bytes of the read buffers of all runs together; each is smaller where there are many.
+const BUFFERS_BYTES: usize = 4 << 20;
+/// Minimum bytes of a run's read buffer, whatever their number. Reading is slow with it.
+const MIN_BUFFER_BYTES: usize = 1 << 10;
+
+/// A record that is sorted by a key.
+pub trait Keyed: Plain {
+    /// The key.
+    type Key: Ord + Copy;
+
+    /// The key of this record.
+    fn key(&self) -> Self::Key;
+}
+
+/// Takes records and sorts them into runs.
+pub struct ExternalSorter<'a, T: Keyed> {
+    /// Number of records in a run.
+    most: usize,
+    buffer: Vec<T>,
+    runs: Runs<'a, T>,
+}
+
+/// The sorted runs but the last.
+struct Runs<'a, T: Keyed> {
+    /// The runs are the blocks of its one partition.
+    store: PartitionStore<'a, T>,
+    /// First key and length of each run.
+    all: Vec<(T::Key, usize)>,
+}
+
+impl<'a, T: Keyed> ExternalSorter<'a, T> {
+    /// A sorter that has at most `most` records in memory beside what `budget` allows.
+    pub fn new(budget: &'a MemoryBudget, directory: &Path, most: usize) -> ExternalSorter<'a, T> {
+        let runs = Runs { store: PartitionStore::new(budget, directory, 1), all: Vec::new() };
+        ExternalSorter { most: most.max(1), buffer: Vec::new(), runs }
+    }
+
+    /// Takes one record.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
+    pub fn push(&mut self, record: T) -> Result<(), PathError> {
+        if self.buffer.len() == self.most {
+            self.sort();
+            self.runs.all.extend(self.buffer.first().map(|first| (first.key(), self.buffer.len())));
+            self.runs.store.push(0, self.runs.all.len() as u64, self.buffer.clone())?;
+            self.buffer.clear();
+        }
+        self.buffer.push(record);
+        Ok(())
+    }
+
+    fn sort(&mut self) {
+        if !self.buffer.is_sorted_by_key(T::key) {
+            self.buffer.sort_by_key(T::key);
+        }
+    }
+
+    /// Sorts what is left, and gives all records.
+    pub fn finish(mut self) -> SortedRuns<'a, T> {
+        self.sort();
+        self.buffer.shrink_to_fit();
+        SortedRuns { runs: self.runs, last: self.buffer }
+    }
+}
+
+/// Sorted records, which can be read again and again.
+pub struct SortedRuns<'a, T: Keyed> {
+    runs: Runs<'a, T>,
+    /// The last run. Mostly it is the only one.
+    last: Vec<T>,
+}
+
+impl<T: Keyed> SortedRuns<'_, T> {
+    /// The records in order. It ends where one cannot be read, and `failed` then has the error.
+    pub fn iter<'s>(&'s self, failed: &'s ReadFailure) -> Merged<'s, T> {
+        let runs = &self.runs.all;
+        let buffer = (BUFFERS_BYTES / runs.len().max(1)).clamp(MIN_BUFFER_BYTES, BUFFER_BYTES);
+        let first = |(run, (key, _)): (usize, &(T::Key, usize))| Reverse((*key, run));
+        let mut heap: BinaryHeap<_> = runs.iter().enumerate().map(first).collect();
+        heap.extend(self.last.first().map(|first| Reverse((first.key(), runs.len()))));
+        Merged {
+            sorted: self,
+            failed,
+            most: (buffer / size_of::<T>()).max(1),
+            readers: runs.iter().map(|_| Reader::default()).collect(),
+            last: &self.last,
+            heap,
+        }
+    }
+}
+
+/// The runs merged into one sequence.
+pub struct Merged<'s, T: Keyed> {
+    sorted: &'s SortedRuns<'s, T>,
+    failed: &'s ReadFailure,
+    /// Number of records of a run that are read at once.
+    most: usize,
+    readers: Vec<Reader<T>>,
+    last: &'s [T],
+    /// The runs with records left, by their next keys.
+    heap: BinaryHeap<Reverse<(T::Key, usize)>>,
+}
+
+/// Position in a run.
+struct Reader<T> {
+    /// Number of records read into the buffer so far.
+    read: usize,
+    buffer: Vec<T>,
+    /// The next record in the buffer.
+    next: usize,
+}
+
+impl<T> Default for Reader<T> {
+    fn default() -> Self {
+        Reader { read: 0, buffer: Vec::new(), next: 0 }
+    }
+}
+
+impl<T: Keyed> Reader<T> {
+    /// The next record.
+    fn peek(&mut self, runs: &Runs<T>, run: usize, most: usize) -> Result<Option<T>, PathError> {
+        if self.next == self.buffer.len() {
+            self.next = 0;
+            runs.store.read(0, run, self.read, most, &mut self.buffer)?;
+            self.read += self.buffer.len();
+            if self.buffer.is_empty() {
+                self.buffer = Vec::new();
+            }
+        }
+        Ok(self.buffer.get(self.next).copied())
+    }
+}
+
+impl<T: Keyed> Merged<'_, T> {
+    fn step(&mut self) -> Result<Option<T>, PathError> {
+        if self.readers.is_empty() {
+            // The usual case: one run.
+            let first = self.last.split_off_first();
+            return Ok(first.copied());
+        }
+        let Some(mut top) = self.heap.peek_mut() else { return Ok(None) };
+        let Reverse((_, run)) = *top;
+        let Some(reader) = self.readers.get_mut(run) else {
+            let record = self.last.split_off_first();
+            match self.last.first() {
+                Some(next) => *top = Reverse((next.key(), run)),
+                None => drop(PeekMut::pop(top)),
+            }
+            return Ok(record.copied());
+        };
+        let record = reader.peek(&self.sorted.runs, run, self.most)?;
+        reader.next += usize::from(record.is_some());
+        match reader.peek(&self.sorted.runs, run, self.most)? {
+            Some(next) => *top = Reverse((next.key(), run)),
+            None => drop(PeekMut::pop(top)),
+        }
+        Ok(record)
+    }
+}
+
+impl<T: Keyed> Iterator for Merged<'_, T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.step().unwrap_or_else(|error| {
+            self.heap.clear();
+            self.failed.0.set(Some(error));
+            None
+        })
+    }
+}
+
+/// The error that ended reading sorted records early, if any. The steps that take the records need
+/// not know of it; whoever started them asks at the end.
+#[derive(Default)]
+pub struct ReadFailure(Cell<Option<PathError>>);
+
+impl ReadFailure {
+    /// Fails if reading failed since this was last asked.
+    ///
+    /// # Errors
+    /// When the temporary file could not be read.
+    pub fn check(&self) -> Result<(), PathError> {
+        self.0.take().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Keyed for [u32; 2] {
+        /// The key.
+        type Key = u32;
+
+        fn key(&self) -> u32 {
+            self[0]
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_stable_sort(
+            records in prop::collection::vec((0u32..20, 0u32..1000), 0..200),
+            most in 1usize..70,
+            memory in 0u64..2000,
+        ) {
+            let directory = tempfile::tempdir().unwrap();
+            let budget = MemoryBudget::new(memory);
+            let mut sorter = ExternalSorter::new(&budget, directory.path(), most);
+            for (key, value) in &records {
+                sorter.push([*key, *value]).unwrap();
+            }
+            let sorted = sorter.finish();
+            let mut expected: Vec<[u32; 2]> = records.iter().map(|(key, value)| [*key, *value]).collect();
+            expected.sort_by_key(|record| record[0]);
+            let failed = ReadFailure::default();
+            for _ in 0..2 {
+                prop_assert_eq!(sorted.iter(&failed).collect::<Vec<_>>(), expected.clone());
+            }
+            failed.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_an_error() {
+        let budget = MemoryBudget::new(0);
+        let mut sorter = ExternalSorter::new(&budget, Path::new("/nonexistent/here"), 1);
+        sorter.push([1, 1]).unwrap();
+        let error = sorter.push([2, 1]).unwrap_err().to_string();
+        assert!(error.contains("/nonexistent/here"), "{error}");
+    }
+}

@@ -1,0 +1,71 @@
+//! A hash index: finds the number of a value that is kept elsewhere, by the value's hash. Linear
+//! probing, at least half of the slots free, in a spillable vector.
+
+use crate::PathError;
+
+use crate::MemoryPool;
+use crate::SpillableVec;
+
+/// Content of a free slot.
+const FREE: u32 = u32::MAX;
+/// Minimum number of slots, once there is a number.
+const MIN_SLOTS: usize = 64;
+
+/// Numbers by the hash of their values.
+#[derive(Debug, Default)]
+pub struct HashIndex {
+    pool: MemoryPool,
+    numbers: SpillableVec<u32>,
+}
+
+/// A free slot, where a value that was not found can be put.
+#[derive(Clone, Copy, Debug)]
+pub struct FreeSlot(usize);
+
+impl HashIndex {
+    /// An empty index in the memory of `pool`.
+    pub fn new(pool: &MemoryPool) -> HashIndex {
+        HashIndex { pool: pool.clone(), numbers: SpillableVec::new(pool) }
+    }
+
+    /// Makes room for number `count`, after `0..count`, whose hashes `hash` gives.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn make_room(&mut self, count: usize, hash: impl Fn(u32) -> u64) -> Result<(), PathError> {
+        if self.numbers.len() > 2 * count {
+            return Ok(());
+        }
+        // The old slots go first, so that both never exist at a time.
+        self.numbers = SpillableVec::new(&self.pool);
+        self.numbers.resize((4 * count).next_power_of_two().max(MIN_SLOTS), FREE)?;
+        for number in 0..count as u32 {
+            if let Err(Some(free)) = self.find(hash(number), |_| false) {
+                self.put(free, number);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number with this `hash` for which `is` holds.
+    ///
+    /// # Errors
+    /// When there is none: the free slot for it, which exists after [`HashIndex::make_room`].
+    pub fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Result<u32, Option<FreeSlot>> {
+        let count = self.numbers.len();
+        let first = hash as usize & count.wrapping_sub(1);
+        for at in (first..count).chain(0..first.min(count)) {
+            match self.numbers[at] {
+                FREE => return Err(Some(FreeSlot(at))),
+                number if is(number) => return Ok(number),
+                _ => {}
+            }
+        }
+        Err(None)
+    }
+
+    /// Puts `number` into the slot where it was looked for.
+    pub fn put(&mut self, FreeSlot(at): FreeSlot, number: u32) {
+        self.numbers[at] = number;
+    }
+}

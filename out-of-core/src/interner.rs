@@ -1,0 +1,113 @@
+//! An interner: numbers different values in the order in which they come, however many there are.
+//! Values mostly come in some order, so the hash puts neighbours side by side and few pages are in
+//! use at a time.
+
+use std::hash::BuildHasher;
+
+use crate::PathError;
+use rustc_hash::FxBuildHasher;
+
+use crate::HashIndex;
+use crate::MemoryPool;
+use crate::SpillableVec;
+
+/// Number of neighbouring values that have slots side by side, as a power of two. Chosen, not
+/// measured.
+const NEIGHBOURS: u32 = 6;
+
+/// Where a value is on a line, so that neighbours can be kept together.
+pub trait Locality {
+    /// Its position, which other values may share. Values that mostly come one after the other have
+    /// positions side by side.
+    fn at(&self) -> u64;
+}
+
+/// Values and their numbers.
+#[derive(Debug, Default)]
+pub struct Interner<T: Copy> {
+    /// By number.
+    values: SpillableVec<T>,
+    /// Numbers by the hash of their values.
+    index: HashIndex,
+}
+
+impl<T: Copy + Eq + Locality> Interner<T> {
+    /// An empty interner in the memory of `pool`.
+    pub fn new(pool: &MemoryPool) -> Interner<T> {
+        Interner { values: SpillableVec::new(pool), index: HashIndex::new(pool) }
+    }
+
+    /// Number of different values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no value.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The values in the order of their numbers.
+    pub fn values(&self) -> &SpillableVec<T> {
+        &self.values
+    }
+
+    /// The number of `value`; the next number when it is new.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn number(&mut self, value: T) -> Result<u32, PathError> {
+        let Interner { values, index } = self;
+        index.make_room(values.len(), |number| hash(&values[number as usize]))?;
+        match index.find(hash(&value), |number| values[number as usize] == value) {
+            Ok(number) => Ok(number),
+            Err(free) => {
+                let number = values.len() as u32;
+                values.push(value)?;
+                if let Some(free) = free {
+                    index.put(free, number);
+                }
+                Ok(number)
+            }
+        }
+    }
+}
+
+/// A hash that is side by side for values that are side by side.
+fn hash(value: &impl Locality) -> u64 {
+    let (block, within) = (value.at() >> NEIGHBOURS, value.at() & ((1 << NEIGHBOURS) - 1));
+    FxBuildHasher.hash_one(block) << NEIGHBOURS | within
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    impl Locality for (u32, bool) {
+        fn at(&self) -> u64 {
+            u64::from(self.0)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn equal_values_have_one_number(values in prop::collection::vec((0u32..200, any::<bool>()), 0..2_000)) {
+            let directory = tempfile::tempdir().unwrap();
+            for memory in [0, u64::MAX] {
+                let mut numbered = Interner::new(&MemoryPool::new(memory, directory.path()));
+                let mut expected: Vec<(u32, bool)> = Vec::new();
+                for value in &values {
+                    let known = expected.iter().position(|other| other == value);
+                    if known.is_none() {
+                        expected.push(*value);
+                    }
+                    let number = numbered.number(*value).unwrap();
+                    prop_assert_eq!(expected[number as usize], *value);
+                }
+                prop_assert!(numbered.values().iter().eq(&expected));
+                prop_assert_eq!(numbered.len(), expected.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod budget;
+mod external_sort;
+mod hash_index;
+mod interner;
+mod mapped_file;
+mod memory_pool;
+mod partitions;
+mod path_error;
+mod spillable_vec;
+pub mod workers;
+
+pub use budget::MemoryBudget;
+pub use external_sort::{ExternalSorter, Keyed, Merged, ReadFailure, SortedRuns};
+pub use hash_index::{FreeSlot, HashIndex};
+pub use interner::{Interner, Locality};
+pub use memory_pool::MemoryPool;
+pub use partitions::{PartitionStore, PartitionWriter, Plain, joined};
+pub use path_error::PathError;
+pub use spillable_vec::SpillableVec;

@@ -1,0 +1,124 @@
+//! A temporary file without a name, mapped into memory. Its pages take none of the process's own
+//! memory once they are given back.
+//!
+//! Room on the disk is reserved before it is used, so that a full disk is an error here and not a
+//! signal later.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::ptr::{self, NonNull};
+
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+
+/// Bytes of zeros that are written at once where the file system cannot reserve room.
+const ZEROS: usize = 64 << 10;
+
+/// The memory that a mapped file takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    address: usize,
+    bytes: usize,
+}
+
+impl Region {
+    /// Gives its pages back; each comes again when it is used. It must be mapped.
+    pub(crate) fn give_back(&self) {
+        let address = ptr::with_exposed_provenance_mut(self.address);
+        // SAFETY: it is a shared mapping of a file, whose pages keep in the file what was written
+        // to them, so nothing that anybody sees there changes. It fails only where memory is
+        // locked, which then has to stay.
+        let _ = unsafe { rustix::mm::madvise(address, self.bytes, Advice::LinuxDontNeed) };
+    }
+}
+
+/// A mapped file. Its owner unmaps it.
+#[derive(Debug)]
+pub(crate) struct MappedFile {
+    file: File,
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: it is memory that nobody else has, like that of a `Box`.
+unsafe impl Send for MappedFile {}
+// SAFETY: as above; only an exclusive borrow changes it.
+unsafe impl Sync for MappedFile {}
+
+impl MappedFile {
+    /// Maps the first `bytes` bytes of `file`, which was just made and has no name. They are
+    /// reserved and zero where nobody has written yet.
+    pub(crate) fn new(file: File, bytes: usize) -> io::Result<MappedFile> {
+        reserve(&file, 0, bytes as u64)?;
+        let start = map(&file, bytes)?;
+        Ok(MappedFile { file, start, bytes })
+    }
+
+    /// A second, longer mapping of the same file, whose content stays. `self` must still be
+    /// unmapped.
+    pub(crate) fn grown(&self, bytes: usize) -> io::Result<MappedFile> {
+        reserve(&self.file, self.bytes as u64, bytes as u64)?;
+        let file = self.file.try_clone()?;
+        let start = map(&file, bytes)?;
+        Ok(MappedFile { file, start, bytes })
+    }
+
+    /// The first byte, valid until the file is unmapped.
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Length in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn region(&self) -> Region {
+        Region { address: self.start.as_ptr().expose_provenance(), bytes: self.bytes }
+    }
+
+    /// Unmaps it, which leaves it with no bytes.
+    pub(crate) fn unmap(&mut self) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let start = std::mem::replace(&mut self.start, NonNull::dangling());
+        if bytes > 0 {
+            // SAFETY: it was mapped with that length, and whoever borrowed from it borrowed `self`.
+            // Unmapping what is mapped does not fail.
+            let _ = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
+        }
+    }
+}
+
+/// Reserves the bytes of `file` from `from` up to `to`.
+fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
+    loop {
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), from, to.saturating_sub(from)) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => {}
+            // The file system cannot reserve: what was written has room as well.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let zeros = vec![0; ZEROS];
+    let mut at = from;
+    while at < to {
+        let bytes = zeros.get(..(to - at) as usize).unwrap_or(&zeros);
+        file.write_all_at(bytes, at)?;
+        at += bytes.len() as u64;
+    }
+    // On a network file system only this tells whether there was room.
+    file.sync_data()
+}
+
+fn map(file: &File, bytes: usize) -> io::Result<NonNull<u8>> {
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the kernel chooses an address where nothing is. The file has that many bytes and no
+    // name, and is never made shorter, so they exist as long as they are mapped.
+    let start =
+        unsafe { rustix::mm::mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file, 0)? };
+    NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))
+}

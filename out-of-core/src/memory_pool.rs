@@ -1,0 +1,138 @@
+//! A memory pool: how much memory the tables of one stage share, and which of their mapped files
+//! are in it.
+//!
+//! A table that no longer fits goes to a temporary file, which is mapped. Pages of mapped files
+//! stay in memory once they were used, so the pool counts them and gives all of them back when
+//! there are too many. Nothing is lost by that: a page that is used again is read again, mostly
+//! from the kernel's cache, which is not this process's memory.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::MemoryBudget;
+use crate::workers::lock;
+
+use crate::mapped_file::{MappedFile, Region};
+
+/// Unit in which memory of mapped files is counted, in bytes. The kernel reads that much at a time
+/// where its cache holds it.
+pub(crate) const BLOCK_BYTES: usize = 64 << 10;
+/// Minimum for the bytes of mapped files in memory, however small the pool is.
+const MIN_MAPPED_BYTES: usize = 1 << 20;
+/// Number of blocks that each thread remembers as used lately. A power of two.
+const RECENT: usize = 256;
+
+thread_local! {
+    /// Blocks that this thread used lately, each at the place that its number hashes to.
+    static LATELY: [Cell<usize>; RECENT] = const { [const { Cell::new(usize::MAX) }; RECENT] };
+}
+
+/// The memory that the tables of one stage share. A clone is the same pool.
+#[derive(Clone, Debug)]
+pub struct MemoryPool(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// Memory of tables that are not in files.
+    budget: MemoryBudget,
+    /// The budget in the beginning, in bytes.
+    all: u64,
+    directory: PathBuf,
+    /// Maximum number of blocks of mapped files in memory.
+    max_resident: usize,
+    /// Upper bound of those that are in memory now.
+    resident: AtomicUsize,
+    mapped: Mutex<Vec<Region>>,
+}
+
+impl Default for MemoryPool {
+    /// A pool without a bound: its tables never go to files.
+    fn default() -> MemoryPool {
+        MemoryPool::new(u64::MAX, Path::new(""))
+    }
+}
+
+impl MemoryPool {
+    /// A pool of `memory` bytes: half of it for tables in memory, and a quarter for pages of those
+    /// in files. The files have no names and are in `directory`.
+    pub fn new(memory: u64, directory: &Path) -> MemoryPool {
+        let mapped = usize::try_from(memory / 4).unwrap_or(usize::MAX).max(MIN_MAPPED_BYTES);
+        MemoryPool(Arc::new(Shared {
+            budget: MemoryBudget::new(memory / 2),
+            all: memory / 2,
+            directory: directory.to_owned(),
+            max_resident: mapped / BLOCK_BYTES,
+            resident: AtomicUsize::new(0),
+            mapped: Mutex::new(Vec::new()),
+        }))
+    }
+
+    /// The budget of tables in memory.
+    pub(crate) fn budget(&self) -> &MemoryBudget {
+        &self.0.budget
+    }
+
+    /// Bytes of tables that are in memory and not in files.
+    pub fn in_memory(&self) -> usize {
+        self.0.all.saturating_sub(self.0.budget.left().max(0) as u64) as usize
+    }
+
+    /// Lowers the budget to at most `bytes`, for tables that are made from now on.
+    pub fn leave(&self, bytes: u64) {
+        let more = u64::try_from(self.0.budget.left()).unwrap_or(0).saturating_sub(bytes);
+        self.0.budget.take(more as usize);
+    }
+
+    /// The directory of the temporary files.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.0.directory
+    }
+
+    /// Notes that the byte at `address` of a mapped file is about to be used.
+    #[inline]
+    pub(crate) fn touch(&self, address: usize) {
+        let block = address / BLOCK_BYTES;
+        let is_new = LATELY.with(|lately| {
+            // Rows of several tables are used in turns: the hash gives neighbouring blocks, and
+            // mostly those of other tables, places of their own.
+            let place = block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - RECENT.ilog2());
+            lately.get(place).is_some_and(|last| last.replace(block) != block)
+        });
+        if is_new {
+            self.came(1);
+        }
+    }
+
+    /// Notes that `blocks` more blocks of mapped files are in memory.
+    pub(crate) fn came(&self, blocks: usize) {
+        if self.0.resident.fetch_add(blocks, Ordering::Relaxed) + blocks > self.0.max_resident {
+            self.give_back();
+        }
+    }
+
+    /// Gives all pages of mapped files back.
+    #[cold]
+    fn give_back(&self) {
+        let mapped = lock(&self.0.mapped);
+        // Another thread may have done it meanwhile.
+        if self.0.resident.load(Ordering::Relaxed) > self.0.max_resident {
+            self.0.resident.store(0, Ordering::Relaxed);
+            mapped.iter().for_each(Region::give_back);
+        }
+    }
+
+    /// Counts a mapped file in from now on.
+    pub(crate) fn mapped(&self, region: Region) {
+        lock(&self.0.mapped).push(region);
+    }
+
+    /// Unmaps a file. The lock is held meanwhile, so that no other thread gives back its pages, or
+    /// the pages of whatever is mapped at that address next.
+    pub(crate) fn unmap(&self, file: &mut MappedFile) {
+        let mut mapped = lock(&self.0.mapped);
+        mapped.retain(|region| *region != file.region());
+        file.unmap();
+    }
+}

@@ -1,0 +1,309 @@
+//! Records by partition: in memory while a budget lasts, in a temporary file beyond it.
+//!
+//! Reconciliation groups more records than memory holds, several times over: calls by connection,
+//! datagrams by content and then by flow, messages by time; analysis groups path instances by
+//! shape. Each time many workers deal blocks of records into partitions, and later each partition
+//! is taken whole. A block carries a tag by which the blocks of a partition are put in order, so
+//! that neither the number of workers nor where the blocks were kept changes what comes out.
+
+use std::fs::File;
+use std::marker::PhantomData;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::MemoryBudget;
+use crate::PathError;
+use crate::workers::lock;
+
+/// A record that can be kept in a file as it is in memory.
+pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
+
+impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
+
+/// Records of one kind in partitions.
+#[derive(Debug)]
+pub struct PartitionStore<'a, T> {
+    budget: &'a MemoryBudget,
+    /// Where the temporary file goes. It has no name, so nothing is left of it however the program
+    /// ends.
+    directory: PathBuf,
+    file: OnceLock<File>,
+    end: AtomicU64,
+    partitions: Vec<Mutex<Vec<Block<T>>>>,
+}
+
+#[derive(Debug)]
+struct Block<T> {
+    tag: u64,
+    kept: Kept<T>,
+}
+
+#[derive(Debug)]
+enum Kept<T> {
+    Memory(Vec<T>),
+    File { offset: u64, records: usize, kind: PhantomData<T> },
+}
+
+impl<'a, T: Plain> PartitionStore<'a, T> {
+    /// A store of `partitions` partitions, with its temporary file in `directory`.
+    pub fn new(
+        budget: &'a MemoryBudget,
+        directory: &Path,
+        partitions: usize,
+    ) -> PartitionStore<'a, T> {
+        PartitionStore {
+            budget,
+            directory: directory.to_owned(),
+            file: OnceLock::new(),
+            end: AtomicU64::new(0),
+            partitions: (0..partitions).map(|_| Mutex::new(Vec::new())).collect(),
+        }
+    }
+
+    /// Number of partitions.
+    pub fn partitions(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// Adds a block to a partition; `tag` is its place among the partition's blocks.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
+    pub fn push(&self, partition: usize, tag: u64, records: Vec<T>) -> Result<(), PathError> {
+        let Some(blocks) = self.partitions.get(partition).filter(|_| !records.is_empty()) else {
+            return Ok(());
+        };
+        let kept = match self.budget.take(bytes(&records)) {
+            true => Kept::Memory(records),
+            false => self.spill(&records)?,
+        };
+        lock(blocks).push(Block { tag, kept });
+        Ok(())
+    }
+
+    /// Adds `partitions` empty partitions.
+    pub fn grow(&mut self, partitions: usize) {
+        self.partitions.extend((0..partitions).map(|_| Mutex::new(Vec::new())));
+    }
+
+    /// Adds a partition of one block.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
+    pub fn push_partition(&mut self, records: Vec<T>) -> Result<(), PathError> {
+        self.grow(1);
+        self.push(self.partitions.len() - 1, 0, records)
+    }
+
+    fn spill(&self, records: &[T]) -> Result<Kept<T>, PathError> {
+        let file = self.file()?;
+        let length = bytes(records);
+        let offset = self.end.fetch_add(length as u64, Ordering::Relaxed);
+        self.budget.spill(length);
+        file.write_all_at(records.as_bytes(), offset)
+            .map_err(|error| PathError::io(&self.directory, error))?;
+        Ok(Kept::File { offset, records: records.len(), kind: PhantomData })
+    }
+
+    fn file(&self) -> Result<&File, PathError> {
+        if let Some(file) = self.file.get() {
+            return Ok(file);
+        }
+        let file = tempfile::tempfile_in(&self.directory)
+            .map_err(|error| PathError::io(&self.directory, error))?;
+        // Another worker may have been quicker.
+        Ok(self.file.get_or_init(|| file))
+    }
+
+    /// Takes the records of a partition, in blocks, in the order of their tags.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be read.
+    pub fn take(&self, partition: usize) -> Result<Vec<Vec<T>>, PathError> {
+        self.blocks(partition).collect()
+    }
+
+    /// The same, one block after the other: only that one is in memory which is asked for.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be read, as that block.
+    pub fn blocks(&self, partition: usize) -> impl Iterator<Item = Result<Vec<T>, PathError>> {
+        let mut blocks = self
+            .partitions
+            .get(partition)
+            .map(|of| std::mem::take(&mut *lock(of)))
+            .unwrap_or_default();
+        blocks.sort_by_key(|block| block.tag);
+        blocks.into_iter().map(|block| self.load(block.kept))
+    }
+
+    /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are
+    /// numbered as they were pushed.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be read.
+    pub fn read(
+        &self,
+        partition: usize,
+        block: usize,
+        from: usize,
+        most: usize,
+        to: &mut Vec<T>,
+    ) -> Result<(), PathError> {
+        to.clear();
+        let Some(blocks) = self.partitions.get(partition) else { return Ok(()) };
+        let blocks = lock(blocks);
+        let Some(Block { kept, .. }) = blocks.get(block) else { return Ok(()) };
+        let end = kept.records().min(from.saturating_add(most));
+        match kept {
+            Kept::Memory(records) => to.extend_from_slice(records.get(from..end).unwrap_or(&[])),
+            Kept::File { offset, .. } => {
+                to.resize(end.saturating_sub(from), T::new_zeroed());
+                let offset = offset + (size_of::<T>() * from) as u64;
+                let read = self.file()?.read_exact_at(to.as_mut_slice().as_mut_bytes(), offset);
+                read.map_err(|error| PathError::io(&self.directory, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&self, kept: Kept<T>) -> Result<Vec<T>, PathError> {
+        let io = |error| PathError::io(&self.directory, error);
+        match kept {
+            Kept::Memory(records) => {
+                self.budget.give(bytes(&records));
+                Ok(records)
+            }
+            Kept::File { offset, records, .. } => {
+                let mut loaded = vec![T::new_zeroed(); records];
+                self.file()?.read_exact_at(loaded.as_mut_bytes(), offset).map_err(io)?;
+                Ok(loaded)
+            }
+        }
+    }
+}
+
+impl<T> Kept<T> {
+    fn records(&self) -> usize {
+        match self {
+            Kept::Memory(records) => records.len(),
+            Kept::File { records, .. } => *records,
+        }
+    }
+}
+
+impl<T> Drop for PartitionStore<'_, T> {
+    /// What nobody took makes room for others.
+    fn drop(&mut self) {
+        for block in self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock(blocks))) {
+            if let Kept::Memory(records) = block.kept {
+                self.budget.give(bytes(&records));
+            }
+        }
+    }
+}
+
+/// The records of all blocks in one. Each block is let go as soon as it is there, as together they
+/// may be as large as memory is.
+pub fn joined<T: Plain>(mut blocks: Vec<Vec<T>>) -> Vec<T> {
+    if let [only] = blocks.as_mut_slice() {
+        return std::mem::take(only);
+    }
+    let mut all = Vec::with_capacity(blocks.iter().map(Vec::len).sum());
+    blocks.into_iter().for_each(|block| all.extend_from_slice(&block));
+    all
+}
+
+fn bytes<T>(records: &[T]) -> usize {
+    size_of_val(records)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PartitionWriter;
+
+    /// What comes out of each partition when five pieces deal numbers with that budget.
+    fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
+        let budget = MemoryBudget::new(budget);
+        let store: PartitionStore<u64> = PartitionStore::new(&budget, directory, 3);
+        let mut pieces: Vec<usize> = (0..5).collect();
+        if reverse {
+            pieces.reverse();
+        }
+        for piece in pieces {
+            let mut dealer = PartitionWriter::new(&store, piece);
+            for number in 0..5_000u64 {
+                dealer.deal((number % 3) as usize, number + 10_000 * piece as u64).unwrap();
+            }
+            dealer.finish().unwrap();
+        }
+        (0..3)
+            .map(|partition| store.take(partition).unwrap().concat())
+            .zip(std::iter::repeat(()))
+            .fold((Vec::new(), budget.spilled()), |(mut all, spilled), (one, ())| {
+                all.push(one);
+                (all, spilled)
+            })
+    }
+
+    #[test]
+    fn neither_order_of_work_nor_budget_changes_what_comes_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let (in_memory, spilled) = dealt(u64::MAX, directory.path(), false);
+        assert_eq!(spilled, 0);
+        assert_eq!(in_memory[1][..2], [1, 4]);
+        assert_eq!(in_memory.iter().map(Vec::len).sum::<usize>(), 25_000);
+        for budget in [0, 50_000] {
+            let (from_file, spilled) = dealt(budget, directory.path(), true);
+            assert!(spilled > 100_000, "{spilled}");
+            assert_eq!(from_file, in_memory);
+        }
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "the file has no name");
+    }
+
+    #[test]
+    fn taking_gives_back_to_the_budget() {
+        let directory = tempfile::tempdir().unwrap();
+        let budget = MemoryBudget::new(80);
+        let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 1);
+        for round in 0..4 {
+            store.push(0, 0, vec![round; 10]).unwrap();
+            assert_eq!(store.take(0).unwrap(), [vec![round; 10]]);
+        }
+        assert_eq!(budget.spilled(), 0);
+    }
+
+    #[test]
+    fn blocks_can_be_read_in_parts_and_make_room_when_they_are_let_go() {
+        let directory = tempfile::tempdir().unwrap();
+        for (memory, left) in [(0, 0), (100, 20)] {
+            let budget = MemoryBudget::new(memory);
+            let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 1);
+            store.push(0, 7, (0..10).collect()).unwrap();
+            assert_eq!(budget.left(), left);
+            let mut read = vec![99];
+            for (from, expected) in
+                [(0, vec![0, 1, 2, 3]), (8, vec![8, 9]), (10, vec![]), (11, vec![])]
+            {
+                store.read(0, 0, from, 4, &mut read).unwrap();
+                assert_eq!(read, expected);
+            }
+            drop(store);
+            assert_eq!(budget.left(), memory as i64);
+        }
+    }
+
+    #[test]
+    fn a_directory_that_is_gone_is_named() {
+        let budget = MemoryBudget::new(0);
+        let store: PartitionStore<u64> =
+            PartitionStore::new(&budget, Path::new("/nonexistent/here"), 1);
+        let error = store.push(0, 0, vec![1]).unwrap_err().to_string();
+        assert!(error.contains("/nonexistent/here"), "{error}");
+    }
+}

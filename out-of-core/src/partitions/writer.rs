@@ -1,0 +1,80 @@
+//! A partition writer: one worker's records on their way into a [`PartitionStore`]. They are
+//! gathered by partition and handed over in blocks. A block's tag tells which piece of work it
+//! comes from and its place among that piece's blocks, so that the order of the workers does not
+//! matter.
+
+use super::store::{PartitionStore, Plain};
+use crate::PathError;
+
+/// One worker's writer of records into a store, block by block.
+pub struct PartitionWriter<'s, 'a, T> {
+    store: &'s PartitionStore<'a, T>,
+    /// Number of the piece of work, the first part of each tag.
+    piece: u64,
+    blocks: u64,
+    buffers: Vec<Vec<T>>,
+}
+
+/// Bytes of a block that is being filled. Every worker has one for each partition.
+const BLOCK_BYTES: usize = 16 << 10;
+
+impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
+    /// A writer for the piece of work number `piece`.
+    pub fn new(store: &'s PartitionStore<'a, T>, piece: usize) -> PartitionWriter<'s, 'a, T> {
+        let buffers = (0..store.partitions()).map(|_| Vec::new()).collect();
+        PartitionWriter { store, piece: piece as u64, blocks: 0, buffers }
+    }
+
+    /// Number of partitions.
+    pub fn partitions(&self) -> usize {
+        self.buffers.len()
+    }
+
+    /// Writes `record` into a partition.
+    ///
+    /// # Errors
+    /// When the temporary file cannot be written.
+    #[inline]
+    pub fn deal(&mut self, partition: usize, record: T) -> Result<(), PathError> {
+        let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
+        buffer.push(record);
+        if size_of::<T>() * buffer.len() < BLOCK_BYTES {
+            return Ok(());
+        }
+        let full = std::mem::replace(buffer, Vec::with_capacity(BLOCK_BYTES / size_of::<T>() + 1));
+        self.push(partition, full)
+    }
+
+    /// Writes `records` into a partition so that they stay in one block.
+    ///
+    /// # Errors
+    /// As for [`PartitionWriter::deal`].
+    pub fn deal_together(&mut self, partition: usize, records: &[T]) -> Result<(), PathError> {
+        let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
+        if size_of::<T>() * (buffer.len() + records.len()) <= BLOCK_BYTES {
+            buffer.extend_from_slice(records);
+            return Ok(());
+        }
+        let capacity = records.len().max(BLOCK_BYTES / size_of::<T>());
+        let full = std::mem::replace(buffer, Vec::with_capacity(capacity));
+        buffer.extend_from_slice(records);
+        self.push(partition, full)
+    }
+
+    fn push(&mut self, partition: usize, records: Vec<T>) -> Result<(), PathError> {
+        self.blocks += 1;
+        self.store.push(partition, self.piece << 32 | self.blocks, records)
+    }
+
+    /// Hands over the blocks that are not full.
+    ///
+    /// # Errors
+    /// As for [`PartitionWriter::deal`].
+    pub fn finish(mut self) -> Result<(), PathError> {
+        for partition in 0..self.buffers.len() {
+            let rest = self.buffers.get_mut(partition).map(|buffer| buffer.as_slice().to_vec());
+            self.push(partition, rest.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! An error with the file that it concerns, said so that the user knows what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of reading or writing a file.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// The operating system refused.
+    #[error("{path}: {source}", path = path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The content of the file is not what it should be.
+    #[error("{path}: {why}; remove it, and the stage that makes it will be run again", path = path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl PathError {
+    /// An error of the operating system on `path`.
+    pub fn io(path: &Path, source: io::Error) -> PathError {
+        PathError::Io { path: path.to_owned(), source }
+    }
+
+    /// The content of `path` is not what it should be: `why`.
+    pub fn malformed(path: &Path, why: impl ToString) -> PathError {
+        PathError::Malformed { path: path.to_owned(), why: why.to_string() }
+    }
+}

@@ -1,0 +1,381 @@
+//! A spillable vector: rows of one kind, by their places. It is in memory while its [`MemoryPool`]
+//! has room, and in a mapped temporary file from then on, so that memory does not limit its length.
+//! A row has the same bytes in both.
+//!
+//! Using a row of a file brings its page into memory. Every access goes through this type, which
+//! tells the pool, so that pages are given back in time. Access in the order of places costs least,
+//! but any order is right.
+
+mod sort;
+
+use std::ops::{Index, IndexMut, Range};
+use std::{ptr, slice};
+
+use crate::PathError;
+
+use crate::mapped_file::MappedFile;
+use crate::memory_pool::{BLOCK_BYTES, MemoryPool};
+
+/// Maximum bytes of a vector that stays in memory even when the pool is used up.
+const ALWAYS_IN_MEMORY: usize = 4 << 10;
+
+/// Rows of one kind, in memory or in a mapped file.
+#[derive(Debug)]
+pub struct SpillableVec<T: Copy> {
+    kept: Kept<T>,
+    pool: MemoryPool,
+}
+
+#[derive(Debug)]
+enum Kept<T> {
+    /// The rows, and how many bytes were taken from the budget for them.
+    Memory(Vec<T>, usize),
+    /// The file, and the number of rows in it.
+    File(MappedFile, usize),
+}
+
+impl<T: Copy> Default for SpillableVec<T> {
+    fn default() -> Self {
+        SpillableVec::new(&MemoryPool::default())
+    }
+}
+
+impl<T: Copy> SpillableVec<T> {
+    /// An empty vector in the memory of `pool`.
+    pub fn new(pool: &MemoryPool) -> SpillableVec<T> {
+        SpillableVec { kept: Kept::Memory(Vec::new(), 0), pool: pool.clone() }
+    }
+
+    /// `value`, `len` times.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn filled(pool: &MemoryPool, len: usize, value: T) -> Result<SpillableVec<T>, PathError> {
+        let mut this = SpillableVec::new(pool);
+        this.resize(len, value)?;
+        Ok(this)
+    }
+
+    /// All of `rows`.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn collect(
+        pool: &MemoryPool,
+        rows: impl IntoIterator<Item = T>,
+    ) -> Result<SpillableVec<T>, PathError> {
+        let mut this = SpillableVec::new(pool);
+        this.extend(rows)?;
+        Ok(this)
+    }
+
+    /// The pool whose memory it takes.
+    pub fn pool(&self) -> &MemoryPool {
+        &self.pool
+    }
+
+    /// Number of rows.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match &self.kept {
+            Kept::Memory(rows, _) => rows.len(),
+            Kept::File(_, len) => *len,
+        }
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The row at a place.
+    #[inline]
+    pub fn get(&self, at: usize) -> Option<&T> {
+        self.touch(at);
+        self.rows().get(at)
+    }
+
+    /// The row at a place, to be changed.
+    #[inline]
+    pub fn get_mut(&mut self, at: usize) -> Option<&mut T> {
+        self.touch(at);
+        self.rows_mut().get_mut(at)
+    }
+
+    /// The rows in the order of their places.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.range(0..self.len())
+    }
+
+    /// The rows of `range`, as far as there are any.
+    pub fn range(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = &T> {
+        let range = self.within(range);
+        let (pool, most) = self.pieces();
+        let pieces = self.rows()[range].chunks(most);
+        pieces.inspect(move |piece| note(pool, piece)).flatten()
+    }
+
+    /// Calls `each` for each row of `range`.
+    pub fn for_each_mut(&mut self, range: Range<usize>, mut each: impl FnMut(&mut T)) {
+        let range = self.within(range);
+        let most = self.pieces().1;
+        let pool = self.pool.clone();
+        let pool = matches!(self.kept, Kept::File(..)).then_some(&pool);
+        for piece in self.rows_mut()[range].chunks_mut(most) {
+            note(pool, piece);
+            piece.iter_mut().for_each(&mut each);
+        }
+    }
+
+    /// The rows of `range` side by side. All of them are in memory together, so keep it small.
+    pub fn slice(&self, range: Range<usize>) -> &[T] {
+        let range = self.within(range);
+        if let Kept::File(file, _) = &self.kept
+            && !range.is_empty()
+        {
+            let start = file.start().as_ptr().addr();
+            let bytes = start + range.start * size_of::<T>()..start + range.end * size_of::<T>();
+            bytes
+                .clone()
+                .step_by(BLOCK_BYTES)
+                .chain([bytes.end - 1])
+                .for_each(|byte| self.pool.touch(byte));
+        }
+        &self.rows()[range]
+    }
+
+    /// The rows of `range` side by side, to be changed. See [`SpillableVec::slice`].
+    fn slice_mut(&mut self, range: Range<usize>) -> &mut [T] {
+        let range = self.within(range);
+        self.slice(range.clone());
+        &mut self.rows_mut()[range]
+    }
+
+    /// The first place from `from` on for whose row `is` does not hold.
+    pub fn end(&self, from: usize, is: impl Fn(&T) -> bool) -> usize {
+        from + self.range(from..self.len()).take_while(|row| is(row)).count()
+    }
+
+    /// The first place in `range` for whose row `is` does not hold. It holds for all rows before
+    /// that, and for none behind.
+    pub fn partition_point(&self, range: Range<usize>, is: impl Fn(&T) -> bool) -> usize {
+        let Range { mut start, mut end } = self.within(range);
+        while start < end {
+            let middle = start + (end - start) / 2;
+            if self.get(middle).is_some_and(&is) { start = middle + 1 } else { end = middle }
+        }
+        start
+    }
+
+    /// Appends a row.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    #[inline]
+    pub fn push(&mut self, row: T) -> Result<(), PathError> {
+        let room = match &self.kept {
+            Kept::Memory(rows, _) => rows.len() < rows.capacity(),
+            Kept::File(file, len) => (len + 1) * size_of::<T>() <= file.bytes(),
+        };
+        if !room {
+            self.reserve(1)?;
+        }
+        match &mut self.kept {
+            Kept::Memory(rows, _) => rows.push(row),
+            Kept::File(file, len) => {
+                let place = file.start().as_ptr().cast::<T>().wrapping_add(*len);
+                self.pool.touch(place.addr());
+                // SAFETY: there is room for it, and the file is aligned as pages are.
+                unsafe { place.write(row) };
+                *len += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn extend(&mut self, rows: impl IntoIterator<Item = T>) -> Result<(), PathError> {
+        rows.into_iter().try_for_each(|row| self.push(row))
+    }
+
+    /// Makes it `len` rows long, with `value` in new rows.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn resize(&mut self, len: usize, value: T) -> Result<(), PathError> {
+        self.truncate(len);
+        self.reserve(len - self.len())?;
+        (self.len()..len).try_for_each(|_| self.push(value))
+    }
+
+    /// Drops all rows behind the first `most`.
+    pub fn truncate(&mut self, most: usize) {
+        match &mut self.kept {
+            Kept::Memory(rows, _) => rows.truncate(most),
+            Kept::File(_, len) => *len = most.min(*len),
+        }
+    }
+
+    /// Drops the rows for which `keep` does not hold.
+    pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
+        let mut kept = 0;
+        for at in 0..self.len() {
+            let row = self[at];
+            if keep(&row) {
+                self[kept] = row;
+                kept += 1;
+            }
+        }
+        self.truncate(kept);
+    }
+
+    /// Drops each row with the same key as the row before it.
+    pub fn dedup_by_key<K: PartialEq>(&mut self, key: impl Fn(&T) -> K) {
+        let mut kept = 0;
+        for at in 0..self.len() {
+            let row = self[at];
+            if kept == 0 || key(&self[kept - 1]) != key(&row) {
+                self[kept] = row;
+                kept += 1;
+            }
+        }
+        self.truncate(kept);
+    }
+
+    /// Makes room for `more` rows.
+    fn reserve(&mut self, more: usize) -> Result<(), PathError> {
+        let needed = self.len() + more;
+        match &mut self.kept {
+            Kept::Memory(rows, _) if needed <= rows.capacity() => Ok(()),
+            Kept::Memory(rows, taken) => {
+                let most = needed.max(2 * rows.capacity()).max(4);
+                let bytes = Some(most * size_of::<T>())
+                    .filter(|bytes| *bytes > ALWAYS_IN_MEMORY)
+                    .unwrap_or(0);
+                if bytes > *taken && !self.pool.budget().take(bytes - *taken) {
+                    return self.spill(needed);
+                }
+                rows.reserve_exact(most - rows.len());
+                *taken = bytes;
+                Ok(())
+            }
+            Kept::File(file, _) => {
+                let bytes = needed * size_of::<T>();
+                if bytes <= file.bytes() {
+                    return Ok(());
+                }
+                let bytes =
+                    bytes.max(file.bytes() + file.bytes() / 4).next_multiple_of(BLOCK_BYTES);
+                let grown = file
+                    .grown(bytes)
+                    .map_err(|error| PathError::io(self.pool.directory(), error))?;
+                self.pool.mapped(grown.region());
+                self.pool.unmap(&mut std::mem::replace(file, grown));
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts all rows into a file, with room for `needed`.
+    fn spill(&mut self, needed: usize) -> Result<(), PathError> {
+        let directory = self.pool.directory();
+        let bytes = (needed * size_of::<T>()).next_multiple_of(BLOCK_BYTES);
+        let file = tempfile::tempfile_in(directory).and_then(|file| MappedFile::new(file, bytes));
+        let file = file.map_err(|error| PathError::io(directory, error))?;
+        self.pool.mapped(file.region());
+        let rows = self.rows();
+        let (from, len) = (rows.as_ptr(), rows.len());
+        // SAFETY: there is room for as many, the file is aligned as pages are, and it is
+        // elsewhere.
+        unsafe { ptr::copy_nonoverlapping(from, file.start().as_ptr().cast::<T>(), len) };
+        self.pool.came((len * size_of::<T>()).div_ceil(BLOCK_BYTES));
+        // Dropping the former value gives its memory back to the budget.
+        let former = SpillableVec { kept: Kept::File(file, len), pool: self.pool.clone() };
+        *self = former;
+        Ok(())
+    }
+
+    #[inline]
+    fn touch(&self, at: usize) {
+        if let Kept::File(file, _) = &self.kept {
+            self.pool.touch(file.start().as_ptr().cast::<T>().wrapping_add(at).addr());
+        }
+    }
+
+    /// All rows, without telling the pool which of them are used.
+    #[inline]
+    fn rows(&self) -> &[T] {
+        match &self.kept {
+            Kept::Memory(rows, _) => rows,
+            // SAFETY: `len` rows of this type were written, and nobody changes them while this is
+            // borrowed.
+            Kept::File(file, len) => unsafe {
+                slice::from_raw_parts(file.start().as_ptr().cast::<T>(), *len)
+            },
+        }
+    }
+
+    #[inline]
+    fn rows_mut(&mut self) -> &mut [T] {
+        match &mut self.kept {
+            Kept::Memory(rows, _) => rows,
+            // SAFETY: as in `rows`.
+            Kept::File(file, len) => unsafe {
+                slice::from_raw_parts_mut(file.start().as_ptr().cast::<T>(), *len)
+            },
+        }
+    }
+
+    /// The pool to tell of pieces of rows that are used, and the maximum length of a piece.
+    fn pieces(&self) -> (Option<&MemoryPool>, usize) {
+        match self.kept {
+            Kept::Memory(..) => (None, usize::MAX),
+            Kept::File(..) => (Some(&self.pool), (BLOCK_BYTES / size_of::<T>().max(1)).max(1)),
+        }
+    }
+
+    fn within(&self, range: Range<usize>) -> Range<usize> {
+        let end = range.end.min(self.len());
+        range.start.min(end)..end
+    }
+}
+
+/// Tells the pool that these rows, at most one block, are about to be used.
+fn note<T>(pool: Option<&MemoryPool>, rows: &[T]) {
+    if let Some(pool) = pool {
+        pool.touch(rows.as_ptr().addr());
+    }
+}
+
+impl<T: Copy> Index<usize> for SpillableVec<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, at: usize) -> &T {
+        self.touch(at);
+        &self.rows()[at]
+    }
+}
+
+impl<T: Copy> IndexMut<usize> for SpillableVec<T> {
+    #[inline]
+    fn index_mut(&mut self, at: usize) -> &mut T {
+        self.touch(at);
+        &mut self.rows_mut()[at]
+    }
+}
+
+impl<T: Copy> Drop for SpillableVec<T> {
+    fn drop(&mut self) {
+        match &mut self.kept {
+            Kept::Memory(_, taken) => self.pool.budget().give(*taken),
+            Kept::File(file, _) => self.pool.unmap(file),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Columns are vectors to whoever has them, and little is in memory.
+
+use std::path::Path;
+
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Push(u32),
+    Extend(Vec<u32>),
+    Resize(usize, u32),
+    Truncate(usize),
+    Set(usize, u32),
+    Add(usize, usize),
+    Retain(u32),
+    Sort(usize),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        any::<u32>().prop_map(Step::Push),
+        prop::collection::vec(any::<u32>(), 0..5_000).prop_map(Step::Extend),
+        (0usize..60_000, any::<u32>()).prop_map(|(len, value)| Step::Resize(len, value)),
+        (0usize..60_000).prop_map(Step::Truncate),
+        (any::<usize>(), any::<u32>()).prop_map(|(at, value)| Step::Set(at, value)),
+        (0usize..60_000, 0usize..60_000).prop_map(|(from, to)| Step::Add(from, to)),
+        (1u32..5).prop_map(Step::Retain),
+        (1usize..5_000).prop_map(Step::Sort),
+    ]
+}
+
+proptest! {
+    /// Whatever is done to a column, in memory or in a file, it has the rows that a vector has.
+    #[test]
+    fn it_is_a_vector(steps in prop::collection::vec(any_step(), 1..30), memory in prop_oneof![0u64..100_000, Just(u64::MAX)]) {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = MemoryPool::new(memory, directory.path());
+        let mut column = SpillableVec::new(&tables);
+        let mut rows: Vec<u32> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Push(value) => {
+                    column.push(value).unwrap();
+                    rows.push(value);
+                }
+                Step::Extend(values) => {
+                    column.extend(values.iter().copied()).unwrap();
+                    rows.extend(values);
+                }
+                Step::Resize(len, value) => {
+                    column.resize(len, value).unwrap();
+                    rows.resize(len, value);
+                }
+                Step::Truncate(len) => {
+                    column.truncate(len);
+                    rows.truncate(len);
+                }
+                Step::Set(at, value) => {
+                    let at = at % (rows.len() + 1);
+                    prop_assert_eq!(column.get(at), rows.get(at));
+                    if at < rows.len() {
+                        column[at] = value;
+                        rows[at] = value;
+                    }
+                }
+                Step::Add(from, to) => {
+                    column.for_each_mut(from..to, |row| *row = row.wrapping_add(1));
+                    let (to, len) = (to.min(rows.len()), rows.len());
+                    rows[from.min(len).min(to)..to].iter_mut().for_each(|row| *row = row.wrapping_add(1));
+                    prop_assert_eq!(column.slice(from..to), &rows[from.min(to)..to]);
+                    prop_assert!(column.range(from..to).rev().eq(rows[from.min(to)..to].iter().rev()));
+                }
+                Step::Retain(part) => {
+                    column.retain(|row| row % part == 0);
+                    rows.retain(|row| row % part == 0);
+                }
+                Step::Sort(most) => {
+                    // By a part of it, to see that equal ones stay in order.
+                    column.sort_runs_by_key(most, |row| row % 1_000).unwrap();
+                    rows.sort_by_key(|row| row % 1_000);
+                    let middle = rows.partition_point(|row| row % 1_000 < 500);
+                    prop_assert_eq!(column.partition_point(0..rows.len(), |row| row % 1_000 < 500), middle);
+                    prop_assert_eq!(column.end(0, |row| row % 1_000 < 500), middle);
+                }
+            }
+            prop_assert!(column.iter().eq(&rows));
+            prop_assert_eq!(column.len(), rows.len());
+        }
+        let is_in_file = matches!(column.kept, Kept::File(..));
+        prop_assert!(memory > 0 || is_in_file || size_of_val(rows.as_slice()) <= ALWAYS_IN_MEMORY);
+        drop(column);
+        prop_assert_eq!(tables.in_memory(), 0);
+    }
+}
+
+/// How many bytes of files are in this process's memory.
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    let lines = text.lines().filter_map(|line| line.split_once(':'));
+    let of_files = lines.filter(|(name, _)| ["RssFile", "RssShmem"].contains(name));
+    of_files
+        .map(|(_, size)| size.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10)
+        .sum()
+}
+
+#[test]
+fn however_much_there_is_little_is_in_memory() {
+    const ROWS: usize = 12 << 20;
+    let directory = tempfile::tempdir().unwrap();
+    let tables = MemoryPool::new(16 << 20, directory.path());
+    let before = resident();
+    let mut column: SpillableVec<u64> = SpillableVec::new(&tables);
+    let mut most = 0;
+    let value = |row: usize| (row as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for row in 0..ROWS {
+        column.push(value(row)).unwrap();
+        if row % (1 << 16) == 0 {
+            most = most.max(resident());
+        }
+    }
+    // In order, and in none.
+    for at in 0..ROWS {
+        assert_eq!(column[at], value(at));
+        if at % (1 << 7) == 0 {
+            let anywhere = at.wrapping_mul(0x9e37_79b9) % ROWS;
+            assert_eq!(column[anywhere], value(anywhere));
+        }
+        if at % (1 << 16) == 0 {
+            most = most.max(resident());
+        }
+    }
+    column.sort_by_key(|row| *row).unwrap();
+    most = most.max(resident());
+    assert!(column.iter().is_sorted());
+    most = most.max(resident());
+    // A quarter of the memory, and what a thread does not take note of again, beside what is sorted
+    // at once.
+    assert!(most < before + (40 << 20), "{} MB of {} MB", (most - before) >> 20, (8 * ROWS) >> 20);
+    assert!(tables.in_memory() <= 8 << 20);
+}
+
+#[test]
+fn several_threads_may_look_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let tables = MemoryPool::new(0, directory.path());
+    let column = SpillableVec::collect(&tables, 0..1u64 << 20).unwrap();
+    std::thread::scope(|scope| {
+        // All pages are given back again and again meanwhile.
+        scope.spawn(|| (0..2_000).for_each(|_| tables.came(1 << 20)));
+        for thread in 0..4 {
+            let column = &column;
+            scope.spawn(move || {
+                for at in 0..1usize << 18 {
+                    let at = at.wrapping_mul(0x9e37_79b9 + 2 * thread) % column.len();
+                    assert_eq!(column[at], at as u64);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn what_has_no_room_is_an_error() {
+    let tables = MemoryPool::new(0, Path::new("/nonexistent/here"));
+    let error = SpillableVec::filled(&tables, 10_000, 0u8).unwrap_err().to_string();
+    assert!(error.contains("/nonexistent/here"), "{error}");
+    let directory = tempfile::tempdir().unwrap();
+    let file = tempfile::tempfile_in(directory.path()).unwrap();
+    assert!(MappedFile::new(file, 1 << 60).is_err(), "there is no disk of an exabyte");
+}

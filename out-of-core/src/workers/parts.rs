@@ -1,0 +1,134 @@
+//! The same work on contiguous parts of a range, on all cores, with the results in order, or on
+//! single items in no order: whatever the number of cores, an analysis gives the same result.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::threads::threads;
+
+/// Below this many items the threads would cost more than they bring.
+const WORTH_A_THREAD: usize = 16 * 1024;
+
+/// Splits `0..items` into one part per core, and returns what `work` makes of each part, in order.
+pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+    let cores = threads();
+    let parts = cores.min(items / WORTH_A_THREAD).max(1);
+    if parts == 1 {
+        return vec![work(0..items)];
+    }
+    let bound = |part: usize| items / parts * part + (items % parts).min(part);
+    thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = (0..parts)
+            .map(|part| scope.spawn(move || work(bound(part)..bound(part + 1))))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)))
+            .collect()
+    })
+}
+
+/// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item
+/// when it is done with one: for few items, each of which is worth a thread.
+pub fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let cores = threads().min(items);
+    if cores <= 1 {
+        return (0..items).map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let take = || {
+        let mut done = Vec::new();
+        loop {
+            let item = next.fetch_add(1, Ordering::Relaxed);
+            if item >= items {
+                break done;
+            }
+            done.push((item, work(item)));
+        }
+    };
+    let mut done = thread::scope(|scope| {
+        let threads: Vec<_> = (1..cores).map(|_| scope.spawn(take)).collect();
+        let mut done = take();
+        for thread in threads {
+            done.extend(thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)));
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(item, _)| *item);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Does `work` on each of `items`, those of the greatest `size` first, on all cores. Every core
+/// gathers what comes of its items in a value of its own; which items those are is left to chance,
+/// so that the order in which the values are put together may not matter.
+pub fn on_each<T: Send, R: Send + Default>(
+    items: &mut [T],
+    size: impl Fn(&T) -> usize,
+    work: impl Fn(&mut T, &mut R) + Sync,
+) -> Vec<R> {
+    let total: usize = items.iter().map(&size).sum();
+    let cores = threads();
+    let threads = cores.min(items.len()).min(total / WORTH_A_THREAD).max(1);
+    let mut order: Vec<&mut T> = items.iter_mut().collect();
+    order.sort_by_key(|item| std::cmp::Reverse(size(item)));
+    let rest = Mutex::new(order.into_iter());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let part = || {
+        let mut result = R::default();
+        while let Some(item) = next() {
+            work(item, &mut result);
+        }
+        result
+    };
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(part)).collect();
+        let mut results = vec![part()];
+        let others = others.into_iter().map(|thread| thread.join());
+        results.extend(
+            others.map(|result| result.unwrap_or_else(|cause| std::panic::resume_unwind(cause))),
+        );
+        results
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_item_is_worked_on_once_and_results_are_in_order() {
+        for items in [0, 1, 2, 100] {
+            assert!(
+                one_by_one(items, |item| item * 2).into_iter().eq((0..items).map(|item| item * 2))
+            );
+        }
+    }
+
+    #[test]
+    fn the_parts_cover_the_range_once_and_in_order() {
+        for items in [0, 1, WORTH_A_THREAD * 2 - 1, WORTH_A_THREAD * 2 + 1, WORTH_A_THREAD * 5] {
+            let seen: Vec<usize> = in_parts(items, |part| part.collect::<Vec<_>>()).concat();
+            assert!(seen.into_iter().eq(0..items));
+        }
+    }
+
+    #[test]
+    fn each_item_is_worked_on_once() {
+        for items in [0, 1, 100] {
+            let mut counts = vec![0; items];
+            let sums = on_each(
+                &mut counts,
+                |_| WORTH_A_THREAD,
+                |count, sum: &mut usize| {
+                    *count += 1;
+                    *sum += 1;
+                },
+            );
+            assert!(counts.iter().all(|count| *count == 1));
+            assert_eq!(sums.into_iter().sum::<usize>(), items);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Number of threads, and a lock that outlives a panic elsewhere.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// How many threads there are to work on all processors.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Locks `mutex`. A poisoned one is taken as it is: a panic ends the program anyway.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

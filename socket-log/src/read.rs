@@ -1,0 +1,27 @@
+//! Reading logs: what is whole is returned, and where something is wrong is said.
+
+mod bytes;
+mod chunk;
+mod chunks;
+mod clock;
+mod damage;
+mod decode;
+mod header;
+mod holes;
+mod log;
+mod peers;
+mod record;
+mod socket_name;
+
+#[cfg(test)]
+mod damaged_logs;
+
+pub use bytes::on_disk;
+pub use chunk::Chunk;
+pub use chunks::Chunks;
+pub use clock::{Clock, Cursor, Setting};
+pub use damage::{Damage, Fault, OpenError};
+pub use header::{Ancestor, Header};
+pub use log::Log;
+pub use record::{Entry, Record};
+pub use socket_name::SocketName;

@@ -1,0 +1,45 @@
+//! The bytes of a log: in a file, or in memory.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+/// Where a log's bytes are.
+#[derive(Debug)]
+pub(super) enum Bytes {
+    File(File),
+    Memory(Vec<u8>),
+}
+
+/// How much room a file takes on its disk, in bytes. Some file systems do not say: then it is its
+/// size.
+pub fn on_disk(metadata: &Metadata) -> u64 {
+    match metadata.blocks() {
+        0 => metadata.len(),
+        blocks => blocks * 512,
+    }
+}
+
+/// Reads as much of `buffer` as the file holds from `offset` on.
+pub(super) fn read_at(bytes: &Bytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let file = match bytes {
+        Bytes::File(file) => file,
+        Bytes::Memory(bytes) => {
+            let rest =
+                usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or(&[]);
+            let read = rest.len().min(buffer.len());
+            buffer[..read].copy_from_slice(&rest[..read]);
+            return Ok(read);
+        }
+    };
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], offset + read as u64) {
+            Ok(0) => break,
+            Ok(more) => read += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}

@@ -1,0 +1,193 @@
+//! The walk through a log, chunk by chunk.
+//!
+//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be
+//! read is passed over and told to the caller, and the walk goes on behind it.
+
+use std::mem::offset_of;
+
+use super::bytes::{Bytes, read_at};
+use super::chunk::Chunk;
+use super::damage::{Damage, Fault};
+use super::holes::{Holes, empty_chunks};
+use crate::layout::{Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_MAGIC, ChunkHeader, HEADER_BYTES};
+
+/// An iterator over a log's chunks.
+#[derive(Debug)]
+pub struct Chunks<'log> {
+    bytes: &'log Bytes,
+    /// Size of the log when it was opened, in bytes.
+    length: u64,
+    /// Whether chunks are used again.
+    keeps_newest: bool,
+    /// Where the chunks are, unless they are in file order.
+    order: std::vec::IntoIter<u64>,
+    offset: u64,
+    holes: Holes,
+    /// Whether the chunk before held nothing.
+    was_empty: bool,
+    damage: Vec<Damage>,
+}
+
+impl<'log> Chunks<'log> {
+    /// The chunks of the log that these bytes are.
+    pub(super) fn new(bytes: &'log Bytes, length: u64, keeps_newest: bool) -> Chunks<'log> {
+        let order = if keeps_newest { order(bytes, length) } else { Vec::new().into_iter() };
+        Chunks {
+            bytes,
+            length,
+            keeps_newest,
+            order,
+            offset: HEADER_BYTES as u64,
+            holes: Holes::default(),
+            was_empty: false,
+            damage: Vec::new(),
+        }
+    }
+
+    /// What was passed over between the chunks returned so far.
+    pub fn damage(&self) -> &[Damage] {
+        &self.damage
+    }
+
+    /// Goes on behind `offset`, where no chunk begins in the next `read` bytes' place: at the next
+    /// chunk's place, or where one begins in between because bytes are missing or were put in.
+    fn resume(&mut self, offset: u64, read: usize) {
+        let magic = CHUNK_MAGIC.to_le_bytes();
+        let mut next = [0; 4];
+        let in_place =
+            read_at(self.bytes, &mut next, offset + read as u64).is_ok() && next == magic;
+        // The magic may lie across the end of what was read.
+        let mut bytes = [0; CHUNK_BYTES + 3];
+        let searched = read_at(self.bytes, &mut bytes, offset).unwrap_or(0);
+        let places = bytes[..searched].windows(4).enumerate().skip(1);
+        let places = places.filter(|(_, window)| *window == magic).map(|(place, _)| place as u64);
+        // A name in a record can look like the magic; where a true chunk ends, the next begins, or
+        // the file ends.
+        let followed = |place: &u64| {
+            let mut next = [0; 4];
+            let read = read_at(self.bytes, &mut next, offset + place + CHUNK_BYTES as u64);
+            read.is_ok_and(|read| read == 0 || next == magic)
+        };
+        let found = places.clone().find(followed).or_else(|| places.clone().next());
+        let bytes = match found.filter(|_| !in_place) {
+            Some(place) => place,
+            None => read as u64,
+        };
+        self.passed_over(offset, bytes, Fault::NotAChunk);
+        self.offset = offset + bytes;
+    }
+
+    /// The next chunk of a log whose chunks are used again, maybe at this very moment: one that is
+    /// not the same before and behind its reading is read again.
+    fn next_in_order(&mut self) -> Option<Chunk> {
+        const TRIES: usize = 100;
+        let mut bytes = [0; CHUNK_BYTES];
+        let mut head = [0; size_of::<ChunkHeader>()];
+        for offset in self.order.by_ref() {
+            let mut read = 0;
+            for _ in 0..TRIES {
+                read = read_at(self.bytes, &mut bytes, offset).unwrap_or(0);
+                let again = read_at(self.bytes, &mut head, offset).unwrap_or(0);
+                if bytes[..again] == head[..again] {
+                    break;
+                }
+            }
+            let used = &bytes[..read];
+            if used.iter().all(|byte| *byte == 0) || used.starts_with(&CHUNK_FREE.to_le_bytes()) {
+                continue;
+            }
+            let fault = match Chunk::parse(offset, used) {
+                Some(chunk) if read == CHUNK_BYTES => return Some(chunk),
+                Some(chunk) => {
+                    let missing = (CHUNK_BYTES - read) as u64;
+                    self.damage.push(Damage {
+                        offset: offset + read as u64,
+                        bytes: missing,
+                        fault: Fault::Truncated,
+                    });
+                    return Some(chunk);
+                }
+                None => Fault::NotAChunk,
+            };
+            self.damage.push(Damage { offset, bytes: read as u64, fault });
+        }
+        None
+    }
+
+    fn passed_over(&mut self, offset: u64, bytes: u64, fault: Fault) {
+        self.damage.push(Damage { offset, bytes, fault });
+    }
+}
+
+impl Iterator for Chunks<'_> {
+    type Item = Chunk;
+
+    fn next(&mut self) -> Option<Chunk> {
+        if self.keeps_newest {
+            return self.next_in_order();
+        }
+        let mut bytes = [0; CHUNK_BYTES];
+        while self.offset < self.length {
+            let offset = self.holes.pass(self.bytes, self.offset, self.length);
+            self.offset = offset;
+            if offset >= self.length {
+                return None;
+            }
+            if self.was_empty {
+                let empty = empty_chunks(self.bytes, offset);
+                self.was_empty = empty > 0;
+                self.offset += empty * CHUNK_BYTES as u64;
+                if empty > 0 {
+                    continue;
+                }
+            }
+            let read = match read_at(self.bytes, &mut bytes, offset) {
+                Ok(read) => read,
+                Err(_) => {
+                    self.passed_over(offset, self.length - offset, Fault::Unreadable);
+                    self.offset = self.length;
+                    return None;
+                }
+            };
+            if read == 0 {
+                return None;
+            }
+            self.offset += read as u64;
+            let used = &bytes[..read];
+            self.was_empty = used.iter().all(|byte| *byte == 0);
+            if self.was_empty {
+                continue; // The file has grown ahead of its use.
+            }
+            if read < CHUNK_BYTES {
+                self.passed_over(
+                    offset + read as u64,
+                    (CHUNK_BYTES - read) as u64,
+                    Fault::Truncated,
+                );
+            }
+            match Chunk::parse(offset, used) {
+                Some(chunk) => return Some(chunk),
+                None => self.resume(offset, read),
+            }
+        }
+        None
+    }
+}
+
+/// The offsets of all chunks, the one begun first at the head.
+fn order(bytes: &Bytes, length: u64) -> std::vec::IntoIter<u64> {
+    let mut holes = Holes::default();
+    let mut offset = holes.pass(bytes, HEADER_BYTES as u64, length);
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    while offset < length {
+        let mut head = [0; size_of::<ChunkHeader>()];
+        let _ = read_at(bytes, &mut head, offset);
+        let at = offset_of!(ChunkHeader, anchor) + offset_of!(Anchor, ticks);
+        let ticks =
+            head[at..at + 8].iter().rev().fold(0, |ticks, byte| ticks << 8 | u64::from(*byte));
+        all.push((ticks, offset));
+        offset = holes.pass(bytes, offset + CHUNK_BYTES as u64, length);
+    }
+    all.sort_unstable();
+    all.into_iter().map(|(_, offset)| offset).collect::<Vec<_>>().into_iter()
+}

@@ -1,0 +1,259 @@
+//! Property tests: what a reader makes of logs that are whole, cut off, overwritten, shifted or
+//! half written. It never panics, it returns every record that is whole where it should be, and it
+//! says where something is wrong.
+
+mod written;
+
+use proptest::prelude::*;
+
+use super::decode::{self, Step};
+use crate::encode::{Origin, reserved};
+use crate::layout::{CHUNK_BYTES, CHUNK_HEADER_WORDS, HEADER_BYTES};
+use crate::write::{LogWriter, TCP};
+use crate::{Damage, Entry, Fault, Log, OpenError, Record};
+use written::{Written, records};
+
+fn write(records: &[Written]) -> Vec<u8> {
+    let mut log = LogWriter::new("host", 7, "/bin/x");
+    for record in records {
+        log.thread(record.entry.tid).record(record.entry.ticks, &record.words);
+    }
+    log.bytes()
+}
+
+fn open(bytes: &[u8]) -> Result<Log, OpenError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    Log::open(file.path())
+}
+
+/// All records but the anchors, and the damage.
+fn read(bytes: &[u8]) -> (Vec<Entry>, Vec<Damage>) {
+    let mut entries = Vec::new();
+    let damage = open(bytes).unwrap().for_each(|entry| {
+        if !matches!(entry.record, Record::Anchor(_)) {
+            entries.push(entry);
+        }
+    });
+    (entries, damage)
+}
+
+/// Every record of a whole log with its place in the file.
+fn places(bytes: &[u8]) -> Vec<(std::ops::Range<usize>, Entry)> {
+    let mut places = Vec::new();
+    for chunk in open(bytes).unwrap().chunks() {
+        let mut entries = Vec::new();
+        chunk.for_each(|entry| entries.push(entry));
+        let mut entries = entries.into_iter();
+        let words: Vec<u32> = bytes[chunk.offset as usize..chunk.offset as usize + CHUNK_BYTES]
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        let mut at = CHUNK_HEADER_WORDS;
+        while let Step::Record { words: length, .. } = decode::step(&words[at..]) {
+            let start = chunk.offset as usize + 4 * at;
+            places.push((start..start + 4 * length, entries.next().unwrap()));
+            at += length;
+        }
+        assert!(entries.next().is_none());
+    }
+    places
+}
+
+/// Whether `found` holds all of `wanted`, in that order.
+fn holds(found: &[Entry], wanted: &[Entry]) -> bool {
+    let mut found = found.iter();
+    wanted.iter().all(|wanted| found.any(|entry| entry == wanted))
+}
+
+fn without_anchors(
+    places: &[(std::ops::Range<usize>, Entry)],
+    keep: impl Fn(usize, usize) -> bool,
+) -> Vec<Entry> {
+    let kept = places.iter().filter(|(place, _)| keep(place.start, place.end));
+    kept.map(|(_, entry)| entry.clone())
+        .filter(|entry| !matches!(entry.record, Record::Anchor(_)))
+        .collect()
+}
+
+/// The chunk that the byte at `offset` is in.
+fn chunk_of(offset: usize) -> usize {
+    (offset - HEADER_BYTES) / CHUNK_BYTES
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn every_record_of_a_whole_log_comes_back(records in records()) {
+        let (entries, damage) = read(&write(&records));
+        prop_assert_eq!(damage, vec![]);
+        prop_assert_eq!(entries.len(), records.len());
+        for tid in 1..4 {
+            let wanted: Vec<&Entry> = records.iter().map(|r| &r.entry).filter(|e| e.tid == tid).collect();
+            let found: Vec<&Entry> = entries.iter().filter(|e| e.tid == tid).collect();
+            prop_assert_eq!(found, wanted);
+        }
+    }
+
+    #[test]
+    fn a_log_cut_off_anywhere_keeps_all_before_the_cut(records in records(), cut in any::<prop::sample::Index>()) {
+        let bytes = write(&records);
+        let cut = cut.index(bytes.len() + 1);
+        if cut < HEADER_BYTES {
+            let refused = matches!(open(&bytes[..cut]), Err(OpenError::NotALog { .. }));
+            prop_assert!(refused);
+            return Ok(());
+        }
+        let wanted = without_anchors(&places(&bytes), |_, end| end <= cut);
+        let (entries, damage) = read(&bytes[..cut]);
+        prop_assert!(holds(&entries, &wanted), "{} of {} records", entries.len(), wanted.len());
+        // The last record may be cut at a place where the rest of it cannot be missed (a name's
+        // padding).
+        prop_assert!(entries.len() <= wanted.len() + 1);
+        let inside_a_chunk = !(cut - HEADER_BYTES).is_multiple_of(CHUNK_BYTES);
+        let rest_is_empty = bytes[cut - (cut - HEADER_BYTES) % CHUNK_BYTES..cut].iter().all(|byte| *byte == 0);
+        prop_assert_eq!(damage.iter().any(|d| d.fault == Fault::Truncated), inside_a_chunk && !rest_is_empty);
+    }
+
+    #[test]
+    fn overwritten_bytes_spoil_no_other_chunk_and_nothing_before_them(
+        records in records(),
+        spots in prop::collection::vec((any::<prop::sample::Index>(), 1..300usize, 0..3u8, any::<u8>()), 1..6),
+    ) {
+        let whole = write(&records);
+        prop_assume!(whole.len() > HEADER_BYTES);
+        let mut bytes = whole.clone();
+        // The first overwritten byte of each chunk.
+        let mut first: std::collections::BTreeMap<usize, usize> = Default::default();
+        for (at, length, how, value) in spots {
+            let at = HEADER_BYTES + at.index(bytes.len() - HEADER_BYTES);
+            let end = (at + length).min(bytes.len());
+            for (offset, byte) in bytes.iter_mut().enumerate().take(end).skip(at) {
+                *byte = match how {
+                    0 => *byte ^ (1 << (value % 8)),
+                    1 => 0,
+                    _ => value.wrapping_mul(31).wrapping_add(offset as u8),
+                };
+                let first = first.entry(chunk_of(offset)).or_insert(offset);
+                *first = offset.min(*first);
+            }
+        }
+        let header_end = |chunk: usize| HEADER_BYTES + chunk * CHUNK_BYTES + 4 * CHUNK_HEADER_WORDS;
+        let wanted = without_anchors(&places(&whole), |start, end| match first.get(&chunk_of(start)) {
+            None => true,
+            Some(first) => *first >= header_end(chunk_of(start)) && end <= *first,
+        });
+        let (entries, _) = read(&bytes);
+        prop_assert!(holds(&entries, &wanted));
+    }
+
+    #[test]
+    fn bytes_put_in_or_taken_out_spoil_one_chunk_at_most(
+        records in records(),
+        at in any::<prop::sample::Index>(),
+        garbage in prop::collection::vec(any::<u8>(), 0..9_000),
+        taken in 0..3_000usize,
+    ) {
+        let whole = write(&records);
+        prop_assume!(whole.len() > HEADER_BYTES);
+        let at = HEADER_BYTES + at.index(whole.len() - HEADER_BYTES);
+        let end = (at + taken).min(whole.len());
+        let bytes = [&whole[..at], &garbage, &whole[end..]].concat();
+        let touched = chunk_of(at)..=chunk_of(end.max(at + 1) - 1);
+        let wanted = without_anchors(&places(&whole), |start, end| {
+            // The chunk behind may begin in the middle of what is read as the one before.
+            let next = touched.end() + 1;
+            !touched.contains(&chunk_of(start)) && chunk_of(start) != next || end <= at && start < at
+                && at >= HEADER_BYTES + chunk_of(start) * CHUNK_BYTES + 4 * CHUNK_HEADER_WORDS
+        });
+        let (entries, _) = read(&bytes);
+        prop_assert!(holds(&entries, &wanted), "{} {}", entries.len(), wanted.len());
+    }
+
+    #[test]
+    fn whatever_bytes_a_file_holds_nothing_panics(
+        header in any::<bool>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..3 * CHUNK_BYTES),
+        word in any::<u32>(),
+        magic in any::<bool>(),
+    ) {
+        let mut file = if header { write(&[])[..HEADER_BYTES].to_vec() } else { Vec::new() };
+        if magic {
+            file.extend(crate::layout::CHUNK_MAGIC.to_le_bytes());
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(&bytes);
+        if let Ok(log) = open(&file) {
+            let clock = log.clock();
+            log.for_each(|entry| {
+                clock.realtime(entry.ticks);
+            });
+        }
+    }
+
+    /// A thread that is killed within a record leaves zeros or a reserved place, and another thread
+    /// or a signal handler goes on behind it.
+    #[test]
+    fn a_record_begun_and_not_finished_hides_none_behind_it(
+        records in records(),
+        begun in prop::collection::vec((any::<prop::sample::Index>(), 1..40usize, any::<bool>()), 0..20),
+    ) {
+        let mut log = LogWriter::new("host", 7, "/bin/x");
+        let mut holes: std::collections::BTreeMap<usize, (usize, bool)> = Default::default();
+        for (at, words, zeros) in begun {
+            holes.insert(at.index(records.len() + 1), (words, zeros));
+        }
+        let mut reservations = 0;
+        for (at, record) in records.iter().enumerate() {
+            log.thread(record.entry.tid);
+            if let Some((words, zeros)) = holes.get(&at) {
+                // What was filled in before the end looks like anything, even like records.
+                let mut hole = vec![if *zeros { 0 } else { 0x0000_0301 }; *words];
+                if !zeros {
+                    hole[0] = reserved(*words);
+                    reservations += 1;
+                }
+                log.record(record.entry.ticks, &hole);
+            }
+            log.record(record.entry.ticks, &record.words);
+        }
+        let (entries, damage) = read(&log.bytes());
+        for tid in 1..4 {
+            let wanted: Vec<&Entry> = records.iter().map(|r| &r.entry).filter(|e| e.tid == tid).collect();
+            let found: Vec<&Entry> = entries.iter().filter(|e| e.tid == tid).collect();
+            prop_assert_eq!(found, wanted);
+        }
+        prop_assert_eq!(damage.len(), reservations);
+        prop_assert!(damage.iter().all(|damage| damage.fault == Fault::Unfinished));
+    }
+}
+
+#[test]
+fn damage_is_told_with_its_place() {
+    let mut log = LogWriter::new("host", 7, "/bin/x");
+    log.flow(5, 1, TCP, Origin::Socket, 9).send(10, 1, 100);
+    let mut bytes = log.bytes();
+    let chunk = HEADER_BYTES + 4 * CHUNK_HEADER_WORDS;
+    // A kind that nobody knows still has a length.
+    bytes[chunk] = 200;
+    let (entries, damage) = read(&bytes);
+    assert_eq!(entries.len(), 1);
+    assert_eq!(damage, [Damage { offset: chunk as u64, bytes: 40, fault: Fault::BadField }]);
+    assert!(damage[0].to_string().starts_with(&format!("offset {chunk}: ")), "{}", damage[0]);
+    // A length that its kind does not fit into.
+    bytes[chunk + 1] = 1;
+    let (_, damage) = read(&bytes);
+    assert_eq!(damage[0].fault, Fault::BadLength);
+    bytes.truncate(HEADER_BYTES + 100);
+    let (_, damage) = read(&bytes);
+    assert!(damage.iter().any(|damage| damage.fault == Fault::Truncated), "{damage:?}");
+}
+
+#[test]
+fn a_log_of_another_version_is_named() {
+    let mut bytes = LogWriter::new("host", 7, "/bin/x").bytes();
+    bytes[8] = 99;
+    let error = open(&bytes).unwrap_err();
+    assert!(matches!(error, OpenError::Version { found: 99, .. }), "{error}");
+}

@@ -1,0 +1,288 @@
+//! Words as records: the inverse of [`encode`](crate::encode), for any bytes at all.
+
+use super::damage::Fault;
+use super::record::Record;
+use super::socket_name::SocketName;
+use crate::api::Api;
+use crate::duration;
+use crate::encode::{
+    Call, Direction, Flow, Origin, ProcessEvent, Role, TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall,
+    datagram_flag,
+};
+use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
+
+/// Outcome of looking at the words from one place of a chunk on.
+pub(crate) enum Step {
+    /// A record of so many words, and its time as far as it was stored.
+    Record { words: usize, time: Time, record: Record },
+    /// Nothing was committed in this word.
+    Empty,
+    /// So many words are to be passed over.
+    Damaged { words: usize, fault: Fault },
+}
+
+/// A record's time as stored.
+#[derive(Clone, Copy)]
+pub(crate) enum Time {
+    Whole(u64),
+    Low(u32),
+    /// The low [`SHORT_TICKS_BITS`](crate::layout::SHORT_TICKS_BITS).
+    Short(u32),
+}
+
+/// Decodes the record at the beginning of `words`, which reach to the end of the chunk.
+pub(crate) fn step(words: &[u32]) -> Step {
+    let Some(&first) = words.first() else { return Step::Empty };
+    let tag = first as u8;
+    match tag {
+        0 if first == 0 => Step::Empty,
+        kind::SEND | kind::RECEIVE => match words.get(1..TRANSFER_WORDS) {
+            Some(&[ticks, rest]) => Step::Record {
+                words: TRANSFER_WORDS,
+                time: Time::Low(ticks),
+                record: Record::Transfer {
+                    direction: if tag == kind::SEND { Direction::Send } else { Direction::Receive },
+                    flow: first >> 8,
+                    bytes: u64::from(rest >> 10),
+                    duration: duration::unpack(rest),
+                },
+            },
+            _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
+        },
+        kind::SEND_SHORT | kind::RECEIVE_SHORT => match words.get(1..SHORT_WORDS) {
+            Some(&[rest]) => Step::Record {
+                words: SHORT_WORDS,
+                time: Time::Short(rest >> 10),
+                record: Record::Transfer {
+                    direction: if tag == kind::SEND_SHORT {
+                        Direction::Send
+                    } else {
+                        Direction::Receive
+                    },
+                    flow: first >> 8 & 0xfff,
+                    bytes: u64::from(first >> 20),
+                    duration: duration::unpack(rest),
+                },
+            },
+            _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
+        },
+        kind::SEND_DATAGRAM_SHORT | kind::RECEIVE_DATAGRAM_SHORT => {
+            match words.get(1..SHORT_DATAGRAM_WORDS) {
+                Some(&[ticks, rest, checksum]) => Step::Record {
+                    words: SHORT_DATAGRAM_WORDS,
+                    time: Time::Low(ticks),
+                    record: Record::Datagram {
+                        direction: if tag == kind::SEND_DATAGRAM_SHORT {
+                            Direction::Send
+                        } else {
+                            Direction::Receive
+                        },
+                        flow: first >> 8,
+                        bytes: u64::from(rest >> 10),
+                        checksum,
+                        truncated: false,
+                        peeked: false,
+                        unchecked: false,
+                        duration: duration::unpack(rest),
+                        // The chunk's own walk knows it.
+                        peer: None,
+                    },
+                },
+                _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
+            }
+        }
+        _ => sized(tag, first, words),
+    }
+}
+
+/// Decodes a record that names its own length.
+fn sized(tag: u8, first: u32, words: &[u32]) -> Step {
+    let length = (first >> 8 & 0xff) as usize;
+    let Some(body) = words.get(..length).filter(|body| !body.is_empty()) else {
+        return Step::Damaged { words: words.len(), fault: Fault::BadLength };
+    };
+    if tag == kind::RESERVED {
+        return Step::Damaged { words: length, fault: Fault::Unfinished };
+    }
+    match fields(tag, (first >> 16) as u16, body) {
+        Ok((time, record)) => Step::Record { words: length, time, record },
+        Err(fault) => Step::Damaged { words: length, fault },
+    }
+}
+
+fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
+    let word = |index: usize| words.get(index).copied().ok_or(Fault::BadLength);
+    let long = |index: usize| Ok(u64::from(word(index)?) | u64::from(word(index + 1)?) << 32);
+    let low = Time::Low(word(1)?);
+    let flow = word(2)?;
+    Ok(match tag {
+        kind::SEND_LONG | kind::RECEIVE_LONG => (
+            Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
+            Record::Transfer {
+                direction: if tag == kind::SEND_LONG {
+                    Direction::Send
+                } else {
+                    Direction::Receive
+                },
+                flow,
+                bytes: long(4)?,
+                duration: long(6)?,
+            },
+        ),
+        kind::SEND_DATAGRAM | kind::RECEIVE_DATAGRAM => {
+            let flags = (aux >> 8) as u8;
+            (
+                Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
+                Record::Datagram {
+                    direction: if tag == kind::SEND_DATAGRAM {
+                        Direction::Send
+                    } else {
+                        Direction::Receive
+                    },
+                    flow,
+                    bytes: u64::from(word(4)?),
+                    checksum: word(5)?,
+                    truncated: flags & datagram_flag::TRUNCATED != 0,
+                    peeked: flags & datagram_flag::PEEKED != 0,
+                    unchecked: flags & datagram_flag::NO_CHECKSUM != 0,
+                    duration: u64::from(word(6)?),
+                    peer: name(words.get(7..), usize::from(aux & 0xff))?,
+                },
+            )
+        }
+        // Whose it is from here on, the chunk's own walk sees to.
+        kind::ANCHOR | kind::CONTINUED => {
+            let ticks = long(1)?;
+            let anchor = Anchor { ticks, monotonic: long(3)? as i64, realtime: long(5)? as i64 };
+            (Time::Whole(ticks), Record::Anchor(anchor))
+        }
+        kind::FLOW => {
+            let what = word(4)?;
+            let record = Flow {
+                flow,
+                fd: word(3)? as i32,
+                domain: aux as u8,
+                kind: (aux >> 8) as u8,
+                protocol: what as u16,
+                origin: Origin::from_number((what >> 16 & 0xff) as u16).ok_or(Fault::BadField)?,
+                cookie: long(5)?,
+                listener: word(7)?,
+                // Logs from before it was asked for are without.
+                namespace: long(8).unwrap_or(0),
+            };
+            (low, Record::Flow(record))
+        }
+        kind::ENDPOINTS => {
+            let lengths = word(3)?;
+            let (local, peer) = ((lengths & 0xff) as usize, (lengths >> 8 & 0xff) as usize);
+            let record = Record::Endpoints {
+                flow,
+                role: Role::from_number(aux).ok_or(Fault::BadField)?,
+                local: name(words.get(5..), local)?,
+                peer: name(words.get(5 + local.div_ceil(4)..), peer)?,
+                peer_pid: word(4)?,
+                took: (lengths & TOOK != 0).then(|| duration::unpack(lengths >> TOOK_SHIFT)),
+                under_way: lengths & UNDER_WAY != 0,
+            };
+            (low, record)
+        }
+        kind::CLOSE => (low, Record::Close { flow, fd: word(3)? as i32 }),
+        kind::SHUTDOWN => (low, Record::Shutdown { flow, how: aux }),
+        kind::END_OF_FILE => (low, Record::EndOfFile { flow }),
+        kind::FAILURE => {
+            let direction = if word(3)? == 0 { Direction::Send } else { Direction::Receive };
+            (low, Record::Failure { flow, direction, errno: aux })
+        }
+        kind::PAIR => (low, Record::Pair { first: flow, second: word(3)? }),
+        kind::DUPLICATE => {
+            (low, Record::Duplicate { flow, old: word(3)? as i32, new: word(4)? as i32 })
+        }
+        kind::PROCESS => (
+            low,
+            Record::Process {
+                event: ProcessEvent::from_number(aux).ok_or(Fault::BadField)?,
+                value: flow as i32,
+            },
+        ),
+        kind::WAIT => (
+            low,
+            Record::Wait {
+                call: WaitCall::from_number(aux).ok_or(Fault::BadField)?,
+                result: flow as i32,
+                duration: long(3)?,
+            },
+        ),
+        kind::CPU => (low, Record::Cpu { nanoseconds: long(2)? }),
+        kind::FINGERPRINT => {
+            let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
+            (low, Record::Fingerprint { flow, direction, bytes: word(3)?, checksum: word(4)? })
+        }
+        kind::POSITION => {
+            let direction = if aux == 0 { Direction::Send } else { Direction::Receive };
+            (low, Record::Position { flow, direction, before: long(3)? })
+        }
+        kind::CALL => {
+            let call = Call {
+                api: Api::from_number(aux).ok_or(Fault::BadField)?,
+                flow,
+                duration: long(4)?,
+                result: word(6)? as i32,
+            };
+            (Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32), Record::Call(call))
+        }
+        kind::UNSEEN => {
+            let length = word(3)? as usize;
+            let bytes: Vec<u8> =
+                words.get(4..).unwrap_or(&[]).iter().flat_map(|word| word.to_le_bytes()).collect();
+            let path = bytes.get(..length).ok_or(Fault::BadLength)?;
+            let program = String::from_utf8_lossy(path).into_owned();
+            (low, Record::Unseen { cause: aux, pid: flow, program })
+        }
+        kind::THREAD => (low, Record::Thread { creator: flow }),
+        _ => return Err(Fault::BadField),
+    })
+}
+
+/// The name in the first `length` bytes of `words`; none where the length is zero.
+fn name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, Fault> {
+    if length == 0 {
+        return Ok(None);
+    }
+    let bytes: Vec<u8> =
+        words.unwrap_or(&[]).iter().flat_map(|word| word.to_le_bytes()).take(length).collect();
+    if bytes.len() < length {
+        return Err(Fault::BadLength);
+    }
+    SocketName::decode(&bytes).map(Some).ok_or(Fault::BadField)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode;
+
+    #[test]
+    fn a_flow_of_an_older_log_is_in_an_unknown_namespace() {
+        let flow = Flow {
+            flow: 7,
+            fd: 9,
+            domain: 2,
+            kind: 1,
+            protocol: 6,
+            origin: Origin::Socket,
+            cookie: 0x1_0000_0002,
+            listener: 3,
+            namespace: 0x2_0000_0001,
+        };
+        let mut words = encode::flow(5, &flow).as_slice().to_vec();
+        let decoded = |words: &[u32]| match step(words) {
+            Step::Record { words, record: Record::Flow(flow), .. } => Some((words, flow)),
+            _ => None,
+        };
+        assert_eq!(decoded(&words), Some((10, flow)));
+        // Without the two words of the namespace, and a length that says so.
+        words.truncate(8);
+        words[0] = words[0] & !0xff00 | 8 << 8;
+        assert_eq!(decoded(&words), Some((8, Flow { namespace: 0, ..flow })));
+    }
+}

@@ -1,0 +1,118 @@
+//! Opening a log, and what it says as a whole.
+//!
+//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be
+//! read is passed over and told to the caller, and the walk goes on behind it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::bytes::{Bytes, on_disk, read_at};
+use super::chunks::Chunks;
+use super::clock::Clock;
+use super::damage::{Damage, OpenError};
+use super::header::{Header, HeaderProblem, parse_header};
+use super::record::{Entry, Record};
+use crate::layout::{HEADER_BYTES, tick};
+
+/// An open log.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    bytes: Bytes,
+    length: u64,
+    on_disk: u64,
+    header: Header,
+}
+
+impl Log {
+    /// Opens the log at `path` and reads its header. In a host's directory it is that host's log,
+    /// see [`Header::host`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no log, or is of another version.
+    pub fn open(path: &Path) -> Result<Log, OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        let mut log = Log::of(path, Bytes::File(file), metadata.len())?;
+        log.on_disk = on_disk(&metadata);
+        log.header.lies_at(path);
+        Ok(log)
+    }
+
+    /// The log of these bytes, by the name of `path` in errors.
+    ///
+    /// # Errors
+    /// When they are no log, or one of another version.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Log, OpenError> {
+        let length = bytes.len() as u64;
+        Log::of(path, Bytes::Memory(bytes), length)
+    }
+
+    fn of(path: &Path, bytes: Bytes, length: u64) -> Result<Log, OpenError> {
+        let io = |source| OpenError::Io { path: path.to_owned(), source };
+        let mut page = [0; HEADER_BYTES];
+        let read = read_at(&bytes, &mut page, 0).map_err(io)?;
+        let header =
+            parse_header(page.get(..read).unwrap_or(&[])).map_err(|problem| match problem {
+                HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
+                HeaderProblem::Version(found) => {
+                    OpenError::Version { path: path.to_owned(), found }
+                }
+            })?;
+        Ok(Log { path: path.to_owned(), bytes, length, on_disk: length, header })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file's size when it was opened, in bytes.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// How much room it took on the disk when it was opened, in bytes: less than its size where it
+    /// has holes.
+    pub fn on_disk(&self) -> u64 {
+        self.on_disk
+    }
+
+    /// What the header says.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The chunks in the order in which they were begun, which is that of the file unless its
+    /// chunks were used again. Those of one thread are in the order in which it wrote them.
+    pub fn chunks(&self) -> Chunks<'_> {
+        Chunks::new(&self.bytes, self.length, self.header.keeps_newest)
+    }
+
+    /// Calls `entry` with every whole record in file order, and returns the damage met on the way.
+    pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
+        let mut chunks = self.chunks();
+        let mut damage = Vec::new();
+        for chunk in chunks.by_ref() {
+            damage.extend(chunk.for_each(&mut entry));
+        }
+        damage.extend_from_slice(chunks.damage());
+        damage.sort_by_key(|damage| damage.offset);
+        damage
+    }
+
+    /// The log's clock, from the anchors of all its threads. Reads the whole file once.
+    pub fn clock(&self) -> Clock {
+        let mut anchors = vec![self.header.start];
+        for chunk in self.chunks() {
+            anchors.push(chunk.anchor);
+            chunk.for_each(|entry| {
+                if let Record::Anchor(anchor) = entry.record {
+                    anchors.push(anchor);
+                }
+            });
+        }
+        Clock::new(anchors, self.header.tick_clock == tick::MONOTONIC)
+    }
+}

@@ -1,0 +1,89 @@
+//! The finder of circles by hand: small crates made for it.
+
+#![allow(clippy::unwrap_used, reason = "these are tests, and a helper of theirs")]
+
+use std::fs;
+use std::path::Path;
+
+use house::Crate;
+
+/// Reads a crate of the files `(name, text)`.
+fn made(files: &[(&str, &str)]) -> Crate {
+    let name = std::thread::current().name().unwrap_or("made").replace("::", "-");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    for (name, text) in files {
+        let file = folder.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    Crate::read(&folder).unwrap()
+}
+
+fn arrows(house: &Crate) -> Vec<String> {
+    let arrows = house.arrows().into_iter();
+    arrows.map(|arrow| format!("{}->{}", arrow.from.join("::"), arrow.to.join("::"))).collect()
+}
+
+#[test]
+fn an_import_a_path_and_a_macro_are_uses() {
+    let house = made(&[
+        ("lib.rs", "mod a; mod b; mod c; mod d;"),
+        ("a.rs", "use crate::b::B; pub struct A(B);"),
+        ("b.rs", "pub struct B; pub fn f() -> crate::c::C { crate::c::C }"),
+        ("c.rs", "pub struct C; pub fn g() { println!(\"{}\", crate::d::D) }"),
+        ("d.rs", "pub const D: u8 = 0;"),
+    ]);
+    assert_eq!(arrows(&house), ["a->b", "b->c", "c->d"]);
+    assert!(house.circles().is_empty());
+}
+
+#[test]
+fn an_arrow_goes_through_re_exports_to_the_definition() {
+    let house = made(&[
+        ("lib.rs", "mod room; mod user; pub use room::Inner;"),
+        ("room.rs", "mod inner; pub use inner::*;"),
+        ("room/inner.rs", "pub struct Inner;"),
+        (
+            "user.rs",
+            "use crate::Inner; use crate::room; pub fn f(_: Inner) -> room::Inner { todo!() }",
+        ),
+    ]);
+    assert_eq!(arrows(&house), ["user->room::inner"]);
+}
+
+#[test]
+fn what_only_tests_use_is_no_arrow() {
+    let house = made(&[
+        ("lib.rs", "mod a; mod b;"),
+        ("a.rs", "pub struct A; #[cfg(test)] mod tests { use crate::b::B; }"),
+        ("b.rs", "use crate::a::A; pub struct B(A);"),
+    ]);
+    assert_eq!(arrows(&house), ["b->a"]);
+}
+
+#[test]
+fn a_file_and_what_is_in_its_folder_can_make_a_circle() {
+    let house = made(&[
+        ("lib.rs", "mod room;"),
+        ("room.rs", "mod inner; pub struct Shared; pub fn f() { inner::g() }"),
+        ("room/inner.rs", "use super::Shared; pub fn g() -> Shared { Shared }"),
+    ]);
+    assert_eq!(house.circles().len(), 1);
+    assert!(house.circles_of_rooms().is_empty());
+}
+
+#[test]
+fn folders_can_make_a_circle_though_no_files_do() {
+    let house = made(&[
+        ("lib.rs", "mod one; mod two;"),
+        ("one.rs", "pub mod a; pub mod b;"),
+        ("one/a.rs", "use crate::two::c::C; pub struct A(C);"),
+        ("one/b.rs", "pub struct B;"),
+        ("two.rs", "pub mod c; pub mod d;"),
+        ("two/c.rs", "pub struct C;"),
+        ("two/d.rs", "use crate::one::b::B; pub struct D(B);"),
+    ]);
+    assert!(house.circles().is_empty());
+    assert_eq!(house.circles_of_rooms(), [vec![vec!["one".to_owned()], vec!["two".to_owned()]]]);
+}

@@ -1,0 +1,52 @@
+//! How lines are written: their length, and words that a stranger stumbles over.
+
+use std::path::Path;
+
+use house::workspace;
+
+/// Maximum number of characters of a line of prose.
+const COLUMNS: usize = 100;
+
+/// The comments of a source, each with the number of its line.
+fn comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("//"))
+}
+
+/// The prose of a page, each line with its number: not tables, examples, and what has no blank
+/// where it could be broken.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut is_example = false;
+    text.lines().enumerate().filter(move |(_, line)| {
+        let fence = line.trim_start().starts_with("```");
+        is_example ^= fence;
+        let breakable = line.trim_start().trim_start_matches(['-', '*', ' ']).contains(' ');
+        !fence && !is_example && !line.starts_with("    ") && !line.starts_with('|') && breakable
+    })
+}
+
+/// Places where a line is longer than it may be.
+fn too_long<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
+    let long = lines.filter(|(_, line)| line.chars().count() > COLUMNS && !line.contains("://"));
+    long.map(|(number, _)| format!("{}:{}", file.display(), number + 1)).collect()
+}
+
+#[test]
+fn comments_and_pages_fit_100_columns() {
+    let mut wrong = Vec::new();
+    for file in workspace::files(&workspace::root(), "rs") {
+        wrong.extend(too_long(&file, comments(&workspace::read(&file).unwrap())));
+    }
+    for file in workspace::files(&workspace::root(), "md") {
+        wrong.extend(too_long(&file, prose(&workspace::read(&file).unwrap())));
+    }
+    assert!(wrong.is_empty(), "lines of more than {COLUMNS} columns:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_long_comment_and_a_long_line_of_a_page_are_found() {
+    let long = "word ".repeat(21);
+    let source = format!("// {long}\nlet text = \"{long}\";\n");
+    assert_eq!(too_long(Path::new("a.rs"), comments(&source)), ["a.rs:1"]);
+    let page = format!("{long}\n```\n{long}\n```\n| {long} |\n- {long}\n");
+    assert_eq!(too_long(Path::new("a.md"), prose(&page)), ["a.md:1", "a.md:6"]);
+}
