@@ -1,20 +1,4 @@
-//! Shows path patterns to people and to programs: one [`Output`] per form, each in a file of its
-//! own.
-//!
-//! A [`Report`] is plain data, filled by the caller; [`Options`] say in what order and how much of
-//! it; an [`Output`] writes it. Nothing here opens a file, asks the terminal or reads the clock, so
-//! that the same report always gives the same bytes.
-//!
-//! ```
-//! use report::{Meta, Options, Output, Report, Terminal};
-//!
-//! let meta = Meta { source: "sockcap.data".to_owned(), messages: 12, ..Meta::default() };
-//! let report = Report::new(&[], meta);
-//! let mut out = Vec::new();
-//! Terminal.write(&report, &Options { width: 80, ..Options::default() }, &mut out)?;
-//! assert!(out.starts_with(b"sockcap.data  12 messages"));
-//! # Ok::<(), std::io::Error>(())
-//! ```
+#![doc = include_str!("../README.md")]
 
 pub mod clocks;
 mod delays;
