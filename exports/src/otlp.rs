@@ -1,9 +1,9 @@
-//! OTLP, the format of OpenTelemetry: what Jaeger, Tempo and every collector take. Its messages are
-//! in [`messages`].
+//! OTLP, the format of OpenTelemetry, which Jaeger, Tempo and every collector take. Its messages
+//! are in [`messages`].
 //!
-//! As a file it is a request a line as JSON, or protobuf of which the pieces one after the other
-//! are one message, so that neither needs the whole in memory. To a collector it goes batch by
-//! batch ([`Collector`]).
+//! A file has a request a line as JSON, or the requests one after the other as protobuf, which
+//! together are one message. So neither needs the whole in memory. A collector gets request by
+//! request ([`Collector`]).
 
 mod attributes;
 mod messages;
@@ -27,21 +27,22 @@ use crate::traces::names::operation;
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, write_traces};
 use crate::tuning::SPANS_PER_REQUEST;
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description = Description {
     name: "otlp",
     summary: "Traces as spans of OpenTelemetry",
     opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
 };
 
-/// Writes traces, with the options of the user.
+/// An exporter of traces as OTLP, with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Otlp {
     /// The traces that are wanted.
     pub traces: TraceChoice,
     /// The encoding of a file.
     pub encoding: Encoding,
-    /// A collector that takes the traces by OTLP over HTTP; nothing is then written to the output.
+    /// The collector that the traces are sent to by OTLP over HTTP. Nothing is then written to the
+    /// output.
     pub to: Option<Receiver>,
 }
 
@@ -58,7 +59,7 @@ pub enum Encoding {
 /// A collector, as the user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Receiver {
-    /// Its address, such as `http://localhost:4318`; the path of traces may be left out.
+    /// The address, such as `http://localhost:4318`. The path of traces may be left out.
     pub url: String,
     /// Headers for each request: `KEY=VALUE`.
     pub headers: Vec<String>,
@@ -103,19 +104,19 @@ impl Exporter for Otlp {
     }
 }
 
-/// Writes spans as OTLP.
+/// A writer of spans as requests of OTLP.
 #[derive(Debug)]
 struct RequestWriter<R> {
     requests: R,
 }
 
 impl<R: Requests> RequestWriter<R> {
-    /// Gives all spans to `requests`.
+    /// A writer that gives its requests to `requests`.
     fn new(requests: R) -> RequestWriter<R> {
         RequestWriter { requests }
     }
 
-    /// What took them.
+    /// The receiver of the requests.
     fn into_requests(self) -> R {
         self.requests
     }
@@ -133,7 +134,7 @@ impl<R: Requests> SpanWriter for RequestWriter<R> {
     }
 }
 
-/// One request with these spans, by their nodes.
+/// A request with these spans, by the nodes at which they were seen.
 fn request(spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
     let mut places: FxHashMap<usize, usize> = FxHashMap::default();
     let mut of_nodes: Vec<ResourceSpans> = Vec::new();
@@ -148,7 +149,7 @@ fn request(spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
     ExportTraceServiceRequest { resource_spans: of_nodes }
 }
 
-/// A node, still without spans.
+/// The entry of a node, without spans yet.
 fn of_node(party: Option<&Party>) -> ResourceSpans {
     let attributes = party.map(attributes::of_party).unwrap_or_default();
     let scope = InstrumentationScope {
@@ -162,7 +163,7 @@ fn of_node(party: Option<&Party>) -> ResourceSpans {
 }
 
 fn otlp(span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
-    // OpenTelemetry calls the two ends of a message that is not answered so.
+    // Producer and consumer are OpenTelemetry's words for the ends of a message without a response.
     let answered = span.call.response.is_some();
     let kind = match (span.side, answered) {
         (Side::Caller, true) => SpanKind::Client,

@@ -1,10 +1,9 @@
-//! Perfetto's own format: protobuf that <https://ui.perfetto.dev> and its trace processor open, for
-//! traces that are too large as JSON. A node is a track, with a track below it for each of its
-//! lanes; a flow leads to each span from the one that it is a part of.
+//! The native format of Perfetto: protobuf that <https://ui.perfetto.dev> and its trace processor
+//! open, for traces that are too large as JSON. A node is a track, with a track below it for each
+//! of its lanes. A flow leads to each span from its parent.
 //!
-//! The few messages that are needed are written out here with their numbers in the published
-//! schema, `protos/perfetto/trace/perfetto_trace.proto`; a trace is its packets one after the
-//! other.
+//! The few messages that are needed are defined here, with their numbers in the published schema,
+//! `protos/perfetto/trace/perfetto_trace.proto`. A trace is its packets one after the other.
 
 use std::io::Write;
 
@@ -18,14 +17,14 @@ use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 use crate::traces::names::{described, operation};
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description = Description {
     name: "perfetto",
     summary: "Traces as Perfetto's track events",
     opened_by: "https://ui.perfetto.dev",
 };
 
-/// Writes traces, with the options of the user.
+/// An exporter of traces as track events of Perfetto, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Perfetto {
     /// The traces that are wanted.
@@ -121,17 +120,17 @@ struct TrackDescriptor {
     sibling_merge_behavior: Option<i32>,
 }
 
-/// `TrackEvent.Type`.
+/// Values of `TrackEvent.Type`.
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
-/// `TrackDescriptor.SiblingMergeBehavior`: tracks of one name are not taken for one.
+/// A value of `TrackDescriptor.SiblingMergeBehavior`: tracks of one name stay apart.
 const NOT_MERGED: i32 = 2;
-/// `TracePacket.SequenceFlags`: nothing that came before is needed.
+/// A value of `TracePacket.SequenceFlags`: the packet needs no earlier one.
 const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// All packets are of one sequence.
+/// The number of the only sequence of packets.
 const SEQUENCE: u32 = 1;
 
-/// Writes spans as track events.
+/// A writer of spans as track events.
 struct TrackWriter<W> {
     out: W,
     lanes: lanes::Lanes,
@@ -140,7 +139,7 @@ struct TrackWriter<W> {
 }
 
 impl<W: Write> TrackWriter<W> {
-    /// Writes to `out`.
+    /// A writer to `out`, with nothing written yet.
     fn new(out: W) -> TrackWriter<W> {
         TrackWriter { out, lanes: lanes::Lanes::default(), named: Vec::new(), begun: false }
     }
@@ -166,11 +165,11 @@ impl<W: Write> TrackWriter<W> {
         self.packet(None, Data::Track(track))
     }
 
-    /// The track of the span's lane, which is described when it is first used, as is that of its
-    /// node.
+    /// The track of the lane that the span is in. A lane and its node are described when they are
+    /// first used.
     fn track_of(&mut self, span: &Span<'_>, parties: &[Party]) -> Result<u64, Error> {
         let place = span.party();
-        // Nodes have the numbers below 2^32, and their lanes those above.
+        // Tracks of nodes have the numbers below 2^32, tracks of lanes those above.
         let node = place as u64 + 1;
         if self.named.len() <= place {
             self.named.resize(place + 1, false);
@@ -189,11 +188,12 @@ impl<W: Write> TrackWriter<W> {
 
 impl<W: Write> SpanWriter for TrackWriter<W> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
-        // A flow has the number of the span that it leads to; where it begins must say so, too.
+        // A flow has the number of the span that it leads to. The event where it begins must name
+        // it, too.
         let mut parts: FxHashMap<u64, Vec<u64>> = FxHashMap::default();
         let here: FxHashMap<u64, i64> = spans.iter().map(|span| (span.id, span.start)).collect();
-        // What begins before the span that it is a part of, as clocks are off, would turn the arrow
-        // round.
+        // A span that begins before its parent, as clocks are off, has no flow: its arrow would go
+        // back in time.
         let from = |span: &Span<'_>| {
             span.parent.filter(|parent| here.get(parent).is_some_and(|start| *start <= span.start))
         };

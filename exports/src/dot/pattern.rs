@@ -1,12 +1,13 @@
-//! A pattern message by message: each visit of a node is a vertex, each message an edge, with its
-//! time on the way and how long the sender took before it. The delay that matters most is bold.
+//! A pattern message by message. Each visit of a node is a vertex. Each message is an edge, with
+//! its time on the network and the time that the sender took before it. The delay that matters most
+//! is bold.
 
 use std::io;
 
 use analyze::paths::PathPattern;
 use message_trace::Protocol;
 
-use super::graph::{begin, shape, text};
+use super::text::{begin, shape, text};
 use analyze::paths::timing::{Part, Timing, is_noticeable};
 use message_trace::units::{duration, expected, plural, whole_percent};
 

@@ -1,6 +1,6 @@
-//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), batch by batch, with as much
-//! patience as the specification asks for: what may pass is tried again, what will not is told with
-//! what to do about it.
+//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), request by request, with the retries
+//! that the specification asks for. An error that may pass is tried again; any other is reported
+//! with a hint.
 
 use std::time::Duration;
 
@@ -14,21 +14,21 @@ use crate::tuning::{
     FIRST_WAIT, MAX_ANSWER_BYTES, MAX_ANSWER_SHOWN, MAX_WAIT, REQUEST_TIMEOUT, TRIES,
 };
 
-/// The path of traces below a collector's address.
+/// The path of traces below the address of a collector.
 const TRACES: &str = "/v1/traces";
-/// How often a request is tried, and how long to wait before the second time; the wait doubles each
-/// time.
+/// The number of tries for a request, and the waits between them. Each wait is twice as long as the
+/// last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retries {
-    /// At least 1.
+    /// Maximum number of tries, at least 1.
     pub(super) tries: u32,
-    /// Before the second.
+    /// The wait before the second try.
     pub(super) wait: Duration,
 }
 
 impl Retries {
-    /// How long to wait after so many tries, of which the last was answered with how long that
-    /// should be.
+    /// The wait after that many tries. `asked` is the wait that the collector asked for in its last
+    /// answer.
     fn pause(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
         asked.unwrap_or_else(doubled).min(MAX_WAIT)
@@ -41,23 +41,23 @@ impl Default for Retries {
     }
 }
 
-/// A collector that takes spans.
+/// A collector that spans are sent to.
 #[derive(Debug)]
 pub(super) struct Collector {
     agent: Agent,
     url: String,
     headers: Vec<(String, String)>,
     retries: Retries,
-    /// Spans that it took from a request but then did not want, and what it said.
+    /// The number of spans that the collector took but did not want, and the reason that it gave.
     pub(super) rejected: (i64, String),
 }
 
 impl Collector {
-    /// The collector at `address`, which may leave out the path of traces; each of `headers` is
+    /// The collector at `address`. The path of traces may be left out; each of `headers` is
     /// `KEY=VALUE`.
     ///
     /// # Errors
-    /// When one of these is not what it should be. Nothing is sent yet.
+    /// When the address or a header is malformed. Nothing is sent yet.
     pub(super) fn new(
         address: &str,
         headers: &[String],
@@ -94,7 +94,8 @@ impl Collector {
         Ok(Collector { agent: config.into(), url, headers, retries, rejected: (0, String::new()) })
     }
 
-    /// Sends it once: done, or after how long it may be tried again and why, or why never.
+    /// Sends a request once. `None` means that it was taken; else the result is the wait that the
+    /// collector asked for and why the request may be tried again. An error will not pass.
     fn send(
         &mut self,
         body: &[u8],
@@ -153,10 +154,11 @@ impl Collector {
 }
 
 impl Collector {
-    /// That it wanted all spans that it took.
+    /// Checks that the collector wanted all spans that it took. `url` is the address as the user
+    /// wrote it.
     ///
     /// # Errors
-    /// How many it did not want, and what it said; `url` is its address as the user named it.
+    /// When the collector did not want some of them.
     pub(super) fn all_were_wanted(self, url: &str) -> Result<(), Error> {
         match self.rejected {
             (..=0, _) => Ok(()),
@@ -187,8 +189,8 @@ impl Requests for Collector {
     }
 }
 
-/// What a collector said, on one line: it may be a page or a protobuf of which only the text is for
-/// people.
+/// The answer of a collector on one line. It may be a page, or a protobuf with a text for people in
+/// it.
 fn shown(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();

@@ -1,4 +1,4 @@
-//! The table of calls, which no stage keeps: they follow from the messages and the links.
+//! The table of calls. No stage keeps it: calls follow from the messages and the links.
 
 use analyze::calls::CallTable;
 use analyze::infer::Links;
@@ -9,7 +9,7 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description = Description {
     name: "calls",
     summary: "Table: who called whom, with the times at both ends, the call it was made for, and the \
@@ -17,7 +17,7 @@ pub const DESCRIPTION: Description = Description {
     opened_by: "",
 };
 
-/// Writes the calls, with the options of the user.
+/// An exporter of the table of calls, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
     /// The format of the table.

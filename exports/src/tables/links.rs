@@ -6,14 +6,14 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description = Description {
     name: "links",
     summary: "Table: which message caused which, with a probability",
     opened_by: "",
 };
 
-/// Writes the links, with the options of the user.
+/// An exporter of the table of links, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// The format of the table.

@@ -1,4 +1,4 @@
-//! The table of messages, with the endpoints as the user calls them.
+//! The table of messages, with the names that the user gives to endpoints.
 
 use message_trace::table::export::{Format, export, export_renamed};
 
@@ -6,14 +6,14 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description = Description {
     name: "messages",
     summary: "Table: who sent what to whom, with the time at both ends",
     opened_by: "",
 };
 
-/// Writes the messages, with the options of the user.
+/// An exporter of the table of messages, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Messages {
     /// The format of the table.

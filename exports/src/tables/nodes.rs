@@ -1,4 +1,4 @@
-//! The table of nodes, with the names that the user gives them.
+//! The table of nodes, with the names that the user gives to them.
 
 use analyze::naming::called;
 use message_trace::MessageTrace;
@@ -8,11 +8,11 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description =
     Description { name: "nodes", summary: "Table: who the messages went between", opened_by: "" };
 
-/// Writes the nodes, with the options of the user.
+/// An exporter of the table of nodes, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     /// The format of the table.
@@ -33,7 +33,7 @@ impl Exporter for Nodes {
         if aliases.is_empty() {
             export(&table, self.format, &mut *output.writer, output.name)?;
         } else {
-            // Who accepts where, and who has which address, only the messages tell.
+            // Only the messages tell which node accepts at which endpoint and has which address.
             let trace = MessageTrace::read(&source.data.messages(), &table)?;
             let nodes = called(&trace, aliases);
             export_nodes(&nodes, &table, self.format, &mut *output.writer, output.name)?;

@@ -6,14 +6,14 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description = Description {
     name: "paths",
     summary: "Table: the path instances, a row a message",
     opened_by: "",
 };
 
-/// Writes the paths, with the options of the user.
+/// An exporter of the table of paths, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
     /// The format of the table.

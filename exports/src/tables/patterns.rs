@@ -6,14 +6,14 @@ use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 
-/// What it says of itself.
+/// The name of the exporter, and what it is for.
 pub const DESCRIPTION: Description = Description {
     name: "patterns",
     summary: "Table: the path patterns, a row a hop",
     opened_by: "",
 };
 
-/// Writes the patterns, with the options of the user.
+/// An exporter of the table of patterns, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Patterns {
     /// The format of the table.
