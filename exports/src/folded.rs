@@ -79,7 +79,7 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
     let hops = &pattern.hops;
     let (tree, timing) = (CallTree::of(hops), Timing::of(pattern));
     let stack = |call: Option<usize>| -> String {
-        let chain = call.map(|call| tree.from_outermost(call)).unwrap_or_default();
+        let chain = call.map(|call| tree.chain_to(call)).unwrap_or_default();
         let root = chain.first().map_or(0, |call| tree.calls[*call].request);
         let frames = chain.iter().map(|call| frame(&hops[tree.calls[*call].request]));
         std::iter::once(clean(&hops[root].src)).chain(frames).collect::<Vec<_>>().join(";")

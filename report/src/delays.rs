@@ -1,5 +1,5 @@
-//! Delays by node and by hop as they are reported, whatever the paths: one row each, ranked like
-//! patterns are.
+//! Delays by node and by hop as they are reported: a row for each node or hop, whatever the paths,
+//! ranked like patterns.
 
 use analyze::paths::{DelayTable, Delays, HopDelays, NodeDelays};
 use message_trace::units::{printable, shorten};
@@ -8,16 +8,16 @@ use crate::ends::Ends;
 use crate::label::{Label, Signs};
 use crate::options::Options;
 use crate::summary::{Meta, share};
-/// Everything that is shown of delays.
+/// A report of delays.
 #[derive(Clone, Debug)]
 pub struct DelayReport<'a> {
     /// The delays.
     pub table: &'a DelaysBy,
-    /// What they were found in.
+    /// The trace that the delays were found in.
     pub meta: Meta,
 }
 
-/// Delays, by what they are of.
+/// The delays of nodes or of hops.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DelaysBy {
     /// Node latency, by node.
@@ -26,14 +26,14 @@ pub enum DelaysBy {
     Hop(DelayTable<HopDelays>),
 }
 
-/// A row, of whichever kind.
+/// A row of the report.
 pub(crate) struct DelayRow<'a> {
-    /// What the delays are of.
+    /// The node or hop that has the delays.
     pub(crate) of: DelaysOf<'a>,
     /// The delays.
     pub(crate) delays: &'a Delays,
-    /// Their part of the total time of all paths, from 0 to 1; more where branches go on at the
-    /// same time.
+    /// The part of the total time of all paths, from 0 to 1. It is more if branches of a path go on
+    /// at the same time.
     pub(crate) share: f64,
 }
 
@@ -44,16 +44,16 @@ pub(crate) enum DelaysOf<'a> {
 }
 
 impl<'a> DelayReport<'a> {
-    /// How many rows there are.
-    pub fn rows(&self) -> usize {
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
         match self.table {
             DelaysBy::Node(table) => table.rows.len(),
             DelaysBy::Hop(table) => table.rows.len(),
         }
     }
 
-    /// The instances that the delays are of: how many there are, how many of them are expected to
-    /// be real, and the sum of duration times probability in nanoseconds.
+    /// The instances that the delays are from: their number, the expected number of real ones, and
+    /// the sum of duration times probability in nanoseconds.
     pub(crate) fn instances(&self) -> (u64, f64, f64) {
         match self.table {
             DelaysBy::Node(table) => (table.instances, table.expected, table.total_time),
@@ -61,8 +61,7 @@ impl<'a> DelayReport<'a> {
         }
     }
 
-    /// The rows in the order of `options`, and no more than it allows; equal ones in the order of
-    /// the table.
+    /// The rows in the order of `options`, up to its limit. Equal rows keep the order of the table.
     pub(crate) fn ranked(&self, options: &Options) -> Vec<DelayRow<'a>> {
         let (.., total_time) = self.instances();
         let rows: Vec<DelaysOf<'a>> = match self.table {
@@ -88,7 +87,7 @@ impl<'a> DelaysOf<'a> {
         }
     }
 
-    /// What the row is called, in at most `width` characters; nothing in it can harm a terminal.
+    /// The name of the row, in at most `width` characters. Nothing in it can harm a terminal.
     pub(crate) fn label(self, signs: Signs, width: usize) -> String {
         match self {
             DelaysOf::Node(node) => {
@@ -102,7 +101,7 @@ impl<'a> DelaysOf<'a> {
         }
     }
 
-    /// Whether something of it was not traced.
+    /// Whether the node or an end of the hop was not traced.
     pub(crate) fn is_untraced(self) -> bool {
         match self {
             DelaysOf::Node(node) => !node.traced,

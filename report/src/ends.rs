@@ -1,5 +1,5 @@
-//! The two ends of a hop: who sends to whom, between which ports, over what. A hop of a pattern has
-//! them, and so has a row of delays; labels, JSON and page take them from here.
+//! The two ends of a hop: its nodes, its ports, and its protocol. A hop of a pattern has them, and
+//! so has a row of delays. Labels, JSON and page take them from here.
 
 use analyze::paths::{Hop, HopDelays};
 use message_trace::Protocol;
@@ -14,9 +14,9 @@ pub(crate) struct Ends<'a> {
     pub(crate) dst: &'a str,
     /// The sender's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub(crate) src_port: &'a str,
-    /// The receiver's port, likewise.
+    /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub(crate) dst_port: &'a str,
-    /// What the message goes over.
+    /// The protocol of the message.
     #[serde(serialize_with = "name")]
     pub(crate) protocol: Protocol,
     /// Whether the sender was traced.

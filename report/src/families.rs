@@ -1,6 +1,6 @@
-//! Patterns that users take for one: the same hops, passed another number of times or in another
-//! order. A loop that ran three times in one request and four times in the next makes two patterns;
-//! so do concurrent calls that answer in another order.
+//! Families: patterns that users take for one. They have the same hops, passed another number of
+//! times or in another order. A loop that ran three times in one request and four times in the next
+//! makes two patterns; so do concurrent calls with their responses in another order.
 //!
 //! ```text
 //! web → db, db → web                           one family: the same two hops, once,
@@ -16,10 +16,10 @@ use rustc_hash::FxHashMap;
 
 use crate::sort::{SortKey, Values};
 
-/// All patterns of a report by families.
+/// The families of all patterns of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Families<'a> {
-    /// The families, in the order of their leads' numbers.
+    /// The families, in the order of the numbers of their leads.
     families: Vec<Family<'a>>,
     /// By the number of a pattern: the number of the lead of its family.
     leads: FxHashMap<i64, i64>,
@@ -36,12 +36,12 @@ impl<'a> Families<'a> {
         Families { families, leads }
     }
 
-    /// The number of the pattern that stands for the family of `pattern`.
+    /// The number of the lead of the family that `pattern` is in.
     pub(crate) fn lead(&self, pattern: &PathPattern) -> i64 {
         self.leads.get(&pattern.id).copied().unwrap_or(pattern.id)
     }
 
-    /// The families with the first by `key` first.
+    /// The families in the order of `key`.
     pub(crate) fn ranked(&self, key: SortKey) -> Vec<Family<'a>> {
         let mut ranked = self.families.clone();
         ranked.sort_by(|one, other| one.compare(other, key));
@@ -49,23 +49,23 @@ impl<'a> Families<'a> {
     }
 }
 
-/// Patterns of the same hops, which are shown as one line that opens.
+/// A family: patterns of the same hops, shown as one line that opens.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family<'a> {
-    /// The one that stands for all: that with the largest total time.
+    /// The pattern that stands for the family: the one with the largest total time.
     pub(crate) lead: &'a PathPattern,
-    /// The others, in their order.
+    /// The other patterns, in the order of their numbers.
     pub(crate) alike: Vec<&'a PathPattern>,
 }
 
-/// What all patterns of a family are together.
+/// The sums over all patterns of a family.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Together {
-    /// How many instances were built.
+    /// The number of instances.
     pub(crate) count: i64,
-    /// How many of them are expected to be real.
+    /// The expected number of real instances.
     pub(crate) expected: f64,
-    /// The sum of their total times, in nanoseconds.
+    /// The sum of the total times, in nanoseconds.
     pub(crate) total_time: f64,
 }
 
@@ -77,7 +77,7 @@ impl Together {
 }
 
 impl<'a> Family<'a> {
-    /// The families of `patterns`, in the order of their leads' numbers.
+    /// The families of `patterns`, in the order of the numbers of their leads.
     pub fn of(patterns: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Family<'a>> {
         let mut in_order: Vec<&PathPattern> = patterns.into_iter().collect();
         in_order.sort_by_key(|pattern| pattern.id);
@@ -98,7 +98,7 @@ impl<'a> Family<'a> {
         std::iter::once(self.lead).chain(self.alike.iter().copied())
     }
 
-    /// What all patterns are together.
+    /// The sums over all patterns of the family.
     pub(crate) fn together(&self) -> Together {
         self.patterns().fold(Together::default(), |sum, pattern| Together {
             count: sum.count + pattern.count,
@@ -107,13 +107,13 @@ impl<'a> Family<'a> {
         })
     }
 
-    /// Which of two families comes first.
+    /// The order of two families by `key`.
     pub(crate) fn compare(&self, other: &Family<'_>, key: SortKey) -> Ordering {
         key.compare_values(&self.values(), &other.values())
     }
 
-    /// What it is ranked by: what all are together, and the 99th percentile of the lead, as those
-    /// of several patterns make no percentile of all.
+    /// The values that the family is ranked by: the sums over its patterns, and the 99th percentile
+    /// of the lead, as percentiles of several patterns cannot be added up.
     fn values(&self) -> Values {
         let together = self.together();
         Values {
@@ -126,14 +126,14 @@ impl<'a> Family<'a> {
     }
 }
 
-/// What makes a hop another one.
+/// The key of a hop: hops of one key are the same.
 type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, Protocol);
 
 fn hop_key(hop: &Hop) -> HopKey<'_> {
     (&hop.src, &hop.dst, &hop.src_port, &hop.dst_port, hop.protocol)
 }
 
-/// The hop that begins the pattern, and its different hops in a fixed order.
+/// The key of a family: the first hop of the pattern, and its different hops in a fixed order.
 fn signature(pattern: &PathPattern) -> Vec<HopKey<'_>> {
     let mut hops: Vec<HopKey<'_>> = pattern.hops.iter().map(hop_key).collect();
     let root = hops.first().cloned();

@@ -1,6 +1,6 @@
-//! The report as one JSON document, for programs: every field of every pattern by the names of the
-//! patterns' table, with the metrics by which it can be ranked. Times are in nanoseconds; what was
-//! not measured is null.
+//! The report as one JSON document, for programs. It has every field of every pattern, named as in
+//! the table of patterns, with the metrics by which patterns can be ranked. Times are in
+//! nanoseconds; a value that was not measured is null.
 
 mod connects;
 mod delays;
@@ -18,7 +18,7 @@ use crate::summary::Report;
 use delays::DelayDocument;
 use patterns::Document;
 
-/// Writes one JSON object and a line feed.
+/// A writer of JSON documents: one object and a line feed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Json;
 

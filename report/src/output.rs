@@ -1,11 +1,11 @@
-//! What every form of the report does: it writes all of it.
+//! The trait of all forms of the report.
 
 use std::io::{self, Write};
 
 use crate::options::Options;
 use crate::summary::Report;
 
-/// One form of the report.
+/// A form of the report.
 pub trait Output {
     /// Writes the whole of `report` to `out`.
     ///

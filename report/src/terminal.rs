@@ -1,5 +1,5 @@
-//! The report on a terminal, in the manner of `perf report`: what was traced and what could not be
-//! seen, then the patterns by rank, each as a headline and a tree with one line a hop.
+//! The report on a terminal, in the manner of `perf report`: the trace and what was not seen of it,
+//! then the patterns by rank. Each pattern is a headline and a tree with one line for each hop.
 
 mod columns;
 mod delays;
@@ -23,7 +23,7 @@ use crate::summary::Report;
 use columns::Columns;
 use screen::Screen;
 
-/// Writes text lines that fit [`Options::width`].
+/// A writer of text lines that fit [`Options::width`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminal;
 

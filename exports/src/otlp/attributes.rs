@@ -9,7 +9,7 @@ use message_trace::Protocol;
 use super::messages::{AnyValue, KeyValue, Value};
 use crate::traces::{Side, Span};
 
-/// A list of attributes. Those of which the value is unknown are left out.
+/// A list of attributes. An attribute whose value is unknown is left out.
 #[derive(Default)]
 struct Attributes(Vec<KeyValue>);
 

@@ -17,7 +17,7 @@ const QUICK: Retries = Retries { tries: 3, wait: Duration::from_millis(1) };
 /// A request: its first line and headers, and its body.
 type Request = (String, Vec<u8>);
 
-/// Answers so many requests, each on a connection of its own.
+/// A collector that gives these answers, each on a connection of its own.
 fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<Request>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

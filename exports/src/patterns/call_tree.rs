@@ -65,7 +65,7 @@ impl CallTree {
     }
 
     /// The calls from the outermost one down to `call`.
-    pub(crate) fn from_outermost(&self, call: usize) -> Vec<usize> {
+    pub(crate) fn chain_to(&self, call: usize) -> Vec<usize> {
         let mut calls: Vec<usize> =
             std::iter::successors(Some(call), |call| self.calls[*call].parent).collect();
         calls.reverse();
@@ -91,7 +91,7 @@ mod tests {
             [(0, Some(5), None), (1, Some(2), Some(0)), (3, Some(4), Some(0)), (6, None, Some(0))];
         assert_eq!(calls(&patterns::forked().hops), fork);
         let tree = CallTree::of(&patterns::cached().hops);
-        assert_eq!(tree.from_outermost(2), [0, 1, 2]);
+        assert_eq!(tree.chain_to(2), [0, 1, 2]);
         assert_eq!(tree.of_hop, [0, 1, 2, 2, 1, 0]);
     }
 

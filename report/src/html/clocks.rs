@@ -1,5 +1,5 @@
-//! The hosts' clocks: a table of what each differs by, how all of them drift, and what each line
-//! rests on.
+//! The clocks of the hosts: a table of their differences, the drift of all of them, and the
+//! messages that each line rests on.
 
 use maud::{Markup, html};
 use message_trace::units::{count, duration, printable};
@@ -8,7 +8,7 @@ use super::clock_plot::{DriftPlot, LinePlot};
 use crate::clocks::{Clock, ClockStep, contradiction, offset, ppm, within};
 use crate::tuning::MAX_CLOCKS_DRAWN;
 
-/// The section; nothing where there is one clock only.
+/// The section of the page; empty if there is only one clock.
 pub(super) fn section(clocks: &[Clock]) -> Markup {
     if clocks.len() < 2 {
         return html! {};
@@ -104,7 +104,7 @@ fn row(clock: &Clock) -> Markup {
     }
 }
 
-/// A step, and when it was since the trace began.
+/// A step in words, with its time since the trace began.
 fn happened(step: &ClockStep, begin: i64) -> String {
     let at = duration(step.at.saturating_sub(begin) as f64);
     match step.within_ns {

@@ -1,9 +1,9 @@
-//! The time for which connections were made, as patterns and delays have it.
+//! The time for which connections were made, in the documents of patterns and of delays.
 
 use analyze::paths::Connects;
 use serde::Serialize;
 
-/// The time for which connections were made; left out where none was.
+/// The fields of that time. They are left out where no connection was made.
 #[derive(Serialize)]
 pub(super) struct JsonConnects {
     connect_count: i64,

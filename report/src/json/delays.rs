@@ -20,7 +20,7 @@ pub(super) struct DelayDocument<'a> {
     delays: Vec<JsonDelays<'a>>,
 }
 
-/// A node with its latency, or a hop with that of its network.
+/// A row: a node with its node latency, or a hop with its network latency.
 #[derive(Serialize)]
 struct JsonDelays<'a> {
     #[serde(flatten)]
@@ -45,7 +45,7 @@ enum JsonDelaysOf<'a> {
 }
 
 impl<'a> DelayDocument<'a> {
-    /// The rows of `report` in the order of `options`, and no more than it allows.
+    /// The rows of `report` in the order of `options`, up to its limit.
     pub(super) fn of(report: &'a DelayReport<'a>, options: &Options) -> DelayDocument<'a> {
         let (instances, expected_paths, total_time) = report.instances();
         DelayDocument {

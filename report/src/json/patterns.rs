@@ -16,7 +16,7 @@ pub(super) struct Document<'a> {
     trace: Trace<'a>,
     expected_paths: f64,
     sort: &'static str,
-    /// How many patterns there are, of which `patterns` may be a part.
+    /// The number of all patterns; `patterns` may be some of them.
     pattern_count: u64,
     total_time: f64,
     patterns: Vec<Pattern<'a>>,
@@ -25,7 +25,7 @@ pub(super) struct Document<'a> {
 #[derive(Serialize)]
 struct Pattern<'a> {
     pattern: i64,
-    /// The number of the pattern that stands for all of the same hops.
+    /// The number of the lead of its family.
     family: i64,
     count: i64,
     expected: f64,
@@ -62,7 +62,7 @@ struct JsonHop<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// The patterns of `report` in the order of `options`, and no more than it allows.
+    /// The patterns of `report` in the order of `options`, up to its limit.
     pub(super) fn of(report: &'a Report<'a>, options: &Options) -> Document<'a> {
         let total_time = report.total_time();
         Document {

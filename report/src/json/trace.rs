@@ -1,4 +1,4 @@
-//! What every document begins with: the trace in a few numbers, and what is missing.
+//! The fields that every document begins with: the trace in a few numbers, and what was not seen.
 
 use analyze::paths::PathFilter;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::filtered::Filtered;
 use crate::summary::Meta;
 
-/// What every document begins with.
+/// The fields that every document begins with.
 #[derive(Serialize)]
 pub(super) struct Trace<'a> {
     source: &'a str,
@@ -15,7 +15,7 @@ pub(super) struct Trace<'a> {
     hosts: u64,
     span: i64,
     not_seen: Vec<NotSeen<'a>>,
-    /// What the document is about where that is not all; null where it is.
+    /// The filter of the document; null if it is about all paths.
     filter: Option<JsonFilter<'a>>,
 }
 

@@ -1,5 +1,5 @@
-//! What the page shows of one pattern: its hops with their delays as distributions, the lines of
-//! its tree, how it fared over time, and instances to step through.
+//! The details of one pattern: its hops with the distributions of their delays, the lines of its
+//! tree, its instances over time, and instances to step through.
 
 use analyze::paths::PathPattern;
 use analyze::paths::timing::{Part, Timing, parent};
@@ -15,36 +15,37 @@ use crate::ends::Ends;
 use crate::label::{self, Label};
 use crate::tree::{self, Guide, Mark};
 use crate::tuning::MAX_HOPS;
-/// All of it, as JSON has it. Times are in nanoseconds, hops are numbered from the root.
+/// The details as JSON has them. Times are in nanoseconds; hops are numbered from the root.
 #[derive(Debug, Serialize)]
 pub(super) struct Details {
     id: i64,
     hops: HopColumns,
-    /// Hops that are left out.
+    /// The number of hops that are left out.
     omitted: usize,
     critical: Option<Critical>,
     tree: Vec<TreeLine>,
     duration: Delay,
     delays: Vec<HopDelay>,
-    /// Slice, expected paths and their mean duration, and so on.
+    /// A flat list with three numbers for each slice: its number, the expected paths, and their
+    /// mean duration.
     series: Vec<Number>,
-    /// Some of the instances, by number.
+    /// Some of the instances, in the order of their numbers.
     instances: Vec<PageInstance>,
 }
 
-/// A column each.
+/// The hops, a list for each column.
 #[derive(Debug, Default, Serialize)]
 struct HopColumns {
-    /// The hop that caused it; -1 for the root.
+    /// The hop that caused this one; -1 for the root.
     parent: Vec<i64>,
     src: Vec<u32>,
     dst: Vec<u32>,
-    /// What follows the receiver's name: port and protocol.
+    /// Port and protocol, as they follow the receiver's name.
     port: Vec<u32>,
-    /// Whether the ends were traced: 1 for the sender, 2 for the receiver.
+    /// The ends that were traced: 1 for the sender plus 2 for the receiver.
     traced: Vec<u8>,
     bytes: Vec<Number>,
-    /// On average: since the sending of the root.
+    /// The mean times of sending and receipt, since the sending of the root.
     sent: Vec<Number>,
     received: Vec<Number>,
 }
@@ -55,7 +56,7 @@ struct Critical {
     part: &'static str,
 }
 
-/// A line of the tree: the hop, what is drawn before it, and how many calls it lies within.
+/// A line of the tree: the hop, the characters before it, and the number of calls around it.
 #[derive(Debug, Serialize)]
 struct TreeLine(usize, String, usize);
 
@@ -63,14 +64,14 @@ struct TreeLine(usize, String, usize);
 struct HopDelay {
     hop: usize,
     part: &'static str,
-    /// In which part of the instances there is such a delay, where that is not all.
+    /// The part of the instances that have such a delay; left out if all have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<Number>,
     #[serde(flatten)]
     delay: Delay,
 }
 
-/// A delay: what was measured, and its distribution by [`Histogram`].
+/// A delay: its mean and percentiles, and its distribution.
 #[derive(Debug, Serialize)]
 struct Delay {
     mean: Number,
@@ -91,7 +92,7 @@ impl Delay {
 }
 
 impl Details {
-    /// The details of `pattern`, of whose instances `observed` is known.
+    /// The details of `pattern`, with what was observed of its instances.
     pub(super) fn of(pattern: &PathPattern, mut observed: Observed, names: &mut Names) -> Details {
         let timing = Timing::of(pattern);
         let shown = pattern.hops.len().min(MAX_HOPS);
@@ -143,7 +144,7 @@ impl Details {
     }
 }
 
-/// What a delay is, in a word.
+/// The name of a part in JSON.
 fn word(part: Part) -> &'static str {
     match part {
         Part::Node => "node",
@@ -153,7 +154,7 @@ fn word(part: Part) -> &'static str {
     }
 }
 
-/// What stands before a hop, a character for each chain around it, and one for its own.
+/// The characters before a hop: one for each chain around it, and one for its own chain.
 fn guides(guides: &[Guide], mark: Mark) -> String {
     let guide = |guide: &Guide| match guide {
         Guide::Through => '│',

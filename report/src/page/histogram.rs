@@ -1,17 +1,17 @@
-//! A distribution of times on a log axis, with bins as narrow as fit what it holds: as long as few
-//! of them are hit they are narrow, so that times that are close to each other are told apart. Ten
-//! thousand patterns have some hundred thousand of these, most with a handful of values.
+//! A histogram of times on a logarithmic axis. The bins are narrow as long as few of them are hit,
+//! so that times close to each other are told apart, and become wider when there are more. A page
+//! of ten thousand patterns has some hundred thousand histograms, most with a handful of values.
 
 use serde::{Serialize, Serializer};
 
 use super::number::Number;
 use crate::tuning::{COARSEST_BINS, FINEST_BINS, MAX_BINS};
 
-/// Weights by bin, of bins in which there is something.
+/// The weights of the bins that hold something.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Histogram {
-    /// Bins to each doubling: bin `b` goes from 2^(b/fineness) up to 2^((b+1)/fineness)
-    /// nanoseconds.
+    /// The number of bins to each doubling of the time: bin `b` goes from 2^(b/fineness) up to
+    /// 2^((b+1)/fineness) nanoseconds.
     fineness: u32,
     bins: Vec<(u16, f32)>,
 }
@@ -23,8 +23,8 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Adds a time in nanoseconds with the probability that it was so. What takes no time, or less
-    /// by bad clocks, is in the first bin.
+    /// Adds a time in nanoseconds with its probability. A time of zero, or below by bad clocks, is
+    /// in the first bin.
     pub(crate) fn add(&mut self, nanoseconds: i64, weight: f32) {
         let bin = bin(nanoseconds, self.fineness);
         match self.bins.binary_search_by_key(&bin, |(bin, _)| *bin) {
@@ -38,7 +38,7 @@ impl Histogram {
         }
     }
 
-    /// Makes one bin of each two.
+    /// Turns each two neighbouring bins into one.
     fn coarsen(&mut self) {
         self.fineness /= 2;
         self.bins.iter_mut().for_each(|(bin, _)| *bin /= 2);
@@ -51,8 +51,8 @@ impl Histogram {
         });
     }
 
-    /// The time below which `part` of the weight lies: the middle of its bin, in nanoseconds. None
-    /// of nothing.
+    /// The quantile of `part`: the middle of the bin in which it lies, in nanoseconds. `None` if
+    /// the histogram is empty.
     pub(crate) fn quantile(&self, part: f64) -> Option<f64> {
         let whole: f64 = self.bins.iter().map(|(_, weight)| f64::from(*weight)).sum();
         let mut sum = 0.0;
@@ -65,7 +65,7 @@ impl Histogram {
         self.bins.last().map(|(bin, _)| self.middle(*bin))
     }
 
-    /// Adds all that `other` has.
+    /// Adds the weights of `other`.
     pub(crate) fn merge(&mut self, other: &Histogram) {
         for (bin, weight) in &other.bins {
             self.add(other.middle(*bin) as i64, *weight);
@@ -85,8 +85,8 @@ fn bin(nanoseconds: i64, fineness: u32) -> u16 {
     }
 }
 
-/// Bins to each doubling, then bin, weight, bin, weight and so on, in the order of the bins.
-/// Nothing is empty.
+/// A flat list: the bins to each doubling, then bin and weight of each bin in order. An empty
+/// histogram is an empty list.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fineness = (!self.bins.is_empty()).then(|| Number::of(f64::from(self.fineness)));

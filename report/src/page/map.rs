@@ -1,4 +1,5 @@
-//! The map of the system as the page has it: who talks to whom, how often and how long that takes.
+//! The map of the system as the page has it: nodes and edges of [`analyze::system_map`] in short
+//! numbers.
 
 use analyze::paths::PathPattern;
 use analyze::system_map::{self, Between, MapEdge, MapNode, Sum};
@@ -7,47 +8,47 @@ use serde::Serialize;
 use super::names::Names;
 use super::number::Number;
 
-/// Nodes and edges, names by their numbers.
+/// The nodes and edges, with numbers for names.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct PageMap {
     nodes: Vec<PageNode>,
     edges: Vec<PageEdge>,
 }
 
-/// A node, and what it does in all patterns together.
+/// A node, with its delays in all patterns together.
 #[derive(Debug, Serialize)]
 struct PageNode {
     name: u32,
     traced: bool,
-    /// Delays of the node that are expected to be real.
+    /// The expected number of delays of the node.
     expected: Number,
-    /// Their mean, in nanoseconds.
+    /// The mean of the delays, in nanoseconds.
     mean: Option<Number>,
-    /// Their sum.
+    /// The sum of the delays, in nanoseconds.
     time: Number,
 }
 
-/// Messages between two nodes in both directions.
+/// The messages between two nodes in both directions.
 #[derive(Debug, Serialize)]
 struct PageEdge {
-    /// Who began: the one that sends to the port.
+    /// The caller: the node that sends to the port.
     from: u32,
     to: u32,
     port: u32,
     protocol: &'static str,
-    /// Expected messages from `from` to `to`, and those back.
+    /// The expected number of messages from `from` to `to`, and of those back.
     there: Number,
     back: Number,
-    /// The mean network latency, in nanoseconds; none where an end was not traced.
+    /// The mean network latency, in nanoseconds; null if an end was not traced.
     network: Option<Number>,
-    /// The mean time at an untraced node and on both ways to it.
+    /// The mean time at an untraced node and on the network to it and back.
     untraced: Option<Number>,
-    /// The sums of both, each delay as often as is expected.
+    /// The sums of both times, each delay as often as is expected.
     network_time: Number,
     untraced_time: Number,
-    /// The time for which its connections were made, likewise.
+    /// The sum of the times for which connections were made, as often as is expected.
     connect_time: Number,
-    /// Expected bytes in both directions.
+    /// The expected number of bytes in both directions.
     bytes: Number,
 }
 
@@ -91,7 +92,7 @@ impl PageEdge {
     }
 }
 
-/// The mean of what is known.
+/// The mean of a sum as a short number.
 fn mean(sum: Sum) -> Option<Number> {
     sum.mean().map(Number::whole)
 }

@@ -1,4 +1,4 @@
-//! Whose messages were seen at one end only, as the page has it.
+//! Pairs of nodes whose messages were seen at one end only, as the page has them.
 
 use analyze::{MissingEnd, OneSided};
 use message_trace::units::printable;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::tuning::MAX_ONE_SIDED_PAIRS;
 
-/// All of it.
+/// The pairs, and the number of messages of all pairs.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct OneSidedMessages {
     messages: u64,
@@ -26,7 +26,7 @@ struct Pair {
 }
 
 impl OneSidedMessages {
-    /// Those of `found`, of which the first have the most messages.
+    /// The pairs of `found`, which begins with those that have the most messages.
     pub(super) fn of(found: &[OneSided]) -> OneSidedMessages {
         let between = |one: &OneSided| Pair {
             from: printable(&one.from),

@@ -1,5 +1,5 @@
-//! What the page shows before anybody chooses a pattern: the trace in a few numbers, the patterns
-//! as columns, the map and the series.
+//! The overview, which the page shows before a pattern is chosen: the trace in a few numbers, the
+//! patterns as columns, the map and the series.
 
 use analyze::paths::PathPattern;
 use serde::Serialize;
@@ -16,15 +16,16 @@ use crate::options::Options;
 use crate::summary::{Meta, Report};
 use crate::tuning::{MAX_HOPS, MAX_NODES, PATTERNS_PER_PIECE};
 
-/// All of it, as JSON has it. Times are in nanoseconds.
+/// The overview as JSON has it. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Overview<'a> {
     source: String,
-    /// When the trace begins, in milliseconds since the Unix epoch; null where it has no such time.
+    /// The time at which the trace begins, in milliseconds since the Unix epoch; null if it is
+    /// unknown.
     begin: Option<Number>,
     span: i64,
-    /// How long it is in which paths of the page may begin: the span, or the part of it that was
-    /// asked for.
+    /// The length of the part of the trace in which paths of the page may begin: the span, or the
+    /// part that was asked for.
     window: i64,
     messages: u64,
     processes: u64,
@@ -36,14 +37,14 @@ pub(super) struct Overview<'a> {
     sort: &'static str,
     notes: Vec<Note>,
     pub(super) one_sided: OneSidedMessages,
-    /// Which part of the trace this is, in words; none where it is all of it.
+    /// The conditions of the filter in words; empty if the page is about all paths.
     filtered: Vec<String>,
-    /// How many patterns a piece of details has.
+    /// The number of patterns in a piece of details.
     group: usize,
     patterns: PatternColumns,
     pub(super) map: &'a PageMap,
     pub(super) series: SeriesColumns,
-    /// Names of nodes, ports and protocols by the numbers that stand for them.
+    /// The names of nodes, ports and protocols, in the order of their numbers.
     pub(super) names: Vec<String>,
 }
 
@@ -53,7 +54,7 @@ struct Note {
     count: u64,
 }
 
-/// A column each, by rank.
+/// The patterns by rank, a list for each column.
 #[derive(Debug, Default, Serialize)]
 struct PatternColumns {
     id: Vec<i64>,
@@ -65,17 +66,17 @@ struct PatternColumns {
     p99: Vec<Number>,
     total: Vec<Number>,
     hops: Vec<usize>,
-    /// The number of the pattern that stands for all of the same hops.
+    /// The number of the lead of its family.
     family: Vec<i64>,
     /// The nodes in the order in which the path first comes to them: twice the number of the name,
-    /// plus one where it goes on from the one before.
+    /// plus one if the path goes on from the node before.
     nodes: Vec<Vec<u32>>,
-    /// What it goes over: ports and protocols.
+    /// The ports and protocols of the pattern.
     ports: Vec<Vec<u32>>,
 }
 
 impl<'a> Overview<'a> {
-    /// Everything but what comes from the instances.
+    /// The overview without the messages that were seen at one end only.
     pub(super) fn of(
         report: &Report<'_>,
         ranked: &[&PathPattern],
@@ -113,7 +114,7 @@ impl<'a> Overview<'a> {
     }
 }
 
-/// The part of the trace in which paths may begin, in nanoseconds.
+/// The length of the part of the trace in which paths may begin, in nanoseconds.
 fn window(meta: &Meta) -> i64 {
     let Some(Filtered { filter, begin, .. }) = &meta.filtered else { return meta.span };
     let end = begin.saturating_add(meta.span);

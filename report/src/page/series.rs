@@ -1,6 +1,6 @@
-//! What happens when: the trace cut into slices of equal length, and of each how many paths began
-//! in it and how long they took. Slices are as long as it takes to have enough paths in each: what
-//! two paths took is no trend.
+//! Series: the time of the trace is cut into slices of equal length. Each slice has the number of
+//! paths that began in it and their durations. Slices are as long as it takes to have enough paths
+//! in each: the duration of two paths is no trend.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ use crate::tuning::{
     MIN_PATHS_FOR_MEDIAN, MIN_PATHS_FOR_P99, PATHS_PER_SLICE, SLICES, SLICES_TOGETHER,
 };
 
-/// When a trace begins, and into how many slices it is cut.
+/// The slices of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slices {
     begin: i64,
@@ -19,13 +19,13 @@ pub(super) struct Slices {
 }
 
 impl Slices {
-    /// Cuts `span` nanoseconds from `begin` into `number` slices.
+    /// The slices of `span` nanoseconds from `begin` on, `number` of them.
     pub(super) fn of(begin: i64, span: i64, number: usize) -> Slices {
         let step = span.max(0).div_euclid(number as i64).saturating_add(1);
         Slices { begin, step, number }
     }
 
-    /// The slice of a time; what lies outside is in the first or the last.
+    /// The slice of a time. A time outside of the trace is in the first or the last slice.
     pub(super) fn at(&self, time: i64) -> usize {
         let slice = time.saturating_sub(self.begin).max(0) / self.step;
         usize::try_from(slice).unwrap_or(usize::MAX).min(self.number.saturating_sub(1))
@@ -41,7 +41,7 @@ pub(super) struct Series {
     durations: Vec<Histogram>,
 }
 
-/// The same as columns: times in nanoseconds, null where no path began, or too few.
+/// The series as columns. Times are in nanoseconds, null where no path or too few paths began.
 #[derive(Debug, Serialize)]
 pub(super) struct SeriesColumns {
     step: i64,
@@ -80,7 +80,8 @@ impl Series {
         };
         let quantile = |part: f64, least: f64| {
             let of_slice = |(durations, expected): (&Histogram, &f64)| {
-                // Probabilities add up to a little less than the count.
+                // The tolerance is there because sums of probabilities are a little below the
+                // count.
                 (*expected >= least - 1e-3)
                     .then(|| durations.quantile(part).map(Number::whole))
                     .flatten()
@@ -96,7 +97,7 @@ impl Series {
         }
     }
 
-    /// Whether slices, so many of which are one, have enough paths.
+    /// Whether there are enough paths in a slice when that many slices become one.
     fn is_enough(&self, together: usize) -> bool {
         let slices = sums(&self.expected, together);
         let begun = slices.iter().filter(|expected| **expected > 0.0).count();
@@ -104,7 +105,7 @@ impl Series {
     }
 }
 
-/// The sums of so many values each.
+/// The sums of each `together` values.
 fn sums(values: &[f64], together: usize) -> Vec<f64> {
     values.chunks(together).map(|of| of.iter().sum()).collect()
 }
@@ -119,7 +120,7 @@ fn merged(histograms: &[Histogram]) -> Histogram {
     }
 }
 
-/// The paths of a pattern over time, of slices in which one began.
+/// The paths of one pattern over time: the slices in which a path began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PatternSeries(Vec<(u16, f64, f64)>);
 
@@ -139,7 +140,8 @@ impl PatternSeries {
         *time += probability * duration as f64;
     }
 
-    /// Slice, expected paths, their mean duration, and so on.
+    /// A flat list with three numbers for each slice: its number, the expected paths, and their
+    /// mean duration.
     pub(super) fn columns(&self) -> Vec<Number> {
         let row = |(slice, expected, time): &(u16, f64, f64)| {
             let mean = if *expected > 0.0 { time / expected } else { 0.0 };

@@ -1,4 +1,4 @@
-//! What stands below the patterns: what was left out, what the signs mean, and what to do next.
+//! The lines below the patterns: what was left out, what the signs mean, and what to do next.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::families::Family;
 use crate::summary::{Meta, Report};
 
 impl Screen {
-    /// What was left out, what the signs mean, and what to do next.
+    /// Writes what was left out, what the signs mean, and what to do next.
     pub(super) fn footer(
         &self,
         report: &Report<'_>,
@@ -34,7 +34,7 @@ impl Screen {
         self.end(&report.meta, families.iter().any(is_untraced), out)
     }
 
-    /// What the mark of untraced nodes means, if there is one, and what to do next.
+    /// Writes what the sign of untraced nodes means, if there is one, and what to do next.
     pub(super) fn end(
         &self,
         meta: &Meta,

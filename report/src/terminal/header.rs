@@ -1,5 +1,4 @@
-//! What stands above the patterns: what was traced, how many paths came of it, and what could not
-//! be seen.
+//! The lines above the patterns: the trace, the number of paths, and what was not seen.
 
 use std::io::{self, Write};
 
@@ -11,7 +10,7 @@ use crate::options::Options;
 use crate::summary::{Meta, Report};
 
 impl Screen {
-    /// What was traced, how many paths came of it, and what could not be seen.
+    /// Writes the trace, the number of paths, and what was not seen.
     pub(super) fn header(
         &self,
         report: &Report<'_>,
@@ -34,7 +33,7 @@ impl Screen {
         Ok(())
     }
 
-    /// What was traced.
+    /// Writes the trace in a few numbers.
     pub(super) fn trace(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
         let mut row = self.row();
         row.push(Role::Strong, &printable(&meta.source));
@@ -54,7 +53,7 @@ impl Screen {
         row.finish(out)
     }
 
-    /// What is not shown: what the reader did not ask for, and what could not be seen.
+    /// Writes the filter, and what was not seen.
     pub(super) fn limits(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
         if let Some(filtered) = &meta.filtered {
             let mut row = self.row();
@@ -85,7 +84,7 @@ impl Screen {
         Ok(())
     }
 
-    /// That there is nothing to show.
+    /// Writes that there is nothing to show.
     pub(super) fn nothing(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
         match meta.filtered {

@@ -1,4 +1,4 @@
-//! The lines above the tree of a pattern: its figures, and those of the patterns like it.
+//! The lines above the tree of a pattern: its figures, and those of its family.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::sort::SortKey;
 use crate::summary::{Report, share};
 
 impl Screen {
-    /// A pattern in one line, with the number by which it can be asked for.
+    /// Writes a pattern in one line, with the number by which the user can ask for it.
     pub(super) fn headline(
         &self,
         pattern: &PathPattern,
@@ -32,7 +32,7 @@ impl Screen {
             (Role::Plain, time("p50", pattern.duration.p50)),
             (Role::Plain, time("p99", pattern.duration.p99)),
         ]);
-        // The other metrics are on the line already.
+        // All other metrics are on the line already.
         match options.sort {
             SortKey::Confidence => {
                 row.items([(
@@ -51,8 +51,7 @@ impl Screen {
         row.finish(out)
     }
 
-    /// How many patterns have the same hops in other numbers or orders, what all of them are
-    /// together, and how to see them.
+    /// Writes the number of patterns in the family, their sums, and how to see them.
     pub(super) fn alike(
         &self,
         family: &Family<'_>,

@@ -1,4 +1,4 @@
-//! The screen that is written for: its width, and what it can show.
+//! The screen that the report is written for: its width, and the characters that it can show.
 
 use message_trace::units::Duration;
 
@@ -6,7 +6,7 @@ use super::paint::Row;
 use crate::label::{ASCII, Signs, UNICODE};
 use crate::options::Options;
 
-/// How wide, and with which characters and colours.
+/// The screen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Screen {
     pub(super) width: usize,
@@ -36,7 +36,7 @@ impl Screen {
         duration.compact(!self.unicode)
     }
 
-    /// `label` in characters that it can show.
+    /// `label` in characters that the screen can show.
     pub(super) fn plain(&self, label: &str) -> String {
         if self.unicode { label.to_owned() } else { label.replace('√', "sqrt ") }
     }
