@@ -44,7 +44,7 @@ use series::{Series, Slices};
 pub struct Page {
     /// The trace and its patterns in rows.
     pub overview: Vec<u8>,
-    /// The details of [`PATTERNS_PER_PIECE`](crate::tuning::PATTERNS_PER_PIECE) patterns each, in
+    /// The details of [`PATTERNS_PER_PIECE`] patterns each, in
     /// the order of the overview.
     pub details: Vec<Arc<[u8]>>,
 }
