@@ -13,7 +13,6 @@ pub mod identity;
 pub mod keys;
 pub mod link;
 pub mod metrics;
-pub mod names;
 pub mod page;
 pub mod ship;
 pub mod tls;

@@ -9,25 +9,28 @@
 use std::io::Write;
 
 use analyze::calls::windows::Party;
+use registry::About;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
+use crate::kind::Kind;
 use crate::traces::names::{described, operation};
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
 
-/// The name of the exporter, and what it is for.
-pub const DESCRIPTION: Description = Description {
-    name: "chrome",
-    summary: "Traces as Chrome's trace events",
+/// The entry in the registry.
+pub(crate) static CHROME: Kind = Kind {
+    about: About { name: "chrome", summary: "Traces as Chrome's trace events", ..About::NOTHING },
     opened_by: "chrome://tracing, Perfetto, Speedscope",
+    flags: &[&PATTERN, &LIMIT],
+    make: |given| Ok(Box::new(Chrome { traces: TraceChoice::of(given) })),
 };
 
 /// An exporter of traces as trace events of Chrome, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Chrome {
+pub(crate) struct Chrome {
     /// The traces that are wanted.
     pub traces: TraceChoice,
 }

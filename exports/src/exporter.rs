@@ -23,6 +23,11 @@ pub trait Exporter {
         Ok(())
     }
 
+    /// The address that takes the export, if it does not go to the output.
+    fn sent_to(&self) -> Option<&str> {
+        None
+    }
+
     /// Writes the export of `source` to `output`, and returns the number of traces. An exporter
     /// that writes no traces returns `None`.
     ///

@@ -11,25 +11,33 @@ use std::collections::BTreeMap;
 use std::io;
 
 use analyze::paths::{Hop, PathPattern};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
+use crate::kind::Kind;
 use crate::patterns::call_tree::CallTree;
 use crate::patterns::patterns;
 use crate::tuning::MAX_PATTERNS;
 use analyze::paths::timing::{Timing, connecting};
 
-/// The name of the exporter, and what it is for.
-pub const DESCRIPTION: Description = Description {
-    name: "folded",
-    summary: "Patterns as folded stacks, for flame graphs",
+/// The entry in the registry.
+pub(crate) static FOLDED: Kind = Kind {
+    about: About {
+        name: "folded",
+        summary: "Patterns as folded stacks, for flame graphs",
+        examples: &["sockcap export folded | flamegraph.pl --countname ns > flames.svg"],
+        ..About::NOTHING
+    },
     opened_by: "flamegraph.pl, inferno, Speedscope",
+    flags: &[&PATTERN, &LIMIT],
+    make: |given| Ok(Box::new(Folded { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) })),
 };
 
 /// An exporter of patterns as folded stacks, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Folded {
+pub(crate) struct Folded {
     /// The number of the only pattern that is written. The default is all patterns.
     pub pattern: Option<i64>,
     /// Maximum number of patterns; those with the largest total time are written. The default is

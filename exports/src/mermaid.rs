@@ -6,25 +6,33 @@ use std::io;
 
 use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::PATTERN;
+use crate::kind::Kind;
 use crate::patterns::call_tree::CallTree;
 use crate::patterns::one_pattern;
 use analyze::paths::timing::{Timing, is_noticeable};
 use message_trace::units::{duration, expected, plural, whole_percent};
 
-/// The name of the exporter, and what it is for.
-pub const DESCRIPTION: Description = Description {
-    name: "mermaid",
-    summary: "A pattern as a sequence diagram",
+/// The entry in the registry.
+pub(crate) static MERMAID: Kind = Kind {
+    about: About {
+        name: "mermaid",
+        summary: "A pattern as a sequence diagram",
+        examples: &["sockcap export mermaid --pattern 0"],
+        ..About::NOTHING
+    },
     opened_by: "GitHub, GitLab, wikis",
+    flags: &[&PATTERN],
+    make: |given| Ok(Box::new(Mermaid { pattern: given.get(&PATTERN) })),
 };
 
 /// An exporter of a pattern as a sequence diagram, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mermaid {
+pub(crate) struct Mermaid {
     /// The number of the pattern. The default is 0.
     pub pattern: Option<i64>,
 }

@@ -17,26 +17,53 @@ use messages::{
     ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
     Span as OtlpSpan, SpanKind,
 };
+use registry::{About, Flag, Given, values};
 use requests::{JsonLines, Protobuf, Requests};
 use send::{Collector, Retries};
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{FORMAT, Format, LIMIT, PATTERN};
+use crate::kind::Kind;
 use crate::traces::names::operation;
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, write_traces};
 use crate::tuning::SPANS_PER_REQUEST;
 
-/// The name of the exporter, and what it is for.
-pub const DESCRIPTION: Description = Description {
-    name: "otlp",
-    summary: "Traces as spans of OpenTelemetry",
+/// The address of a collector.
+static TO: Flag<String> =
+    Flag::text("to", "URL", values::text, "Of otlp: send it to this collector, by OTLP over HTTP")
+        .conflicts(&["output", "format"])
+        .refused("--to is for otlp only");
+
+/// Headers of each request.
+static HEADER: Flag<String> = Flag::text(
+    "header",
+    "KEY=VALUE",
+    values::text,
+    "A header for the collector, such as 'authorization=Bearer TOKEN'; may be given again",
+)
+.repeated()
+.requires(&["to"]);
+
+/// The entry in the registry.
+pub(crate) static OTLP: Kind = Kind {
+    about: About {
+        name: "otlp",
+        summary: "Traces as spans of OpenTelemetry",
+        examples: &[
+            "sockcap export otlp --to http://localhost:4318",
+            "sockcap export otlp --format protobuf -o traces.pb",
+        ],
+        ..About::NOTHING
+    },
     opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
+    flags: &[&FORMAT, &PATTERN, &LIMIT, &TO, &HEADER],
+    make: exporter,
 };
 
 /// An exporter of traces as OTLP, with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Otlp {
+pub(crate) struct Otlp {
     /// The traces that are wanted.
     pub traces: TraceChoice,
     /// The encoding of a file.
@@ -48,7 +75,7 @@ pub struct Otlp {
 
 /// The encoding of requests in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     /// JSON, a request a line.
     #[default]
     Json,
@@ -58,11 +85,22 @@ pub enum Encoding {
 
 /// A collector, as the user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Receiver {
+pub(crate) struct Receiver {
     /// The address, such as `http://localhost:4318`. The path of traces may be left out.
     pub url: String,
     /// Headers for each request: `KEY=VALUE`.
     pub headers: Vec<String>,
+}
+
+/// The exporter that the user wants.
+fn exporter(given: &Given) -> Result<Box<dyn Exporter>, String> {
+    let encoding = match given.get(&FORMAT) {
+        None | Some(Format::Json) => Encoding::Json,
+        Some(Format::Protobuf) => Encoding::Protobuf,
+        Some(Format::Csv | Format::Parquet) => return Err(FORMAT.spec.refusal()),
+    };
+    let to = given.get(&TO).map(|url| Receiver { url, headers: given.all(&HEADER) });
+    Ok(Box::new(Otlp { traces: TraceChoice::of(given), encoding, to }))
 }
 
 impl Receiver {
@@ -78,6 +116,10 @@ impl Exporter for Otlp {
 
     fn check(&self) -> Result<(), Error> {
         self.to.as_ref().map_or(Ok(()), |receiver| receiver.connect().map(drop))
+    }
+
+    fn sent_to(&self) -> Option<&str> {
+        self.to.as_ref().map(|receiver| receiver.url.as_str())
     }
 
     fn write(

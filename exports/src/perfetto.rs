@@ -9,24 +9,32 @@ use std::io::Write;
 
 use analyze::calls::windows::Party;
 use prost::{Message, Oneof};
+use registry::About;
 use rustc_hash::FxHashMap;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
+use crate::kind::Kind;
 use crate::traces::names::{described, operation};
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
 
-/// The name of the exporter, and what it is for.
-pub const DESCRIPTION: Description = Description {
-    name: "perfetto",
-    summary: "Traces as Perfetto's track events",
+/// The entry in the registry.
+pub(crate) static PERFETTO: Kind = Kind {
+    about: About {
+        name: "perfetto",
+        summary: "Traces as Perfetto's track events",
+        examples: &["sockcap export perfetto -o trace.perfetto --pattern 2 --limit 100"],
+        ..About::NOTHING
+    },
     opened_by: "https://ui.perfetto.dev",
+    flags: &[&PATTERN, &LIMIT],
+    make: |given| Ok(Box::new(Perfetto { traces: TraceChoice::of(given) })),
 };
 
 /// An exporter of traces as track events of Perfetto, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Perfetto {
+pub(crate) struct Perfetto {
     /// The traces that are wanted.
     pub traces: TraceChoice,
 }

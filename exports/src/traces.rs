@@ -11,7 +11,7 @@ pub(crate) mod spans;
 pub(crate) mod testing;
 mod writer;
 
-pub use choice::TraceChoice;
+pub(crate) use choice::TraceChoice;
 
 pub(crate) use choice::write_traces;
 pub(crate) use spans::{Side, Span};

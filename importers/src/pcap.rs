@@ -13,9 +13,12 @@ mod container;
 mod flow;
 mod fragments;
 mod headers;
+mod kind;
 mod logs;
 mod plan;
 mod replay;
+#[cfg(test)]
+mod samples;
 mod sniffer;
 mod survey;
 mod tcp;
@@ -36,6 +39,7 @@ use crate::error::Error;
 use crate::importer::Importer;
 use crate::summary::{At, Summary};
 pub use captured::Captured;
+pub(crate) use kind::PCAP;
 pub use sniffer::Sniffer;
 
 /// All samples of packets together are at most so many, of 96 bytes each.
@@ -139,7 +143,7 @@ impl Packets {
 
 /// Imports what would be a file, and writes nothing; says how many packets were read, and how many
 /// records came of them.
-pub(crate) fn dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
+fn dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let file = PathBuf::from("input");
     let sniffers =
         [Sniffer { name: "input".into(), files: vec![file], held: Some(bytes.to_vec()) }];

@@ -3,9 +3,9 @@
 //!
 //! The way of a line: it is read (`lines`), taken apart (`line`, `result`), given to its thread and
 //! process (`tasks`), and what the call did (`calls`, `lifecycle`, `moves`, `failed`; with `value`,
-//! `descriptor`, `decoration`, `address` and `messages` for the arguments) changes what is known of sockets and
-//! descriptors (`world`, `sockets`, `tables`) and is written to the process's log (`log`). Memory
-//! holds what is open at one moment, whatever the size of the files.
+//! `descriptor`, `decoration`, `address` and `messages` for the arguments) changes what is known of
+//! sockets and descriptors (`world`, `sockets`, `tables`) and is written to the process's log
+//! (`log`). Memory holds what is open at one moment, whatever the size of the files.
 
 mod address;
 mod call;
@@ -13,6 +13,7 @@ mod calls;
 mod decoration;
 mod descriptor;
 mod failed;
+mod kind;
 mod lifecycle;
 mod line;
 mod lines;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
 
+pub(crate) use kind::STRACE;
 pub use outcome::{how_to_run, options};
 
 use crate::error::Error;
@@ -94,7 +96,7 @@ impl Importer for Strace {
 
 /// `import strace` of a file with these bytes, of which nothing is written, for fuzzing: how many
 /// lines there were, and how many of them were not understood.
-pub(crate) fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
+fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let place = Place { host: "host".into(), directory: None, salt: 0 };
     let imported = import(&[PathBuf::from("input")], Lines::of(bytes.to_vec()), place, &())?;
     Ok((imported.lines, imported.skipped.total()))

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, Command};
 /// A blank at which no line is broken.
 const HARD: char = '\u{a0}';
 /// A group that is longer than this may be broken: hardly a line has room for it beside the flags.
-const LONGEST: usize = 48;
+const MAX_GROUP: usize = 48;
 
 /// The definitions with groups that stay together. `short` help has lists of values in the line.
 pub(crate) fn laid_out(command: Command, short: bool) -> Command {
@@ -125,7 +125,7 @@ fn group(text: &str) -> Option<usize> {
             flag + 1 + end
         }
     };
-    (length <= LONGEST && !text[..length].contains('\n')).then_some(length)
+    (length <= MAX_GROUP && !text[..length].contains('\n')).then_some(length)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
 use message_trace::DataDir;
 
-use crate::cli::Inference;
+use crate::arguments::Inference;
 use crate::error::Error;
 use crate::progress::Terminal;
 use crate::tidy;

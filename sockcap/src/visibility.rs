@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, elf};
 
-/// How many interpreters may stand behind each other, as in the kernel.
-const DEEPEST: usize = 5;
+/// Maximum number of interpreters behind each other, as in the kernel.
+const MAX_INTERPRETERS: usize = 5;
 
 /// A program that will not be seen, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Unseen {
 /// Looks at the program that a command will run, and at the interpreters that it needs. `None`: it
 /// will be seen, or nothing can be said.
 pub(crate) fn look(program: &OsStr, arguments: &[OsString]) -> Option<Unseen> {
-    look_deeper(&resolve(program)?, arguments, DEEPEST)
+    look_deeper(&resolve(program)?, arguments, MAX_INTERPRETERS)
 }
 
 fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unseen> {

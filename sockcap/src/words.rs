@@ -93,7 +93,7 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
 
 /// The `-d` that a further command needs to find `data`.
 pub(crate) fn same_directory(data: &DataDir) -> String {
-    match data.path() == std::path::Path::new(crate::cli::DEFAULT_DIRECTORY) {
+    match data.path() == std::path::Path::new(crate::arguments::DEFAULT_DIRECTORY) {
         true => String::new(),
         false => format!(" -d {}", data.path().display()),
     }

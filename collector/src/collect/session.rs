@@ -24,9 +24,9 @@ use crate::clock;
 use crate::identity::Identity;
 use crate::keys::Followed;
 use crate::link::{Link, Socket, Stop, is_stop};
-use crate::names::{self, HOST_NAME_LENGTH};
 use crate::tls;
 use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request, VERSION};
+use socket_log::names::{self, HOST_NAME_LENGTH};
 
 /// A frame that has begun has its time once more for each piece that has come,
 /// of so many bytes: the slowest network that is waited for brings a kilobyte a second.

@@ -19,9 +19,9 @@ use super::stored_file::{
     Open, disk_use, existing, forget_cached, is_at, is_no_file, make, reopen, sums, sync_directory,
 };
 use crate::identity::Identity;
-use crate::names;
 use crate::page::PAGE;
 use crate::wire::Shortage;
+use socket_log::names;
 
 /// Files that wait for a flush at once; with more, they are flushed early.
 const DIRTY: usize = 64;

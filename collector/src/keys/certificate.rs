@@ -10,8 +10,8 @@ use webpki::{
 };
 
 use super::Error;
-use crate::names::host_name;
 use crate::tls;
+use socket_log::names::host_name;
 
 /// What machines other than hosts have their files called after.
 const RESERVED: [&str; 3] = ["authority", "collector", tls::COLLECTOR];

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::names::NameError;
+use socket_log::names::NameError;
 
 /// Keys could not be made, written or read.
 #[derive(Debug, thiserror::Error)]

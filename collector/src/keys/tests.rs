@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::names::NameError;
 use crate::tls;
+use socket_log::names::NameError;
 
 const DAY: i64 = 24 * 60 * 60;
 

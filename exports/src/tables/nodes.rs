@@ -3,18 +3,28 @@
 use analyze::naming::called;
 use message_trace::MessageTrace;
 use message_trace::table::export::{Format, export, export_nodes};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{FORMAT, table_format};
+use crate::kind::Kind;
 
-/// The name of the exporter, and what it is for.
-pub const DESCRIPTION: Description =
-    Description { name: "nodes", summary: "Table: who the messages went between", opened_by: "" };
+/// The entry in the registry.
+pub(crate) static NODES: Kind = Kind {
+    about: About {
+        name: "nodes",
+        summary: "Table: who the messages went between",
+        ..About::NOTHING
+    },
+    opened_by: "",
+    flags: &[&FORMAT],
+    make: |given| Ok(Box::new(Nodes { format: table_format(given)? })),
+};
 
 /// An exporter of the table of nodes, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Nodes {
+pub(super) struct Nodes {
     /// The format of the table.
     pub format: Format,
 }

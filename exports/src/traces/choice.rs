@@ -2,20 +2,29 @@
 
 use analyze::calls::windows::in_windows;
 use analyze::paths::pattern_roots;
+use registry::Given;
 
 use super::selection::{Selection, TraceExport};
 use super::writer::SpanWriter;
 use crate::error::{Error, no_pattern};
 use crate::exporter::{Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
 
 /// The traces that a user wants. The default is all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TraceChoice {
+pub(crate) struct TraceChoice {
     /// The number of a pattern. Only traces are wanted whose first message is the root of one of
     /// its instances.
     pub pattern: Option<i64>,
     /// Maximum number of traces; the first ones are written.
     pub limit: Option<usize>,
+}
+
+impl TraceChoice {
+    /// The traces that a user wants, by the flags.
+    pub(crate) fn of(given: &Given) -> TraceChoice {
+        TraceChoice { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }
+    }
 }
 
 /// Writes the wanted traces of `source` with `writer`.

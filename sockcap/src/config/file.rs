@@ -2,6 +2,7 @@
 //! checked whichever command is run, against the definitions of the command line, so that what is
 //! wrong is told at once and with its line.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,6 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use super::Settings;
 
 /// The flag that names the data directory.
 pub(super) const DATA: &str = "data";
@@ -24,6 +23,9 @@ pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
 /// may come from others, and what comes with it must not choose what is written or read outside of
 /// it.
 pub(super) const PLACES: [&str; 6] = ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "URL"];
+
+/// What the files say, by the command (`["import", "pcap"]`) and the flag.
+pub(super) type Settings = BTreeMap<(Vec<String>, String), Setting>;
 
 /// Whose file it is.
 #[derive(Clone, Copy, PartialEq, Eq)]

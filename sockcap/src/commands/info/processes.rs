@@ -11,10 +11,10 @@ use serde::Serialize;
 use socket_log::layout::{lost, state};
 use socket_log::{Log, Record};
 
-use super::MOST_LISTED;
 use crate::error::Error;
 use crate::output::{self, bytes, counted};
 use crate::table::{Side, Table};
+use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::words;
 
 /// The logs of a data directory.
@@ -145,11 +145,11 @@ impl Processes {
     }
 
     fn write_unreadable(&self, out: &mut impl Write) -> Result<(), Error> {
-        for error in self.unreadable.iter().take(MOST_LISTED) {
+        for error in self.unreadable.iter().take(MAX_UNSEEN_LISTED) {
             writeln!(out, "# {error}")?;
         }
-        if self.unreadable.len() > MOST_LISTED {
-            writeln!(out, "# and {} more", self.unreadable.len() - MOST_LISTED)?;
+        if self.unreadable.len() > MAX_UNSEEN_LISTED {
+            writeln!(out, "# and {} more", self.unreadable.len() - MAX_UNSEEN_LISTED)?;
         }
         Ok(())
     }
@@ -209,12 +209,12 @@ fn below(processes: &[&Process]) -> Vec<String> {
     let line = |(cause, count)| format!("lost {}: {cause}", counted(count, "record", "records"));
     let mut lines: Vec<String> = lost.into_iter().map(line).collect();
     let damage = || processes.iter().flat_map(|process| &process.damage);
-    lines.extend(damage().take(MOST_LISTED).map(|damage| format!("damaged: {damage}")));
+    lines.extend(damage().take(MAX_UNSEEN_LISTED).map(|damage| format!("damaged: {damage}")));
     let all = damage().count();
-    if all > MOST_LISTED {
+    if all > MAX_UNSEEN_LISTED {
         lines.push(format!(
             "and damaged in {}",
-            counted((all - MOST_LISTED) as u64, "more place", "more places")
+            counted((all - MAX_UNSEEN_LISTED) as u64, "more place", "more places")
         ));
     }
     lines

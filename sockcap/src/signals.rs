@@ -1,0 +1,18 @@
+//! The end of commands that run until they are asked to stop.
+
+use collector::link::Stop;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::error::Error;
+
+/// What is set when this process is asked to end.
+pub(crate) fn stopped_by_signals() -> Result<Stop, Error> {
+    let stop = Stop::default();
+    for signal in [SIGTERM, SIGINT] {
+        // Whoever asks twice means it.
+        signal_hook::flag::register_conditional_default(signal, Stop::clone(&stop))
+            .map_err(Error::Signals)?;
+        signal_hook::flag::register(signal, Stop::clone(&stop)).map_err(Error::Signals)?;
+    }
+    Ok(stop)
+}
