@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use analyze::paths::timing::{Timing, connecting};
 use analyze::paths::{Hop, PathPattern};
 use registry::About;
 
@@ -20,8 +21,6 @@ use crate::kind::Kind;
 use crate::patterns::call_tree::CallTree;
 use crate::patterns::patterns;
 use crate::tuning::MAX_PATTERNS;
-use analyze::paths::timing::{Timing, connecting};
-
 /// The entry in the registry.
 pub(crate) static FOLDED: Kind = Kind {
     about: About {

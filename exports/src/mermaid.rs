@@ -4,8 +4,10 @@
 
 use std::io;
 
+use analyze::paths::timing::{Timing, is_noticeable};
 use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
+use message_trace::units::{duration, expected, plural, whole_percent};
 use registry::About;
 
 use crate::error::Error;
@@ -14,9 +16,6 @@ use crate::flags::PATTERN;
 use crate::kind::Kind;
 use crate::patterns::call_tree::CallTree;
 use crate::patterns::one_pattern;
-use analyze::paths::timing::{Timing, is_noticeable};
-use message_trace::units::{duration, expected, plural, whole_percent};
-
 /// The entry in the registry.
 pub(crate) static MERMAID: Kind = Kind {
     about: About {

@@ -6,12 +6,11 @@
 use std::io;
 
 use analyze::paths::PathPattern;
-
-use super::text::{begin, shape, text};
-use crate::patterns::call_tree::{CallTree, PatternCall};
 use analyze::paths::timing::Timing;
 use message_trace::units::{duration, plural};
 
+use super::text::{begin, shape, text};
+use crate::patterns::call_tree::{CallTree, PatternCall};
 /// Draws the calls of `pattern`.
 pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));

@@ -6,10 +6,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 
 use analyze::infer::convolution::{DelayEdge, DelayGraph};
-
-use super::text::{begin, text};
 use message_trace::units::{count, duration};
 
+use super::text::{begin, text};
 /// Draws the `limit` edges of `graph` that are reached first from the roots, always by the edge
 /// with the most messages.
 ///

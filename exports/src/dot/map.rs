@@ -3,12 +3,11 @@
 
 use std::io;
 
-use message_trace::Protocol;
-
-use super::text::{begin, shape, text};
 use analyze::system_map::{Between, MapEdge, SystemMap};
+use message_trace::Protocol;
 use message_trace::units::{count, duration, plural};
 
+use super::text::{begin, shape, text};
 /// Draws the `limit` busiest edges of `map`.
 ///
 /// # Errors
