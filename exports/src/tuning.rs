@@ -1,4 +1,5 @@
-//! The tuned figures of this crate. Unless something else is said, a figure was chosen, not measured.
+//! The tuned figures of this crate. Unless something else is said, a figure was chosen, not
+//! measured.
 
 use std::time::Duration;
 
