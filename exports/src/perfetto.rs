@@ -1,14 +1,13 @@
 //! The native format of Perfetto: protobuf that <https://ui.perfetto.dev> and its trace processor
 //! open, for traces that are too large as JSON. A node is a track, with a track below it for each
 //! of its lanes. A flow leads to each span from its parent.
-//!
-//! The few messages that are needed are defined here, with their numbers in the published schema,
-//! `protos/perfetto/trace/perfetto_trace.proto`. A trace is its packets one after the other.
+
+mod messages;
 
 use std::io::Write;
 
 use analyze::calls::windows::Party;
-use prost::{Message, Oneof};
+use prost::Message;
 use registry::About;
 use rustc_hash::FxHashMap;
 
@@ -18,6 +17,10 @@ use crate::flags::{LIMIT, PATTERN};
 use crate::kind::Kind;
 use crate::traces::names::{described, operation};
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
+use messages::{
+    Annotated, Data, DebugAnnotation, INCREMENTAL_STATE_CLEARED, NOT_MERGED, SEQUENCE, SLICE_BEGIN,
+    SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
+};
 
 /// The entry in the registry.
 pub(crate) static PERFETTO: Kind = Kind {
@@ -53,90 +56,6 @@ impl Exporter for Perfetto {
         write_traces(source, self.traces, &mut writer).map(Some)
     }
 }
-
-#[derive(Clone, PartialEq, Message)]
-struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    packet: Vec<TracePacket>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TracePacket {
-    #[prost(uint64, optional, tag = "8")]
-    timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    trusted_packet_sequence_id: Option<u32>,
-    #[prost(uint32, optional, tag = "13")]
-    sequence_flags: Option<u32>,
-    #[prost(oneof = "Data", tags = "11, 60")]
-    data: Option<Data>,
-}
-
-#[derive(Clone, PartialEq, Oneof)]
-enum Data {
-    #[prost(message, tag = "11")]
-    Event(TrackEvent),
-    #[prost(message, tag = "60")]
-    Track(TrackDescriptor),
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackEvent {
-    #[prost(message, repeated, tag = "4")]
-    debug_annotations: Vec<DebugAnnotation>,
-    #[prost(int32, optional, tag = "9")]
-    r#type: Option<i32>,
-    #[prost(uint64, optional, tag = "11")]
-    track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
-    categories: Vec<String>,
-    #[prost(string, optional, tag = "23")]
-    name: Option<String>,
-    #[prost(fixed64, repeated, packed = "false", tag = "47")]
-    flow_ids: Vec<u64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "48")]
-    terminating_flow_ids: Vec<u64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct DebugAnnotation {
-    #[prost(string, optional, tag = "10")]
-    name: Option<String>,
-    #[prost(oneof = "Annotated", tags = "4, 5, 6")]
-    value: Option<Annotated>,
-}
-
-#[derive(Clone, PartialEq, Oneof)]
-enum Annotated {
-    #[prost(int64, tag = "4")]
-    Integer(i64),
-    #[prost(double, tag = "5")]
-    Float(f64),
-    #[prost(string, tag = "6")]
-    Text(String),
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackDescriptor {
-    #[prost(uint64, optional, tag = "1")]
-    uuid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    name: Option<String>,
-    #[prost(uint64, optional, tag = "5")]
-    parent_uuid: Option<u64>,
-    #[prost(int32, optional, tag = "15")]
-    sibling_merge_behavior: Option<i32>,
-}
-
-/// Values of `TrackEvent.Type`.
-const SLICE_BEGIN: i32 = 1;
-const SLICE_END: i32 = 2;
-/// A value of `TrackDescriptor.SiblingMergeBehavior`: tracks of one name stay apart.
-const NOT_MERGED: i32 = 2;
-/// A value of `TracePacket.SequenceFlags`: the packet needs no earlier one.
-const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// The number of the only sequence of packets.
-const SEQUENCE: u32 = 1;
 
 /// A writer of spans as track events.
 struct TrackWriter<W> {
@@ -310,7 +229,7 @@ mod tests {
     #[test]
     fn no_arrow_goes_back_in_time() {
         let mut calls = testing::calls();
-        // The clock of whoever was called is behind.
+        // The clock of the callee is behind.
         if let Some(request) = &mut calls[1].request {
             request.received = Some(100);
         }

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
     use crate::samples;
 
-    /// The sample whose app asks redis this many times, with that number and total time.
+    /// The sample pattern with `times` calls of redis, and with that number and total time.
     fn looped(id: i64, times: usize, total_time: f64) -> PathPattern {
         let mut pattern = samples::cached();
         let (call, answer) = (pattern.hops[2].clone(), pattern.hops[3].clone());

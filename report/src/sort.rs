@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn what_is_hardly_real_is_not_first() {
         let mut patterns = four();
-        // Seen once, and expected not at all, but longer than anything else.
+        // A pattern that was seen once and is hardly real, but longer than any other.
         let mut ghost = patterns[2].clone();
         (ghost.id, ghost.count, ghost.expected, ghost.total_time) = (4, 1, 0.01, 10_000.0);
         (ghost.duration.mean, ghost.duration.p99) = (1e6, 1e6);

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What Graphviz makes of a quoted text, for these few escapes.
+    /// The text that Graphviz reads in a quoted text, for these few escapes.
     fn read(quoted: &str) -> Option<String> {
         let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
         let (mut read, mut chars) = (String::new(), inner.chars());

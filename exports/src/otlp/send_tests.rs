@@ -9,7 +9,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 
 use super::*;
-use crate::otlp::RequestWriter;
+use crate::otlp::writer::RequestWriter;
 use crate::traces::{SpanWriter, spans, testing};
 
 const QUICK: Retries = Retries { tries: 3, wait: Duration::from_millis(1) };
@@ -125,7 +125,7 @@ fn no_more_is_said_than_people_read() {
     let error = || send(&address, &[]).err().unwrap().to_string();
     let [long, too_long] = [error(), error()];
     assert!(long.contains(&format!("answered 403: {}; give", "x".repeat(200))), "{long}");
-    // An answer that is longer than any is not read to its end; and this one is none that may pass.
+    // An answer that is too long is not read to its end. This error will not pass.
     assert!(
         too_long.ends_with("the collector answered 500; its own log may say more"),
         "{too_long}"

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((server.parent, server.start, server.end), (Some(client.id), 3_000, 6_000));
         assert_eq!((client.party(), client.peer(), server.party()), (1, 2, 2));
         assert_eq!(client.trace(), root.trace());
-        // What is never answered: on its way, and a moment at its receiver.
+        // A message without a response: it lasts while on the network, and is a moment at the receiver.
         let [client, server] = of(3)[..] else { panic!("{spans:?}") };
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 7_500, 7_900));
         assert_eq!((server.start, server.end), (7_900, 7_900));
@@ -160,7 +160,7 @@ mod tests {
     fn what_little_is_known_of_times_and_parents_is_used() {
         let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
         let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
-        // The answer was there before the question, by clocks that are off.
+        // The response is before the request, as clocks are off.
         let early = Some(Seen { sent: Some(1_000), received: Some(1_500), bytes: 20 });
         let calls = [
             TracedCall { parent: parent(true, false), response: early, ..to_db },

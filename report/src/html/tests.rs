@@ -1,5 +1,5 @@
-//! The page's frame: self-contained, safe, and with all data in it. What it looks like and does is
-//! tested in a browser, by `web/test`.
+//! The frame of the page: self-contained, safe, and with all data in it. `web/test` tests in a
+//! browser how the page looks and what it does.
 
 use super::*;
 use crate::page::PageBuilder;
@@ -70,7 +70,7 @@ fn clocks_have_a_table_and_a_drawing_each() {
         page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
     let number = |what: &str| section.matches(what).count();
     assert_eq!(number("<th scope=\"row\">"), 5);
-    // All that have messages in one, and each of them.
+    // One drawing has all clocks with messages, and each of them has its own.
     assert_eq!(number("<polyline"), 3);
     assert_eq!(number("role=\"img\" aria-labelledby=\"clock"), 3);
     assert_eq!(number("<rect class=\"band\""), 2, "no band where nobody knows how far off it is");

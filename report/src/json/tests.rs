@@ -1,4 +1,4 @@
-//! What is in the documents, read back.
+//! The documents, read back.
 
 use analyze::paths::{PathFilter, PathPattern};
 

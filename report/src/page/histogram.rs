@@ -122,13 +122,13 @@ mod tests {
             assert!(histogram.bins.windows(2).all(|pair| pair[0].0 < pair[1].0));
             (histogram.fineness, histogram.bins.len())
         };
-        // Within 2 percent of a millisecond: one bin of those of 9 percent, and more here.
+        // Times within 2 per cent of a millisecond: one of the coarsest bins, and several here.
         let (fineness, bins) = of(&mut (1_000_000..1_020_000).step_by(100));
         assert!(fineness == FINEST_BINS && bins > 6, "{fineness}, {bins}");
-        // Within a factor of two.
+        // Times within a factor of two.
         let (fineness, bins) = of(&mut (1_000_000..2_000_000).step_by(1_000));
         assert!((32..=128).contains(&fineness) && bins > 30, "{fineness}, {bins}");
-        // From a microsecond to a second: twenty doublings.
+        // Times from a microsecond to a second, which are twenty doublings.
         let (fineness, bins) =
             of(&mut (0..100_000i32).map(|n| 1.001f64.powi(n % 13_800 + 6_900) as i64));
         assert!(fineness == COARSEST_BINS && bins > MAX_BINS, "{fineness}, {bins}");

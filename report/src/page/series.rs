@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn slices_have_enough_paths() {
-        // One path in each slice of the first half: ten of them are one.
+        // With one path in each slice of the first half, ten slices become one.
         let mut series = Series::of(0, 239);
         (0..120).for_each(|time| series.add(time, 100 + time, 1.0));
         let columns = series.columns();

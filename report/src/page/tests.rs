@@ -6,15 +6,15 @@ use serde_json::Value;
 use super::*;
 use crate::samples;
 
-/// The begin of the made trace.
+/// The time at which the trace begins.
 const BEGIN: i64 = 1_700_000_000_000_000_000;
 
 fn report(patterns: &[PathPattern]) -> Report<'_> {
     Report::new(patterns, crate::Meta { begin: Some(BEGIN), ..samples::meta() })
 }
 
-/// `number` instances of a pattern whose delays are those of the pattern's means, times a factor a
-/// tenth larger each time.
+/// `number` instances of a pattern. Their delays are the means of the pattern times a factor, which
+/// is a tenth larger each time.
 fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
     let timing = analyze::paths::timing::Timing::of(pattern);
     for index in 0..number {
@@ -93,7 +93,7 @@ fn holes_say_whose_they_are() {
         (0..300).map(|number| one(&format!("app\u{1b}{number}"), 3)).collect();
     builder.one_sided(&found);
     let overview = json(&builder.finish().unwrap().overview);
-    // Of all, though only some are named; and nothing in a name can harm.
+    // The count is of all pairs, though only some are named; and nothing in a name can harm.
     assert_eq!(overview["one_sided"]["messages"], 900);
     let between = overview["one_sided"]["between"].as_array().unwrap();
     assert_eq!(between.len(), 200);
