@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use analyze::Options;
-use analyze::infer::Convolution;
+use analyze::infer::{Convolution, Input};
 use analyze::naming::Naming;
 use message_trace::{DataDir, MessageTrace};
 
@@ -26,7 +26,7 @@ fn main() -> Result<(), message_trace::Error> {
     let trace = MessageTrace::read(&dir.messages(), &dir.nodes())?;
     let naming = Naming::new(&trace, &options);
     let start = Instant::now();
-    let graph = Convolution.graph(&trace, &naming, &options, &());
+    let graph = Convolution.graph(&Input::quiet(&trace, &naming, &options));
     println!(
         "{} messages, {} edges, {:.3} s",
         trace.len(),

@@ -10,11 +10,12 @@ use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
-use crate::infer::LinkWriter;
+use crate::infer::{Inference, Input};
+use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
 use crate::paths::PathsOfStretches;
-use crate::stretches::{Stretches, Whole};
+use crate::stretches::{Overview, Stretches};
 
 /// Figures about an analysis as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,12 +61,25 @@ pub fn analyze(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<AnalysisSummary, Error> {
+    analyze_by(&mut *options.algorithm.inference(), dir, options, progress)
+}
+
+/// As [`analyze`], by an inference that is at its beginning. `options` has the name of its
+/// algorithm, which need not be one of [`ALGORITHMS`](crate::ALGORITHMS).
+///
+/// # Errors
+/// Those of [`analyze`].
+pub fn analyze_by(
+    inference: &mut dyn Inference,
+    dir: &DataDir,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<AnalysisSummary, Error> {
     let summary = dir.analysis();
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
     let threads = options.resources.threads();
-    let mut inference = options.algorithm.inference();
-    let whole = Whole::of(dir, threads, inference.looks_for_calls())?;
+    let whole = Overview::of(dir, threads, inference.looks_for_calls())?;
     let mut namer = Namer::of(&whole.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());
@@ -79,7 +93,8 @@ pub fn analyze(
         Ok(Some((stretch, naming)))
     };
     ahead(threads, next, |(stretch, naming)| {
-        let mut found = inference.infer(&stretch.trace, &naming, options, progress);
+        let mut found =
+            inference.infer(&Input { trace: &stretch.trace, naming: &naming, options, progress });
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;

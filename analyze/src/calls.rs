@@ -12,9 +12,11 @@
 //! exactly one call.
 
 mod candidates;
+mod connection;
 mod continued;
 mod delivered;
 mod multiplexed;
+mod of_trace;
 mod one_way;
 mod order;
 mod pairing;
@@ -51,56 +53,6 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by
-    /// the turns of their connection, or by their order where no connection is known.
-    pub fn of(trace: &MessageTrace) -> Calls {
-        // By the row of its first message, what the other message of the call is and whether it is
-        // the request.
-        let mut second = vec![(NONE, false); trace.len()];
-        let mut is_first = vec![false; trace.len()];
-        let mut pairs = pairing::pairs(trace);
-        one_way::take_apart(trace, &mut pairs);
-        unasked::take_apart(trace, &mut pairs);
-        let pieces = continued::join(trace, &mut pairs);
-        for (request, response) in &pairs {
-            let first = request.min(response);
-            is_first[*first as usize] = true;
-            second[*first as usize] = (*request.max(response), first == response);
-        }
-        let mut calls = Calls { of_message: vec![NONE; trace.len()], ..Calls::default() };
-        calls.request.reserve_exact(pairs.len());
-        calls.response.reserve_exact(pairs.len());
-        drop(pairs);
-        let mut ids: Vec<bool> = Vec::new();
-        for row in (0..trace.len()).filter(|row| is_first[*row]) {
-            let call = calls.len() as u32;
-            let (other, is_request) = second[row];
-            calls.of_message[row] = call;
-            if other != NONE {
-                calls.of_message[other as usize] = call;
-            }
-            if let Some(id) = trace.call_number(row).map(|id| id as usize) {
-                if ids.len() <= id {
-                    ids.resize(id + 1, false);
-                }
-                if std::mem::replace(&mut ids[id], true) {
-                    calls.repeated.insert(call);
-                }
-            }
-            let row = row as u32;
-            calls.request.push(if is_request { other } else { row });
-            calls.response.push(if is_request { row } else { other });
-        }
-        for (row, request) in pieces {
-            let call = calls.of_message[request as usize];
-            calls.of_message[row as usize] = call;
-            calls.pieces.push((call, row));
-        }
-        calls.pieces.sort_unstable();
-        calls.doubts = multiplexed::doubts(trace, &calls);
-        calls
-    }
-
     /// How many there are.
     pub fn len(&self) -> usize {
         self.request.len()
@@ -119,6 +71,12 @@ impl Calls {
     /// The row of the call's request or, where it was not seen, of its response.
     fn first_of(&self, call: usize) -> usize {
         self.request(call).or(self.response(call)).unwrap_or_default()
+    }
+
+    /// The row of the call's first message: calls are in the order of these.
+    pub(crate) fn earliest_row(&self, call: usize) -> usize {
+        let (request, response) = (self.request(call), self.response(call));
+        request.into_iter().chain(response).min().unwrap_or_default()
     }
 
     /// The row of the call's response.
@@ -164,7 +122,7 @@ impl Calls {
     /// between two nodes.
     pub(crate) fn is_paired_surely(&self, trace: &MessageTrace, call: usize) -> bool {
         let row = self.first_of(call);
-        trace.call_number(row).is_some() || pairing::is_connection(trace, row as u32)
+        trace.call_number(row).is_some() || connection::is_connection(trace, row as u32)
     }
 
     /// The call that the message is of.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::tuning::calls::doubts::{MIN_CALLS, MIN_SHARE};
 use serde::{Deserialize, Serialize};
 
 /// Something that paths should not be trusted about.
@@ -28,10 +29,6 @@ pub enum DoubtCause {
     /// Calls were open at the same time on one connection, and nothing tells which answer is whose.
     SharedConnection,
 }
-
-/// A doubt is told where it is about so large a part of the calls, and so many.
-const LARGE: f64 = 0.2;
-const MANY: u64 = 20;
 
 impl Doubt {
     /// What it says behind the number of calls.
@@ -79,7 +76,7 @@ impl Doubts {
 
 /// Whether so many of all calls are enough to be told.
 pub(crate) fn is_large(calls: u64, of: u64) -> bool {
-    calls >= MANY && calls as f64 >= LARGE * of as f64
+    calls >= MIN_CALLS && calls as f64 >= MIN_SHARE * of as f64
 }
 
 #[cfg(test)]

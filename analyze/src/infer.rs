@@ -1,64 +1,21 @@
-//! From messages to [`Links`]: which message may have caused which. Every algorithm is a module
-//! here behind the one trait [`Inference`], and none knows what is done with its links.
+//! From messages to [`Links`]: which message may have caused which. Each algorithm is a file with a
+//! folder beside it. It takes an [`Input`], is behind the trait [`Inference`], and is listed in
+//! [`algorithms`]. None knows what is done with its links.
 
+mod algorithms;
 mod auto;
 mod call_links;
-mod circles;
 pub mod convolution;
-mod link_reader;
+mod flags;
+mod inference;
+mod input;
 mod linking;
-mod links;
 mod nesting;
 mod span;
-mod table;
 
-use message_trace::{MessageTrace, Progress};
-
-pub use auto::Auto;
+pub use algorithms::ALGORITHMS;
 pub use convolution::Convolution;
-pub(crate) use link_reader::LinkReader;
-pub use linking::Linking;
-pub use links::Links;
-pub use nesting::Nesting;
-pub(crate) use table::LinkWriter;
+pub use inference::{AlgorithmEntry, Inference};
+pub use input::Input;
 
-use crate::doubts::Doubt;
-use crate::naming::Naming;
-use crate::options::{Algorithm, Options};
-
-/// An algorithm that infers links from a message trace.
-pub trait Inference {
-    /// For every message of `trace`, which must be sorted, its possible parents. Of a trace in
-    /// stretches each is inferred by itself, in order, and the algorithm may know what it learned
-    /// of those before.
-    fn infer(
-        &mut self,
-        trace: &MessageTrace,
-        naming: &Naming,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Links;
-
-    /// Whether it looks for calls: if not, the ids of calls need not be read, nor what tells which
-    /// answer is whose.
-    fn looks_for_calls(&self) -> bool {
-        true
-    }
-
-    /// What the algorithm is not sure of as a whole, in all that it inferred so far.
-    fn doubts(&self) -> Vec<Doubt> {
-        Vec::new()
-    }
-}
-
-impl Algorithm {
-    /// The algorithm itself.
-    pub fn inference(self) -> Box<dyn Inference> {
-        match self {
-            Algorithm::Auto => Box::new(Auto::default()),
-            Algorithm::Linking => Box::new(Linking),
-            Algorithm::Nesting => Box::new(Nesting),
-            Algorithm::Convolution => Box::new(Convolution),
-        }
-    }
-}
+pub use crate::links::Links;

@@ -13,16 +13,20 @@ mod evidence;
 #[cfg(test)]
 mod fixture;
 pub mod infer;
+mod links;
 pub mod naming;
 mod one_sided;
 mod options;
 pub mod paths;
+mod receipt;
 mod stretches;
 pub mod system_map;
+mod tuning;
 
-pub use analysis::{AnalysisSummary, Totals, analyze};
+pub use analysis::{AnalysisSummary, Totals, analyze, analyze_by};
 pub use doubts::{Doubt, DoubtCause};
 pub use evidence::Evidence;
+pub use infer::ALGORITHMS;
 pub use one_sided::{MissingEnd, OneSided, one_sided};
 #[doc(hidden)]
 pub use options::Pieces;

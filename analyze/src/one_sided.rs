@@ -47,9 +47,9 @@ pub struct OneSided {
 }
 
 /// Between which nodes, before they have names.
-type Way = (NodeId, NodeId, Protocol, MissingEnd);
+type NodeEnds = (NodeId, NodeId, Protocol, MissingEnd);
 /// The same with names, and whether the node at the missing end was traced.
-type NamedWay = (String, String, &'static str, MissingEnd, bool);
+type NamedEnds = (String, String, &'static str, MissingEnd, bool);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
@@ -65,7 +65,7 @@ struct Sum {
 /// When the tables of messages and nodes cannot be read.
 pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Error> {
     let nodes = Nodes::read(&data.nodes())?;
-    let mut sums: FxHashMap<Way, Sum> = FxHashMap::default();
+    let mut sums: FxHashMap<NodeEnds, Sum> = FxHashMap::default();
     let mut flows: FxHashSet<(NodeId, MissingEnd, i64)> = FxHashSet::default();
     let mut servers: FxHashSet<NodeId> = FxHashSet::default();
     let path = data.messages();
@@ -102,7 +102,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Err
 
 /// Adds up what has the same names.
 fn named(
-    sums: &FxHashMap<Way, Sum>,
+    sums: &FxHashMap<NodeEnds, Sum>,
     servers: &FxHashSet<NodeId>,
     nodes: Nodes,
     options: &Options,
@@ -114,7 +114,7 @@ fn named(
         true => names.name(node, None).to_owned(),
         false => CLIENT.to_owned(),
     };
-    let mut all: BTreeMap<NamedWay, (Protocol, Sum)> = BTreeMap::new();
+    let mut all: BTreeMap<NamedEnds, (Protocol, Sum)> = BTreeMap::new();
     for ((src, dst, protocol, missing), sum) in sums {
         let traced = is_traced(if *missing == MissingEnd::Sending { *src } else { *dst });
         let key = (name(*src), name(*dst), protocol.name(), *missing, traced);

@@ -2,18 +2,18 @@
 //! section 5.1 and of Project 5 section 5.1. They are kept in `analysis.json` beside the result, so
 //! that a report can tell how it came about.
 
+mod algorithm;
+mod aliases;
 mod convolution;
 mod nesting;
 mod resources;
-
-use std::fmt;
-use std::str::FromStr;
 
 use message_trace::Grain;
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Evidence;
-use crate::naming::Aliases;
+pub use algorithm::Algorithm;
+pub use aliases::{Aliases, Error as AliasError};
 pub use convolution::ConvolutionOptions;
 pub use nesting::NestingOptions;
 pub use resources::{Pieces, Resources};
@@ -94,51 +94,6 @@ impl Default for Options {
     }
 }
 
-/// A way to infer links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Algorithm {
-    /// Our own: what fits best all that was learned of each service.
-    #[default]
-    Auto,
-    /// Message linking (WAP5 section 5.1).
-    Linking,
-    /// The nesting algorithm (Project 5 section 5.1).
-    Nesting,
-    /// The convolution algorithm (Project 5 section 5.2).
-    Convolution,
-}
-
-impl Algorithm {
-    /// All algorithms, in the order in which they are offered.
-    pub const ALL: [Algorithm; 4] =
-        [Algorithm::Auto, Algorithm::Linking, Algorithm::Nesting, Algorithm::Convolution];
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Algorithm::Auto => "auto",
-            Algorithm::Linking => "linking",
-            Algorithm::Nesting => "nesting",
-            Algorithm::Convolution => "convolution",
-        })
-    }
-}
-
-impl FromStr for Algorithm {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Algorithm, String> {
-        Algorithm::ALL.into_iter().find(|algorithm| algorithm.to_string() == text).ok_or_else(
-            || {
-                let names: Vec<String> = Algorithm::ALL.iter().map(Algorithm::to_string).collect();
-                format!("'{text}' is no algorithm; it is one of {}", names.join(", "))
-            },
-        )
-    }
-}
-
 /// A grain by its name, as on the command line.
 mod grain {
     use message_trace::Grain;
@@ -179,13 +134,5 @@ mod tests {
         let by_roles = Options { roles: true, ..Options::default() };
         let text = serde_json::to_string(&by_roles).unwrap();
         assert_eq!(serde_json::from_str::<Options>(&text).unwrap(), by_roles);
-    }
-
-    #[test]
-    fn an_unknown_algorithm_is_answered_with_the_known_ones() {
-        for algorithm in Algorithm::ALL {
-            assert_eq!(algorithm.to_string().parse(), Ok(algorithm));
-        }
-        assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
     }
 }

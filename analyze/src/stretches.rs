@@ -14,10 +14,8 @@ use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::naming::Outline;
+use crate::tuning::paths::stretches::AROUND_DIVISOR;
 use surplus::Surplus;
-
-/// Messages before and behind a stretch, as a part of its length.
-const AROUND: usize = 4;
 
 /// The stretches of the trace of a data directory, one after the other.
 pub(crate) struct Stretches {
@@ -46,7 +44,7 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Stretches, Error> {
+    pub(crate) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Stretches, Error> {
         let nodes = whole.outline.nodes.clone();
         let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
@@ -61,7 +59,7 @@ impl Stretches {
 
     /// Whether all messages are one stretch.
     pub(crate) fn is_one(&self) -> bool {
-        self.rows <= (self.length + self.length / AROUND) as u64
+        self.rows <= (self.length + self.length / AROUND_DIVISOR) as u64
     }
 
     /// The next stretch; an empty trace has one, which is empty, and `None` is when all were taken.
@@ -74,7 +72,7 @@ impl Stretches {
         if last.is_some() && begin >= self.rows {
             return Ok(None);
         }
-        let around = self.length / AROUND;
+        let around = self.length / AROUND_DIVISOR;
         let left = (self.rows - begin) as usize;
         let length = if left <= self.length + around { left } else { self.length };
         let before = around.min(begin as usize);
@@ -100,7 +98,7 @@ impl Stretches {
 }
 
 /// What is known of the whole trace beforehand.
-pub(crate) struct Whole {
+pub(crate) struct Overview {
     /// Its outline.
     pub(crate) outline: MessageTrace,
     /// The flows of which the two sides sent different numbers of messages without call ids, where
@@ -109,13 +107,13 @@ pub(crate) struct Whole {
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
-impl Whole {
+impl Overview {
     /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only
     /// where they are looked for.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Whole, Error> {
+    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, Error> {
         let reader = WayReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
@@ -140,7 +138,7 @@ impl Whole {
             Ok(())
         })?;
         let uneven = calls.then(|| Arc::new(more.uneven()));
-        Ok(Whole { outline: outline.into_trace(), uneven })
+        Ok(Overview { outline: outline.into_trace(), uneven })
     }
 }
 
@@ -198,17 +196,17 @@ mod tests {
         {
             let (_directory, data, whole) = directory(calls);
             let mut stretches =
-                Stretches::of(&data, length, &Whole::of(&data, 2, true).unwrap()).unwrap();
+                Stretches::of(&data, length, &Overview::of(&data, 2, true).unwrap()).unwrap();
             let (mut next, mut count) = (0, 0);
             while let Some(stretch) = stretches.next().unwrap() {
                 let Stretch { trace, first, own } = &*stretch;
                 let first = *first as usize;
                 assert_eq!(first + own.start, next);
-                assert_eq!(own.start, (length / AROUND).min(next));
+                assert_eq!(own.start, (length / AROUND_DIVISOR).min(next));
                 next = first + own.end;
                 assert_eq!(
                     trace.len() - own.end,
-                    (length / AROUND).min(whole.len() - next),
+                    (length / AROUND_DIVISOR).min(whole.len() - next),
                     "{calls} {length}"
                 );
                 for row in 0..trace.len() {
@@ -226,7 +224,7 @@ mod tests {
                 }
                 count += 1;
             }
-            let is_one = whole.len() <= length + length / AROUND;
+            let is_one = whole.len() <= length + length / AROUND_DIVISOR;
             assert_eq!((next, is_one), (whole.len(), count == 1), "{calls} {length}");
         }
     }
@@ -250,7 +248,7 @@ mod tests {
         whole.write(&data.messages(), &data.nodes()).unwrap();
         assert_eq!(WayReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
-            let known = Whole::of(&data, threads, true).unwrap();
+            let known = Overview::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));
             assert_eq!(known.uneven.as_ref().unwrap().iter().copied().collect::<Vec<_>>(), [5]);
         }
@@ -259,7 +257,7 @@ mod tests {
     #[test]
     fn names_by_the_outline_are_those_by_the_whole_trace() {
         let (_directory, data, whole) = directory(40);
-        let known = Whole::of(&data, 2, true).unwrap();
+        let known = Overview::of(&data, 2, true).unwrap();
         let outline = &known.outline;
         assert_eq!(outline.len(), 4, "two clients, both ways");
         let options = Options::default();
@@ -308,7 +306,7 @@ mod tests {
             let data = DataDir::new(directory.path());
             whole.write(&data.messages(), &data.nodes()).unwrap();
             let all = Calls::of(&whole);
-            let known = Whole::of(&data, 2, true).unwrap();
+            let known = Overview::of(&data, 2, true).unwrap();
             assert_eq!(known.uneven.as_ref().unwrap().len() as i64, unanswered);
             if unanswered > 0 {
                 continue;

@@ -41,6 +41,8 @@ pub(crate) const COMMANDS: &[Subcommand] = &[
     score::COMMAND,
     completions::COMMAND,
     man::COMMAND,
+    #[cfg(test)]
+    crate::toys::command::COMMAND,
 ];
 
 #[cfg(test)]

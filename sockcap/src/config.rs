@@ -51,7 +51,7 @@ pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
 
 /// Why there are no arguments to go on with.
 #[derive(Debug)]
-enum Failed {
+pub(crate) enum Failed {
     /// The command line is wrong, or asks for help; and what of it the files said.
     Usage(clap::Error, Vec<String>),
     /// A file is wrong.
@@ -70,7 +70,10 @@ fn user_file() -> Option<PathBuf> {
 
 /// As [`parse`], with these arguments, of which the first is the program, and this file of the
 /// user's.
-fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Box<dyn Run>, Failed> {
+pub(crate) fn parse_from(
+    arguments: &[OsString],
+    user: Option<PathBuf>,
+) -> Result<Box<dyn Run>, Failed> {
     let usage = |error| Failed::Usage(error, Vec::new());
     // What was given, as far as it can be understood: what is missing may be in a file.
     let mut command = with_switches(command_line::definitions());

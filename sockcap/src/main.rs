@@ -22,6 +22,8 @@ mod signals;
 mod stages;
 mod table;
 mod tidy;
+#[cfg(test)]
+mod toys;
 mod tuning;
 mod visibility;
 mod ways_out;

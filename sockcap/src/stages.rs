@@ -11,7 +11,7 @@ use message_trace::DataDir;
 use crate::arguments::Inference;
 use crate::error::Error;
 use crate::progress::Terminal;
-use crate::tidy;
+use crate::{kinds, tidy};
 
 /// Sees to it that the messages are there and as new as the logs and imports.
 pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
@@ -73,7 +73,7 @@ pub(crate) fn with_names(
     options: analyze::Options,
 ) -> Result<analyze::Options, Error> {
     let last = options.aliases.named.as_deref();
-    let aliases = match (&inference.aliases, last) {
+    let aliases = match (inference.aliases(), last) {
         (Some(file), _) => aliases(data, Some(file))?,
         (None, Some(last)) if last.exists() => aliases(data, Some(last))?,
         (None, Some(_)) => return Ok(options),
@@ -105,7 +105,11 @@ pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Er
 
 /// Runs analyze.
 pub(crate) fn analyze(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
-    Ok(analyze::analyze(data, &options, &Terminal::new())?)
+    let progress = Terminal::new();
+    match registry::find(&kinds::algorithms(), options.algorithm.name()) {
+        Some(entry) => Ok(analyze::analyze_by(&mut *(entry.begin)(), data, &options, &progress)?),
+        None => Ok(analyze::analyze(data, &options, &progress)?),
+    }
 }
 
 fn newer(path: &Path, than: Option<SystemTime>) -> bool {

@@ -1,13 +1,11 @@
 //! All that the links say of a call's parent: each possible parent with its probability, where
-//! [`super::Parents`] has only what the most likely links lead to. Ways that lead to the same
+//! [`super::Parents`] has only what the most likely links lead to. Routes that lead to the same
 //! parent are added up.
 
 use super::delivered::all_delivered;
 use super::{Calls, order};
-use crate::infer::Links;
-
-/// The most candidates that are kept of a call, the most likely ones.
-const MOST: usize = 8;
+use crate::links::Links;
+use crate::tuning::calls::candidates::MAX_CANDIDATES;
 
 /// The possible parents of every call.
 #[derive(Clone, Debug, Default)]
@@ -21,35 +19,35 @@ impl Candidates {
     /// The candidates that `links` give to `calls`.
     pub fn of(calls: &Calls, links: &Links) -> Candidates {
         let mut all = Candidates { of: vec![(0, 0); calls.len()], ..Candidates::default() };
-        let mut ways: Vec<(Option<u32>, f64)> = Vec::new();
-        // Of a call that is not there yet nothing is known; that is so on ways in circles.
+        let mut routes: Vec<(Option<u32>, f64)> = Vec::new();
+        // Of a call that is not there yet nothing is known; that is so on routes in circles.
         for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
-            ways.clear();
+            routes.clear();
             if let Some(request) = calls.request(call).filter(|request| *request < links.messages())
             {
-                ways.push((None, links.spontaneous(request)));
+                routes.push((None, links.spontaneous(request)));
                 for (cause, probability) in
                     links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
                 {
                     let from = calls.of_message(cause as usize);
                     if calls.request(from) == Some(cause as usize) {
-                        ways.push((Some(from as u32), probability));
+                        routes.push((Some(from as u32), probability));
                     } else {
                         // What was called before was called for the same parent, or brought work
                         // from others.
                         let brought = all_delivered(calls, links, from);
-                        ways.extend(
+                        routes.extend(
                             brought.clone().map(|(by, share)| (Some(by), share * probability)),
                         );
                         let rest = probability
                             * (1.0 - brought.map(|(_, share)| share).sum::<f64>()).max(0.0);
-                        ways.extend(
+                        routes.extend(
                             all.of_call(from).iter().map(|(to, share)| (*to, share * rest)),
                         );
                     }
                 }
             }
-            all.set(call, &mut ways);
+            all.set(call, &mut routes);
         }
         all
     }
@@ -61,19 +59,19 @@ impl Candidates {
         &self.candidates[first as usize..][..count as usize]
     }
 
-    fn set(&mut self, call: usize, ways: &mut Vec<(Option<u32>, f64)>) {
-        ways.sort_unstable_by_key(|(parent, _)| *parent);
-        ways.dedup_by(|way, kept| {
-            let same = way.0 == kept.0;
+    fn set(&mut self, call: usize, routes: &mut Vec<(Option<u32>, f64)>) {
+        routes.sort_unstable_by_key(|(parent, _)| *parent);
+        routes.dedup_by(|route, kept| {
+            let same = route.0 == kept.0;
             if same {
-                kept.1 += way.1;
+                kept.1 += route.1;
             }
             same
         });
-        ways.retain(|(_, probability)| *probability > 0.0);
-        ways.sort_by(|one, other| other.1.total_cmp(&one.1));
+        routes.retain(|(_, probability)| *probability > 0.0);
+        routes.sort_by(|one, other| other.1.total_cmp(&one.1));
         let first = self.candidates.len();
-        self.candidates.extend(ways.iter().take(MOST));
+        self.candidates.extend(routes.iter().take(MAX_CANDIDATES));
         self.of[call] = (first as u32, (self.candidates.len() - first) as u32);
     }
 }

@@ -10,17 +10,8 @@
 use message_trace::{EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{NONE, pairing};
-
-/// Fewer at an endpoint tell nothing.
-const FEWEST: usize = 5;
-/// So large a part of those at an endpoint must be waited for.
-const MOSTLY: f64 = 0.9;
-/// The client asks for the next thing so many times sooner than the piece came after the one
-/// before.
-const SOONER: i64 = 2;
-/// No piece is waited for longer than this part of the answers at the endpoint.
-const USUAL: f64 = 0.95;
+use super::{NONE, connection};
+use crate::tuning::calls::continued::{AWAITED_SHARE, MIN_PIECES, SOONER_FACTOR, USUAL_SHARE};
 
 /// A later piece of an answer, if it is one.
 struct Piece {
@@ -49,7 +40,7 @@ struct AtEndpoint {
 /// answers.
 pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let mut endpoints = at_endpoints(trace, pairs);
-    endpoints.retain(|_, endpoint| endpoint.pieces.len() >= FEWEST);
+    endpoints.retain(|_, endpoint| endpoint.pieces.len() >= MIN_PIECES);
     if endpoints.is_empty() {
         return Vec::new();
     }
@@ -60,11 +51,11 @@ pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u3
         let usual = usual(&mut endpoint.answers);
         let is_waited_for = |piece: &Piece| {
             piece.waited <= usual
-                && piece.then.is_some_and(|then| then.saturating_mul(SOONER) <= piece.waited)
+                && piece.then.is_some_and(|then| then.saturating_mul(SOONER_FACTOR) <= piece.waited)
                 && piece.span.is_some_and(|span| served.covers(piece.client, span))
         };
         let waited_for = endpoint.pieces.iter().filter(|piece| is_waited_for(piece)).count();
-        if (waited_for as f64) < MOSTLY * endpoint.pieces.len() as f64 {
+        if (waited_for as f64) < AWAITED_SHARE * endpoint.pieces.len() as f64 {
             continue;
         }
         // What came much later than answers do is something else, here as well.
@@ -87,7 +78,7 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
         *response == NONE
             && trace.direction(*request as usize) != FROM_CONNECTING
             && trace.call_number(*request as usize).is_none()
-            && pairing::is_connection(trace, *request)
+            && connection::is_connection(trace, *request)
     };
     let mut flows: FxHashMap<i64, Vec<(i64, u32, usize)>> = FxHashMap::default();
     for (told, _) in pairs.iter().filter(is_told) {
@@ -100,7 +91,7 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
     for (place, (request, response)) in pairs.iter().enumerate() {
         for row in [*request, *response].into_iter().filter(|row| *row != NONE) {
             if let Some(rows) = flows.get_mut(&trace.flow(row as usize)) {
-                let [connecting, accepting] = pairing::times(trace, row);
+                let [connecting, accepting] = connection::times(trace, row);
                 let time = connecting.or(accepting).unwrap_or_default();
                 rows.push((time, row, place));
             }
@@ -138,7 +129,7 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
 /// How much later than the `one` message the `other` one of its connection was seen, by the clock
 /// of one of the ends.
 fn between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
-    let (one, other) = (pairing::times(trace, one), pairing::times(trace, other));
+    let (one, other) = (connection::times(trace, one), connection::times(trace, other));
     one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))
 }
 
@@ -147,7 +138,7 @@ fn usual(took: &mut [i64]) -> i64 {
     if took.is_empty() {
         return 0;
     }
-    let place = ((took.len() - 1) as f64 * USUAL) as usize;
+    let place = ((took.len() - 1) as f64 * USUAL_SHARE) as usize;
     *took.select_nth_unstable(place).1
 }
 

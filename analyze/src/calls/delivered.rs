@@ -2,7 +2,7 @@
 //! another call, which put it there: what is then done for the work is for that one.
 
 use super::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 
 /// The calls whose requests may have caused the response of `call`, with their probabilities; none
 /// where it may be that of its own request, which is then what it answers.

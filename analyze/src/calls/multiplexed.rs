@@ -15,24 +15,11 @@ use std::collections::VecDeque;
 use message_trace::{FROM_CONNECTING, MessageTrace};
 
 use super::{Calls, NONE};
+use crate::tuning::calls::multiplexed::{
+    ANSWERS_AHEAD, MAX_OWN_BYTES, MIN_CROSSINGS, MIN_DOUBT, MIN_MESSAGES, TURNS_PER_CROSSING,
+    TURNS_PER_LONG_TURN, WALK_SHARE,
+};
 use likelihood::{Call, Together};
-
-/// At least so many messages of each direction tell what is usual.
-const FEWEST: usize = 64;
-/// Messages of a connection's own are at most so large.
-const SMALL: i64 = 64;
-/// One turn in so many has more than a message, on both sides.
-const SELDOM: usize = 5;
-/// Doubts below this are none.
-const LEAST_DOUBT: f64 = 0.01;
-/// So many turns, and one in so many, have messages that cross.
-const CROSSINGS: usize = 8;
-const CROSSING_SELDOM: usize = 100;
-/// If both sides sent on their own, the number that is open would stray like a random walk, by
-/// about the square root of the number of messages. Here it may stray by this part of that.
-const WALK: f64 = 0.5;
-/// What is open is compared with what will be at so many answers from then on.
-const AHEAD: usize = 64;
 
 /// Whether the flow of these rows, which are in order with their times, is a connection with many
 /// calls at once. If not, messages of the connection's own leave `rows`.
@@ -49,14 +36,14 @@ pub(super) fn pair(
     pairs: &mut Vec<(u32, u32)>,
 ) -> bool {
     let is_connection = |row: u32| trace.message(row as usize).protocol.has_connections();
-    if rows.len() < 2 * FEWEST || !rows.first().is_some_and(|(_, row)| is_connection(*row)) {
+    if rows.len() < 2 * MIN_MESSAGES || !rows.first().is_some_and(|(_, row)| is_connection(*row)) {
         return false;
     }
     let usual = [true, false].map(|is_request| usual(trace, rows, is_request));
     let [Some(requests), Some(answers)] = usual else { return false };
     let is_below = |row: u32, usual: i64| {
         let bytes = trace.bytes(row as usize);
-        (1..=SMALL).contains(&bytes) && 2 * bytes < usual
+        (1..=MAX_OWN_BYTES).contains(&bytes) && 2 * bytes < usual
     };
     // Of calls that are open together nothing else tells, so these have to be rare.
     let is_small =
@@ -102,7 +89,7 @@ fn usual(trace: &MessageTrace, rows: &[(i64, u32)], requests: bool) -> Option<(i
     let of_side = rows.iter().filter(|(_, row)| is_request(trace, *row) == requests);
     let mut sizes: Vec<i64> = of_side.map(|(_, row)| trace.bytes(*row as usize)).collect();
     sizes.sort_unstable();
-    (sizes.len() >= FEWEST).then(|| (sizes[sizes.len() / 10], sizes[sizes.len() / 2]))
+    (sizes.len() >= MIN_MESSAGES).then(|| (sizes[sizes.len() / 10], sizes[sizes.len() / 2]))
 }
 
 /// Whether both sides often send several messages without a turn of the other, about as many as it.
@@ -111,7 +98,7 @@ fn is_multiplexed(trace: &MessageTrace, rows: &[u32]) -> bool {
     let answers = rows.len() - requests;
     let is_turn = |pair: &&[u32]| !is_request(trace, pair[0]) && is_request(trace, pair[1]);
     let turns = 1 + rows.windows(2).filter(is_turn).count();
-    let more = |messages: usize| messages.saturating_sub(turns) * SELDOM >= turns;
+    let more = |messages: usize| messages.saturating_sub(turns) * TURNS_PER_LONG_TURN >= turns;
     let is_even = 2 * requests <= 3 * answers && 2 * answers <= 3 * requests;
     is_even
         && (more(requests) && more(answers)
@@ -139,7 +126,7 @@ fn do_cross(trace: &MessageTrace, rows: &[u32], turns: usize) -> bool {
             is_request(trace, two[0]) != is_request(trace, two[1]) && crosses(one, other),
         );
     }
-    crossing >= CROSSINGS && crossing * CROSSING_SELDOM >= turns
+    crossing >= MIN_CROSSINGS && crossing * TURNS_PER_CROSSING >= turns
 }
 
 /// Whether as many requests are open now and then as there were before.
@@ -149,7 +136,7 @@ fn comes_back(trace: &MessageTrace, rows: &[u32]) -> bool {
         open += if is_request(trace, *row) { 1 } else { -1 };
         (least, most) = (open.min(least), open.max(most));
     }
-    (most - least) as f64 <= WALK * (rows.len() as f64).sqrt()
+    (most - least) as f64 <= WALK_SHARE * (rows.len() as f64).sqrt()
 }
 
 /// Appends the pairs of `rows`, each answer with the request that has been open longest.
@@ -179,7 +166,7 @@ fn in_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
     pairs.extend(open.into_iter().map(|request| (request, NONE)));
 }
 
-/// Of each value the least of it and the [`AHEAD`] values behind it.
+/// Of each value the least of it and the [`ANSWERS_AHEAD`] values behind it.
 fn least_ahead(values: &[i64]) -> Vec<i64> {
     // Values that may be the least, from the end on, with their places; the least stands first.
     let mut candidates: VecDeque<(i64, usize)> = VecDeque::new();
@@ -189,7 +176,7 @@ fn least_ahead(values: &[i64]) -> Vec<i64> {
             candidates.pop_back();
         }
         candidates.push_back((*value, place));
-        while candidates.front().is_some_and(|(_, other)| *other > place + AHEAD) {
+        while candidates.front().is_some_and(|(_, other)| *other > place + ANSWERS_AHEAD) {
             candidates.pop_front();
         }
         least[place] = candidates.front().map_or(*value, |(value, _)| *value);
@@ -264,7 +251,7 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
         let left =
             flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
         let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);
-        let doubtful = all.filter(|(_, doubt)| *doubt >= LEAST_DOUBT);
+        let doubtful = all.filter(|(_, doubt)| *doubt >= MIN_DOUBT);
         doubts.extend(
             doubtful.map(|(request, doubt)| (calls.of_message[request as usize], doubt as f32)),
         );

@@ -119,7 +119,7 @@ proptest! {
     #[test]
     fn the_least_aheadby(values in prop::collection::vec(-50i64..50, 0..400)) {
         let expected: Vec<i64> = (0..values.len())
-            .map(|place| *values[place..values.len().min(place + AHEAD + 1)].iter().min().unwrap())
+            .map(|place| *values[place..values.len().min(place + ANSWERS_AHEAD + 1)].iter().min().unwrap())
             .collect();
         prop_assert_eq!(least_ahead(&values), expected);
     }

@@ -1,8 +1,8 @@
-//! Flows whose messages are no calls: both sides send on their own, and nothing that goes one way
-//! answers what goes the other. Their turns pair strangers, so they are not paired at all.
+//! Flows whose messages are no calls: both sides send on their own, and no message answers another.
+//! Their turns pair strangers, so they are not paired at all.
 //!
 //! What is paired by an id is a call. So is what takes turns, as most connections do: a message
-//! each way, one after the other. Where more than one in five messages follows another of its own
+//! from each side, one after the other. Where more than one in five messages follows another of its own
 //! side, either several calls are open at a time, and then most answers come a usual time after
 //! some request, or both sides send whenever they like, and then no more of them do than by chance.
 
@@ -10,30 +10,15 @@ use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{NONE, multiplexed};
-
-/// Fewer messages of either side are not judged.
-const FEWEST: usize = 30;
-/// Turns are taken if no larger a part of the messages follows one of its own side.
-const OUT_OF_TURN: f64 = 0.2;
-/// Fewer messages of one flow do not tell whether its sides take turns.
-const FEWEST_OF_FLOW: usize = 16;
-/// So large a part of the answers must come within some time after a request, beyond those that do
-/// by chance,
-const MOSTLY: f64 = 0.75;
-/// and by so many standard deviations.
-const SURE: f64 = 4.0;
-/// Times that are tried, in nanoseconds, from the first, each twice the one before. Between two of
-/// them there must be so large a part of the answers.
-const FIRST: i64 = 10_000;
-const STEPS: u32 = 18;
-const BETWEEN: f64 = 0.4;
-/// So many answers are looked at.
-const SAMPLE: usize = 2000;
+use crate::tuning::calls::one_way::{
+    ANSWERED_SHARE, FIRST_TIME, MAX_OUT_OF_TURN, MAX_SAMPLE, MIN_DEVIATIONS, MIN_MESSAGES,
+    MIN_MESSAGES_OF_FLOW, SHARE_BETWEEN, TIMES_TRIED,
+};
 
 /// All flows between the same two nodes, one of which accepts.
-type Way = (NodeId, NodeId);
+type NodePair = (NodeId, NodeId);
 
-/// What both sides sent over the flows of one way.
+/// What both sides sent over the flows between two nodes.
 #[derive(Default)]
 struct Sides {
     flows: Vec<i64>,
@@ -72,8 +57,8 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
 fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
     let turns = Turns::of(trace);
     let shared = shared(trace, &turns);
-    let mut ways: FxHashMap<Way, Sides> = FxHashMap::default();
-    let mut of_flow: FxHashMap<i64, Way> = FxHashMap::default();
+    let mut pairs_of_nodes: FxHashMap<NodePair, Sides> = FxHashMap::default();
+    let mut of_flow: FxHashMap<i64, NodePair> = FxHashMap::default();
     for row in
         (0..trace.len()).filter(|row| trace.call_number(*row).is_none() && !trace.is_connect(*row))
     {
@@ -82,17 +67,17 @@ fn flows(trace: &MessageTrace) -> FxHashSet<i64> {
             continue;
         }
         let is_connecting = message.direction == FROM_CONNECTING;
-        let way = of_flow.entry(flow).or_insert_with(|| {
-            let way =
+        let pair = of_flow.entry(flow).or_insert_with(|| {
+            let pair =
                 if is_connecting { (message.src, message.dst) } else { (message.dst, message.src) };
-            ways.entry(way).or_default().flows.push(flow);
-            way
+            pairs_of_nodes.entry(pair).or_default().flows.push(flow);
+            pair
         });
-        if let Some(sides) = ways.get_mut(way) {
+        if let Some(sides) = pairs_of_nodes.get_mut(pair) {
             sides.sent[usize::from(!is_connecting)].push((flow, message.time()));
         }
     }
-    let no_calls = ways.into_values().filter_map(|mut sides| {
+    let no_calls = pairs_of_nodes.into_values().filter_map(|mut sides| {
         sides.sent.iter_mut().for_each(|sent| sent.sort_unstable());
         (!sides.are_calls()).then_some(sides.flows)
     });
@@ -143,9 +128,9 @@ impl Turns {
     /// Whether the two sides of the flow take turns, whatever those of others between the same two
     /// do.
     fn are_taken(&self, flow: i64) -> bool {
-        let known = self.0.get(&flow).filter(|(messages, _, _)| *messages >= FEWEST_OF_FLOW);
+        let known = self.0.get(&flow).filter(|(messages, _, _)| *messages >= MIN_MESSAGES_OF_FLOW);
         known.is_some_and(|(messages, again, _)| {
-            *again as f64 <= OUT_OF_TURN / 2.0 * *messages as f64
+            *again as f64 <= MAX_OUT_OF_TURN / 2.0 * *messages as f64
         })
     }
 }
@@ -153,7 +138,7 @@ impl Turns {
 impl Sides {
     /// Whether there is no reason to doubt that the accepting side answers.
     fn are_calls(&self) -> bool {
-        self.sent.iter().any(|sent| sent.len() < FEWEST)
+        self.sent.iter().any(|sent| sent.len() < MIN_MESSAGES)
             || self.take_turns()
             || self.answers_follow()
     }
@@ -166,7 +151,7 @@ impl Sides {
         all.sort_unstable();
         let again =
             all.windows(2).filter(|two| two[0].0 == two[1].0 && two[0].2 == two[1].2).count();
-        again as f64 <= OUT_OF_TURN * all.len() as f64
+        again as f64 <= MAX_OUT_OF_TURN * all.len() as f64
     }
 
     /// Whether answers come a usual time after requests, on their flow.
@@ -178,14 +163,14 @@ impl Sides {
             return true;
         };
         let span = last.1.saturating_sub(first.1).max(1) as f64;
-        let step = answers.len().div_ceil(SAMPLE);
+        let step = answers.len().div_ceil(MAX_SAMPLE);
         let sample: Vec<&(i64, i64)> = answers.iter().step_by(step).collect();
         let mut of_flow: FxHashMap<i64, f64> = FxHashMap::default();
         requests.iter().for_each(|(flow, _)| *of_flow.entry(*flow).or_default() += 1.0);
         let until =
             |flow: i64, time: i64| requests.partition_point(|request| *request <= (flow, time));
         let (size, mut before) = (sample.len() as f64, (0.0, 0.0));
-        (0..STEPS).map(|step| FIRST << step).any(|within| {
+        (0..TIMES_TRIED).map(|step| FIRST_TIME << step).any(|within| {
             let (mut came, mut chance) = (0.0, 0.0);
             for (flow, time) in &sample {
                 came += (until(*flow, *time) - until(*flow, time.saturating_sub(within))) as f64;
@@ -193,11 +178,12 @@ impl Sides {
                     * (within as f64 / span).min(1.0);
             }
             let is_more = |came: f64, chance: f64, part: f64| {
-                came - chance >= part * size && came - chance >= SURE * chance.max(0.0).sqrt()
+                came - chance >= part * size
+                    && came - chance >= MIN_DEVIATIONS * chance.max(0.0).sqrt()
             };
             let between = (came - before.0, chance - before.1);
             before = (came, chance);
-            is_more(came, chance, MOSTLY) || is_more(between.0, between.1, BETWEEN)
+            is_more(came, chance, ANSWERED_SHARE) || is_more(between.0, between.1, SHARE_BETWEEN)
         })
     }
 }

@@ -4,7 +4,7 @@
 //! of it puts an effect before its cause.
 
 use super::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 
 /// Where the search is with a call.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -27,10 +27,12 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
+use message_trace::{FROM_CONNECTING, MessageTrace};
 use rustc_hash::FxHashSet;
 
+use super::connection::{direction, is_connection, times};
 use super::{NONE, multiplexed};
+use crate::tuning::calls::pairing::{MAX_LOST, PARTS};
 use out_of_core::workers;
 
 /// The rows of a request and its response; [`NONE`] is none, but not for both.
@@ -43,9 +45,6 @@ pub(super) fn pairs(trace: &MessageTrace) -> Vec<Pair> {
     let size = trace.len() / parts.len();
     workers::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, *part, pairs)).concat()
 }
-
-/// The flows are dealt out to so many parts.
-const PARTS: u64 = 8;
 
 /// Appends the pairs of the flows of one part.
 fn of_part(trace: &MessageTrace, part: u64, pairs: &mut Vec<Pair>) {
@@ -111,21 +110,6 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
         let is_request = direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
     }));
-}
-
-fn direction(trace: &MessageTrace, row: u32) -> i8 {
-    trace.direction(row as usize)
-}
-
-/// Whether the message's flow is a connection, or of datagram sockets; else it is all that goes
-/// between two nodes.
-pub(super) fn is_connection(trace: &MessageTrace, row: u32) -> bool {
-    let message = trace.message(row as usize);
-    let is_named = |id: EndpointId| match trace.endpoint(id) {
-        Some(Endpoint::Other(name)) => !name.is_empty(),
-        endpoint => endpoint.is_some(),
-    };
-    is_named(message.src_endpoint) || is_named(message.dst_endpoint)
 }
 
 /// Which of two messages of opposite directions is the request.
@@ -222,12 +206,9 @@ impl Turns {
 /// Before an answer, gives up the first of the `open` requests if they were lost and one soon
 /// behind them was not: it is what is answered, as where a datagram was sent again.
 fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
-    /// Nobody sends one again more often; and an answer is not worth looking at all that was ever
-    /// lost.
-    const MOST: usize = 16;
-    let first = open.iter().take(MOST);
+    let first = open.iter().take(MAX_LOST);
     let lost = first.take_while(|request| is_lost(trace, **request)).count();
-    if lost < open.len().min(MOST) {
+    if lost < open.len().min(MAX_LOST) {
         pairs.extend(open.drain(..lost).map(|request| (request, NONE)));
     }
 }
@@ -241,13 +222,6 @@ fn is_lost(trace: &MessageTrace, row: u32) -> bool {
     let message = trace.message(row as usize);
     !message.protocol.has_connections()
         && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
-}
-
-/// When the connecting end and the accepting one saw a message, on the common clock: when it was
-/// sent, and when its first byte came.
-pub(super) fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
-    let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival(row as usize));
-    if direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }
 }
 
 /// Whether the answer was sent before anything of the request had arrived, by the clock of who

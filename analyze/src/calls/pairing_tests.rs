@@ -1,6 +1,6 @@
 //! Pairs by hand.
 
-use message_trace::{FROM_ACCEPTING, Message, Protocol};
+use message_trace::{Endpoint, FROM_ACCEPTING, Message, Protocol};
 
 use super::*;
 use crate::calls::Calls;

@@ -9,7 +9,7 @@
 
 use super::delivered::delivered;
 use super::{Calls, Candidates, NONE, order};
-use crate::infer::Links;
+use crate::links::Links;
 
 /// The most likely parent of every call.
 #[derive(Clone, Debug)]

@@ -11,10 +11,10 @@ use message_trace::table::columns::{self, dictionary, nullable, required};
 use message_trace::{Endpoint, Error, MessageTrace};
 
 use super::{Calls, Candidates, Parents};
-use crate::infer::Links;
+use crate::links::Links;
 use crate::naming::NodeNames;
 use crate::options::Options;
-use crate::paths::Receipt;
+use crate::receipt::Receipt;
 
 /// The table of a trace's calls.
 pub struct CallTable<'a> {

@@ -9,11 +9,7 @@ use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::NONE;
-
-/// Fewer pairs of a flow are not judged.
-const FEWEST: usize = 16;
-/// One pair in so many may have its answer before its question.
-const SELDOM: usize = 5;
+use crate::tuning::calls::unasked::{MIN_PAIRS, PAIRS_PER_EARLY_ANSWER};
 
 /// Takes the `pairs` apart that are on flows whose answers are sent before the questions come.
 pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
@@ -54,7 +50,8 @@ fn flows(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashSet<i64> {
         *before += usize::from(answered < came);
         *all += 1;
     }
-    let is_unasked = |[before, all]: [usize; 2]| all >= FEWEST && before * SELDOM >= all;
+    let is_unasked =
+        |[before, all]: [usize; 2]| all >= MIN_PAIRS && before * PAIRS_PER_EARLY_ANSWER >= all;
     seen.into_iter().filter(|(_, counts)| is_unasked(*counts)).map(|(flow, _)| flow).collect()
 }
 

@@ -8,6 +8,7 @@
 //! only who was called because of such an answer is not known to be.
 
 mod late;
+mod message;
 mod parties;
 mod roots;
 
@@ -17,28 +18,17 @@ use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Protocol};
 use rustc_hash::FxHashMap;
 
 use super::{Calls, Candidates, Parents};
-use crate::infer::{LinkReader, Links};
+use crate::links::{LinkReader, Links};
 use crate::options::Options;
-use crate::paths::Receipt;
-use crate::stretches::{Stretches, Whole};
+use crate::receipt::Receipt;
+use crate::stretches::{Overview, Stretches};
 use late::Late;
 use parties::Parties;
 use roots::Roots;
 
+pub use message::CallMessage;
 pub use parties::Party;
 pub use roots::Root;
-
-/// A message of a call. Times are nanoseconds since the Unix epoch on the common clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// When it was sent, if that was seen.
-    pub sent: Option<i64>,
-    /// When it was received: with its last byte or, if it is a request that was answered before
-    /// that, with its first.
-    pub received: Option<i64>,
-    /// The payload's size.
-    pub bytes: i64,
-}
 
 /// The call that another one was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +68,9 @@ pub struct TracedCall<'window> {
     /// What it went over.
     pub protocol: Protocol,
     /// The request; none where only the response was seen.
-    pub request: Option<Seen>,
+    pub request: Option<CallMessage>,
     /// The response.
-    pub response: Option<Seen>,
+    pub response: Option<CallMessage>,
     /// The id that the source had for it.
     pub id: Option<&'window str>,
 }
@@ -124,19 +114,19 @@ impl CallWindow<'_> {
     }
 
     /// The request and the response of a call of the window.
-    fn messages_of(&self, call: usize) -> [Option<Seen>; 2] {
-        let seen = |row: Option<usize>| row.map(|row| seen(self.stretch, row));
+    fn messages_of(&self, call: usize) -> [Option<CallMessage>; 2] {
+        let seen = |row: Option<usize>| row.map(|row| CallMessage::of(self.stretch, row));
         let response = seen(self.calls.response(call)).or_else(|| self.late_answer(call));
         let request = self.calls.request(call).map(|row| {
             let mut receipt = Receipt::of(self.stretch, row);
             receipt.caused(response.and_then(|response| response.sent));
-            Seen { received: receipt.at, ..self::seen(self.stretch, row) }
+            CallMessage { received: receipt.at, ..CallMessage::of(self.stretch, row) }
         });
         [request, response]
     }
 
     /// The answer to a call that is beyond the window.
-    fn late_answer(&self, call: usize) -> Option<Seen> {
+    fn late_answer(&self, call: usize) -> Option<CallMessage> {
         let request = self.calls.request(call).filter(|_| self.calls.response(call).is_none())?;
         self.late.answer(self.first + request as u64)
     }
@@ -150,7 +140,7 @@ impl CallWindow<'_> {
         let parent = known.and_then(|parent| parent.call).map(|parent| {
             let [request, response] = self.messages_of(parent);
             ParentCall {
-                call: self.first + earliest(calls, parent) as u64,
+                call: self.first + calls.earliest_row(parent) as u64,
                 at_caller: request.is_some_and(|m| m.sent.is_some())
                     || response.is_some_and(|m| m.received.is_some()),
                 at_callee: request.is_some_and(|m| m.received.is_some())
@@ -164,7 +154,7 @@ impl CallWindow<'_> {
             (message.dst_endpoint, message.src_endpoint, message.direction != FROM_CONNECTING)
         };
         TracedCall {
-            number: self.first + earliest(calls, call) as u64,
+            number: self.first + calls.earliest_row(call) as u64,
             parent,
             probability: known.map(|parent| parent.probability),
             root: self.roots[call],
@@ -182,11 +172,6 @@ impl CallWindow<'_> {
     }
 }
 
-/// What was seen of the message of that row.
-fn seen(trace: &MessageTrace, row: usize) -> Seen {
-    Seen { sent: trace.send_ts(row), received: trace.recv_ts(row), bytes: trace.bytes(row) }
-}
-
 /// Gives `each` the calls of `data`, whose analysis was made with `options`, window by window,
 /// until it breaks off.
 ///
@@ -197,7 +182,7 @@ pub fn in_windows<E: From<Error>>(
     options: &Options,
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
-    let whole = Whole::of(data, options.resources.threads(), true)?;
+    let whole = Overview::of(data, options.resources.threads(), true)?;
     let late = Late::of(data, options.stretch, &whole)?;
     let mut parties = Parties::of(&whole.outline, options);
     let mut stretches = Stretches::of(data, options.stretch, &whole)?;
@@ -214,10 +199,10 @@ pub fn in_windows<E: From<Error>>(
         let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
         known.retain(|call, _| *call >= first);
         let Roots { roots, cut } = Roots::of(trace, first, &calls, &parents, &known);
-        let number = |call: usize| first + earliest(&calls, call) as u64;
+        let number = |call: usize| first + calls.earliest_row(call) as u64;
         let own: Vec<usize> = (0..calls.len())
             .filter(|call| {
-                stretch.own.contains(&earliest(&calls, *call)) && !late.is_answer(number(*call))
+                stretch.own.contains(&calls.earliest_row(*call)) && !late.is_answer(number(*call))
             })
             .collect();
         known.extend(own.iter().map(|call| (number(*call), roots[*call])));
@@ -248,12 +233,6 @@ pub fn in_windows<E: From<Error>>(
         }
     }
     Ok(())
-}
-
-/// The row of the call's first message: calls are in the order of these.
-fn earliest(calls: &Calls, call: usize) -> usize {
-    let (request, response) = (calls.request(call), calls.response(call));
-    request.into_iter().chain(response).min().unwrap_or_default()
 }
 
 #[cfg(test)]

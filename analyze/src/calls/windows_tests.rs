@@ -62,8 +62,9 @@ fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
     in_windows::<Error>(data, options, |window| {
         windows += 1;
         for call in window.calls() {
-            let times =
-                |seen: Option<Seen>| seen.map_or([None, None], |seen| [seen.sent, seen.received]);
+            let times = |seen: Option<CallMessage>| {
+                seen.map_or([None, None], |seen| [seen.sent, seen.received])
+            };
             let ([a, b], [c, d]) = (times(call.request), times(call.response));
             let name = |place: usize| window.parties[place].name.clone();
             rows.push((

@@ -6,13 +6,10 @@
 
 use super::span::{OPEN, Span};
 use crate::calls::Calls;
+use crate::tuning::links::call_links::{CALLS_BACK, MAX_PARENTS, MIN_PROBABILITY};
 
 /// Stands for no request, no call.
 pub(super) const NONE: u32 = u32::MAX;
-/// The least probability that is worth a link.
-const LEAST: f64 = 0.005;
-/// The most possible parents of a message.
-const MOST: usize = 5;
 
 /// Marks a request that is none: it is the response to that call, or its only message, by which the
 /// node was given something to do.
@@ -66,8 +63,8 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
             }
         }
         parents.sort_by(|one, other| other.1.total_cmp(&one.1));
-        parents.truncate(MOST);
-        parents.retain(|(_, share)| *share >= LEAST || none < LEAST);
+        parents.truncate(MAX_PARENTS);
+        parents.retain(|(_, share)| *share >= MIN_PROBABILITY || none < MIN_PROBABILITY);
         parents.retain_mut(|(request, _)| {
             let last = made.last(calls, node, *request, call as u32, node.calls[call].begin);
             last.map(|(message, _)| *request = message).is_some()
@@ -111,8 +108,7 @@ fn likeliest(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f64)> {
 
 /// What was done for a request last, as far as is looked back.
 pub(super) fn recent(made: &[u32]) -> &[u32] {
-    const MEMORY: usize = 64;
-    made.split_at(made.len().saturating_sub(MEMORY)).1
+    made.split_at(made.len().saturating_sub(CALLS_BACK)).1
 }
 
 impl MadeFor {

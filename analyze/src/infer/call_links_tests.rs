@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::fixture::Fixture;
-use crate::infer::Links;
+use crate::links::Links;
 
 /// A call from one node to another: when the first sees its two messages, and when the second does.
 type Call<'a> = (&'a str, &'a str, [i64; 2], [i64; 2]);

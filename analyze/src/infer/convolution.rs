@@ -13,8 +13,10 @@
 //! The graph says which nodes work for which, and how long they take. Everything after an inference
 //! goes by links between messages, which are derived from it ([`parents`]).
 
+mod caused;
 mod correlation;
 mod delays;
+mod flags;
 mod graph;
 mod indicator;
 mod parents;
@@ -27,45 +29,51 @@ mod tests;
 mod time_step;
 mod undesirable;
 
-use message_trace::{MessageTrace, Progress};
+use registry::About;
 
-use super::{Inference, Links};
-use crate::naming::Naming;
-use crate::options::Options;
+use super::flags::WINDOW;
+use super::inference::{AlgorithmEntry, Inference};
+use super::input::Input;
+use crate::links::Links;
 pub use delays::{DelayEdge, DelayGraph};
 pub use graph::{Edge, Graph, Path, Vertex};
 use search::Search;
 use sites::Sites;
+
+/// What convolution says of itself.
+pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+    about: About { name: "convolution", summary: "Project 5", ..About::NOTHING },
+    flags: &[
+        &WINDOW,
+        &flags::TIME_STEP,
+        &flags::SPIKE,
+        &flags::BETWEEN_SPIKES,
+        &flags::VARIATION,
+        &flags::LEAST_MESSAGES,
+        &flags::LEAST_SHARE,
+    ],
+    apply: flags::apply,
+    begin: || Box::new(Convolution),
+};
 
 /// The convolution algorithm.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Convolution;
 
 impl Convolution {
-    /// The graph of `trace`, which must be sorted.
-    pub fn graph(
-        self,
-        trace: &MessageTrace,
-        naming: &Naming,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Graph {
-        let sites = Sites::of(trace, naming);
-        Search::new(trace.len(), &sites, naming, options, progress).run().0
+    /// The graph of a trace.
+    pub fn graph(self, input: &Input<'_>) -> Graph {
+        let sites = Sites::of(input.trace, input.naming);
+        Search::new(input, &sites).run().0
     }
 }
 
 impl Inference for Convolution {
-    fn infer(
-        &mut self,
-        trace: &MessageTrace,
-        naming: &Naming,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Links {
+    fn infer(&mut self, input: &Input<'_>) -> Links {
+        let Input { trace, naming, progress, .. } = *input;
         let sites = Sites::of(trace, naming);
         progress.step("correlating messages", trace.len() as u64);
-        let (graph, quanta) = Search::new(trace.len(), &sites, naming, options, progress).run();
+        let (graph, quanta) = Search::new(input, &sites).run();
         progress.step("linking messages", trace.len() as u64);
         let links = parents::links(trace.len(), &sites, &graph, &quanta);
         progress.advance(trace.len() as u64);

@@ -7,6 +7,7 @@
 //! Each step looks at one place and one window of time only, so that places can be worked on apart.
 
 mod delay;
+mod flags;
 mod parents;
 mod places;
 #[cfg(test)]
@@ -15,33 +16,38 @@ mod untraced;
 
 use std::convert::Infallible;
 
-use message_trace::{MessageTrace, Progress};
+use message_trace::Progress;
 use out_of_core::workers::in_order;
+use registry::About;
 
-use super::{Inference, Links};
+use super::flags::WINDOW;
+use super::inference::{AlgorithmEntry, Inference};
+use super::input::Input;
+use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
+use crate::tuning::linking::DEPARTURES_AT_ONCE;
 use delay::{Delays, Round};
+pub(super) use flags::{ITERATIONS, SPONTANEOUS_DELAY, apply};
 use out_of_core::workers;
 use places::Places;
 pub(super) use untraced::Rounds;
 
-/// Departures that are linked by one thread at a time: few, so that what is found is not there
-/// twice for long.
-const PIECE: usize = 16 * 1024;
+/// What message linking says of itself.
+pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+    about: About { name: "linking", summary: "WAP5", ..About::NOTHING },
+    flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],
+    apply: apply,
+    begin: || Box::new(Linking),
+};
 
 /// The message linking algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Linking;
+pub(super) struct Linking;
 
 impl Inference for Linking {
-    fn infer(
-        &mut self,
-        trace: &MessageTrace,
-        naming: &Naming,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Links {
+    fn infer(&mut self, input: &Input<'_>) -> Links {
+        let Input { trace, naming, options, progress } = *input;
         let places = Places::of(trace, naming, options);
         let departures = places.departures();
         progress.step("estimating delays", departures as u64);
@@ -52,16 +58,18 @@ impl Inference for Linking {
         }
         progress.step("linking messages", departures as u64);
         let mut links = Links::spontaneous_only(trace.len());
-        let pieces = departures.div_ceil(PIECE);
+        let pieces = departures.div_ceil(DEPARTURES_AT_ONCE);
         let work = |piece: usize| {
-            let mut found = Found::default();
-            for chunk in places.chunks(piece * PIECE..departures.min((piece + 1) * PIECE)) {
+            let mut found = LinkedPiece::default();
+            for chunk in places.chunks(
+                piece * DEPARTURES_AT_ONCE..departures.min((piece + 1) * DEPARTURES_AT_ONCE),
+            ) {
                 found.link(&chunk, naming, &delays, options);
                 progress.advance(chunk.departures.len() as u64);
             }
-            Ok::<Found, Infallible>(found)
+            Ok::<LinkedPiece, Infallible>(found)
         };
-        let Ok(()) = in_order(workers::threads(), pieces, work, |_, found: Found| {
+        let Ok(()) = in_order(workers::threads(), pieces, work, |_, found: LinkedPiece| {
             found.copy_to(&mut links);
             Ok(())
         });
@@ -94,12 +102,12 @@ fn estimate(
 
 /// The parents found in one piece: for each child how many, and all of them one after the other.
 #[derive(Default)]
-struct Found {
+struct LinkedPiece {
     children: Vec<(u32, u32, f64)>,
     parents: Vec<(u32, f64)>,
 }
 
-impl Found {
+impl LinkedPiece {
     fn link(
         &mut self,
         chunk: &places::Chunk<'_>,

@@ -10,6 +10,7 @@
 //! does not grow with the parallelism.
 
 mod call_pairs;
+mod flags;
 mod nested_pairs;
 mod open_calls;
 mod penalties;
@@ -21,27 +22,34 @@ mod windows;
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use message_trace::{MessageTrace, Progress};
+use registry::About;
 
 use super::call_links::{self, NONE};
-use super::{Inference, Links};
+use super::inference::{AlgorithmEntry, Inference};
+use super::input::Input;
 use crate::calls::Calls;
-use crate::naming::Naming;
-use crate::options::Options;
+use crate::links::Links;
 use out_of_core::workers;
+
+/// What nesting says of itself.
+pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
+    about: About {
+        name: "nesting",
+        summary: "Project 5, for calls and their returns",
+        ..About::NOTHING
+    },
+    flags: &[&flags::SKEW_WINDOW, &flags::SMOOTHING, &flags::PENALTIES, &flags::SCOREBOARD_WINDOW],
+    apply: flags::apply,
+    begin: || Box::new(Nesting),
+};
 
 /// The nesting algorithm.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nesting;
+pub(super) struct Nesting;
 
 impl Inference for Nesting {
-    fn infer(
-        &mut self,
-        trace: &MessageTrace,
-        naming: &Naming,
-        options: &Options,
-        progress: &dyn Progress,
-    ) -> Links {
+    fn infer(&mut self, input: &Input<'_>) -> Links {
+        let Input { trace, naming, options, progress } = *input;
         progress.step("pairing calls", trace.len() as u64);
         let calls = Calls::of(trace);
         let mut nodes = call_pairs::find(trace, naming, &calls, options);

@@ -6,9 +6,9 @@
 use message_trace::{MessageTrace, Node};
 use rustc_hash::FxHashMap;
 
-use super::HopName;
+use super::interner::Interner;
 use super::known::Known;
-use super::names::{EPHEMERAL, Interner};
+use super::labels::{EPHEMERAL, HopName};
 use super::role_names::{Role, RoleNames};
 use crate::options::Options;
 

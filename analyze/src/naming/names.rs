@@ -1,21 +1,15 @@
 //! Names of nodes at a grain, and of ports: what a person reads in a pattern, and what instances
 //! must share to be aggregated (WAP5 section 2.5.1).
 
-use std::hash::Hash;
-
 use message_trace::{Endpoint, Grain, MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
 
-use super::GrainNode;
 use super::by_role::RoleNamer;
+use super::interner::Interner;
 use super::known::Known;
+use super::labels::{CLIENT, EPHEMERAL, GrainNode};
 use super::role_names::is_host;
 use super::roles::Roles;
-
-/// The one name of all clients of which no program is known.
-pub const CLIENT: &str = "CLIENT";
-/// The one label of all ephemeral ports.
-pub const EPHEMERAL: &str = "*";
 
 /// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says
 /// that the name alone would not be clear.
@@ -172,30 +166,6 @@ impl<'trace> GrainNodes<'trace> {
         self.by_role
             .iter_mut()
             .for_each(|by_role| by_role.add_node(text, &name, Some((node, known))));
-        number
-    }
-}
-
-/// Values that repeat, numbered as they are met.
-pub(super) struct Interner<T> {
-    numbers: FxHashMap<T, u32>,
-    pub(super) values: Vec<T>,
-}
-
-impl<T> Default for Interner<T> {
-    fn default() -> Self {
-        Interner { numbers: FxHashMap::default(), values: Vec::new() }
-    }
-}
-
-impl<T: Clone + Eq + Hash> Interner<T> {
-    pub(super) fn intern(&mut self, value: T) -> u32 {
-        if let Some(number) = self.numbers.get(&value) {
-            return *number;
-        }
-        let number = self.values.len() as u32;
-        self.values.push(value.clone());
-        self.numbers.insert(value, number);
         number
     }
 }

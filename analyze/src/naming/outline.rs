@@ -1,5 +1,5 @@
-//! The outline of a trace: who sent what to whom over which endpoints, each way once, however many
-//! messages went there. Who is a server, which ports are fixed and whom an address belongs to are
+//! The outline of a trace: who sent what to whom over which endpoints, each pair of
+//! endpoints once, however many messages went between them. Who is a server, which ports are fixed and whom an address belongs to are
 //! learned from all of a trace; an outline has all that this needs, so that it need not be in
 //! memory as a whole.
 //!
@@ -17,12 +17,12 @@ use rustc_hash::FxHashSet;
 /// The outline of a trace in the making.
 pub(crate) struct Outline {
     trace: MessageTrace,
-    known: FxHashSet<Way>,
+    known: FxHashSet<EndpointPair>,
 }
 
-/// What messages have in common that go one way between two endpoints.
+/// What all messages from one endpoint to another have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Way {
+struct EndpointPair {
     nodes: [NodeId; 2],
     endpoints: [EndpointId; 2],
     direction: i8,
@@ -38,11 +38,11 @@ impl Outline {
     /// Adds the messages of a part of the trace.
     pub(crate) fn add(&mut self, part: &MessageTrace) {
         let mut ends: Vec<[Option<EndpointId>; 2]> = vec![[None; 2]; part.endpoints().len()];
-        let mut known_here: FxHashSet<Way> = FxHashSet::default();
+        let mut known_here: FxHashSet<EndpointPair> = FxHashSet::default();
         for message in part.messages() {
             // Most messages are like one of this part, which is found without asking for endpoints
             // by their names.
-            let here = way(&message, [message.src_endpoint, message.dst_endpoint]);
+            let here = endpoint_pair(&message, [message.src_endpoint, message.dst_endpoint]);
             if !known_here.insert(here) {
                 continue;
             }
@@ -70,20 +70,20 @@ impl Outline {
                     });
                 }
             }
-            if self.known.insert(way(&message, endpoints)) {
+            if self.known.insert(endpoint_pair(&message, endpoints)) {
                 let [src_endpoint, dst_endpoint] = endpoints;
                 self.trace.push(&Message { src_endpoint, dst_endpoint, ..message }, None);
             }
         }
     }
 
-    /// A trace with one message for each way, the first.
+    /// A trace with one message for each pair of endpoints, the first.
     pub(crate) fn into_trace(self) -> MessageTrace {
         self.trace
     }
 }
 
-fn way(message: &Message, endpoints: [EndpointId; 2]) -> Way {
+fn endpoint_pair(message: &Message, endpoints: [EndpointId; 2]) -> EndpointPair {
     let nodes = [message.src, message.dst];
-    Way { nodes, endpoints, direction: message.direction, protocol: message.protocol }
+    EndpointPair { nodes, endpoints, direction: message.direction, protocol: message.protocol }
 }

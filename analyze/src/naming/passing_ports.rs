@@ -10,19 +10,11 @@
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
-use super::roles::Place;
-
-/// Fewest ports to tell from.
-const FEWEST: usize = 16;
-/// The part of a program's ports that are nearly all.
-const NEARLY_ALL: f64 = 0.9;
-/// At most so many connections are accepted at a port, as a range of ports is gone through again.
-const MOST_CONNECTIONS: usize = 8;
-/// The largest part of the trace's time for which a connection of these ports is used.
-const SHORT: f64 = 0.02;
+use super::host_endpoint::HostEndpoint;
+use crate::tuning::naming::{MAX_CONNECTIONS, MAX_TIME_SHARE, MIN_PORTS, PASSING_SHARE};
 
 /// The connections that were accepted at an endpoint: each with when its first and its last message
-/// were. Of more than [`MOST_CONNECTIONS`] one more is kept.
+/// were. Of more than [`MAX_CONNECTIONS`] one more is kept.
 #[derive(Default)]
 struct Accepted(Vec<(i64, [i64; 2])>);
 
@@ -31,7 +23,7 @@ impl Accepted {
         let known = self.0.iter_mut().find(|(other, _)| *other == flow);
         if let Some((_, [first, last])) = known {
             (*first, *last) = (time.min(*first), time.max(*last));
-        } else if self.0.len() <= MOST_CONNECTIONS {
+        } else if self.0.len() <= MAX_CONNECTIONS {
             self.0.push((flow, [time; 2]));
         }
     }
@@ -40,14 +32,14 @@ impl Accepted {
     fn is_passing(&self, most: f64) -> bool {
         let short =
             |(_, [first, last]): &(i64, [i64; 2])| last.saturating_sub(*first) as f64 <= most;
-        self.0.len() <= MOST_CONNECTIONS && self.0.iter().all(short)
+        self.0.len() <= MAX_CONNECTIONS && self.0.iter().all(short)
     }
 }
 
 /// The endpoints that accept for once; `host` is the number of a node's host.
-pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> Vec<Place> {
-    let mut places: FxHashMap<Place, Accepted> = FxHashMap::default();
-    let mut programs: FxHashMap<Place, NodeId> = FxHashMap::default();
+pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> Vec<HostEndpoint> {
+    let mut places: FxHashMap<HostEndpoint, Accepted> = FxHashMap::default();
+    let mut programs: FxHashMap<HostEndpoint, NodeId> = FxHashMap::default();
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     for message in trace.messages() {
         let time = message.time();
@@ -65,9 +57,9 @@ pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> 
             programs.entry(place).or_insert(node);
         }
     }
-    let short = last.saturating_sub(first) as f64 * SHORT;
+    let short = last.saturating_sub(first) as f64 * MAX_TIME_SHARE;
     // Of each program how many ports it has, and those that pass.
-    let mut by_program: FxHashMap<(u32, &str), (usize, Vec<Place>)> = FxHashMap::default();
+    let mut by_program: FxHashMap<(u32, &str), (usize, Vec<HostEndpoint>)> = FxHashMap::default();
     for (place, accepted) in &places {
         let node = programs.get(place).and_then(|node| trace.nodes.get(*node));
         let Some(node) = node.filter(|node| node.traced) else { continue };
@@ -78,7 +70,7 @@ pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> 
         }
     }
     by_program.retain(|_, (ports, passing)| {
-        passing.len() >= FEWEST && passing.len() as f64 >= NEARLY_ALL * *ports as f64
+        passing.len() >= MIN_PORTS && passing.len() as f64 >= PASSING_SHARE * *ports as f64
     });
     by_program.into_values().flat_map(|(_, passing)| passing).collect()
 }

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Aliases;
 use super::known::Known;
-use super::names::CLIENT;
+use super::labels::CLIENT;
 use super::roles::Roles;
 use crate::options::Options;
 

@@ -10,18 +10,15 @@
 use message_trace::{EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::host_endpoint::HostEndpoint;
 use super::known::Known;
 use super::passing_ports;
 
-/// An endpoint where it is used: the number of the host, as loopback addresses and unix sockets are
-/// known by the same name on many hosts, and the endpoint.
-pub(super) type Place = (u32, EndpointId);
-
 /// The fixed ports and the servers of a trace.
 #[derive(Debug)]
-pub struct Roles {
+pub(super) struct Roles {
     hosts: Vec<u32>,
-    fixed: FxHashSet<Place>,
+    fixed: FxHashSet<HostEndpoint>,
     /// By node, what is a server or a client: the host or the process.
     role: Vec<u32>,
     servers: Vec<bool>,
@@ -66,16 +63,16 @@ impl Roles {
     }
 
     /// Whether the endpoint, used by that node, is a fixed one.
-    pub fn is_fixed(&self, node: NodeId, endpoint: EndpointId) -> bool {
+    pub(super) fn is_fixed(&self, node: NodeId, endpoint: EndpointId) -> bool {
         self.fixed.contains(&self.place(node, endpoint))
     }
 
     /// Whether the node uses ephemeral ports only.
-    pub fn is_client(&self, node: NodeId) -> bool {
+    pub(super) fn is_client(&self, node: NodeId) -> bool {
         self.role_of(node).is_none_or(|node| !self.servers.get(node).copied().unwrap_or(false))
     }
 
-    fn place(&self, node: NodeId, endpoint: EndpointId) -> Place {
+    fn place(&self, node: NodeId, endpoint: EndpointId) -> HostEndpoint {
         (self.host(node).unwrap_or(u32::MAX), endpoint)
     }
 
@@ -99,8 +96,8 @@ impl Roles {
     }
 
     fn count_datagram_peers(&mut self, trace: &MessageTrace, many: usize) {
-        let mut pairs: FxHashSet<(Place, Place)> = FxHashSet::default();
-        let mut peers: FxHashMap<Place, usize> = FxHashMap::default();
+        let mut pairs: FxHashSet<(HostEndpoint, HostEndpoint)> = FxHashSet::default();
+        let mut peers: FxHashMap<HostEndpoint, usize> = FxHashMap::default();
         for message in trace.messages().filter(|message| !message.protocol.has_connections()) {
             let src = self.place(message.src, message.src_endpoint);
             let dst = self.place(message.dst, message.dst_endpoint);

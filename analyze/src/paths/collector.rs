@@ -1,8 +1,8 @@
 //! Path building as a stream: the instances of one stretch of the trace after the other are built
-//! on all processors, and what is needed of each is kept as bytes, in memory while a budget lasts
+//! on all processors, and what is needed of each is collected as bytes, in memory while a budget lasts
 //! and in temporary files beyond it. What is needed is its row in the table of paths
-//! ([`path_log`](super::path_log)), and what its pattern is described by
-//! ([`record`](super::record)), dealt into partitions by shape, so that all instances of a pattern
+//! ([`path_log`](super::storage::path_log)), and what its pattern is described by
+//! ([`record`](super::patterns::record)), dealt into partitions by shape, so that all instances of a pattern
 //! meet in one (docs/decisions/0404).
 
 use std::ops::Range;
@@ -13,12 +13,12 @@ use message_trace::{DataDir, Error, Progress};
 use out_of_core::workers::{in_order, lock};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
-use super::aggregate::Aggregated;
-use super::children::Children;
-use super::messages::PathMessages;
-use super::path_log::{PathBlock, PathLog, PathLogger};
-use super::record::Recorder;
-use super::tree::{Builder, Built};
+use super::instances::children::Children;
+use super::instances::messages::PathMessages;
+use super::instances::tree::{Builder, Built};
+use super::patterns::aggregate::Aggregated;
+use super::patterns::record::Recorder;
+use super::storage::path_log::{PathBlock, PathLog, PathLogger};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -51,13 +51,13 @@ pub(crate) struct Collector<'a> {
     /// Where temporary files go.
     directory: PathBuf,
     by_shape: PartitionStore<'a, u8>,
-    kept: Kept<'a>,
+    collected: CollectedPaths<'a>,
     builders: Mutex<Vec<Builder>>,
 }
 
-/// What is kept of instances beside that which is dealt by shape, in the order in which they are
+/// What is collected of instances beside that which is dealt by shape, in the order in which they are
 /// numbered.
-struct Kept<'a> {
+struct CollectedPaths<'a> {
     paths: PathLog<'a>,
     /// How many instances come before those of each piece of the work.
     before: Vec<u64>,
@@ -100,7 +100,7 @@ impl<'a> Collector<'a> {
                 directory,
                 options.resources.pieces.partitions.max(1),
             ),
-            kept: Kept {
+            collected: CollectedPaths {
                 paths: PathLog::new(budget, directory),
                 before: Vec::new(),
                 counts: Counts::default(),
@@ -120,25 +120,26 @@ impl<'a> Collector<'a> {
     ) -> Result<(), Error> {
         let size = self.options.resources.pieces.messages.max(1);
         let pieces = stretch.roots().len().div_ceil(size);
-        let Collector { options, by_shape, kept, builders, .. } = self;
-        let first = kept.before.len();
+        let Collector { options, by_shape, collected, builders, .. } = self;
+        let first = collected.before.len();
         let work = |piece: usize| {
             let begin = stretch.roots().start + piece * size;
             let end = (begin + size).min(stretch.roots().end);
             let builder = lock(builders).pop();
             let mut builder = builder.unwrap_or_else(|| Builder::new(options));
-            let mut keeper = Keeper::new(stretch, by_shape, first + piece);
+            let mut collector = PieceCollector::new(stretch, by_shape, first + piece);
             for (root, spontaneous) in stretch.children.roots(begin..end) {
-                builder
-                    .build(stretch.children, root, spontaneous, |tree, p| keeper.keep(tree, p))?;
+                builder.build(stretch.children, root, spontaneous, |tree, p| {
+                    collector.keep(tree, p)
+                })?;
             }
-            let piece = keeper.finish(std::mem::take(&mut builder.built))?;
+            let piece = collector.finish(std::mem::take(&mut builder.built))?;
             lock(builders).push(builder);
             Ok(piece)
         };
         in_order(options.resources.threads(), pieces, work, |piece, done: Piece| {
             progress.advance(size.min(stretch.roots().len() - piece * size) as u64);
-            kept.add(done)
+            collected.add(done)
         })
     }
 
@@ -153,8 +154,8 @@ impl<'a> Collector<'a> {
         dir: &DataDir,
         progress: &dyn Progress,
     ) -> Result<Counts, Error> {
-        let Collector { options, budget, directory, by_shape, kept, .. } = self;
-        let Kept { paths, before, mut counts } = kept;
+        let Collector { options, budget, directory, by_shape, collected, .. } = self;
+        let CollectedPaths { paths, before, mut counts } = collected;
         let (threads, rows) = (options.resources.threads(), options.resources.pieces.rows);
         progress.step("aggregating paths", counts.instances);
         let described = PartitionStore::new(budget, &directory, by_shape.partitions());
@@ -172,10 +173,10 @@ impl<'a> Collector<'a> {
     }
 }
 
-impl Kept<'_> {
+impl CollectedPaths<'_> {
     /// Adds what the next piece of the work made.
     fn add(&mut self, piece: Piece) -> Result<(), Error> {
-        let Kept { paths, before, counts } = self;
+        let CollectedPaths { paths, before, counts } = self;
         before.push(counts.instances);
         counts.instances += piece.probabilities.len() as u64;
         counts.expected = piece.probabilities.iter().fold(counts.expected, |sum, one| sum + one);
@@ -185,7 +186,7 @@ impl Kept<'_> {
 }
 
 /// Where the instances of one piece of the work go.
-struct Keeper<'s, 'a> {
+struct PieceCollector<'s, 'a> {
     piece: u64,
     recorder: Recorder<'s>,
     dealer: PartitionWriter<'s, 'a, u8>,
@@ -193,13 +194,13 @@ struct Keeper<'s, 'a> {
     probabilities: Vec<f64>,
 }
 
-impl<'s, 'a> Keeper<'s, 'a> {
+impl<'s, 'a> PieceCollector<'s, 'a> {
     fn new(
         stretch: &Stretch<'s>,
         by_shape: &'s PartitionStore<'a, u8>,
         piece: usize,
-    ) -> Keeper<'s, 'a> {
-        Keeper {
+    ) -> PieceCollector<'s, 'a> {
+        PieceCollector {
             piece: piece as u64,
             recorder: Recorder::new(stretch.messages, stretch.naming),
             dealer: PartitionWriter::new(by_shape, piece),
@@ -236,10 +237,11 @@ impl Collector<'_> {
     ) {
         let children = Children::default();
         let stretch = Stretch { messages, naming, children: &children, roots: (0, 0), before: 0 };
-        let mut keeper = Keeper::new(&stretch, &self.by_shape, self.kept.before.len());
-        trees.iter().for_each(|(probability, tree)| keeper.keep(tree, *probability).unwrap());
-        let piece = keeper.finish(Built::default()).unwrap();
-        self.kept.add(piece).unwrap();
+        let mut collector =
+            PieceCollector::new(&stretch, &self.by_shape, self.collected.before.len());
+        trees.iter().for_each(|(probability, tree)| collector.keep(tree, *probability).unwrap());
+        let piece = collector.finish(Built::default()).unwrap();
+        self.collected.add(piece).unwrap();
     }
 }
 

@@ -8,10 +8,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::Fixture;
-use crate::infer::Links;
+use crate::links::Links;
 use crate::options::{Pieces, Resources};
+use crate::paths::instances::tree::tests::some_links;
 use crate::paths::reference;
-use crate::paths::tree::tests::some_links;
 use crate::paths::{Instances, PathPattern};
 
 /// A trace of `messages` among few nodes, of which the last was not traced, and the first ones are

@@ -7,10 +7,10 @@ use std::path::Path;
 use message_trace::{DataDir, Error, Progress};
 use out_of_core::MemoryBudget;
 
-use super::children::Children;
 use super::collector::{self, Collector, Counts};
-use super::messages::PathMessages;
-use crate::infer::Links;
+use super::instances::children::Children;
+use super::instances::messages::PathMessages;
+use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 use crate::stretches::Stretch;

@@ -7,11 +7,11 @@ use std::convert::Infallible;
 use message_trace::MessageTrace;
 use message_trace::stats::Summary;
 
-use super::children::Children;
-use super::instances::{Instance, Instances};
-use super::pattern::{Connects, Hop, PathPattern};
-use super::tree::{Builder, Built};
-use crate::infer::Links;
+use super::instances::children::Children;
+use super::instances::tree::{Builder, Built};
+use super::patterns::pattern::{Connects, Hop, PathPattern};
+use super::storage::path_table::{Instance, Instances};
+use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
 

@@ -113,7 +113,7 @@ fn port(call: &TracedCall<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::calls::windows::{Root, Seen};
+    use crate::calls::windows::{CallMessage, Root};
 
     /// A client that was not traced, web, db, log, and a name server that was not traced.
     fn parties() -> Vec<Party> {
@@ -128,8 +128,8 @@ mod tests {
         ]
     }
 
-    fn seen(sent: Option<i64>, received: Option<i64>, bytes: i64) -> Option<Seen> {
-        Some(Seen { sent, received, bytes })
+    fn seen(sent: Option<i64>, received: Option<i64>, bytes: i64) -> Option<CallMessage> {
+        Some(CallMessage { sent, received, bytes })
     }
 
     /// A call of web to db.

@@ -125,7 +125,7 @@ fn span_id(call: u64, side: Side) -> u64 {
 mod tests {
     use super::*;
     use crate::traces::testing;
-    use analyze::calls::windows::{ParentCall, Seen};
+    use analyze::calls::windows::{CallMessage, ParentCall};
 
     #[test]
     fn each_side_that_saw_something_has_a_span_within_that_of_the_other() {
@@ -161,7 +161,7 @@ mod tests {
         let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
         let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
         // The response is before the request, as clocks are off.
-        let early = Some(Seen { sent: Some(1_000), received: Some(1_500), bytes: 20 });
+        let early = Some(CallMessage { sent: Some(1_000), received: Some(1_500), bytes: 20 });
         let calls = [
             TracedCall { parent: parent(true, false), response: early, ..to_db },
             TracedCall { number: 7, parent: parent(false, false), ..to_db },

@@ -1,6 +1,6 @@
 //! Calls made by hand, for the tests of all formats.
 
-use analyze::calls::windows::{ParentCall, Party, Root, Seen, TracedCall};
+use analyze::calls::windows::{CallMessage, ParentCall, Party, Root, TracedCall};
 use message_trace::Protocol;
 
 /// Names that would be markup, a separator or the end of a line in some format.
@@ -29,7 +29,7 @@ pub(crate) fn parties(web: &str) -> Vec<Party> {
 /// server.
 pub(crate) fn calls() -> Vec<TracedCall<'static>> {
     let parent = |call, at_caller| Some(ParentCall { call, at_caller, at_callee: true });
-    let seen = |sent, received, bytes| Some(Seen { sent, received, bytes });
+    let seen = |sent, received, bytes| Some(CallMessage { sent, received, bytes });
     let call = TracedCall {
         number: 0,
         parent: None,

@@ -4,16 +4,13 @@
 use std::error::Error;
 use std::str::FromStr;
 
-use analyze::{Algorithm, Evidence};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::{SignedDuration, Timestamp};
 use message_trace::Grain;
 use report::SortKey;
 pub(crate) use socket_log::names::read_host_name as host_name;
 
-pub(crate) use registry::values::{
-    bytes, duration, duration_or_none, not_negative, positive, share, three,
-};
+pub(crate) use registry::values::{bytes, duration, positive, share};
 
 /// One of the values of these names, which are completed and, where another is written, told.
 fn one_of<T>(
@@ -34,16 +31,6 @@ pub(crate) fn sort_key() -> impl TypedValueParser<Value = SortKey> {
 /// What a node is.
 pub(crate) fn grain() -> impl TypedValueParser<Value = Grain> {
     one_of(Grain::ALL.map(|grain| grain.to_string()))
-}
-
-/// An algorithm of analysis.
-pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    one_of(Algorithm::ALL.map(|algorithm| algorithm.to_string()))
-}
-
-/// A kind of evidence.
-pub(crate) fn evidence() -> impl TypedValueParser<Value = Evidence> {
-    one_of(Evidence::ALL.map(|evidence| evidence.to_string()))
 }
 
 /// A size as the library takes it.

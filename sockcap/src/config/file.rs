@@ -49,7 +49,7 @@ pub(super) struct Setting {
 
 /// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ConfigError {
+pub(crate) enum ConfigError {
     #[error("{}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{}:{line}: {why}", path.display())]

@@ -9,34 +9,11 @@
 
 use std::ops::Range;
 
+use crate::tuning::calls::likelihood::{
+    CLASSES_PER_E_FOLD, CLEAR_ODDS, CLEAR_PER_EXCEPTION, MAX_ROUNDS, MIN_CALLS, MIN_CALLS_OF_KIND,
+    MIN_CLEAR, MIN_FREQUENT, NEIGHBOURS, SHARED_DOUBT, SHORTEST, SWEEPS,
+};
 use rustc_hash::FxHashMap;
-
-/// From so many calls that were open alone it is learned at first, if there are; and fewer of any
-/// are not judged.
-const FEWEST: usize = 32;
-/// Sizes that so many messages have are told apart, others by their magnitude.
-const FREQUENT: u32 = 16;
-/// How long calls take is learned of those of two sizes if there are so many, else of all.
-const FEWEST_OF_KIND: f64 = 16.0;
-/// So many classes of durations are in each e-fold.
-const CLASSES: f64 = 2.5;
-/// Shorter ones, in nanoseconds, are all alike.
-const SHORTEST: f64 = 1_000.0;
-/// Calls exchange answers with so many before and behind them.
-const NEAR: usize = 16;
-/// It is learned so often at most, and each time gone through so often.
-const ROUNDS: usize = 6;
-const SWEEPS: usize = 3;
-/// A call is at least this part as doubtful as the most doubtful of those that were open with it,
-/// and as its connection on average: where most are guesses, what was learned from them is a guess,
-/// too. Without it 85 to 94% of the links that were said with 0.9 or more were right for gRPC in
-/// Python and Rust.
-const SHARED: f64 = 0.3;
-/// Calls that are unlike say so if one pairing is likelier by this, as a logarithm,
-const CLEAR: f64 = 3.0;
-/// so many do, and of so many no more than one says otherwise.
-const FEWEST_CLEAR: usize = 10;
-const EXCEPTIONS: usize = 20;
 
 /// A call, as one of its ends saw it.
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +79,7 @@ impl Usual {
         let sizes = (together + 0.1) / (count(0, sizes.0) + 1.0) / (count(1, sizes.1) + 1.0)
             * self.calls.max(1.0);
         let (total, durations) = match known {
-            Some((count, durations)) if *count >= FEWEST_OF_KIND => (*count, durations),
+            Some((count, durations)) if *count >= MIN_CALLS_OF_KIND => (*count, durations),
             _ => (self.calls, &self.all),
         };
         let (took, class) = duration(took);
@@ -114,7 +91,7 @@ impl Usual {
 /// How long a call took, and the class of that.
 fn duration(took: i64) -> (f64, i32) {
     let took = (took as f64).max(SHORTEST);
-    (took, (took.ln() * CLASSES) as i32)
+    (took, (took.ln() * CLASSES_PER_E_FOLD) as i32)
 }
 
 /// A call with the classes of its sizes.
@@ -142,7 +119,7 @@ impl Together {
                 .for_each(|(counts, bytes)| *counts.entry(bytes).or_default() += 1);
         }
         let class = |side: usize, bytes: i64| match counts[side].get(&bytes) {
-            Some(count) if *count >= FREQUENT => bytes as u64,
+            Some(count) if *count >= MIN_FREQUENT => bytes as u64,
             _ => 1 << 63 | u64::from(bytes.max(1).ilog2()),
         };
         calls.sort_unstable_by_key(|call| (call.answered, call.asked, call.answer));
@@ -165,10 +142,10 @@ impl Together {
 
     /// The calls, each with the answer that is likeliest.
     pub(super) fn paired(mut self) -> impl Iterator<Item = Call> {
-        if self.members.len() >= FEWEST && !self.are_apart() {
+        if self.members.len() >= MIN_CALLS && !self.are_apart() {
             let mut usual = self.usual_at_first();
             if !self.are_in_order(&usual) {
-                for _ in 0..ROUNDS {
+                for _ in 0..MAX_ROUNDS {
                     if !(0..SWEEPS).fold(false, |any, _| self.exchange(&usual) | any) {
                         break;
                     }
@@ -181,7 +158,7 @@ impl Together {
 
     /// How likely each call has another one's answer.
     pub(super) fn doubts(&self) -> Vec<(Call, f64)> {
-        let doubts: Vec<f64> = if self.members.len() < FEWEST {
+        let doubts: Vec<f64> = if self.members.len() < MIN_CALLS {
             self.by_number()
         } else if self.is_by_order() && self.are_in_order(&self.usual_at_first()) {
             vec![0.0; self.members.len()]
@@ -190,7 +167,7 @@ impl Together {
             let doubts: Vec<f64> =
                 (0..self.members.len()).map(|place| self.doubt(&usual, place)).collect();
             let mean = doubts.iter().sum::<f64>() / doubts.len() as f64;
-            let of_others = |place: usize| SHARED * self.around(&doubts, place).max(mean);
+            let of_others = |place: usize| SHARED_DOUBT * self.around(&doubts, place).max(mean);
             (0..doubts.len()).map(|place| doubts[place].max(of_others(place))).collect()
         };
         self.members.iter().map(|member| member.call).zip(doubts).collect()
@@ -208,7 +185,7 @@ impl Together {
         };
         let known = [of(&is_alone), of(&|place| self.alone[place])]
             .into_iter()
-            .find(|known| known.len() >= FEWEST);
+            .find(|known| known.len() >= MIN_CALLS);
         Usual::of(known.unwrap_or_else(|| of(&|_| true)).into_iter())
     }
 
@@ -223,16 +200,16 @@ impl Together {
         for place in 0..self.members.len() {
             for next in self.behind(place) {
                 let gain = self.gain(usual, place, next);
-                shown += usize::from(gain < -CLEAR && gain > f64::NEG_INFINITY);
-                otherwise += usize::from(gain > CLEAR);
+                shown += usize::from(gain < -CLEAR_ODDS && gain > f64::NEG_INFINITY);
+                otherwise += usize::from(gain > CLEAR_ODDS);
             }
         }
-        shown >= FEWEST_CLEAR && otherwise * EXCEPTIONS <= shown + otherwise
+        shown >= MIN_CLEAR && otherwise * CLEAR_PER_EXCEPTION <= shown + otherwise
     }
 
     /// The calls behind that one that were asked before it was answered.
     fn behind(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
-        let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEAR);
+        let near: Range<usize> = place + 1..self.members.len().min(place + 1 + NEIGHBOURS);
         let answered = self.members[place].call.answered;
         near.filter(move |next| self.members[*next].call.asked < answered)
     }
@@ -248,7 +225,7 @@ impl Together {
     fn exchange(&mut self, usual: &Usual) -> bool {
         let mut any = false;
         for place in 0..self.members.len() {
-            for next in place + 1..self.members.len().min(place + 1 + NEAR) {
+            for next in place + 1..self.members.len().min(place + 1 + NEIGHBOURS) {
                 let is_open = self.members[next].call.asked < self.members[place].call.answered;
                 if is_open && self.gain(usual, place, next) > 1e-9 {
                     // Places are by answers, so it is the requests that move.
@@ -280,7 +257,7 @@ impl Together {
     /// The calls around that were open together with that one.
     fn open_with(&self, place: usize) -> impl Iterator<Item = usize> + '_ {
         let own = self.members[place].call;
-        let near = place.saturating_sub(NEAR)..self.members.len().min(place + 1 + NEAR);
+        let near = place.saturating_sub(NEIGHBOURS)..self.members.len().min(place + 1 + NEIGHBOURS);
         near.filter(move |other| {
             let call = self.members[*other].call;
             *other != place && call.asked < own.answered && own.asked < call.answered

@@ -7,17 +7,16 @@ use std::collections::VecDeque;
 use message_trace::{DataDir, Error, MessageTrace};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Calls, Seen, seen};
-use crate::stretches::{Stretches, Whole};
-
-/// So many requests may be open at once; of more, those that come later are not waited for.
-const MOST_OPEN: usize = 1 << 20;
+use super::super::Calls;
+use super::message::CallMessage;
+use crate::stretches::{Overview, Stretches};
+use crate::tuning::calls::late::MAX_OPEN_REQUESTS;
 
 /// The late answers of a trace. Messages have the numbers of the whole trace.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     /// By the number of the request: what was seen of the answer.
-    answers: FxHashMap<u64, Seen>,
+    answers: FxHashMap<u64, CallMessage>,
     /// The numbers of these answers, and of those that are around the stretch of their request, but
     /// in another one without it.
     numbers: FxHashSet<u64>,
@@ -28,7 +27,7 @@ impl Late {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(super) fn of(data: &DataDir, length: usize, whole: &Whole) -> Result<Late, Error> {
+    pub(super) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Late, Error> {
         let mut late = Late::default();
         let mut stretches = Stretches::of(data, length, whole)?;
         if stretches.is_one() {
@@ -60,7 +59,7 @@ impl Late {
                         if answer >= end {
                             let request = first + request as u64;
                             open.remove(trace, response, request);
-                            late.add(request, answer, seen(trace, response));
+                            late.add(request, answer, CallMessage::of(trace, response));
                         }
                     }
                     (None, Some(response)) if own.contains(&response) => {
@@ -68,7 +67,7 @@ impl Late {
                         if taken.contains(&answer) {
                             late.numbers.insert(answer);
                         } else if let Some(request) = open.answered(trace, response) {
-                            late.add(request, answer, seen(trace, response));
+                            late.add(request, answer, CallMessage::of(trace, response));
                         }
                     }
                     _ => {}
@@ -79,13 +78,13 @@ impl Late {
         Ok(late)
     }
 
-    fn add(&mut self, request: u64, answer: u64, seen: Seen) {
+    fn add(&mut self, request: u64, answer: u64, seen: CallMessage) {
         self.answers.insert(request, seen);
         self.numbers.insert(answer);
     }
 
     /// The late answer to that request.
-    pub(super) fn answer(&self, request: u64) -> Option<Seen> {
+    pub(super) fn answer(&self, request: u64) -> Option<CallMessage> {
         self.answers.get(&request).copied()
     }
 
@@ -114,7 +113,7 @@ impl Open {
     }
 
     fn add(&mut self, trace: &MessageTrace, row: usize, request: u64) {
-        if let Some(key) = Open::key(trace, row).filter(|_| self.count < MOST_OPEN) {
+        if let Some(key) = Open::key(trace, row).filter(|_| self.count < MAX_OPEN_REQUESTS) {
             self.requests.entry(key).or_default().push_back(request);
             self.count += 1;
         }

@@ -5,7 +5,6 @@ use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
 use super::super::{Calls, Parents};
-use super::earliest;
 
 /// The call from which a trace begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +16,7 @@ pub struct Root {
 }
 
 /// By call of a window: the root of its trace, and whether its parent is left out, as there is none
-/// on a way in circles.
+/// on a walk in circles.
 pub(super) struct Roots {
     pub(super) roots: Vec<Root>,
     pub(super) cut: Vec<bool>,
@@ -31,15 +30,15 @@ impl Roots {
         parents: &Parents,
         known: &FxHashMap<u64, Root>,
     ) -> Roots {
-        const ON_THE_WAY: u8 = 1;
+        const ON_WALK: u8 = 1;
         const DONE: u8 = 2;
         let root_itself = |call: usize| {
-            let row = earliest(calls, call);
+            let row = calls.earliest_row(call);
             Root { call: first + row as u64, time: trace.message(row).time() }
         };
         let mut roots: Vec<Root> = (0..calls.len()).map(root_itself).collect();
         let (mut state, mut cut) = (vec![0u8; calls.len()], vec![false; calls.len()]);
-        let mut way: Vec<usize> = Vec::new();
+        let mut walk: Vec<usize> = Vec::new();
         for call in 0..calls.len() {
             let mut at = call;
             let root = loop {
@@ -47,13 +46,13 @@ impl Roots {
                     break roots[at];
                 }
                 if let Some(root) = known.get(&roots[at].call) {
-                    way.push(at);
+                    walk.push(at);
                     break *root;
                 }
-                state[at] = ON_THE_WAY;
-                way.push(at);
+                state[at] = ON_WALK;
+                walk.push(at);
                 match parents.of_call(at).and_then(|parent| parent.call) {
-                    Some(parent) if state[parent] != ON_THE_WAY => at = parent,
+                    Some(parent) if state[parent] != ON_WALK => at = parent,
                     Some(_) => {
                         cut[at] = true;
                         break roots[at];
@@ -61,7 +60,7 @@ impl Roots {
                     None => break roots[at],
                 }
             };
-            for call in way.drain(..) {
+            for call in walk.drain(..) {
                 (roots[call], state[call]) = (root, DONE);
             }
         }

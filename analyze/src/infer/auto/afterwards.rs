@@ -6,24 +6,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{Event, Service, events};
-
-/// Fewest calls outside any request to learn from.
-const FEWEST: usize = 5;
-/// Of a thread that serves one request after the other, fewer do,
-const FEWEST_BY_THREAD: usize = 2;
-/// if it is no more likely than this that as many come so soon by chance.
-const BY_CHANCE: f64 = 0.002;
-/// The part of these calls that must be within the time that is learned,
-const MOSTLY: f64 = 0.5;
-/// and how many times as many they must be as the part of the idle time in it.
-const DENSER: f64 = 3.0;
-/// So large a part of the answers must be followed by such calls where the idle time tells nothing.
-const FOLLOWED: f64 = 0.5;
-/// and in longer idle times there may be so many times as many at most.
-const MORE_WITH_TIME: f64 = 1.5;
-/// Requests stay open for so many times as long as was seen.
-const ROOM: f64 = 1.5;
+use super::events::{Event, events};
+use super::service::Service;
+use crate::tuning::auto::services::afterwards::{
+    FOLLOWED_SHARE, MAX_CHANCE, MAX_GROWTH, MIN_CALLS, MIN_CALLS_BY_THREAD, MIN_DENSITY,
+    ROOM_FACTOR, WITHIN_SHARE,
+};
 
 /// What is known of calls that are made after the answer.
 #[derive(Debug, Default)]
@@ -90,7 +78,7 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
         }
     }
     calls.retain(|(after, _)| *after <= service.window);
-    if calls.len() < if by_thread { FEWEST_BY_THREAD } else { FEWEST } {
+    if calls.len() < if by_thread { MIN_CALLS_BY_THREAD } else { MIN_CALLS } {
         return Afterwards::default();
     }
     calls.sort_unstable();
@@ -111,19 +99,19 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     for (at, (after, _)) in calls.iter().enumerate() {
         let of_calls = (at + 1) as f64 / calls.len() as f64;
         let of_time = within(*after) / all.max(1.0);
-        let is_dense = of_calls >= MOSTLY && of_calls >= DENSER * of_time;
-        let is_enough = at + 1 >= FEWEST || of_time.powi(at as i32 + 1) <= BY_CHANCE;
+        let is_dense = of_calls >= WITHIN_SHARE && of_calls >= MIN_DENSITY * of_time;
+        let is_enough = at + 1 >= MIN_CALLS || of_time.powi(at as i32 + 1) <= MAX_CHANCE;
         if is_dense && is_enough && best.is_none_or(|(most, _)| of_calls - of_time > most) {
             best = Some((of_calls - of_time, *after));
         }
     }
-    let is_usual = calls.len() >= FEWEST
-        && followed as f64 >= FOLLOWED * idle.len() as f64
+    let is_usual = calls.len() >= MIN_CALLS
+        && followed as f64 >= FOLLOWED_SHARE * idle.len() as f64
         && !come_with_time(stretches);
     let longest =
         best.map(|(_, after)| after).or(calls.last().map(|(after, _)| *after).filter(|_| is_usual));
     let Some(longest) = longest else { return Afterwards::default() };
-    let linger = ((longest as f64 * ROOM) as i64).clamp(1, service.window.max(1));
+    let linger = ((longest as f64 * ROOM_FACTOR) as i64).clamp(1, service.window.max(1));
     let mut kinds: Vec<u32> =
         calls.iter().filter(|(after, _)| *after <= linger).map(|(_, kind)| *kind).collect();
     kinds.sort_unstable();
@@ -140,7 +128,7 @@ fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
         stretches.iter().map(|(_, calls)| *calls as f64).sum::<f64>()
             / stretches.len().max(1) as f64
     };
-    calls(long) > MORE_WITH_TIME * calls(short)
+    calls(long) > MAX_GROWTH * calls(short)
 }
 
 #[cfg(test)]

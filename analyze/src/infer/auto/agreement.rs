@@ -5,22 +5,11 @@
 //! do not agree, no probability may say more than they do.
 
 use super::NONE;
-use super::service::{Event, Service};
-
-/// Numbers of possible requests are told apart by factors of two, up to so many.
-const CLASSES: usize = 11;
-/// A beginning that fits worse by so many nats a call counts by a factor of e less.
-const WORSE: f64 = 0.3;
-/// What is worth more than this is left as it is.
-const SURE: f64 = 0.995;
-/// To so many requests is given what the likely one is not worth.
-const SPREAD: usize = 5;
-/// How much the best assignment's own word counts: where all others fit far worse, they say little.
-const OWN: f64 = 0.1;
-/// Fewest calls, with those, by which a number of possible requests is judged.
-const FEWEST: f64 = 12.0;
-/// What is taken to have been seen beforehand: so many calls on which all agree.
-const BEFOREHAND: f64 = 2.0;
+use super::events::Event;
+use super::service::Service;
+use crate::tuning::auto::learning::agreement::{
+    CLASSES, LEFT_ALONE, MAX_OTHERS, MIN_CALLS, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
+};
 
 /// How likely the requests of the best assignment are right, as far as other beginnings tell, by
 /// the number of requests that a call might be for.
@@ -46,9 +35,9 @@ impl Agreement {
         };
         let calls = service.calls.len().max(1) as f64;
         let weights: Vec<f64> =
-            others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE).exp()).collect();
-        let total: f64 = OWN + weights.iter().sum::<f64>();
-        let mut seen = [[BEFOREHAND; 2]; CLASSES];
+            others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE_NATS).exp()).collect();
+        let total: f64 = OWN_WEIGHT + weights.iter().sum::<f64>();
+        let mut seen = [[PRIOR_CALLS; 2]; CLASSES];
         candidates(service, events, |call, possible| {
             let owner = best[call as usize];
             if owner == NONE {
@@ -58,14 +47,14 @@ impl Agreement {
                 others.iter().zip(&weights).filter(|((_, other), _)| other[call as usize] == owner);
             let seen = &mut seen[class(possible.len())];
             seen[0] += 1.0;
-            seen[1] += (OWN + same.map(|(_, weight)| weight).sum::<f64>()) / total;
+            seen[1] += (OWN_WEIGHT + same.map(|(_, weight)| weight).sum::<f64>()) / total;
         });
         // Two that are right with the same probability, one apart from the other, agree with its
         // square. What was not seen among so many is not better known than what was seen among
         // fewer.
         let mut worth = 1.0;
         Agreement(seen.map(|[all, same]| {
-            if all >= FEWEST {
+            if all >= MIN_CALLS {
                 worth = (same / all).sqrt();
             }
             worth
@@ -82,11 +71,11 @@ impl Agreement {
     ) {
         candidates(service, events, |call, possible| {
             let (worth, shares) = (self.0[class(possible.len())], &mut shares[call as usize]);
-            if worth > SURE || possible.len() < 2 || shares.is_empty() {
+            if worth > LEFT_ALONE || possible.len() < 2 || shares.is_empty() {
                 return;
             }
             shares.iter_mut().for_each(|(_, share)| *share *= worth);
-            let spread = possible.len().min(SPREAD);
+            let spread = possible.len().min(MAX_OTHERS);
             // The likely ones first, and then those that were received last.
             let mut given = 0;
             let part = (1.0 - worth) / spread as f64;
@@ -141,7 +130,8 @@ fn class(possible: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Two requests that are open together, each with a call, again and again.
     fn service() -> Service {

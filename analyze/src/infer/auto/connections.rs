@@ -6,11 +6,9 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, Service};
-
-/// What is taken to have been seen beforehand: so many calls that were for any of the open
-/// requests.
-const BEFOREHAND: f64 = 2.0;
+use super::events::Event;
+use super::service::Service;
+use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
 /// How often a call of each kind is for the same request as the one before it on its connection.
 #[derive(Clone, Debug, Default)]
@@ -61,8 +59,9 @@ impl Connections {
                 }
             }
         }
-        let share =
-            |[all, same, chance]: [f64; 3]| (same + BEFOREHAND * chance / all) / (all + BEFOREHAND);
+        let share = |[all, same, chance]: [f64; 3]| {
+            (same + PRIOR_CALLS * chance / all) / (all + PRIOR_CALLS)
+        };
         Connections { same: seen.into_iter().map(|(kind, seen)| (kind, share(seen))).collect() }
     }
 
@@ -84,7 +83,8 @@ impl Connections {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Two requests that overlap and make two calls each, again and again; `connection` is that of
     /// a request's call.

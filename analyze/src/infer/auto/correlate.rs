@@ -10,18 +10,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::density::{Axis, Density};
-use super::model::{Delay, Model, REPLY};
+use super::model::{Delay, Model};
+use super::service::REPLY;
 use super::service::{OPEN, Service};
 use super::shapes::Shapes;
 use super::threads::Threads;
 use super::trigger::Trigger;
-
-/// Bins to a factor of two of the lag.
-const BINS: f64 = 6.0;
-/// Most events of a kind that are looked at on either side of a call.
-const REACH: usize = 256;
-/// Fewest pairs more than by chance, as a part of the calls, for a lag distribution to be used.
-const LEAST: f64 = 0.3;
+use crate::tuning::auto::learning::correlate::{BINS, MIN_EXCESS, REACH};
 
 /// The model of `service` by correlation alone.
 pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model {
@@ -67,7 +62,9 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
             for (trigger, before) in triggers {
                 let lags = Lags::of(before, times, axis, longest);
                 let (samples, told) = lags.excess(axis);
-                if (samples.len() as f64) < LEAST * (times.len() as f64).min(before.len() as f64) {
+                if (samples.len() as f64)
+                    < MIN_EXCESS * (times.len() as f64).min(before.len() as f64)
+                {
                     continue;
                 }
                 if best.as_ref().is_none_or(|(best, _, _)| told > *best) {

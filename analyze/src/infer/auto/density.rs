@@ -7,23 +7,11 @@
 //! A sample's own part in a density can be left out, so that no assignment of calls speaks for
 //! itself.
 
+use crate::tuning::auto::model::density::{
+    AROUND, BINS, ENTROPY_BINS, MAX_REACH, PLAIN_SAMPLES, PLANE_BINS, PLANE_KERNEL, UNSEEN,
+};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// Bins to a factor of two.
-const BINS: f64 = 32.0;
-/// Bins to a factor of two of the two axes of a plane.
-const PLANE_BINS: [f64; 2] = [8.0, 3.0];
-/// Standard deviations of the kernel along them, in bins.
-const PLANE_KERNEL: [f64; 2] = [1.5, 1.0];
-/// The widest reach of a kernel to either side, in bins.
-const WIDEST: usize = 48;
-/// How far, in factors of two, a density and a plane go beyond what was seen.
-const AROUND: [f64; 2] = [2.0, 1.0];
-/// What a delay never seen before counts, as a part of a sample.
-const UNSEEN: f64 = 0.05;
-/// So many samples of the plain density stand beside those of a plane.
-const PLAIN: f64 = 20.0;
 
 /// The axis of delays: the binary logarithm of nanoseconds and the clock's resolution.
 #[derive(Clone, Copy, Debug)]
@@ -39,16 +27,15 @@ impl Axis {
 
     /// The differential entropy of delays in nats: the lower, the better they are known beforehand.
     pub(super) fn entropy(self, delays: impl ExactSizeIterator<Item = i64>) -> f64 {
-        const COARSE: f64 = 6.0;
         let total = delays.len() as f64;
         let mut places: Vec<f64> = delays.map(|delay| self.place(delay)).collect();
         places.sort_unstable_by(f64::total_cmp);
         let scale = places.iter().sum::<f64>() / total * std::f64::consts::LN_2;
-        let bin = |place: &f64| (place * COARSE).floor();
+        let bin = |place: &f64| (place * ENTROPY_BINS).floor();
         let bins = places
             .chunk_by(|one, other| bin(one) == bin(other))
             .map(|bin| bin.len() as f64 / total);
-        scale - bins.map(|share| share * (share * COARSE).ln()).sum::<f64>()
+        scale - bins.map(|share| share * (share * ENTROPY_BINS).ln()).sum::<f64>()
     }
 }
 
@@ -126,7 +113,7 @@ impl Density {
         let mut density = self.plain(bin, own);
         if let Some(plane) = &self.plane {
             let (near, conditional) = plane.at(bin, row, own);
-            density = (near * conditional + PLAIN * density) / (near + PLAIN);
+            density = (near * conditional + PLAIN_SAMPLES * density) / (near + PLAIN_SAMPLES);
         }
         let log = (density / std::f64::consts::LN_2).ln();
         let Some(known) = known else { return log };
@@ -163,7 +150,8 @@ fn smoothed(places: &[f64]) -> (f64, Vec<(f32, f32)>) {
     for bin in (0..bins).filter(|bin| counts[*bin] > 0) {
         let held =
             |reach: usize| before[(bin + reach + 1).min(bins)] - before[bin.saturating_sub(reach)];
-        let reach = (1..WIDEST).find(|reach| f64::from(held(*reach)) >= wanted).unwrap_or(WIDEST);
+        let reach =
+            (1..MAX_REACH).find(|reach| f64::from(held(*reach)) >= wanted).unwrap_or(MAX_REACH);
         let kernel = gaussian((reach as f64 * 0.6).max(1.0));
         let half = kernel.len() / 2;
         smooth[bin].1 = kernel[half] * BINS as f32;

@@ -6,33 +6,19 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::model::{At, Model};
-use super::search::MOST_OPEN;
-use super::service::{Event, Service, recent};
+use super::at::At;
+use super::events::Event;
+use super::model::Model;
+use super::service::{Service, recent};
 use super::shapes::Shapes;
-
-/// What is taken to have been seen beforehand: so many times two requests waited that were as
-/// likely to be next, and so often the later one was.
-const BEFOREHAND: (usize, usize) = (6, 2);
-/// The same for an event loop.
-const BEFOREHAND_IN_A_LOOP: (usize, usize) = (60, 2);
-/// The bounds of what is learned.
-const LEAST: f64 = -1.0;
-const MOST: f64 = 4.0;
-
-/// What is less than this when all is learned counts nothing: the one best assignment, from which
-/// it is learned, has fewer that overtake than there are, as it gives calls that could be of either
-/// to the one that waits longer.
-pub(super) const SURE: f64 = 1.5;
-
-/// What is supposed of an event loop before it is known.
-const IN_A_LOOP: f64 = 3.0;
+use crate::tuning::auto::learning::discipline::{LOOP_NATS, LOOP_PRIOR, MAX_NATS, MIN_NATS, PRIOR};
+use crate::tuning::auto::search::hypotheses::MAX_OPEN_REQUESTS;
 
 /// Supposes, before anything is learned, how much less often than by their delays requests
 /// overtake: in an event loop those that wait for the same are served in turn.
 pub(super) fn suppose(service: &Service, model: &mut Model) {
     if service.is_event_loop() {
-        model.overtaking.extend(service.calls.iter().map(|call| (call.kind, IN_A_LOOP)));
+        model.overtaking.extend(service.calls.iter().map(|call| (call.kind, LOOP_NATS)));
     }
 }
 
@@ -97,7 +83,7 @@ pub(super) fn learn(
     for (_, event) in events {
         match event {
             Event::Receipt(request) => {
-                if open.len() >= MOST_OPEN {
+                if open.len() >= MAX_OPEN_REQUESTS {
                     open.remove(0);
                 }
                 open.push((*request, Vec::new(), 0));
@@ -127,7 +113,7 @@ pub(super) fn learn(
             }
         }
     }
-    let (all, later) = if service.is_event_loop() { BEFOREHAND_IN_A_LOOP } else { BEFOREHAND };
+    let (all, later) = if service.is_event_loop() { LOOP_PRIOR } else { PRIOR };
     for (kind, mut seen) in seen {
         seen.extend((0..all).map(|at| (0.5, at < later)));
         model.overtaking.insert(kind, less_often(&seen));
@@ -150,7 +136,7 @@ fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
 /// halving.
 fn less_often(seen: &[(f64, bool)]) -> f64 {
     let did = seen.iter().filter(|(_, did)| *did).count() as f64;
-    let (mut low, mut high) = (LEAST, MOST);
+    let (mut low, mut high) = (MIN_NATS, MAX_NATS);
     for _ in 0..30 {
         let middle = (low + high) / 2.0;
         let factor = (-middle).exp();
@@ -201,7 +187,7 @@ mod tests {
             suppose(&service, &mut model);
             model.overtaking.get(&2).copied()
         };
-        assert_eq!(supposed(|_| 4), Some(IN_A_LOOP));
+        assert_eq!(supposed(|_| 4), Some(LOOP_NATS));
         assert_eq!(supposed(|at| at % 2), None);
         assert_eq!(supposed(|_| crate::infer::auto::service::UNKNOWN_THREAD), None);
     }

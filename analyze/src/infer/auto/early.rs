@@ -4,43 +4,21 @@
 //! message, which later brings nothing. The message then begins, as a request, when its work did;
 //! and the work is caused by what the message itself was sent for.
 
-use std::collections::VecDeque;
+mod pairs;
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use pairs::{Pairs, Told, usual};
+
 use super::service::{OPEN, Service};
 use super::{NONE, pool};
 use crate::calls::Calls;
-use crate::infer::Links;
-
-/// Fewer messages, or fewer of which the work came before, tell nothing.
-const FEWEST: usize = 20;
-const FEWEST_EARLY: usize = 4;
-/// Of so many messages one may be without work, and of so much work one piece without a message.
-const SELDOM: usize = 10;
-/// Of so many messages whose work came before, one may bring some all the same.
-const AGAIN: usize = 4;
-/// Work comes at once if it comes within so many times as long as usual,
-const AT_ONCE: i64 = 2;
-/// and not at all after so many times as long.
-const AT_LAST: i64 = 64;
-/// How sure it is whose a piece of work is where that of another message might have been found as
-/// well. Nothing in a trace tells it, as a folder is read in any order: of Postfix's half were
-/// right.
-const SURE: f64 = 0.55;
+use crate::links::Links;
+use crate::tuning::auto::queues::early::{MESSAGES_PER_EXCEPTION, MIN_MESSAGES, SURE};
 
 /// Calls by their times and places.
 type Work = Vec<(i64, u32)>;
-
-/// A message that tells of work.
-#[derive(Clone, Copy, Debug)]
-struct Told {
-    /// When it came.
-    begin: i64,
-    /// When its sender had got what it was sent for: its work cannot come before that.
-    since: i64,
-}
 
 /// When each thread got what it was asked for, in order.
 #[derive(Debug)]
@@ -219,7 +197,7 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
         *is_one_way &= request.end != OPEN && !is_answered;
     }
     let found =
-        counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= FEWEST);
+        counts.into_iter().filter(|(_, (count, is_one_way))| *is_one_way && *count >= MIN_MESSAGES);
     let mut kinds: Vec<u32> = found.map(|(kind, _)| kind).collect();
     kinds.sort_unstable();
     kinds
@@ -237,7 +215,9 @@ fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     }
     let mut times: Vec<_> = times.into_iter().collect();
     times.sort_unstable_by_key(|(kind, _)| *kind);
-    let is_as_many = |times: &[(i64, u32)]| SELDOM * times.len().abs_diff(told.len()) <= told.len();
+    let is_as_many = |times: &[(i64, u32)]| {
+        MESSAGES_PER_EXCEPTION * times.len().abs_diff(told.len()) <= told.len()
+    };
     let found = times.into_iter().filter(|(_, times)| is_as_many(times));
     let only_times = |work: &[(i64, u32)]| work.iter().map(|(time, _)| *time).collect::<Vec<i64>>();
     let found = found.filter_map(|(_, work)| Some((usual(told, &only_times(&work))?, work)));
@@ -245,79 +225,6 @@ fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     let times = only_times(&work);
     let pairs = Pairs::of(told, &times, usual);
     pairs.is_sure(told, &times).then_some((work, pairs))
-}
-
-/// How soon work usually comes after the last message.
-fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
-    let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
-    let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
-    let mut waits: Vec<i64> = waits.collect();
-    let middle = waits.len() / 2;
-    (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
-}
-
-/// How messages and what is begun for them go together.
-#[derive(Debug, Default)]
-struct Pairs {
-    /// What was begun after its message came, by their places,
-    in_turn: Vec<(usize, usize)>,
-    /// and what was begun before.
-    early: Vec<(usize, usize)>,
-    /// How soon work usually comes after its message.
-    usual: i64,
-    /// How many messages and pieces of work are alone.
-    alone: usize,
-}
-
-impl Pairs {
-    /// The oldest message that waits has the next piece of work. Where none waits, that is of the
-    /// next message that can have been under way.
-    fn of(told: &[Told], work: &[i64], usual: i64) -> Pairs {
-        let mut pairs = Pairs { usual, ..Pairs::default() };
-        let mut waiting: VecDeque<usize> = VecDeque::new();
-        let mut ahead: Vec<usize> = Vec::new();
-        let mut pieces = work.iter().enumerate().peekable();
-        let mut messages = told.iter().enumerate().peekable();
-        loop {
-            let next = pieces.peek().map_or(i64::MAX, |(_, time)| **time);
-            if let Some((message, told)) = messages.next_if(|(_, told)| told.begin <= next) {
-                match ahead.iter().position(|place| work[*place] >= told.since) {
-                    Some(at) => pairs.early.push((message, ahead.remove(at))),
-                    None => waiting.push_back(message),
-                }
-                continue;
-            }
-            let Some((place, time)) = pieces.next() else { break };
-            let latest =
-                |message: usize| told[message].begin.saturating_add(usual.saturating_mul(AT_LAST));
-            while waiting.front().is_some_and(|message| latest(*message) < *time) {
-                waiting.pop_front();
-                pairs.alone += 1;
-            }
-            match waiting.pop_front() {
-                Some(message) => pairs.in_turn.push((message, place)),
-                None => ahead.push(place),
-            }
-        }
-        pairs.alone += waiting.len() + ahead.len();
-        pairs
-    }
-
-    /// Whether work does come before its message: then the message brings none, or it would have
-    /// brought some, and what came before was of another one.
-    fn is_sure(&self, told: &[Told], work: &[i64]) -> bool {
-        let brings = |message: usize| {
-            let begin = told[message].begin;
-            let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE));
-            let next = told.get(message + 1).map_or(i64::MAX, |next| next.begin);
-            let first = work.get(work.partition_point(|time| *time < begin));
-            first.is_some_and(|time| *time <= until && *time < next)
-        };
-        let again = self.early.iter().filter(|(message, _)| brings(*message)).count();
-        self.early.len() >= FEWEST_EARLY
-            && AGAIN * again <= self.early.len()
-            && SELDOM * self.alone <= told.len()
-    }
 }
 
 #[cfg(test)]

@@ -10,26 +10,15 @@
 
 use super::NONE;
 use super::agreement::candidates;
-use super::discipline;
-use super::model::{At, Model};
-use super::service::{Event, Service, made_for, recent};
+use super::at::At;
+use super::events::{Event, made_for};
+use super::model::Model;
+use super::service::{Service, recent};
 use super::shapes::Shapes;
-
-/// How often all calls are looked at. More than two times changed nothing on the sets of
-/// docs/accuracy.md.
-const SWEEPS: usize = 2;
-/// Most requests that a call's request is compared with, those that were received next to it. With
-/// 12 the sets have the same links within 0.2 points, and a service with many open requests takes
-/// three times as long.
-const OTHERS: usize = 4;
-/// Most calls of another request that one call is compared with, those that were made next to it.
-const ALIKE: usize = 2;
-/// Requests that have more calls than that together are left as they are. What is looked at for two
-/// requests grows with the square of their calls, and what makes many calls is told apart by some
-/// of them anyway.
-const MOST_CALLS: usize = 16;
-/// An exchange must be worth so many nats.
-const WORTH: f64 = 0.01;
+use crate::tuning::auto::learning::discipline::SURE_NATS;
+use crate::tuning::auto::learning::exchanges::{
+    MAX_ALIKE, MAX_CALLS, MAX_OTHERS, MIN_GAIN, SWEEPS,
+};
 
 /// Which calls two requests exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +75,9 @@ fn nearest(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     let begin = |request: u32| service.requests[request as usize].begin;
     let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
     let distance = |request: &u32| (begin(*request).abs_diff(begin(own)), *request);
-    if others.len() > OTHERS {
-        others.select_nth_unstable_by_key(OTHERS, distance);
-        others.truncate(OTHERS);
+    if others.len() > MAX_OTHERS {
+        others.select_nth_unstable_by_key(MAX_OTHERS, distance);
+        others.truncate(MAX_OTHERS);
     }
     others.sort_unstable_by_key(distance);
     others.shrink_to_fit();
@@ -113,13 +102,13 @@ impl Pairs<'_> {
         let kind = self.service.calls[call as usize].kind;
         let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);
         let calls = [own, other].map(|request| self.made[request as usize].len());
-        if less > discipline::SURE || calls[0] + calls[1] > MOST_CALLS {
+        if less > SURE_NATS || calls[0] + calls[1] > MAX_CALLS {
             return false;
         }
         let mut alike = self.made[other as usize].clone();
         alike.retain(|made| self.service.calls[*made as usize].kind == kind);
         alike.sort_by_key(|made| made.abs_diff(call));
-        alike.truncate(ALIKE);
+        alike.truncate(MAX_ALIKE);
         let before = self.known(own) + self.known(other);
         let mut best: Option<(f64, [Vec<u32>; 2], [f64; 2])> = None;
         for with in alike {
@@ -130,7 +119,7 @@ impl Pairs<'_> {
                 };
                 let scores = [self.score(own, &made[0]), self.score(other, &made[1])];
                 let more = scores[0] + scores[1] - before - ordered;
-                if more > WORTH && best.as_ref().is_none_or(|(best, _, _)| more > *best) {
+                if more > MIN_GAIN && best.as_ref().is_none_or(|(best, _, _)| more > *best) {
                     best = Some((more, made, scores));
                 }
             }
@@ -217,8 +206,9 @@ impl Pairs<'_> {
 mod tests {
     use super::*;
     use crate::infer::auto::density::Axis;
+    use crate::infer::auto::events::events;
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::service::Span;
 
     /// Pairs of requests that are open together. Each makes two calls, the second so long after the
     /// first as tells them apart.

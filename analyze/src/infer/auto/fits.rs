@@ -4,11 +4,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{Event, OPEN, Service, Span, UNKNOWN_THREAD, events};
-
-/// Maximum number of calls of a thread before its first request that prepare it for requests. A
-/// login process of Dovecot makes 7. Of a thread with more, requests are missing.
-const PREPARING_CALLS: usize = 16;
+use super::events::{Event, events};
+use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
+use crate::tuning::auto::services::fits::MAX_PREPARING_CALLS;
 
 /// How a call fits the requests of its service.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,7 +58,7 @@ impl Service {
         }
         before
             .iter()
-            .map(|of| of.is_some_and(|caller| counts[&caller] <= PREPARING_CALLS))
+            .map(|of| of.is_some_and(|caller| counts[&caller] <= MAX_PREPARING_CALLS))
             .collect()
     }
 

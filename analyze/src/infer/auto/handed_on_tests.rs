@@ -5,7 +5,7 @@ use message_trace::FROM_CONNECTING;
 
 use super::Auto;
 use crate::fixture::Fixture;
-use crate::infer::Inference;
+use crate::infer::{Inference, Input};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -21,7 +21,8 @@ fn what_another_process_answers_on_the_same_connection_is_the_answer() {
         trace.send(&session, "app", at + 700, at + 710).ports(21, own).accepting().on(connection);
     }
     let (trace, options) = (trace.trace(), Options::default());
-    let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());
+    let links =
+        Auto::default().infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
     for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
         let parents: Vec<(u32, f64)> = links.parents(row).collect();
         assert_eq!(parents, [(row as u32 - 1, 1.0)], "message {row}");
@@ -41,7 +42,8 @@ fn what_another_host_sends_on_a_connection_of_the_same_name_is_no_answer() {
             .on(connection);
     }
     let (trace, options) = (trace.trace(), Options::default());
-    let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());
+    let links =
+        Auto::default().infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
     for row in (0..trace.len()).filter(|row| trace.direction(*row) != FROM_CONNECTING) {
         assert_eq!(links.parents(row).count(), 0, "message {row}");
     }

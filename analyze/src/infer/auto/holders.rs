@@ -9,16 +9,9 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, OPEN, Service, UNKNOWN_THREAD, events};
-
-/// Fewest requests that overlap others; of fewer, too little is seen to trust the rule.
-const FEWEST_OVERLAPS: usize = 20;
-/// Largest part of the cases in which the rule may be broken: a worker that dies, or a clock that
-/// was set.
-const EXCEPTIONS: f64 = 0.002;
-/// Largest part of the calls that may be made by threads that hold nothing: a pool that works
-/// beside them.
-const OUTSIDE: f64 = 0.1;
+use super::events::{Event, events};
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::tuning::auto::services::holders::{MAX_EXCEPTIONS, MAX_OUTSIDE, MIN_OVERLAPS};
 
 /// The request that the thread of each call of `service` holds, [`NONE`] where it holds none; empty
 /// where the rule does not hold.
@@ -71,9 +64,9 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
             Event::Call(_) => {}
         }
     }
-    let is_rule = overlaps >= FEWEST_OVERLAPS
-        && broken as f64 <= EXCEPTIONS * cases as f64
-        && outside as f64 <= OUTSIDE * held.len() as f64;
+    let is_rule = overlaps >= MIN_OVERLAPS
+        && broken as f64 <= MAX_EXCEPTIONS * cases as f64
+        && outside as f64 <= MAX_OUTSIDE * held.len() as f64;
     if is_rule { held } else { Vec::new() }
 }
 

@@ -2,10 +2,7 @@
 //! pushes and deliveries. One that was not seen on either side must not shift all that come after
 //! it, so some of both may be left out.
 
-/// So far what is given may be ahead of what is begun, or behind it.
-const AHEAD: usize = 32;
-/// One is left out where that saves so many times as long as usual.
-const LEFT_OUT: i64 = 8;
+use crate::tuning::auto::queues::in_turn::{LEFT_OUT_FACTOR, MAX_AHEAD};
 
 /// Which of the `given`, by their times in order, each of the `begun` is: in their turn, some of
 /// both left out, so that they begin soon after they were given. `fits` says whether one may be the
@@ -25,22 +22,22 @@ pub(super) fn in_turn(
         return vec![None; begun.len()];
     }
     let middle = waits.len() / 2;
-    let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT).max(1);
+    let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT_FACTOR).max(1);
     // What it costs to have done with so many that are given, by how far they are ahead of the
     // others, and how that came about.
-    let width = 2 * AHEAD + 1;
+    let width = 2 * MAX_AHEAD + 1;
     let mut costs = vec![i64::MAX; width];
     let mut how: Vec<Step> = Vec::with_capacity((begun.len() + 1) * width);
     // How far jobs are ahead in the middle of what is looked at, by the run: it goes after what is
     // cheapest, as what is left out adds up.
     let mut middles: Vec<isize> = Vec::with_capacity(begun.len() + 1);
     let place = |run: usize, ahead: usize, middle: isize| {
-        (run + ahead).checked_add_signed(middle)?.checked_sub(AHEAD)
+        (run + ahead).checked_add_signed(middle)?.checked_sub(MAX_AHEAD)
     };
     for run in 0..=begun.len() {
         let cheapest =
             (0..width).filter(|ahead| costs[*ahead] < i64::MAX).min_by_key(|ahead| costs[*ahead]);
-        let shift = cheapest.map_or(0, |ahead| (ahead as isize - AHEAD as isize).signum());
+        let shift = cheapest.map_or(0, |ahead| (ahead as isize - MAX_AHEAD as isize).signum());
         let middle = middles.last().map_or(0, |middle| middle + shift);
         middles.push(middle);
         let before = std::mem::replace(&mut costs, vec![i64::MAX; width]);
@@ -81,7 +78,7 @@ pub(super) fn in_turn(
             costs[*ahead].saturating_add(left_out.saturating_mul(left as i64))
         })
     });
-    let (mut run, mut ahead) = (begun.len(), end.unwrap_or(AHEAD));
+    let (mut run, mut ahead) = (begun.len(), end.unwrap_or(MAX_AHEAD));
     let mut taken = vec![None; begun.len()];
     while let Some(job) = place(run, ahead, middles[run]).filter(|job| run > 0 || *job > 0) {
         let before = run.saturating_sub(1);

@@ -11,10 +11,9 @@ use crate::calls::Calls;
 use crate::infer::call_links::DELIVERY;
 use crate::infer::span::Span;
 use crate::naming::Naming;
-
-/// Where others do the work, a job lasts so many times as long as nearly all of it begins after the
-/// last job that was given.
-const LONGER: i64 = 8;
+use crate::tuning::auto::queues::jobs::{
+    DELIVERIES_PER_EARLY, DELIVERIES_PER_EXCEPTION, LONGER_FACTOR, MIN_DELIVERIES,
+};
 
 /// A job that a node was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +187,7 @@ impl<'trace> Jobs<'trace> {
             if outside.len() > inside {
                 let nearly = outside.len() * 95 / 100;
                 let (_, nearly_all, _) = outside.select_nth_unstable(nearly);
-                let takes = nearly_all.saturating_mul(LONGER).clamp(1, window);
+                let takes = nearly_all.saturating_mul(LONGER_FACTOR).clamp(1, window);
                 for job in self.of_nodes.get_mut(&node).into_iter().flatten() {
                     job.span.end = job.span.begin.saturating_add(takes);
                 }
@@ -250,12 +249,6 @@ fn ends(
 /// over. `events` are in order. Which delivery an acknowledgement is for is not known. If at most n
 /// are open at once, a delivery is over at the latest with the n-th acknowledgement after it.
 fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
-    /// Fewer deliveries tell nothing.
-    const FEWEST: usize = 20;
-    /// Of so many deliveries one may be without, and so many things may be said besides.
-    const SELDOM: usize = 10;
-    /// One in so many may come without one to acknowledge.
-    const EARLY: usize = 50;
     let first = events.iter().position(|(_, event, _)| *event == Event::Delivery)?;
     let events = &events[first..];
     let given: Vec<(i64, u32)> = events
@@ -268,7 +261,9 @@ fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
         .filter(|(_, event, _)| *event != Event::Delivery)
         .map(|(time, ..)| *time)
         .collect();
-    if given.len() < FEWEST || SELDOM * given.len().abs_diff(said.len()) > given.len() {
+    if given.len() < MIN_DELIVERIES
+        || DELIVERIES_PER_EXCEPTION * given.len().abs_diff(said.len()) > given.len()
+    {
         return None;
     }
     // Nothing is acknowledged before it was given, or what is said is something else.
@@ -281,7 +276,7 @@ fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
         }
         most = most.max(open);
     }
-    if EARLY * early > given.len() {
+    if DELIVERIES_PER_EARLY * early > given.len() {
         return None;
     }
     // Where several are open the end tells nothing of whose it is, so all last equally long.

@@ -4,9 +4,7 @@
 //! histories add up.
 
 use super::NONE;
-
-/// How much of its own conviction a model is given: what it takes for independent is not.
-const TEMPER: f64 = 0.6;
+use crate::tuning::auto::search::hypotheses::TEMPER;
 
 /// A hypothesis that follows from another.
 #[derive(Clone, Copy, Debug)]

@@ -7,22 +7,20 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::NONE;
+use super::at::At;
 use super::density::{Axis, Density};
-use super::model::{At, Delay, Model, NO_DELAY, REPLY, SLOTS, before_answer};
+use super::fit::{NO_DELAY, before_answer};
+use super::model::{Delay, Model};
+use super::service::REPLY;
 use super::service::{OPEN, Service, recent};
 use super::shapes::Shapes;
 use super::threads::{self, Threads};
 use super::trigger::{Trigger, open_calls};
 use crate::evidence::Evidence;
-
-/// A trigger must have happened to this part of the calls.
-const ALWAYS: f64 = 0.97;
-/// From so many samples on it is learned what a delay says of the next.
-const ENOUGH: usize = 50;
-/// So many shapes of a kind of request are remembered, the most frequent.
-const MOST_SHAPES: usize = 256;
-/// How many nats better than the last event another trigger must be.
-const PREFERENCE: f64 = 0.02;
+use crate::tuning::auto::learning::learn::{
+    ALWAYS_SHARE, MAX_SHAPES_OF_KIND, MIN_SAMPLES, NEVER, PREFERENCE,
+};
+use crate::tuning::auto::model::fit::SLOTS;
 
 /// The samples of one kind of call for one kind of request.
 #[derive(Default)]
@@ -71,7 +69,7 @@ impl Samples {
         let mut triggers: Vec<_> = self.after.iter().collect();
         triggers.sort_unstable_by_key(|(trigger, _)| **trigger);
         for (trigger, after) in triggers {
-            if (after.len() as f64) < ALWAYS * self.of.len() as f64 {
+            if (after.len() as f64) < ALWAYS_SHARE * self.of.len() as f64 {
                 continue;
             }
             let preferred = if *trigger == Trigger::Last { PREFERENCE } else { 0.0 };
@@ -89,7 +87,7 @@ impl Samples {
         let after = self.after.get(&trigger).unwrap_or(&none);
         let delays: Vec<i64> = after.iter().map(|(_, delay, _)| *delay).collect();
         let known: Vec<i64> = after.iter().map(|(_, _, known)| *known).collect();
-        let conditional = has_context && trigger != Trigger::Receipt && delays.len() >= ENOUGH;
+        let conditional = has_context && trigger != Trigger::Receipt && delays.len() >= MIN_SAMPLES;
         for (at, delay, _) in after {
             let (request, call) = self.of[*at as usize];
             match call {
@@ -230,14 +228,13 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
         model.counts.insert(kind, counts.collect());
         // The rest may have any shape.
         finals.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        finals.truncate(MOST_SHAPES);
+        finals.truncate(MAX_SHAPES_OF_KIND);
         model.finals.insert(kind, finals);
     }
 }
 
 /// How often calls are made for no request. Of kinds of which no delay is known nothing is said.
 fn count_spontaneous(model: &mut Model, service: &Service, made: &[Vec<u32>]) {
-    const NEVER: f64 = 0.5;
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
     let span =
         times().max().zip(times().min()).map_or(1, |(last, first)| last.saturating_sub(first));

@@ -15,30 +15,24 @@ use rustc_hash::FxHashMap;
 
 use crate::calls::Calls;
 use crate::naming::Naming;
-
-/// Of so many calls at least, this part must lie within requests.
-const FEWEST: usize = 20;
-const NEARLY_ALL: f64 = 0.98;
-/// And no more than this part of as many calls at other times.
-const BY_CHANCE: f64 = 0.95;
-/// How far the other times are away, in long requests.
-const AWAY: [i64; 4] = [-7, -3, 3, 7];
+use crate::tuning::auto::services::middle::{AWAY, CHANCE_SHARE, MIN_CALLS, WITHIN_SHARE};
 
 /// An address and, as a loopback address is of every machine, the host of who talks to it.
-type Place<'a> = (IpAddr, Option<&'a str>);
+type ServerAddress<'a> = (IpAddr, Option<&'a str>);
 
 /// From the first event of a call to its last, by its traced end, on the common clock.
-type Seen = (i64, i64);
+type CallTimes = (i64, i64);
 
 /// Who most likely made the calls of unknown clients.
 pub(super) struct Middle<'a> {
-    makers: FxHashMap<(Place<'a>, u32), u32>,
+    makers: FxHashMap<(ServerAddress<'a>, u32), u32>,
 }
 
 impl<'a> Middle<'a> {
     pub(super) fn of(trace: &'a MessageTrace, naming: &Naming, calls: &Calls) -> Middle<'a> {
-        let mut served: FxHashMap<Place<'a>, FxHashMap<u32, Vec<Seen>>> = FxHashMap::default();
-        let mut made: FxHashMap<(Place<'a>, u32), Vec<Seen>> = FxHashMap::default();
+        let mut served: FxHashMap<ServerAddress<'a>, FxHashMap<u32, Vec<CallTimes>>> =
+            FxHashMap::default();
+        let mut made: FxHashMap<(ServerAddress<'a>, u32), Vec<CallTimes>> = FxHashMap::default();
         for call in 0..calls.len() {
             let (Some(row), Some(answer)) = (calls.request(call), calls.response(call)) else {
                 continue;
@@ -48,11 +42,11 @@ impl<'a> Middle<'a> {
             match (traced(naming.src(row)), traced(naming.dst(row))) {
                 (true, false) => {
                     let seen = trace.send_ts(row).zip(trace.arrival(answer));
-                    if let Some((seen, place)) =
-                        seen.zip(place(trace, message.dst_endpoint, message.src))
+                    if let Some((seen, server_address)) =
+                        seen.zip(server_address(trace, message.dst_endpoint, message.src))
                     {
                         served
-                            .entry(place)
+                            .entry(server_address)
                             .or_default()
                             .entry(naming.dst(row))
                             .or_default()
@@ -61,25 +55,27 @@ impl<'a> Middle<'a> {
                 }
                 (false, true) if is_unknown_client(naming, row) => {
                     let seen = trace.arrival(row).zip(trace.send_ts(answer));
-                    if let Some((seen, place)) =
-                        seen.zip(place(trace, message.src_endpoint, message.dst))
+                    if let Some((seen, server_address)) =
+                        seen.zip(server_address(trace, message.src_endpoint, message.dst))
                     {
-                        made.entry((place, naming.hop(row))).or_default().push(seen);
+                        made.entry((server_address, naming.hop(row))).or_default().push(seen);
                     }
                 }
                 _ => {}
             }
         }
         let mut makers = FxHashMap::default();
-        for ((place, kind), calls) in made.into_iter().filter(|(_, calls)| calls.len() >= FEWEST) {
-            let servers = served.get(&place).into_iter().flatten();
+        for ((server_address, kind), calls) in
+            made.into_iter().filter(|(_, calls)| calls.len() >= MIN_CALLS)
+        {
+            let servers = served.get(&server_address).into_iter().flatten();
             let fits = servers.filter_map(|(node, requests)| Some((*node, fit(requests, &calls)?)));
             // The one that has the fewest requests open at other times tells the most.
             let best = fits.min_by(|(node, chance), (other, less)| {
                 chance.total_cmp(less).then(node.cmp(other))
             });
             if let Some((node, _)) = best {
-                makers.insert((place, kind), node);
+                makers.insert((server_address, kind), node);
             }
         }
         Middle { makers }
@@ -96,8 +92,8 @@ impl<'a> Middle<'a> {
             return None;
         }
         let message = trace.message(row);
-        let place = place(trace, message.src_endpoint, message.dst)?;
-        self.makers.get(&(place, naming.hop(row))).copied()
+        let server_address = server_address(trace, message.src_endpoint, message.dst)?;
+        self.makers.get(&(server_address, naming.hop(row))).copied()
     }
 }
 
@@ -108,7 +104,11 @@ fn is_unknown_client(naming: &Naming, row: usize) -> bool {
 }
 
 /// Where an endpoint is that talks to `peer`.
-fn place(trace: &MessageTrace, endpoint: EndpointId, peer: NodeId) -> Option<Place<'_>> {
+fn server_address(
+    trace: &MessageTrace,
+    endpoint: EndpointId,
+    peer: NodeId,
+) -> Option<ServerAddress<'_>> {
     let Some(Endpoint::Inet(address)) = trace.endpoint(endpoint) else { return None };
     let address = address.ip().to_canonical();
     let host = trace.nodes.get(peer).map(|node| node.host.as_str());
@@ -116,7 +116,7 @@ fn place(trace: &MessageTrace, endpoint: EndpointId, peer: NodeId) -> Option<Pla
 }
 
 /// If the calls were made within the requests: which part of them would be at other times.
-fn fit(requests: &[Seen], calls: &[Seen]) -> Option<f64> {
+fn fit(requests: &[CallTimes], calls: &[CallTimes]) -> Option<f64> {
     let mut requests = requests.to_vec();
     requests.sort_unstable();
     let mut took: Vec<i64> =
@@ -133,7 +133,7 @@ fn fit(requests: &[Seen], calls: &[Seen]) -> Option<f64> {
         })
         .collect();
     let within = |by: i64| {
-        let is_within = |(begin, end): &&Seen| {
+        let is_within = |(begin, end): &&CallTimes| {
             let before = requests.partition_point(|request| request.0 <= begin.saturating_add(by));
             before > 0 && ends[before - 1] >= end.saturating_add(by)
         };
@@ -141,7 +141,8 @@ fn fit(requests: &[Seen], calls: &[Seen]) -> Option<f64> {
     };
     let chance = AWAY.iter().map(|times| within(long.saturating_mul(*times))).sum::<f64>()
         / AWAY.len() as f64;
-    (requests.len() >= FEWEST && within(0) >= NEARLY_ALL && chance <= BY_CHANCE).then_some(chance)
+    (requests.len() >= MIN_CALLS && within(0) >= WITHIN_SHARE && chance <= CHANCE_SHARE)
+        .then_some(chance)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::calls::{Candidates, Parents};
 use crate::fixture::Fixture;
 use crate::infer::auto::Auto;
 use crate::infer::auto::tests::{MS, lot};
-use crate::infer::{Inference, Links};
+use crate::infer::{Inference, Input, Links};
 use crate::options::Options;
 
 /// The same with all addresses those of the loopback device, and each connection of a client that
@@ -52,7 +52,10 @@ fn through_m(requests: i64, before: i64) -> MessageTrace {
 
 fn infer(trace: &MessageTrace) -> (Calls, Links) {
     let options = Options::default();
-    (Calls::of(trace), Auto::default().infer(trace, &Naming::new(trace, &options), &options, &()))
+    (
+        Calls::of(trace),
+        Auto::default().infer(&Input::quiet(trace, &Naming::new(trace, &options), &options)),
+    )
 }
 
 /// How many of the calls to `to` were most likely made for a call to `parent`.

@@ -9,31 +9,15 @@ use rustc_hash::FxHashMap;
 use super::agreement::Agreement;
 use super::connections::Connections;
 use super::density::Density;
+use super::events::Event;
+use super::idle::while_idle;
 use super::promises::Promises;
-use super::service::{Event, OPEN, Service, recent};
+use super::service::Service;
 use super::shapes::{ShapeId, Shapes};
 use super::sizes::Sizes;
 use super::threads::Threads;
-use super::trigger::{Trigger, open_calls};
-use crate::evidence::Evidence;
-
-/// A call that was not answered before its request was.
-const NOT_COVERED: f64 = -6.0;
-/// A call whose trigger did not happen.
-const NO_TRIGGER: f64 = -4.0;
-/// The density of any delay where delays do not count: as if all were a tenth of a second.
-const ANY_DELAY: f64 = -18.0;
-/// A call of a kind that was never made for such a request, in nats per nanosecond: rather that
-/// than none.
-const UNKNOWN: f64 = -22.0;
-/// The part of requests that may have any calls whatever, each kind as often as it has them alone.
-const ANY_SHAPE: f64 = 0.05;
-/// How much the order of calls counts beside which there are.
-const ORDER: f64 = 0.75;
-/// Calls of one kind for one request are told apart up to so many.
-pub(super) const SLOTS: u32 = 3;
-/// The kind of the reply, as if it were a call.
-pub(super) const REPLY: u32 = u32::MAX;
+use super::trigger::Trigger;
+use crate::tuning::auto::model::fit::{ANY_SHAPE, SLOTS};
 
 /// How soon calls of a kind are made.
 #[derive(Debug)]
@@ -94,20 +78,20 @@ pub(super) struct Memo {
     shapes: FxHashMap<(u32, ShapeId), [f64; 2]>,
     /// What [`Model::step`] found, by the kind and the shape of the request and the kind of call.
     places: FxHashMap<(u32, ShapeId, u32), u32>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
 }
 
 /// What is known of a call of one kind for requests of one kind and shape.
 #[derive(Clone, Debug)]
-struct Step {
+pub(super) struct Step {
     /// Whether calls of that kind were ever made for such requests.
-    is_known: bool,
+    pub(super) is_known: bool,
     /// How much less likely such requests have the shape with the call, as a logarithm.
-    shaped: f64,
+    pub(super) shaped: f64,
     /// How likely just that is called next.
-    next: f64,
+    pub(super) next: f64,
     /// How soon, if that is known.
-    delay: Option<Arc<Delay>>,
+    pub(super) delay: Option<Arc<Delay>>,
 }
 
 /// How often calls are taken to be made for no request.
@@ -122,13 +106,10 @@ pub(super) enum Nobody {
     WhileIdle,
 }
 
-/// No delay.
-pub(super) const NO_DELAY: i64 = i64::MIN;
-
 impl Model {
     /// The probabilities that a request of that kind ends with at least the calls of a shape, and
     /// with just them.
-    fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
+    pub(super) fn shape(&mut self, shapes: &Shapes, kind: u32, shape: ShapeId) -> [f64; 2] {
         if let Some(known) = self.memo.shapes.get(&(kind, shape)) {
             return *known;
         }
@@ -187,13 +168,19 @@ impl Model {
         }
     }
 
-    fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Arc<Delay>> {
+    pub(super) fn delay_of(&self, kind: u32, call: u32, before: u32) -> Option<&Arc<Delay>> {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
 
     /// What is known of a call of that kind for requests of that kind and shape, as a place among
     /// all steps.
-    fn step(&mut self, shapes: &mut Shapes, kind: u32, shape: ShapeId, call: u32) -> usize {
+    pub(super) fn step(
+        &mut self,
+        shapes: &mut Shapes,
+        kind: u32,
+        shape: ShapeId,
+        call: u32,
+    ) -> usize {
         if let Some(step) = self.memo.places.get(&(kind, shape, call)) {
             return *step as usize;
         }
@@ -210,240 +197,4 @@ impl Model {
         self.memo.places.insert((kind, shape, call), self.memo.steps.len() as u32 - 1);
         self.memo.steps.len() - 1
     }
-
-    /// How well it fits that `time` is when something is done for a request after such a delay,
-    /// where `triggered` is when what it is done after was; `own` is the delay that was learned
-    /// from just that.
-    fn timing(
-        &self,
-        service: &Service,
-        at: &At<'_>,
-        delay: &Delay,
-        triggered: Option<i64>,
-        time: i64,
-        own: i64,
-    ) -> f64 {
-        let begin = service.requests[at.request as usize].begin;
-        let (since, missing) = match triggered {
-            Some(since) => (since, 0.0),
-            None => {
-                let last = Trigger::Last.time(service, at.request, at.made, time);
-                (last.unwrap_or(begin), NO_TRIGGER)
-            }
-        };
-        let took = time.saturating_sub(service.free_since(since, time));
-        let density = match service.without.has(Evidence::Delays) {
-            true => delay.density.log(took, since.saturating_sub(begin), own == took),
-            false => ANY_DELAY,
-        };
-        density + missing + delay.open[open_calls(service, at.made, time)]
-    }
-
-    /// How well it fits that `call` is made for a request in that state.
-    pub(super) fn call(
-        &mut self,
-        service: &Service,
-        shapes: &mut Shapes,
-        at: &At<'_>,
-        call: u32,
-    ) -> f64 {
-        self.judge(service, shapes, at, call).0
-    }
-
-    /// Since when a request in that state waits for making such a call; `None`: it does not.
-    pub(super) fn waiting(
-        &mut self,
-        service: &Service,
-        shapes: &mut Shapes,
-        at: &At<'_>,
-        call: u32,
-    ) -> Option<i64> {
-        self.judge(service, shapes, at, call).1
-    }
-
-    /// How well it fits that `call` is made for a request in that state; and since when it waits
-    /// for making such a call.
-    pub(super) fn judge(
-        &mut self,
-        service: &Service,
-        shapes: &mut Shapes,
-        at: &At<'_>,
-        call: u32,
-    ) -> (f64, Option<i64>) {
-        let span = service.calls[call as usize];
-        let kind = service.requests[at.request as usize].kind;
-        let step = self.step(shapes, kind, at.shape, span.kind);
-        let step = &self.memo.steps[step];
-        let Some(delay) = &step.delay else { return (UNKNOWN, None) };
-        let is_covered = service.covers(at.request, call);
-        let triggered = delay.trigger.time(service, at.request, at.made, span.begin);
-        let waiting =
-            triggered.filter(|_| is_covered && step.waits(service, at, delay, span.begin));
-        if !step.is_known {
-            return (UNKNOWN, waiting);
-        }
-        let learned =
-            self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
-        let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
-        let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
-        let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
-        let shaped = if service.without.has(Evidence::Shapes) { step.shaped } else { 0.0 };
-        let order = if service.without.has(Evidence::Order) { ORDER } else { 0.0 };
-        let score = shaped
-            + self.timing(service, at, delay, triggered, span.begin, own)
-            + order * step.next
-            + uncovered
-            + self.afterwards(service, at.request, call)
-            + sizes
-            + self.by_thread(service, at, span.kind, service.caller(call), span.begin);
-        (score, waiting)
-    }
-
-    /// How likely a call of that kind is to be made after the answer, if it is, or else before it.
-    fn afterwards(&self, service: &Service, request: u32, call: u32) -> f64 {
-        if !service.goes_on_after_answers() {
-            return 0.0;
-        }
-        let (request, call) = (service.requests[request as usize], service.calls[call as usize]);
-        let [before, after] =
-            self.after_answer.get(&(request.kind, call.kind)).copied().unwrap_or([0.5; 2]);
-        if call.begin > request.end { after.ln() } else { before.ln() }
-    }
-
-    /// What the end of the call promises for the request.
-    pub(super) fn promise(&self, service: &Service, request: u32, call: u32) -> f64 {
-        let learned =
-            self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
-        self.promises.of(service, request, call, learned)
-    }
-
-    /// How well it fits that a request in that state is answered when it is, and that this was all
-    /// that was done for it.
-    pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
-        self.finish(service, shapes, at) + self.answer(service, at)
-    }
-
-    /// How well it fits that just these calls, in the order of time, are made for a request, and
-    /// that it is answered when it is.
-    pub(super) fn request(
-        &mut self,
-        service: &Service,
-        shapes: &mut Shapes,
-        request: u32,
-        made: &[u32],
-    ) -> f64 {
-        let (mut sum, mut shape) = (0.0, 0);
-        for (at, call) in made.iter().enumerate() {
-            let before = recent(made.get(..at).unwrap_or_default());
-            sum += self.call(service, shapes, &At { request, made: before, shape }, *call);
-            shape = shapes.with(shape, service.calls[*call as usize].kind);
-        }
-        sum + self.reply(service, shapes, &At { request, made: recent(made), shape })
-    }
-
-    /// How well it fits that nothing more is done for a request in that state.
-    pub(super) fn finish(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
-        let kind = service.requests[at.request as usize].kind;
-        let [least, just] = self.shape(shapes, kind, at.shape);
-        if service.without.has(Evidence::Shapes) { just - least } else { 0.0 }
-    }
-
-    /// How well it fits that a request in that state is answered when it is.
-    pub(super) fn answer(&self, service: &Service, at: &At<'_>) -> f64 {
-        let request = service.requests[at.request as usize];
-        if request.end == OPEN {
-            return 0.0;
-        }
-        let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
-        let at = &At { made: before_answer(service, at.request, at.made), ..*at };
-        let timing = self.delay_of(request.kind, REPLY, 0).map_or(UNKNOWN, |delay| {
-            let triggered = delay.trigger.time(service, at.request, at.made, request.end);
-            self.timing(service, at, delay, triggered, request.end, own)
-        });
-        timing + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
-    }
-
-    /// What it proves that this thread makes such a call (or the reply).
-    fn by_thread(&self, service: &Service, at: &At<'_>, call: u32, thread: u32, time: i64) -> f64 {
-        let kind = service.requests[at.request as usize].kind;
-        self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
-    }
-
-    /// How well it fits that a call of that kind is made for no request.
-    pub(super) fn spontaneous(&self, kind: u32) -> f64 {
-        self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
-    }
-}
-
-impl Step {
-    /// Whether a request in that state waits for making such a call at `time`, which it might have
-    /// made since it was triggered.
-    fn waits(&self, service: &Service, at: &At<'_>, delay: &Delay, time: i64) -> bool {
-        const UNLIKE: f64 = -2.0;
-        const SELDOM_OPEN: f64 = -3.0;
-        // In the time of a thread only the order tells for whom, so that who waits must be known
-        // well.
-        const UNLIKE_NEXT: f64 = -2.0;
-        self.shaped >= UNLIKE
-            && (!service.has_thread_time() || self.next >= UNLIKE_NEXT)
-            && delay.open[open_calls(service, at.made, time)] >= SELDOM_OPEN
-    }
-}
-
-/// How often calls of each kind are made while no request is open, per nanosecond, as a logarithm.
-fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64> {
-    /// As if half a call had been made.
-    const NEVER: f64 = 0.5;
-    /// The node must be idle for this part of the time, or it is as if it were.
-    const LEAST_IDLE: f64 = 0.05;
-    let mut counts: FxHashMap<u32, f64> =
-        service.calls.iter().map(|call| (call.kind, NEVER)).collect();
-    let (mut open, mut idle, mut since) =
-        (0_usize, 0.0, events.first().map_or(0, |(time, _)| *time));
-    let begin = since;
-    for (time, event) in events {
-        match event {
-            Event::Receipt(_) => {
-                if open == 0 {
-                    idle += time.saturating_sub(since) as f64;
-                }
-                open += 1;
-            }
-            Event::Reply(_) => {
-                open = open.saturating_sub(1);
-                since = *time;
-            }
-            Event::Call(call) if open == 0 => {
-                *counts.entry(service.calls[*call as usize].kind).or_default() += 1.0;
-            }
-            Event::Call(_) | Event::Answer(_) => {}
-        }
-    }
-    let all = events.last().map_or(1, |(time, _)| time.saturating_sub(begin)).max(1) as f64;
-    let idle = f64::max(idle, LEAST_IDLE * all);
-    // Where hardly any time is idle, what never happened is rarer still.
-    let rate = |count: f64| (count / if count > NEVER { idle } else { all }).ln();
-    counts.into_iter().map(|(kind, count)| (kind, rate(count))).collect()
-}
-
-/// Of the calls `made` for a request, in their order, those that were made before its answer.
-pub(super) fn before_answer<'made>(
-    service: &Service,
-    request: u32,
-    made: &'made [u32],
-) -> &'made [u32] {
-    let end = service.requests[request as usize].end;
-    if !service.goes_on_after_answers() {
-        return made;
-    }
-    let before = made.partition_point(|call| service.calls[*call as usize].begin <= end);
-    made.get(..before).unwrap_or(made)
-}
-
-/// A request with what was done for it so far.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct At<'made> {
-    pub(super) request: u32,
-    pub(super) made: &'made [u32],
-    pub(super) shape: ShapeId,
 }

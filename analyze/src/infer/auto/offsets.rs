@@ -9,21 +9,9 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 
 use super::service::{OPEN, Service, Span};
-
-/// Fewer calls of a kind, or requests, tell nothing.
-const FEWEST: usize = 20;
-/// The clocks agree if this part of the calls lies within requests.
-const AGREED: f64 = 0.98;
-/// A difference of clocks is believed by which at least this part does, and this much more than
-/// without.
-const BELIEVED: f64 = 0.95;
-const MORE: f64 = 0.03;
-/// Of two differences by which nearly the same part does, the smaller one is taken.
-const THE_SAME: f64 = 0.005;
-/// So many calls are looked at,
-const SAMPLE: usize = 1000;
-/// and for each so many requests before and after it.
-const AROUND: usize = 32;
+use crate::tuning::auto::services::offsets::{
+    AGREED_SHARE, AROUND, BELIEVED_SHARE, MAX_SAMPLE, MIN_CALLS, MIN_MORE, THE_SAME,
+};
 
 /// Moves the spans of those kinds of requests and calls that the peers' clocks tell, each kind by
 /// what its clock differs.
@@ -106,10 +94,10 @@ fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
     let requests = Requests::of(requests);
     let calls: Vec<&Span> = calls.iter().filter(|call| call.end != OPEN).collect();
     let calls: Vec<&Span> =
-        calls.iter().step_by(calls.len().div_ceil(SAMPLE).max(1)).copied().collect();
+        calls.iter().step_by(calls.len().div_ceil(MAX_SAMPLE).max(1)).copied().collect();
     let count = calls.len() as f64;
     let within = calls.iter().filter(|call| requests.cover(call, 0)).count() as f64 / count;
-    if calls.len() < FEWEST || requests.spans.len() < FEWEST || within >= AGREED {
+    if calls.len() < MIN_CALLS || requests.spans.len() < MIN_CALLS || within >= AGREED_SHARE {
         return 0;
     }
     // For each call, by which differences it lies within a request: where these begin, and end.
@@ -144,7 +132,7 @@ fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
         }
     }
     let best = stretches.iter().map(|(.., fit)| f64::from(*fit)).fold(0.0, f64::max) / count;
-    if best < BELIEVED || best < within + MORE {
+    if best < BELIEVED_SHARE || best < within + MIN_MORE {
         return 0;
     }
     let likely = stretches.iter().filter(|(.., fit)| f64::from(*fit) / count >= best - THE_SAME);
@@ -160,9 +148,9 @@ mod tests {
     use super::*;
     use crate::calls::{Calls, Candidates, Parents};
     use crate::fixture::Fixture;
-    use crate::infer::Inference;
     use crate::infer::auto::Auto;
     use crate::infer::auto::tests::{MS, lot};
+    use crate::infer::{Inference, Input};
     use crate::naming::Naming;
     use crate::options::Options;
 
@@ -238,7 +226,8 @@ mod tests {
             );
         }
         let (options, calls) = (Options::default(), Calls::of(&trace));
-        let links = Auto::default().infer(&trace, &Naming::new(&trace, &options), &options, &());
+        let links =
+            Auto::default().infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
         let parents = Parents::of(&calls, &links, &Candidates::of(&calls, &links));
         let flow = |call: usize| trace.flow(calls.request(call).unwrap());
         let parent = |call: &usize| parents.of_call(*call).unwrap().call.map(flow);

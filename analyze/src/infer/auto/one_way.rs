@@ -9,16 +9,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::service::{OPEN, Service};
 use crate::calls::Calls;
-use crate::infer::Links;
-
-/// A message is over after so many times as long as nearly all that is linked to one takes.
-const LONGER: i64 = 4;
-/// That many of a hundred are nearly all.
-const NEARLY: usize = 95;
-/// If so large a part of the delays are alike, message linking is right.
-const ALIKE: f64 = 0.97;
-/// Fewer messages that are linked are not learned from.
-const FEWEST: usize = 20;
+use crate::links::Links;
+use crate::tuning::auto::services::one_way::{
+    ALIKE_SHARE, LONGER_FACTOR, MAX_CALLS_BACK, MIN_LINKED, NEARLY_PERCENT,
+};
 
 /// Gives the requests of `service` that nobody answers an end each; `linked` is what message
 /// linking says. Messages of a kind of which a few are answered are no one-way messages.
@@ -52,12 +46,12 @@ pub(super) fn end_requests(
     }
     let all = kinds.len()
         == service.requests.iter().map(|request| request.kind).collect::<FxHashSet<_>>().len();
-    if delays.len() < FEWEST || (all && is_plain && are_alike(&mut delays)) {
+    if delays.len() < MIN_LINKED || (all && is_plain && are_alike(&mut delays)) {
         return;
     }
-    let nearly = delays.len() * NEARLY / 100;
+    let nearly = delays.len() * NEARLY_PERCENT / 100;
     let (_, nearly_all, _) = delays.select_nth_unstable(nearly);
-    let takes = nearly_all.saturating_mul(LONGER).clamp(1, service.window);
+    let takes = nearly_all.saturating_mul(LONGER_FACTOR).clamp(1, service.window);
     for request in service.requests.iter_mut().filter(|request| kinds.contains(&request.kind)) {
         request.end = request.begin.saturating_add(takes);
     }
@@ -74,16 +68,15 @@ fn unanswered(service: &Service) -> FxHashSet<u32> {
         *is_answered |= request.end != OPEN;
     }
     let is_alone = counts.values().all(|(_, is_answered)| !is_answered);
-    let never = |(count, is_answered): (usize, bool)| !is_answered && (is_alone || count >= FEWEST);
+    let never =
+        |(count, is_answered): (usize, bool)| !is_answered && (is_alone || count >= MIN_LINKED);
     counts.into_iter().filter(|(_, counts)| never(*counts)).map(|(kind, _)| kind).collect()
 }
 
 /// What the message `row` was sent for, by message linking: what it followed, or what a call was
 /// made for whose answer it followed.
 fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
-    /// No more calls in a row are looked back at.
-    const MOST: usize = 64;
-    for _ in 0..MOST {
+    for _ in 0..MAX_CALLS_BACK {
         let (parent, _) =
             linked.most_likely(row).and_then(|place| linked.parents(row).nth(place))?;
         let call = calls.of_message(parent as usize);
@@ -102,7 +95,7 @@ fn are_alike(delays: &mut [i64]) -> bool {
     let (_, median, _) = delays.select_nth_unstable(middle);
     let usual = *median / 2..=median.saturating_mul(2);
     delays.iter().filter(|delay| usual.contains(delay)).count() as f64
-        >= ALIKE * delays.len() as f64
+        >= ALIKE_SHARE * delays.len() as f64
 }
 
 #[cfg(test)]

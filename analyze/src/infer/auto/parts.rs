@@ -9,24 +9,17 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::assignment::Assignment;
+use super::events::Event;
 use super::model::Model;
-use super::search::{Found, Search};
-use super::service::{Event, Service};
+use super::search::Search;
+use super::service::Service;
 use super::shapes::Shapes;
+use crate::tuning::auto::search::hypotheses::{
+    EVENTS_AFTER_CUT, EVENTS_BEFORE_CUT, MAX_PARTS, MIN_EVENTS_OF_PART, MIN_EVENTS_OF_PIECE,
+    PIECE_FACTOR,
+};
 use out_of_core::workers;
-
-/// There are so many parts at most, of so many events at least.
-const MOST: usize = 64;
-const LEAST_EVENTS: usize = 2048;
-
-/// What is never idle is cut into pieces of so many events at least,
-const LEAST_IN_PIECE: usize = 1 << 14;
-/// and of so many times as many as are searched twice.
-const LEAST_TIMES: usize = 12;
-/// For each request that is open, so many events before a cut, and so many after it. A request with
-/// one call has three.
-const BEFORE: usize = 6;
-const AFTER: usize = 3;
 
 /// Events that are searched on one processor.
 #[derive(Debug, PartialEq)]
@@ -48,9 +41,10 @@ pub(super) fn search(
     model: &Model,
     width: usize,
     with_shares: bool,
-) -> Found {
-    let parts = parts(events, LEAST_EVENTS.max(events.len() / MOST));
-    let parts = parts.into_iter().flat_map(|part| pieces(events, part, LEAST_IN_PIECE)).collect();
+) -> Assignment {
+    let parts = parts(events, MIN_EVENTS_OF_PART.max(events.len() / MAX_PARTS));
+    let parts =
+        parts.into_iter().flat_map(|part| pieces(events, part, MIN_EVENTS_OF_PIECE)).collect();
     search_parts(service, events, parts, shapes, model, width, with_shares)
 }
 
@@ -62,7 +56,7 @@ fn search_parts(
     model: &Model,
     width: usize,
     with_shares: bool,
-) -> Found {
+) -> Assignment {
     let found = workers::one_by_one(parts.len(), |part| {
         let (Part { searched, open, .. }, mut shapes, mut model) =
             (&parts[part], shapes.clone(), model.clone());
@@ -84,7 +78,7 @@ fn search_parts(
         );
         (found, calls.start)
     });
-    let mut all = Found::of(0..service.calls.len() as u32, with_shares);
+    let mut all = Assignment::of(0..service.calls.len() as u32, with_shares);
     for ((mut found, first), part) in found.into_iter().zip(parts) {
         for (_, event) in &events[part.counted] {
             let Event::Call(call) = event else { continue };
@@ -130,16 +124,16 @@ fn pieces(events: &[(i64, Event)], part: Range<usize>, least: usize) -> Vec<Part
         }
         most = most.max(open);
     }
-    let twice = most * (BEFORE + AFTER);
-    let pieces = (part.len() / least.max(LEAST_TIMES * twice)).max(1);
+    let twice = most * (EVENTS_BEFORE_CUT + EVENTS_AFTER_CUT);
+    let pieces = (part.len() / least.max(PIECE_FACTOR * twice)).max(1);
     let cut = |piece: usize| part.start + part.len() * piece / pieces;
     let mut found: Vec<Part> = Vec::with_capacity(pieces);
     // The requests that are open where the events searched begin.
     let (mut open, mut at) = (Vec::new(), part.start);
     for piece in 0..pieces {
         let counted = cut(piece)..cut(piece + 1);
-        let begin = counted.start.saturating_sub(most * BEFORE).max(part.start);
-        let end = (counted.end + most * AFTER).min(part.end);
+        let begin = counted.start.saturating_sub(most * EVENTS_BEFORE_CUT).max(part.start);
+        let end = (counted.end + most * EVENTS_AFTER_CUT).min(part.end);
         for (_, event) in &events[at..begin] {
             match event {
                 Event::Receipt(request) => open.push(*request),
@@ -167,8 +161,9 @@ fn calls(events: &[(i64, Event)]) -> Range<u32> {
 mod tests {
     use super::*;
     use crate::infer::auto::density::Axis;
+    use crate::infer::auto::events::{events, made_for};
     use crate::infer::auto::learn::learn;
-    use crate::infer::auto::service::{Span, events, made_for};
+    use crate::infer::auto::service::Span;
 
     #[test]
     fn parts_together_are_what_one_search_through_all_finds() {

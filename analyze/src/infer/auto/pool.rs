@@ -10,23 +10,9 @@ use super::NONE;
 use super::in_turn::in_turn;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::infer::call_links::DELIVERY;
-
-/// Fewer jobs tell nothing.
-const FEWEST: usize = 20;
-/// Of so many jobs one may be without a run.
-const SELDOM: usize = 20;
-/// So many calls of one length are a kind of their own; others are told apart by their magnitude.
-const OF_ONE_LENGTH: u32 = 20;
-/// A job that was given up to so many times as long ago may be begun by this run instead.
-const NEAR: i64 = 2;
-/// How sure it is that a run is for the job in its turn where another one was waiting, too. Nothing
-/// in a trace tells it. It is below 0.9, as workers of Celery began 92 to 97% of their jobs in
-/// turn, and others may begin fewer.
-const SURE: f64 = 0.88;
-/// The part of the jobs that are nearly all,
-const NEARLY_ALL: f64 = 0.99;
-/// and how many times as long as these a job may last.
-const ROOM: f64 = 1.5;
+use crate::tuning::auto::queues::pool::{
+    JOBS_PER_EXCEPTION, MIN_JOBS, MIN_OF_LENGTH, NEAR_FACTOR, NEARLY_ALL, ROOM_FACTOR, SURE,
+};
 
 /// What those do who have no jobs of their own.
 #[derive(Debug, Default)]
@@ -46,7 +32,7 @@ type Run = (i64, Vec<u32>);
 pub(super) fn of(service: &Service) -> Option<Pool> {
     let jobs = (0..).zip(&service.request_calls).filter(|(_, call)| **call & DELIVERY != 0);
     let jobs: Vec<u32> = jobs.map(|(job, _)| job).collect();
-    if jobs.len() < FEWEST || service.call_threads.is_empty() {
+    if jobs.len() < MIN_JOBS || service.call_threads.is_empty() {
         return None;
     }
     let getters: FxHashSet<u32> =
@@ -74,7 +60,7 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
         // Another one that had been given as well may have been begun first, and this one then.
         let before = place
             .checked_sub(1)
-            .filter(|before| begin - given[*before] < NEAR * (begin - given[place]));
+            .filter(|before| begin - given[*before] < NEAR_FACTOR * (begin - given[place]));
         let beside = next.map(|_| place + 1).or(before).map_or(NONE, |place| jobs[place]);
         let ends = calls.iter().map(|call| service.calls[*call as usize]);
         let last = ends.map(|call| if call.end == OPEN { call.begin } else { call.end }).max();
@@ -85,7 +71,7 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
             (pool.held[*call as usize], pool.beside[*call as usize]) = (job, beside);
         }
     }
-    if SELDOM * jobs.len().abs_diff(took.len()) > jobs.len() {
+    if JOBS_PER_EXCEPTION * jobs.len().abs_diff(took.len()) > jobs.len() {
         return None;
     }
     let own: Vec<u32> = (0..all as u32).filter(|call| !does(call)).collect();
@@ -94,7 +80,7 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
     }
     let place = ((took.len() - 1) as f64 * NEARLY_ALL) as usize;
     let (_, nearly_all, _) = took.select_nth_unstable(place);
-    let lasts = (*nearly_all as f64 * ROOM) as i64;
+    let lasts = (*nearly_all as f64 * ROOM_FACTOR) as i64;
     for (job, given) in jobs.iter().zip(&given) {
         let end = pool.ends.entry(*job).or_insert(i64::MIN);
         *end = given.saturating_add(lasts).max(*end);
@@ -137,8 +123,9 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
         }
     }
     let always = |call: u32| {
-        seen.get(&kind(call))
-            .is_some_and(|[all, at_once]| 2 * all >= jobs.len() && SELDOM * (all - at_once) <= *all)
+        seen.get(&kind(call)).is_some_and(|[all, at_once]| {
+            2 * all >= jobs.len() && JOBS_PER_EXCEPTION * (all - at_once) <= *all
+        })
     };
     first.retain(|(call, _)| always(*call));
     first
@@ -162,7 +149,7 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
     // All of that time counts, as a thread waits once for a few calls of its own beginning.
     let (first, (count, _)) =
         seen.into_iter().max_by(|(_, one), (_, other)| one.1.total_cmp(&other.1))?;
-    if SELDOM * count.abs_diff(jobs) > jobs {
+    if JOBS_PER_EXCEPTION * count.abs_diff(jobs) > jobs {
         return None;
     }
     let mut runs: Vec<Run> = Vec::new();
@@ -191,7 +178,7 @@ pub(super) fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl
     let magnitude = |bytes: i64| -1 - i64::from(bytes.max(1).ilog2());
     move |call: u32| {
         let (kind, [asked, answered]) = (service.calls[call as usize].kind, sizes(call));
-        let often = lengths.get(&(kind, asked)).is_some_and(|count| *count >= OF_ONE_LENGTH);
+        let often = lengths.get(&(kind, asked)).is_some_and(|count| *count >= MIN_OF_LENGTH);
         (kind, if often { asked } else { magnitude(asked) }, magnitude(answered))
     }
 }

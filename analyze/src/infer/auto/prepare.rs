@@ -7,18 +7,9 @@ use rustc_hash::FxHashMap;
 use super::service::{OPEN, Service};
 use super::{NONE, afterwards, holders, pool, timers};
 use crate::evidence::Evidence;
-
-/// Nobody waits longer for the answer to a request than this many times as long as nearly all of
-/// its kind took.
-const PATIENCE: f64 = 1.5;
-/// The part of the requests that are nearly all.
-const NEARLY_ALL: f64 = 0.99;
-/// Fewer answered requests of a kind tell nothing of how long one may take.
-const FEWEST_ANSWERED: usize = 20;
-/// So many calls of a kind must have been made while requests were open,
-const FEWEST_CALLS: usize = 5;
-/// and so large a part of them must have ended after all of these, if they are not waited for.
-const OUTLAST: f64 = 0.8;
+use crate::tuning::auto::services::prepare::{
+    MIN_ANSWERED, MIN_CALLS, NEARLY_ALL, OUTLAST_SHARE, PATIENCE_FACTOR,
+};
 
 impl Service {
     /// Learns what can be told before any call is given to a request: how long requests take, who
@@ -54,10 +45,10 @@ impl Service {
             durations.entry(request.kind).or_default().push(took);
         }
         for (kind, mut durations) in durations {
-            if durations.len() >= FEWEST_ANSWERED {
+            if durations.len() >= MIN_ANSWERED {
                 let place = ((durations.len() - 1) as f64 * NEARLY_ALL) as usize;
                 let (_, took, _) = durations.select_nth_unstable(place);
-                let patience = (*took as f64 * PATIENCE) as i64;
+                let patience = (*took as f64 * PATIENCE_FACTOR) as i64;
                 self.patience.insert(kind, patience.min(self.window));
             }
         }
@@ -83,7 +74,7 @@ impl Service {
             *outlast += usize::from(!fit.is_covered);
         }
         let outlast = |[calls, outlast]: [usize; 2]| {
-            calls >= FEWEST_CALLS && outlast as f64 >= OUTLAST * calls as f64
+            calls >= MIN_CALLS && outlast as f64 >= OUTLAST_SHARE * calls as f64
         };
         let kinds = counts.into_iter().filter(|(_, counts)| outlast(*counts)).map(|(kind, _)| kind);
         self.unwaited = kinds.collect();

@@ -2,13 +2,9 @@
 //! and the one that serves there may be others, as shells, which sent nothing; and a process
 //! becomes another program, which has a log of its own, without a new number.
 
+use crate::tuning::auto::services::process_tree::{MAX_BECOMING, MAX_BETWEEN};
 use message_trace::{MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
-
-/// A process becomes another program within so many nanoseconds; later its number is another's.
-const BECOMES: i64 = 10_000_000_000;
-/// So many processes may lie between the one that sends and the one that serves.
-const BETWEEN: usize = 32;
 
 /// Which process started which.
 pub(super) struct ProcessTree<'trace> {
@@ -38,7 +34,7 @@ impl ProcessTree<'_> {
         serves: impl Fn(NodeId, i64) -> Option<u32>,
     ) -> Option<(u32, i64)> {
         let mut below = process;
-        for _ in 0..BETWEEN {
+        for _ in 0..MAX_BETWEEN {
             let begin = self.trace.nodes.get(below)?.start?;
             let above = self.above(below)?;
             if let Some(node) = serves(above, begin) {
@@ -59,8 +55,9 @@ impl ProcessTree<'_> {
             let known = all[..until].iter().rev().map(|(_, id)| *id);
             known.into_iter().find(|id| self.trace.nodes.get(*id).is_some_and(is_it))
         };
-        let is_near =
-            |other: &Node| other.start.is_some_and(|other| start.saturating_sub(other) < BECOMES);
+        let is_near = |other: &Node| {
+            other.start.is_some_and(|other| start.saturating_sub(other) < MAX_BECOMING)
+        };
         let before = last(pid, &|other| other.parent_pid == Some(parent) && is_near(other));
         before.or_else(|| last(parent, &|_| true))
     }

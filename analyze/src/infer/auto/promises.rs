@@ -8,20 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::NONE;
 use super::density::Axis;
-use super::service::{Event, OPEN, Service};
-
-/// Bins to a factor of two of the time from the end of the call to that of the request.
-const BINS: f64 = 4.0;
-/// What is taken to have been seen beforehand: so many pairs whose times are those of chance.
-const BEFOREHAND: f64 = 10.0;
-/// Fewest pairs to learn from.
-const FEWEST: f64 = 30.0;
-/// Fewest nats that the times must tell on average, each pair left out of what it is judged by.
-const WORTH: f64 = 0.5;
-/// The bounds of a promise, in nats.
-const BOUNDS: [f64; 2] = [-3.0, 6.0];
-/// How many other requests are looked at for one call, to see what times are by chance.
-const OTHERS: usize = 6;
+use super::events::Event;
+use super::service::{OPEN, Service};
+use crate::tuning::auto::model::promises::{
+    BINS, BOUNDS, MIN_NATS, MIN_PAIRS, OTHERS, PRIOR_PAIRS,
+};
 
 /// What the ends of calls promise in one service.
 #[derive(Clone, Debug, Default)]
@@ -118,7 +109,7 @@ impl Gaps {
         let seen = (near(&self.own) - left_out).max(0.0);
         let total = (self.totals[0] - left_out).max(0.0);
         let chance = (near(&self.others) + 1.0) / (self.totals[1] + 2.0);
-        ((seen + BEFOREHAND * chance) / (total + BEFOREHAND) / chance)
+        ((seen + PRIOR_PAIRS * chance) / (total + PRIOR_PAIRS) / chance)
             .ln()
             .clamp(BOUNDS[0], BOUNDS[1])
     }
@@ -131,14 +122,15 @@ impl Gaps {
 
     fn is_worth_it(&self) -> bool {
         let told: f64 = self.own.iter().map(|(bin, count)| count * self.odds(*bin, true)).sum();
-        self.totals.iter().all(|total| *total >= FEWEST) && told >= WORTH * self.totals[0]
+        self.totals.iter().all(|total| *total >= MIN_PAIRS) && told >= MIN_NATS * self.totals[0]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Requests a millisecond apart that take from 8 to 16, each with a call that ends so long
     /// before its request does.

@@ -19,7 +19,7 @@ use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 use crate::naming::Naming;
 use broker::{Broker, Reply};
 use wakes::Queue;

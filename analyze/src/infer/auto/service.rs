@@ -9,6 +9,7 @@ use crate::evidence::{Evidence, Without};
 pub(super) use crate::infer::call_links::recent;
 use crate::infer::call_links::{DELIVERY, NodeCalls};
 pub(super) use crate::infer::span::{OPEN, Span};
+use crate::tuning::auto::services::service::EVENTS_PER_OTHER_THREAD;
 
 /// The requests and calls of one node, each by time.
 #[derive(Debug, Default)]
@@ -76,13 +77,12 @@ pub(super) struct Service {
     pub(super) turns: Vec<i64>,
 }
 
+/// The kind of the reply, as if it were a call.
+pub(super) const REPLY: u32 = u32::MAX;
 /// The number of no thread.
 pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
 /// The size of what was not seen.
 pub(super) const UNKNOWN_SIZE: i64 = -1;
-
-/// Of an event loop no more than one event in so many is another thread's.
-const ONE_IN: usize = 100;
 
 impl Service {
     /// Whether the call can have been made for the request and, if its answer is waited for, ended
@@ -161,7 +161,7 @@ impl Service {
             *counts.entry(*thread).or_default() += 1;
         }
         let (all, most) = (counts.values().sum::<usize>(), counts.values().max());
-        most.is_some_and(|most| (all - most) * ONE_IN <= *most)
+        most.is_some_and(|most| (all - most) * EVENTS_PER_OTHER_THREAD <= *most)
     }
 
     /// Whether the request and the call are the two ends of one call that the node makes to itself.
@@ -202,22 +202,6 @@ impl Service {
         unit as f64
     }
 
-    /// The beginning, with about so many requests and as many calls, but not many times as many.
-    pub(super) fn beginning(&self, size: usize) -> Service {
-        const CALLS: usize = 10;
-        if size >= self.requests.len() && CALLS * size >= self.calls.len() {
-            return self.part(self.requests.len(), self.calls.len(), None);
-        }
-        let at =
-            |spans: &[Span], place: usize| spans.get(place).map_or(i64::MAX, |span| span.begin);
-        let enough = at(&self.requests, size).max(at(&self.calls, size));
-        let until = enough.min(at(&self.calls, CALLS * size));
-        let before = |spans: &[Span], least: usize| {
-            spans.partition_point(|span| span.begin < until).max(least.min(spans.len()))
-        };
-        self.part(before(&self.requests, 1), before(&self.calls, size), Some(until))
-    }
-
     /// What its links are made of.
     pub(super) fn node_calls(&self) -> NodeCalls<'_> {
         NodeCalls {
@@ -225,63 +209,6 @@ impl Service {
             request_calls: &self.request_calls,
             calls: &self.calls,
             made_calls: &self.made_calls,
-        }
-    }
-
-    /// Keeps the calls of these places, which need not be in order.
-    pub(super) fn keep_calls(&mut self, places: &[u32]) {
-        let mut place_of = vec![NONE; self.calls.len()];
-        places.iter().zip(0..).for_each(|(at, place)| place_of[*at as usize] = place);
-        pick(&mut self.calls, places);
-        pick(&mut self.made_calls, places);
-        pick(&mut self.call_threads, places);
-        pick(&mut self.call_sizes, places);
-        pick(&mut self.call_before, places);
-        pick(&mut self.call_unsure, places);
-        for before in &mut self.call_before {
-            *before = place_of.get(*before as usize).copied().unwrap_or(NONE);
-        }
-    }
-
-    /// Keeps the requests of these places, which need not be in order.
-    pub(super) fn keep_requests(&mut self, places: &[u32]) {
-        pick(&mut self.requests, places);
-        pick(&mut self.request_calls, places);
-        pick(&mut self.request_threads, places);
-        pick(&mut self.request_sizes, places);
-        pick(&mut self.answering, places);
-    }
-
-    pub(super) fn part(&self, requests: usize, calls: usize, until: Option<i64>) -> Service {
-        Service {
-            requests: self.requests[..requests].to_vec(),
-            calls: self.calls[..calls].to_vec(),
-            request_threads: self.request_threads.iter().take(requests).copied().collect(),
-            call_threads: self.call_threads.iter().take(calls).copied().collect(),
-            request_sizes: self.request_sizes.iter().take(requests).copied().collect(),
-            call_sizes: self.call_sizes.iter().take(calls).copied().collect(),
-            answering: self.answering.iter().take(requests).copied().collect(),
-            call_before: self.call_before.iter().take(calls).copied().collect(),
-            call_after: self.call_after.iter().take(calls).copied().collect(),
-            call_unsure: self.call_unsure.iter().take(calls).copied().collect(),
-            held: self.held.iter().take(calls).copied().collect(),
-            beside: self.beside.iter().take(calls).copied().collect(),
-            found_for: FxHashMap::default(),
-            rivals: self.rivals.iter().take(requests).copied().collect(),
-            request_calls: self.request_calls.iter().take(requests).copied().collect(),
-            made_calls: self.made_calls.iter().take(calls).copied().collect(),
-            timer_calls: Vec::new(),
-            one_way: self.one_way,
-            is_loop: self.is_loop,
-            has_unanswered_kinds: self.has_unanswered_kinds,
-            window: self.window,
-            patience: self.patience.clone(),
-            linger: self.linger,
-            after_answer: self.after_answer.clone(),
-            unwaited: self.unwaited.clone(),
-            until,
-            without: self.without,
-            turns: self.turns.clone(),
         }
     }
 
@@ -296,9 +223,7 @@ impl Service {
         };
         end.max(request.begin)
     }
-}
 
-impl Service {
     /// When nothing is done for the request any more.
     #[inline]
     pub(super) fn closed(&self, request: u32) -> i64 {
@@ -319,49 +244,4 @@ impl Service {
     pub(super) fn goes_on_after_answers(&self) -> bool {
         self.linger > 0 || !self.answering.is_empty()
     }
-}
-
-/// Keeps what is at these places, in their order; of a column that is not known, nothing.
-fn pick<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
-    *column = places.iter().filter_map(|at| column.get(*at as usize).copied()).collect();
-}
-
-/// Something that happens at a service and bears on which call belongs to which request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
-    /// A request was received.
-    Receipt(u32),
-    /// A call was made.
-    Call(u32),
-    /// A request was answered, where calls may be made for it afterwards.
-    Answer(u32),
-    /// A request is over: it was answered, or is given up, and nothing is done for it any more.
-    Reply(u32),
-}
-
-/// All events of `service` by time. At equal times requests come first, and replies last.
-pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
-    let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
-    for (at, request) in service.requests.iter().enumerate() {
-        events.push((request.begin, Event::Receipt(at as u32)));
-        let (over, closed) = (service.over(request), service.closed(at as u32));
-        if closed > over {
-            events.push((over, Event::Answer(at as u32)));
-        }
-        events.push((closed, Event::Reply(at as u32)));
-    }
-    events.extend(
-        service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))),
-    );
-    events.sort_unstable();
-    events
-}
-
-/// The calls of each request in the order of time, by the request that each call was given to.
-pub(super) fn made_for(service: &Service, owner: &[u32]) -> Vec<Vec<u32>> {
-    let mut made = vec![Vec::new(); service.requests.len()];
-    for (call, owner) in owner.iter().enumerate().filter(|(_, owner)| **owner != NONE) {
-        made[*owner as usize].push(call as u32);
-    }
-    made
 }

@@ -4,13 +4,11 @@
 
 use std::sync::Arc;
 
+use crate::tuning::auto::model::shapes::MAX_COUNT;
 use rustc_hash::FxHashMap;
 
 /// A shape's number; 0 is the one without calls.
 pub(super) type ShapeId = u32;
-
-/// Of more calls of a kind it is not known how many.
-const MOST: u32 = 255;
 
 /// Shared, as every part of a search has its own shapes.
 type Counts = Arc<[(u32, u32)]>;
@@ -46,7 +44,7 @@ impl Shapes {
         }
         let mut counts = self.counts[shape as usize].to_vec();
         match counts.binary_search_by_key(&kind, |(of, _)| *of) {
-            Ok(at) => counts[at].1 = (counts[at].1 + 1).min(MOST),
+            Ok(at) => counts[at].1 = (counts[at].1 + 1).min(MAX_COUNT),
             Err(at) => counts.insert(at, (kind, 1)),
         }
         let id = match self.ids.get(counts.as_slice()) {

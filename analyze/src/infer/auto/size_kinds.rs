@@ -11,24 +11,16 @@
 use rustc_hash::FxHashMap;
 
 use super::agreement::candidates;
-use super::service::{OPEN, Service, UNKNOWN_SIZE, events};
+use super::events::events;
+use super::service::{OPEN, Service, UNKNOWN_SIZE};
 use crate::infer::call_links::DELIVERY;
+use crate::tuning::auto::model::size_kinds::{
+    CALLS_PER_OTHER, CALLS_PER_SHARED, CALLS_PER_UNSURE, MAX_SIZES, MIN_CALLS,
+    REQUESTS_PER_UNANSWERED, UNEVEN_SHARE,
+};
 
 /// Kinds of calls by size are from here on.
 const SIZED: u32 = 1 << 29;
-/// So many sizes of one kind are told apart at most, each of at least so many calls,
-const MOST_SIZES: usize = 6;
-const FEWEST: usize = 30;
-/// and all but one call in so many must have one of them; what begins a connection has others.
-const OTHERS: usize = 15;
-/// All but one request in so many must be answered.
-const UNANSWERED: usize = 50;
-/// Of no more than one call in so many it may be doubtful which answer it has.
-const UNSURE: usize = 10;
-/// There are as many calls of a size as requests, or a multiple, but for this part of the requests.
-const UNEVEN: f64 = 0.03;
-/// One call in so many might be for several requests.
-const SHARED: usize = 10;
 
 /// The sizes by which calls of a service are told apart, by their kind: each with its own kind.
 #[derive(Clone, Debug, Default)]
@@ -68,15 +60,15 @@ fn is_judged(service: &Service) -> bool {
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     let has_jobs = service.request_calls.iter().any(|call| call & DELIVERY != 0);
     if service.has_unanswered_kinds
-        || answered < FEWEST
-        || (all - answered) * UNANSWERED > all
+        || answered < MIN_CALLS
+        || (all - answered) * REQUESTS_PER_UNANSWERED > all
         || has_jobs
     {
         return false;
     }
     let mut shared = 0;
     candidates(service, &events(service), |_, possible| shared += usize::from(possible.len() > 1));
-    shared * SHARED >= service.calls.len()
+    shared * CALLS_PER_SHARED >= service.calls.len()
 }
 
 /// The sizes that calls of a kind are told apart by, in order; none where they are not.
@@ -90,16 +82,16 @@ fn told_apart(service: &Service, kind: u32) -> Vec<i64> {
         unsure += usize::from(service.is_unsure(call));
     }
     let mut often: Vec<(i64, usize)> =
-        counts.into_iter().filter(|(_, count)| *count >= FEWEST).collect();
+        counts.into_iter().filter(|(_, count)| *count >= MIN_CALLS).collect();
     often.sort_unstable();
     let known: usize = often.iter().map(|(_, count)| count).sum();
     let is_multiple = |count: usize| {
         let each = count as f64 / service.requests.len() as f64;
-        each > 0.5 && (each - each.round()).abs() <= UNEVEN
+        each > 0.5 && (each - each.round()).abs() <= UNEVEN_SHARE
     };
-    let is_parted = (2..=MOST_SIZES).contains(&often.len())
-        && unsure * UNSURE <= all
-        && (all - known) * OTHERS <= all
+    let is_parted = (2..=MAX_SIZES).contains(&often.len())
+        && unsure * CALLS_PER_UNSURE <= all
+        && (all - known) * CALLS_PER_OTHER <= all
         && often.iter().all(|(size, count)| *size != UNKNOWN_SIZE && is_multiple(*count));
     if is_parted { often.into_iter().map(|(size, _)| size).collect() } else { Vec::new() }
 }

@@ -9,23 +9,11 @@
 use rustc_hash::FxHashMap;
 
 use super::NONE;
-use super::service::{Event, Service, UNKNOWN_SIZE};
-
-/// What is taken to have been seen beforehand: so many pairs whose differences are those of chance.
-const BEFOREHAND: f64 = 10.0;
-/// Fewest nats that the differences must tell on average, each sample left out of what it is judged
-/// by.
-const WORTH: f64 = 0.5;
-/// Fewest pairs to learn from.
-const FEWEST: usize = 30;
-/// Differences of nearly the same number of bytes count in part: up to so many bytes apart.
-const NEAR: i64 = 3;
-/// The bounds of what a difference may tell, in nats.
-const BOUNDS: [f64; 2] = [-4.0, 8.0];
-/// How many other requests are looked at for one call, to see what differences are by chance, and
-/// how far apart they are.
-const OTHERS: usize = 4;
-const FAR: usize = 101;
+use super::events::Event;
+use super::service::{Service, UNKNOWN_SIZE};
+use crate::tuning::auto::model::sizes::{
+    BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
+};
 
 /// What sizes prove in one service.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +55,8 @@ impl Sizes {
                     }
                     // One that is not open cannot be the one that the call was made for, as any
                     // other might.
-                    let others =
-                        (1..=OTHERS).map(|other| (*call as usize + other * FAR) % is_open.len());
+                    let others = (1..=OTHERS)
+                        .map(|other| (*call as usize + other * OTHERS_APART) % is_open.len());
                     others
                         .filter(|request| !is_open[*request])
                         .for_each(|request| add(request as u32, false));
@@ -127,21 +115,21 @@ impl Differences {
         // A difference that no other pair has is as frequent by chance as one more pair would make
         // it.
         let chance = (near(&self.others, difference) + 1.0) / (self.totals[1] + 2.0);
-        let share = (seen + BEFOREHAND * chance) / (total + BEFOREHAND);
+        let share = (seen + PRIOR_PAIRS * chance) / (total + PRIOR_PAIRS);
         (share / chance).ln().clamp(BOUNDS[0], BOUNDS[1])
     }
 
     fn is_worth_it(&self) -> bool {
         let told = self.own.iter().map(|(difference, count)| count * self.odds(*difference, true));
-        self.totals[0] >= FEWEST as f64
-            && self.totals[1] >= FEWEST as f64
-            && told.sum::<f64>() >= WORTH * self.totals[0]
+        self.totals[0] >= MIN_PAIRS as f64
+            && self.totals[1] >= MIN_PAIRS as f64
+            && told.sum::<f64>() >= MIN_NATS * self.totals[0]
     }
 }
 
 /// How many have that difference, and a part of those that nearly have it.
 fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
-    let around = (-NEAR..=NEAR).map(|off| {
+    let around = (-NEAR_BYTES..=NEAR_BYTES).map(|off| {
         let weight = if off == 0 { 1.0 } else { 0.5 / (1 + off.abs()) as f64 };
         weight * counts.get(&difference.saturating_add(off)).copied().unwrap_or(0.0)
     });
@@ -151,7 +139,8 @@ fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::infer::auto::service::{Span, events};
+    use crate::infer::auto::events::events;
+    use crate::infer::auto::service::Span;
 
     /// Four requests at a time of sizes by `size`, each with a call of a size by `called`, in the
     /// order of the requests.
@@ -182,7 +171,7 @@ mod tests {
             let right = sizes.odds(&service, call, call, false);
             let wrong = sizes.odds(&service, call ^ 1, call, false);
             let is_alike =
-                (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR;
+                (lot(i64::from(call), 400) - lot(i64::from(call ^ 1), 400)).abs() <= 2 * NEAR_BYTES;
             assert!(right > 2.0 && (right > wrong + 1.0 || is_alike), "{call}: {right} {wrong}");
         }
     }

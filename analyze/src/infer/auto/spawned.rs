@@ -11,11 +11,9 @@ use super::jobs::Jobs;
 use super::process_tree::ProcessTree;
 use super::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::calls::Calls;
-use crate::infer::Links;
+use crate::links::Links;
 use crate::naming::Naming;
-
-/// So many calls are looked back at to find the request that a call was made for.
-const BACK: usize = 64;
+use crate::tuning::auto::services::spawned::CALLS_BACK;
 
 /// The processes of a trace that were started for requests, by their nodes.
 #[derive(Debug, Default)]
@@ -174,7 +172,7 @@ impl Spawned {
 /// When the request was answered for which a call was made whose request is `row`, by the likeliest
 /// links; none where it was not.
 fn answered(trace: &MessageTrace, calls: &Calls, links: &Links, mut row: usize) -> Option<i64> {
-    for _ in 0..BACK {
+    for _ in 0..CALLS_BACK {
         let (parent, _) = links.most_likely(row).and_then(|place| links.parents(row).nth(place))?;
         let call = calls.of_message(parent as usize);
         let response = calls.response(call);

@@ -6,9 +6,7 @@ use super::model::Model;
 use super::service::Service;
 use super::shapes::ShapeId;
 use super::trigger::{Trigger, last_event};
-
-/// Of what was done for a request, so many calls are looked back at.
-const MEMORY: usize = 64;
+use crate::tuning::auto::search::hypotheses::CALLS_BACK;
 
 /// What was done for a request so far: a call, and what was done before.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +73,7 @@ impl States {
         let state = self.get(state);
         self.made.clear();
         let mut at = state;
-        while at.call != NONE && self.made.len() < MEMORY {
+        while at.call != NONE && self.made.len() < CALLS_BACK {
             self.made.push(at.call);
             at = self.get(at.before);
         }

@@ -4,11 +4,11 @@ use message_trace::{MessageTrace, Nodes};
 use proptest::prelude::*;
 
 use super::Auto;
+use super::assignment::Assignment;
 use super::estimate::estimate;
-use super::search::Found;
 use super::service::{OPEN, Service, Span, UNKNOWN_THREAD};
 use crate::fixture::Fixture;
-use crate::infer::{Inference, Links};
+use crate::infer::{Inference, Input, Links};
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -28,7 +28,7 @@ fn service(requests: Vec<(i64, i64, u32)>, calls: Vec<(i64, i64, u32)>) -> Servi
 }
 
 /// The request that each call is most likely for, and how probable that is.
-fn likeliest(found: &Found) -> Vec<(u32, f64)> {
+fn likeliest(found: &Assignment) -> Vec<(u32, f64)> {
     let best = |shares: &Vec<(u32, f64)>| {
         shares.iter().copied().max_by(|one, other| one.1.total_cmp(&other.1)).expect("a share")
     };
@@ -135,7 +135,7 @@ fn two_that_cannot_be_told_apart_are_as_likely() {
 
 pub(super) fn infer(trace: &MessageTrace) -> Links {
     let options = Options::default();
-    Auto::default().infer(trace, &Naming::new(trace, &options), &options, &())
+    Auto::default().infer(&Input::quiet(trace, &Naming::new(trace, &options), &options))
 }
 
 /// The most likely parent of each message.
@@ -296,7 +296,7 @@ fn a_service_whose_calls_fit_no_request_is_in_doubt() {
     };
     let doubts = |trace: &MessageTrace| {
         let (options, mut auto) = (Options::default(), Auto::default());
-        let links = auto.infer(trace, &Naming::new(trace, &options), &options, &());
+        let links = auto.infer(&Input::quiet(trace, &Naming::new(trace, &options), &options));
         let sure = (0..trace.len()).filter(|row| links.parents(*row).any(|(_, p)| p > 0.9));
         (auto.doubts(), sure.count())
     };

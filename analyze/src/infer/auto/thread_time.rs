@@ -10,17 +10,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::service::{OPEN, Service, made_for, recent};
+use super::events::made_for;
+use super::service::{OPEN, Service, recent};
 use super::trigger::{Trigger, open_calls};
-
-/// There are as many calls of a kind as requests, or a multiple of that, but for this part.
-const UNEVEN: f64 = 0.03;
-/// and by no more than so many calls.
-const MOST_UNEVEN: f64 = 0.1;
-/// Of fewer requests that is chance.
-const FEWEST: usize = 30;
-/// If requests have this part of such calls too many, one has the calls of others.
-pub(super) const RUNS: f64 = 0.25;
+use crate::tuning::auto::services::thread_time::{MAX_UNEVEN, MIN_REQUESTS, UNEVEN_SHARE};
 
 impl Service {
     /// The same, with delays in the time of its thread.
@@ -51,14 +44,14 @@ impl Service {
 /// have more than that, by an assignment.
 pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
-    if answered < FEWEST {
+    if answered < MIN_REQUESTS {
         return 0.0;
     }
     let mut all: FxHashMap<u32, usize> = FxHashMap::default();
     service.calls.iter().for_each(|call| *all.entry(call.kind).or_default() += 1);
     let usual = |count: usize| {
         let each = count as f64 / answered as f64;
-        (each > 0.5 && (each - each.round()).abs() <= (UNEVEN * each).min(MOST_UNEVEN))
+        (each > 0.5 && (each - each.round()).abs() <= (UNEVEN_SHARE * each).min(MAX_UNEVEN))
             .then_some(each.round() as usize)
     };
     all.retain(|_, count| usual(*count).is_some());

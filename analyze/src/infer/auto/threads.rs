@@ -10,17 +10,14 @@
 
 use rustc_hash::FxHashMap;
 
-use super::model::{At, REPLY};
+use super::at::At;
+use super::service::REPLY;
 use super::service::{Service, UNKNOWN_THREAD};
 use super::trigger::last_event;
+use crate::tuning::auto::model::threads::{PRIOR, PRIOR_NONE, ROUNDS};
 
 /// The threads that are looked at: of the receipt, of the last event, of any earlier one.
 const RELATIONS: usize = 3;
-/// Rounds in which the weights of the relations are found.
-const ROUNDS: usize = 30;
-/// What is taken to have been seen of each relation, and of none of them.
-const BEFOREHAND: f64 = 0.05;
-const BEFOREHAND_NONE: f64 = 0.5;
 
 /// What the threads of one service prove.
 #[derive(Clone, Debug, Default)]
@@ -97,8 +94,8 @@ impl Threads {
         }
         let mut weights = [1.0 / (RELATIONS + 1) as f64; RELATIONS + 1];
         for _ in 0..ROUNDS {
-            let mut sums = [BEFOREHAND; RELATIONS + 1];
-            sums[RELATIONS] = BEFOREHAND_NONE;
+            let mut sums = [PRIOR; RELATIONS + 1];
+            sums[RELATIONS] = PRIOR_NONE;
             for sample in samples {
                 let parts = parts(&weights, *sample);
                 let total: f64 = parts.iter().sum();

@@ -11,18 +11,9 @@
 use rustc_hash::FxHashMap;
 
 use super::service::{OPEN, Span};
-
-/// Fewer calls of a kind are not judged.
-const FEWEST: usize = 20;
-/// So large a part of the gaps must be of one length,
-const MOSTLY: f64 = 0.9;
-/// to within this part of it.
-const EVEN: f64 = 0.1;
-/// So many calls may be made, evenly, for so many requests, each up to this.
-const MOST_TO_MOST: i64 = 5;
-/// While nothing is asked of the node there must be so large a part of the calls that should be
-/// there at the same rate.
-const IDLE: f64 = 0.7;
+use crate::tuning::auto::services::timers::{
+    EVEN_SHARE, EVEN_WITHIN, IDLE_SHARE, MAX_RATIO, MIN_CALLS,
+};
 
 /// For each of `calls`, whether a timer made it. Both are sorted by their beginnings; `window` is
 /// how long a request without an answer is taken to be open, in nanoseconds.
@@ -36,11 +27,11 @@ pub(super) fn of(requests: &[Span], calls: &[Span], window: i64) -> Vec<bool> {
         let Some(interval) = interval(&begins) else { continue };
         // Every second or third request may have the call, or each two of them.
         let is_asked = of_requests.iter().any(|of| {
-            let proportions = (1..=MOST_TO_MOST)
-                .flat_map(|calls| (1..=MOST_TO_MOST).map(move |asked| (calls, asked)));
+            let proportions =
+                (1..=MAX_RATIO).flat_map(|calls| (1..=MAX_RATIO).map(move |asked| (calls, asked)));
             let mut spans = proportions
                 .map(|(calls, asked)| (calls as f64 * interval as f64, asked as f64 * *of as f64));
-            spans.any(|(calls, asked)| (calls - asked).abs() <= EVEN * asked)
+            spans.any(|(calls, asked)| (calls - asked).abs() <= EVEN_WITHIN * asked)
         });
         if !is_asked && idle.get_or_insert_with(|| Idle::of(requests, window)).has(&begins) {
             is_timer.insert(kind, true);
@@ -60,16 +51,18 @@ fn begins_by_kind(spans: &[Span]) -> FxHashMap<u32, Vec<i64>> {
 
 /// The interval at which all these times come, if they do, in nanoseconds.
 fn interval(begins: &[i64]) -> Option<i64> {
-    if begins.len() < FEWEST {
+    if begins.len() < MIN_CALLS {
         return None;
     }
     let mut gaps: Vec<i64> = begins.windows(2).map(|two| two[1].saturating_sub(two[0])).collect();
     let middle = gaps.len() / 2;
     let (_, median, _) = gaps.select_nth_unstable(middle);
     let median = *median;
-    let even =
-        gaps.iter().filter(|gap| ((**gap - median) as f64).abs() <= EVEN * median as f64).count();
-    (median > 0 && even as f64 >= MOSTLY * gaps.len() as f64).then_some(median)
+    let even = gaps
+        .iter()
+        .filter(|gap| ((**gap - median) as f64).abs() <= EVEN_WITHIN * median as f64)
+        .count();
+    (median > 0 && even as f64 >= EVEN_SHARE * gaps.len() as f64).then_some(median)
 }
 
 /// When a node has nothing to do.
@@ -110,7 +103,7 @@ impl Idle {
         });
         let (when_idle, expected) = (when_idle.count() as f64, share * begins.len() as f64);
         // A few by chance say nothing.
-        when_idle >= FEWEST as f64 / 4.0 && when_idle >= IDLE * expected
+        when_idle >= MIN_CALLS as f64 / 4.0 && when_idle >= IDLE_SHARE * expected
     }
 }
 
@@ -137,7 +130,7 @@ mod tests {
         let every = |jitter| spans((0..150).map(|at| 100 * at + lot(at, jitter)), 1);
         assert_eq!(timers(&requests, &every(5)), 150);
         assert_eq!(timers(&requests, &every(60)), 0, "by no interval");
-        assert_eq!(timers(&requests, &every(5)[..FEWEST - 1]), 0, "too few to tell");
+        assert_eq!(timers(&requests, &every(5)[..MIN_CALLS - 1]), 0, "too few to tell");
         // Of two kinds each is judged by itself.
         let mut both = every(5);
         both.extend(

@@ -16,13 +16,7 @@ use rustc_hash::FxHashMap;
 use super::NONE;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use crate::naming::Naming;
-
-/// So many requests are enough to learn from. Processes that have as many each are not put
-/// together, as they can be looked at in parallel.
-const ENOUGH: usize = 800;
-/// The time between one process and the next, in nanoseconds: a multiple of all units in which a
-/// trace's times may be.
-const BETWEEN: i64 = 1_000_000_000;
+use crate::tuning::auto::services::together::{BETWEEN, ENOUGH_REQUESTS};
 
 /// Puts those of `services`, which are the nodes of `naming`, together that have one name. What is
 /// put together is in the place of the first of them, and the others have nothing.
@@ -31,7 +25,7 @@ pub(super) fn together(services: &mut [Service], naming: &Naming) {
     for (at, service) in
         services.iter().enumerate().filter(|(_, service)| !service.calls.is_empty())
     {
-        if !service.requests.is_empty() && service.requests.len() < ENOUGH {
+        if !service.requests.is_empty() && service.requests.len() < ENOUGH_REQUESTS {
             groups.entry(naming.nodes()[at].name).or_default().push(at);
         }
     }
@@ -41,7 +35,7 @@ pub(super) fn together(services: &mut [Service], naming: &Naming) {
             let mut requests = 0;
             let enough = left.iter().position(|at| {
                 requests += services[*at].requests.len();
-                requests >= ENOUGH
+                requests >= ENOUGH_REQUESTS
             });
             let (some, rest) = left.split_at(enough.map_or(left.len(), |last| last + 1));
             if some.len() > 1 {
@@ -176,13 +170,13 @@ mod tests {
         let naming = Naming::new(&trace, &Options::default());
         let node = |process: usize| naming.dst(process) as usize;
         let mut services: Vec<Service> = naming.nodes().iter().map(|_| process(5, 2)).collect();
-        services[node(1)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH - 1];
-        services[node(1)].request_calls = vec![0; ENOUGH - 1];
-        services[node(4)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH];
+        services[node(1)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS - 1];
+        services[node(1)].request_calls = vec![0; ENOUGH_REQUESTS - 1];
+        services[node(4)].requests = vec![Span { begin: 5, end: 9, kind: 9 }; ENOUGH_REQUESTS];
         together(&mut services, &naming);
         let count = |process: usize| services[node(process)].requests.len();
         // The first two are enough; the fourth is left alone, and the fifth was enough before.
-        assert_eq!([0, 1, 2, 3, 4].map(count), [ENOUGH, 0, 1, 1, ENOUGH]);
+        assert_eq!([0, 1, 2, 3, 4].map(count), [ENOUGH_REQUESTS, 0, 1, 1, ENOUGH_REQUESTS]);
         assert_eq!([0, 2, 4].map(|at| services[node(at)].is_loop.is_some()), [true, false, false]);
     }
 }

@@ -4,7 +4,8 @@
 //! comes, and that its answer then waits for as long. Delays fit both ways equally well, so that
 //! only this tells which of them is likely.
 
-use super::service::{OPEN, Service, made_for};
+use super::events::made_for;
+use super::service::{OPEN, Service};
 
 /// Which part of the waiting of answered requests comes after their last call, from 0 to 1; the
 /// rest comes before their first. A request without calls waits for its answer all the time. 0

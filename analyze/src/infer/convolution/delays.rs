@@ -12,12 +12,11 @@ use rustc_hash::FxHashMap;
 use super::Graph;
 use super::search::Search;
 use super::sites::Sites;
+use crate::infer::input::Input;
 use crate::naming::Namer;
 use crate::options::Options;
-use crate::stretches::Whole;
-
-/// Delays of two stretches that differ by less than this part of them are one.
-const NEAR: i64 = 20;
+use crate::stretches::Overview;
+use crate::tuning::convolution::NEAR_DIVISOR;
 
 /// Delays by edge. From a root downwards it is a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,7 +92,7 @@ impl DelayGraph {
         options: &Options,
         progress: &dyn Progress,
     ) -> Result<DelayGraph, Error> {
-        let whole = Whole::of(data, options.resources.threads(), false)?;
+        let whole = Overview::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
         let mut reader =
             MessageReader::of_nodes(&data.messages(), whole.outline.nodes.clone(), false)?;
@@ -112,7 +111,8 @@ impl DelayGraph {
             left = left.saturating_sub(trace.len() as u64);
             let naming = namer.name(&trace);
             let sites = Sites::of(&trace, &naming);
-            let (graph, quanta) = Search::new(trace.len(), &sites, &naming, options, &()).run();
+            let (graph, quanta) =
+                Search::new(&Input::quiet(&trace, &naming, options), &sites).run();
             all.add(&DelayGraph::of(&graph), quanta.step());
             progress.advance(trace.len() as u64);
         }
@@ -161,7 +161,8 @@ impl DelayEdge {
                 (None, None) => Some(0),
                 (Some(known), Some(delay)) => {
                     let distance = known.saturating_sub(*delay).saturating_abs();
-                    Some(distance).filter(|distance| *distance <= known_to.max(known / NEAR))
+                    Some(distance)
+                        .filter(|distance| *distance <= known_to.max(known / NEAR_DIVISOR))
                 }
                 _ => None,
             };

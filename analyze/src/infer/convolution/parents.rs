@@ -11,13 +11,8 @@ use super::graph::Graph;
 use super::indicator::Quanta;
 use super::select::causes;
 use super::sites::Sites;
-use crate::infer::Links;
-
-/// A parent that weighs less than this in comparison with the best is not kept, as in message
-/// linking.
-const NEGLIGIBLE: f64 = 1e-6;
-/// The most possible parents of a message.
-const MOST: usize = 16;
+use crate::links::Links;
+use crate::tuning::convolution::{MAX_PARENTS, NEGLIGIBLE};
 
 /// A possible parent of a message and its weight: how likely it would have the effect in that
 /// quantum.
@@ -90,7 +85,7 @@ fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
     });
     let Some(best) = candidates.first().copied() else { return };
     let none = spontaneous[best.child as usize];
-    let kept = candidates.iter().take(MOST);
+    let kept = candidates.iter().take(MAX_PARENTS);
     let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
     let mut parents: Vec<(u32, f64)> =
         kept.map(|candidate| (candidate.parent, candidate.weight)).collect();

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use message_trace::Progress;
 
+use super::caused::Caused;
 use super::correlation::{Correlator, Spectrum};
 use super::graph::{Edge, Graph};
 use super::indicator::{Quanta, indicate};
@@ -16,37 +17,13 @@ use super::sites::{Event, Sites};
 use super::spikes::spikes;
 use super::time_step;
 use super::undesirable::{Marks, is_cycle, is_short};
+use crate::infer::input::Input;
 use crate::naming::Naming;
 use crate::options::Options;
+use crate::tuning::convolution::{
+    MAX_EDGES, MAX_EDGES_OF_PATH, MAX_KEPT_NUMBERS, MAX_QUANTA, MIN_LENGTH_FOR_THREADS,
+};
 use out_of_core::workers;
-
-/// A path has at most so many edges, and the graph, beside those from its roots, so many in all.
-/// Both are more than anybody looks at; where edges by chance multiply, the second bounds the time.
-const MOST_EDGES_OF_A_PATH: usize = 100;
-const MOST_EDGES: usize = 2_000;
-/// The spectra of groups are kept as long as they take no more numbers than this in all: 256 MiB.
-const MOST_KEPT: usize = 1 << 24;
-/// Below this length a correlation is not worth a thread.
-const WORTH_A_THREAD: usize = 1 << 12;
-
-/// A set O of messages to one node with a common delay, as FindCausedMessages returns it.
-pub(super) struct Caused {
-    pub(super) group: u32,
-    /// d, in quanta.
-    pub(super) delay: usize,
-    /// Within which delays the messages are.
-    pub(super) shifts: Shifts,
-    /// By how much C is above its mean at each of them.
-    pub(super) excess: Vec<f64>,
-    pub(super) messages: Vec<Event>,
-}
-
-impl Caused {
-    /// How many messages have such a delay beyond those that have it by chance.
-    pub(super) fn not_by_chance(&self) -> f64 {
-        self.excess.iter().sum()
-    }
-}
 
 /// The search for the paths of a trace.
 pub(super) struct Search<'a> {
@@ -66,22 +43,18 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
-        messages: usize,
-        sites: &'a Sites,
-        naming: &'a Naming,
-        options: &'a Options,
-        progress: &'a dyn Progress,
-    ) -> Search<'a> {
+    pub(super) fn new(input: &Input<'a>, sites: &'a Sites) -> Search<'a> {
+        let Input { trace, naming, options, progress } = *input;
+        let messages = trace.len();
         let step = options
             .convolution
             .time_step
             .unwrap_or_else(|| time_step::choose(sites, options.window));
-        let quanta = Quanta::new(sites.bounds.0, sites.bounds.1, step, time_step::MOST);
+        let quanta = Quanta::new(sites.bounds.0, sites.bounds.1, step, MAX_QUANTA);
         // A shift by the whole trace or more is none.
         let longest = quanta.covering(options.window).min(quanta.count());
         let correlator = Correlator::new(quanta.count(), longest);
-        let kept = if sites.groups.len().saturating_mul(correlator.length()) <= MOST_KEPT {
+        let kept = if sites.groups.len().saturating_mul(correlator.length()) <= MAX_KEPT_NUMBERS {
             sites.groups.len()
         } else {
             0
@@ -179,12 +152,12 @@ impl<'a> Search<'a> {
     fn process_node(&mut self, edge: usize, depth: usize, least: usize) {
         let Edge { to: vertex, group, .. } = self.graph.edges()[edge];
         let Some(site) = self.sites.groups[group as usize].to else { return };
-        if depth >= MOST_EDGES_OF_A_PATH || self.graph.edges().len() >= MOST_EDGES {
+        if depth >= MAX_EDGES_OF_PATH || self.graph.edges().len() >= MAX_EDGES {
             return;
         }
         let received = self.sites.arrivals(&self.graph.edges()[edge].messages, site);
         for mut caused in self.find_caused_messages(&received, site, least) {
-            if self.graph.edges().len() >= MOST_EDGES {
+            if self.graph.edges().len() >= MAX_EDGES {
                 return;
             }
             let step = self.quanta.step();
@@ -223,7 +196,7 @@ impl<'a> Search<'a> {
         }
         let s1 = self.spectrum(received);
         let of_group = |place: usize| self.caused_of_group(received, &s1, groups[place], least);
-        let found = if self.correlator.length() < WORTH_A_THREAD {
+        let found = if self.correlator.length() < MIN_LENGTH_FOR_THREADS {
             (0..groups.len()).map(of_group).collect()
         } else {
             workers::one_by_one(groups.len(), of_group)

@@ -6,11 +6,7 @@
 //! Only shifts from 0 up are looked at: an effect has no negative delay (section 5.2.3).
 
 use super::correlation::Correlation;
-
-/// A spike reaches as far as C is so many standard deviations above the mean. What is below S is
-/// its tail, though it is no spike by itself: delays vary (section 5.2.2), and of two decisions
-/// about the same delay one may be at S and the other below. Figures are in docs/decisions/0403.
-const REACH: f64 = 1.0;
+use crate::tuning::convolution::REACH_DEVIATIONS;
 
 /// A spike of C, by shifts in quanta.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +27,7 @@ pub(super) fn spikes(c: &Correlation, longest: usize, n: f64, s: f64) -> Vec<Spi
         return Vec::new();
     }
     let (high, low) = (c.mean + n * c.deviation, c.mean + s.min(n) * c.deviation);
-    let reach = low.min(c.mean + REACH * c.deviation);
+    let reach = low.min(c.mean + REACH_DEVIATIONS * c.deviation);
     let value = |shift: usize| c.values[shift];
     let before = |shift: usize| c.values[shift.checked_sub(1).unwrap_or(c.values.len() - 1)];
     let mut found = Vec::new();

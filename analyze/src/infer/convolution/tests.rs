@@ -4,6 +4,8 @@ use message_trace::MessageTrace;
 
 use super::*;
 use crate::fixture::Fixture;
+use crate::naming::Naming;
+use crate::options::Options;
 
 const MS: i64 = 1_000_000;
 
@@ -42,7 +44,7 @@ fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, tenths: i64, answer
 }
 
 fn graph(trace: &MessageTrace, options: &Options) -> Graph {
-    Convolution.graph(trace, &Naming::new(trace, options), options, &())
+    Convolution.graph(&Input::quiet(trace, &Naming::new(trace, options), options))
 }
 
 /// Each path as its nodes and delays.
@@ -197,7 +199,7 @@ fn a_closed_loop_ends() {
 fn links_are_to_the_message_at_the_delay() {
     let trace = system(300, rpc);
     let options = options();
-    let links = Convolution.infer(&trace, &Naming::new(&trace, &options), &options, &());
+    let links = Convolution.infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
     // Messages of a request are next to each other but where requests overlap.
     let mut right = 0;
     for child in 0..trace.len() {
@@ -234,7 +236,8 @@ fn times_at_the_ends_of_the_range_are_borne() {
         let mut options = Options { window, ..Options::default() };
         options.convolution.time_step = step;
         options.convolution.least_messages = 1;
-        let links = Convolution.infer(&trace, &Naming::new(&trace, &options), &options, &());
+        let links =
+            Convolution.infer(&Input::quiet(&trace, &Naming::new(&trace, &options), &options));
         assert_eq!(links.messages(), 12);
     }
 }

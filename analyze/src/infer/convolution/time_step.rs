@@ -3,15 +3,7 @@
 //! deviations, or the messages of a spike are spread over many quanta and it does not stand out.
 
 use super::sites::Sites;
-
-/// The most quanta of a trace whatever the user says: each vector takes 32 MiB then.
-pub(super) const MOST: usize = 1 << 22;
-/// The most quanta where the user does not say. The time of a transform grows with them.
-const MOST_CHOSEN: i64 = 1 << 18;
-/// Of each site so many messages are looked at, evenly over the trace.
-const SAMPLE: usize = 1 << 16;
-/// A quantum is this part of the usual delay: figures are in docs/decisions/0403.
-const PART: i64 = 2;
+use crate::tuning::convolution::{MAX_CHOSEN_QUANTA, MESSAGES_OF_SITE, QUANTA_PER_DELAY};
 
 /// A quantum for the trace of `sites`, in nanoseconds: a part of the median time since a process
 /// last received something when it sends, of those times up to `window`.
@@ -24,7 +16,7 @@ pub(super) fn choose(sites: &Sites, window: i64) -> i64 {
         sent.sort_unstable();
         let received = sites.received_by(site);
         let mut next = 0;
-        let every = sent.len() / SAMPLE + 1;
+        let every = sent.len() / MESSAGES_OF_SITE + 1;
         for (number, event) in sent.into_iter().enumerate() {
             while received
                 .get(next)
@@ -44,7 +36,7 @@ pub(super) fn choose(sites: &Sites, window: i64) -> i64 {
         Some(_) => *delays.select_nth_unstable(middle).1,
         None => window,
     };
-    (median / PART).max(span / MOST_CHOSEN).max(1)
+    (median / QUANTA_PER_DELAY).max(span / MAX_CHOSEN_QUANTA).max(1)
 }
 
 #[cfg(test)]

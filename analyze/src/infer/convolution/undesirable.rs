@@ -7,8 +7,8 @@
 
 use std::ops::RangeInclusive;
 
+use super::caused::Caused;
 use super::graph::Graph;
-use super::search::Caused;
 use super::sites::Event;
 
 /// Marks messages, to count those that are in two sets.

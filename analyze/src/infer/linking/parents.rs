@@ -4,11 +4,7 @@
 
 use super::places::{Before, Event};
 use crate::options::Options;
-
-/// A parent that weighs less than this in comparison with the best choice is not kept. The rest,
-/// normalised, still sums to 1, and the number of parents kept does not depend on the length of the
-/// window.
-pub(super) const NEGLIGIBLE: f64 = 1e-6;
+use crate::tuning::linking::NEGLIGIBLE;
 
 /// Appends the possible parents of `departure` with their probabilities to `parents`, the latest
 /// first, and returns the probability that there is none. `d` is the average delay of its pair in

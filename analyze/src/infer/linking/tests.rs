@@ -5,13 +5,15 @@ use message_trace::{Grain, MessageTrace};
 
 use super::*;
 use crate::fixture::Fixture;
+use crate::naming::Naming;
+use crate::options::Options;
 
 fn options() -> Options {
     Options { clients_start_paths: false, ..Options::default() }
 }
 
 fn infer(trace: &MessageTrace, options: &Options) -> Links {
-    Linking.infer(trace, &Naming::new(trace, options), options, &())
+    Linking.infer(&Input::quiet(trace, &Naming::new(trace, options), options))
 }
 
 fn delay(trace: &MessageTrace, options: &Options, message: usize) -> f64 {

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use crate::naming::Naming;
 
 /// A place and the time of a message at it.
-type Found = Option<(u32, i64)>;
+type PlaceAndTime = (u32, i64);
 
 /// Finds the place of each message. Places are numbered: first the nodes, then the round trips from
 /// a traced node to an untraced one and back, as they are met.
@@ -33,7 +33,11 @@ impl<'naming> Rounds<'naming> {
 
     /// Where and when the message arrived. A message that a traced node never received was lost,
     /// and arrived nowhere.
-    pub(in crate::infer) fn arrival(&mut self, trace: &MessageTrace, message: usize) -> Found {
+    pub(in crate::infer) fn arrival(
+        &mut self,
+        trace: &MessageTrace,
+        message: usize,
+    ) -> Option<PlaceAndTime> {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(arrived) = trace.arrival(message) {
             return Some((dst, arrived));
@@ -43,7 +47,11 @@ impl<'naming> Rounds<'naming> {
     }
 
     /// Where and when the message departed.
-    pub(in crate::infer) fn departure(&mut self, trace: &MessageTrace, message: usize) -> Found {
+    pub(in crate::infer) fn departure(
+        &mut self,
+        trace: &MessageTrace,
+        message: usize,
+    ) -> Option<PlaceAndTime> {
         let (src, dst) = (self.naming.src(message), self.naming.dst(message));
         if let Some(sent) = trace.send_ts(message) {
             return Some((src, sent));

@@ -16,9 +16,7 @@ use crate::naming::Naming;
 use crate::options::Options;
 use out_of_core::workers;
 
-use super::windows::Sweep;
-
-/// The call pairs of one node, and how far the algorithm is with them.
+/// The call pairs of one node.
 #[derive(Debug, Default)]
 pub(super) struct Node {
     /// The calls that the node received: from the receipt of the call to the sending of the return,
@@ -35,10 +33,6 @@ pub(super) struct Node {
     pub(super) returns: Vec<u32>,
     /// The parent that was chosen of each child, or [`NONE`].
     pub(super) chosen: Vec<u32>,
-    /// How far scoring is.
-    pub(super) scored: Sweep,
-    /// How far choosing is.
-    pub(super) nested: Sweep,
 }
 
 impl Node {
@@ -64,7 +58,7 @@ impl Node {
         returns.sort();
         let returns = returns.into_iter().map(|(_, child)| child).collect();
         let chosen = vec![NONE; children.len()];
-        Node { parents, parent_calls, children, child_calls, returns, chosen, ..Node::default() }
+        Node { parents, parent_calls, children, child_calls, returns, chosen }
     }
 }
 

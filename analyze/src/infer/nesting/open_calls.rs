@@ -7,9 +7,7 @@
 //! the same time in the order of the trace.
 
 use super::call_pairs::Node;
-
-/// So many calls to a node can be open at once; of more, the one that began first is given up.
-const MOST: usize = 1024;
+use crate::tuning::nesting::MAX_OPEN_CALLS;
 
 /// The calls to a node that are open.
 #[derive(Debug, Default)]
@@ -38,7 +36,7 @@ impl OpenCalls {
             if parent.end >= earliest_end {
                 self.first_end =
                     if self.open.is_empty() { parent.end } else { self.first_end.min(parent.end) };
-                if self.open.len() >= MOST {
+                if self.open.len() >= MAX_OPEN_CALLS {
                     self.open.remove(0);
                 }
                 self.open.push(self.next as u32);
@@ -108,9 +106,9 @@ mod tests {
 
     #[test]
     fn of_too_many_the_earliest_is_given_up() {
-        let many: Vec<_> = (0..MOST as i64 + 3).map(|at| (at, 1_000_000, 1)).collect();
+        let many: Vec<_> = (0..MAX_OPEN_CALLS as i64 + 3).map(|at| (at, 1_000_000, 1)).collect();
         let node = Node::by_hand(&many, &[(10_000, 20_000, 2)]);
         let found = &parents(&node, 0)[0];
-        assert_eq!((found.len(), found[0]), (MOST, 3));
+        assert_eq!((found.len(), found[0]), (MAX_OPEN_CALLS, 3));
     }
 }

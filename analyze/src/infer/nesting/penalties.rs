@@ -8,9 +8,7 @@
 
 use super::call_pairs::Node;
 use crate::infer::call_links::NONE;
-
-/// So many children are counted; with more of them, a parent is as unlikely.
-const MOST: usize = 256;
+use crate::tuning::nesting::MAX_CHILDREN;
 
 /// The factors for each number of children.
 #[derive(Debug)]
@@ -34,8 +32,9 @@ pub(super) struct Given {
 impl Penalties {
     /// With the exponents x, y and z.
     pub(super) fn new([x, y, z]: [f64; 3]) -> Penalties {
-        let factors =
-            |exponent: f64| (0..=MOST).map(|count| (1.0 + count as f64).powf(-exponent)).collect();
+        let factors = |exponent: f64| {
+            (0..=MAX_CHILDREN).map(|count| (1.0 + count as f64).powf(-exponent)).collect()
+        };
         Penalties {
             overlapping: factors(x),
             same: factors(y),
@@ -55,7 +54,7 @@ impl Penalties {
             let next = |given_child: &u32| {
                 Some(given.before[*given_child as usize]).filter(|it| *it != NONE)
             };
-            std::iter::successors(Some(last), next).take(MOST)
+            std::iter::successors(Some(last), next).take(MAX_CHILDREN)
         };
         // All of them return before this one does, the last one last; those that overlap return
         // after it was made.
@@ -67,7 +66,7 @@ impl Penalties {
             }
             false => 0,
         };
-        let any = (given.count[parent as usize] as usize).min(MOST);
+        let any = (given.count[parent as usize] as usize).min(MAX_CHILDREN);
         self.overlapping[overlapping] * self.same[same] * self.generic[any]
     }
 }

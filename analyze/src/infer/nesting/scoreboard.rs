@@ -10,11 +10,8 @@
 use rustc_hash::FxHashMap;
 
 use super::call_pairs::Node;
+use crate::tuning::nesting::{BIN_GROWTH, FIRST_BIN};
 
-/// By what each bin is wider than the one before.
-const GROWTH: f64 = 1.05;
-/// Delays below this are all in the first bin, in nanoseconds.
-const SHORTEST: i64 = 1000;
 /// What a child counts in all. It can be divided by every number of parents up to 16, so that sums
 /// are exact where it matters, and the same in whatever order they are made.
 const WHOLE: u64 = 720_720;
@@ -43,9 +40,9 @@ pub(super) fn delay(node: &Node, parent: u32, child: u32, skew_window: i64) -> i
 
 /// The bin of a delay in nanoseconds.
 pub(super) fn bin(delay: i64) -> usize {
-    match delay < SHORTEST {
+    match delay < FIRST_BIN {
         true => 0,
-        false => 1 + ((delay as f64 / SHORTEST as f64).ln() / GROWTH.ln()) as usize,
+        false => 1 + ((delay as f64 / FIRST_BIN as f64).ln() / BIN_GROWTH.ln()) as usize,
     }
 }
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::Nesting;
 use crate::calls::{Calls, Candidates, Parents};
 use crate::fixture::Fixture;
-use crate::infer::{Inference, Links};
+use crate::infer::{Inference, Input, Links};
 use crate::naming::Naming;
 use crate::options::{NestingOptions, Options};
 
@@ -34,7 +34,7 @@ fn options(nesting: NestingOptions) -> Options {
 
 fn infer(trace: &MessageTrace, nesting: NestingOptions) -> Links {
     let options = options(nesting);
-    Nesting.infer(trace, &Naming::new(trace, &options), &options, &())
+    Nesting.infer(&Input::quiet(trace, &Naming::new(trace, &options), &options))
 }
 
 /// The parent of each of `calls`, by their places.

@@ -25,6 +25,19 @@ pub(super) struct Sweep {
     given: Given,
 }
 
+/// A node, and how far both steps are with it.
+struct SweptNode<'a> {
+    node: &'a mut Node,
+    scoring: Sweep,
+    choosing: Sweep,
+}
+
+impl SweptNode<'_> {
+    fn size(&self) -> usize {
+        self.node.children.len()
+    }
+}
+
 /// The number of a slice of time, of so many nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Slices(Option<i64>);
@@ -38,9 +51,13 @@ impl Slices {
         self.0.map_or(0, |length| time.div_euclid(length))
     }
 
-    /// The first slice in which one of `nodes` has calls left, by the sweep that `of` takes.
-    fn first<'a>(self, nodes: &'a [Node], of: impl Fn(&'a Node) -> &'a Sweep) -> Option<i64> {
-        let next = |node: &'a Node| of(node).next_return(node);
+    /// The first slice in which a call of one of `nodes` returns that `sweep` has not come to.
+    fn first(
+        self,
+        nodes: &[SweptNode<'_>],
+        sweep: for<'s> fn(&'s SweptNode<'_>) -> &'s Sweep,
+    ) -> Option<i64> {
+        let next = |swept: &SweptNode<'_>| sweep(swept).next_return(swept.node);
         nodes.iter().filter_map(next).min().map(|time| self.number(time))
     }
 }
@@ -75,33 +92,38 @@ impl Sweep {
 pub(super) fn nest(nodes: &mut [Node], options: &NestingOptions, progress: &dyn Progress) {
     let (slices, skew_window) = (Slices::of(options.scoreboard_window), options.skew_window.max(0));
     let penalties = Penalties::new(options.penalties);
+    let mut nodes: Vec<SweptNode<'_>> = nodes
+        .iter_mut()
+        .map(|node| SweptNode { node, scoring: Sweep::default(), choosing: Sweep::default() })
+        .collect();
     let mut boards: Vec<(i64, Scoreboard)> = Vec::new();
-    while let Some(slice) = slices.first(nodes, |node| &node.nested) {
-        while let Some(next) = slices.first(nodes, |node| &node.scored) {
+    while let Some(slice) = slices.first(&nodes, |swept| &swept.choosing) {
+        while let Some(next) = slices.first(&nodes, |swept| &swept.scoring) {
             if next > slice.saturating_add(1) {
                 break;
             }
-            boards.push((next, score(nodes, next, slices, skew_window, progress)));
+            boards.push((next, score(&mut nodes, next, slices, skew_window, progress)));
         }
         boards.retain(|(of, _)| of.saturating_add(1) >= slice);
         let mut sum = Scoreboard::default();
         boards.iter().for_each(|(_, board)| sum.add_all(board));
         let scores = sum.scores(options.smoothing);
-        workers::on_each(nodes, size, |node, (): &mut ()| {
+        workers::on_each(&mut nodes, SweptNode::size, |swept, (): &mut ()| {
+            let SweptNode { node, choosing, .. } = swept;
             let mut chosen = std::mem::take(&mut node.chosen);
-            let mut sweep = std::mem::take(&mut node.nested);
-            let count = sweep.through(node, slice, slices, skew_window, |child, parents, given| {
-                chosen[child as usize] = nested_pairs::choose(
-                    node,
-                    given,
-                    child,
-                    parents,
-                    &scores,
-                    &penalties,
-                    skew_window,
-                );
-            });
-            (node.chosen, node.nested) = (chosen, sweep);
+            let count =
+                choosing.through(node, slice, slices, skew_window, |child, parents, given| {
+                    chosen[child as usize] = nested_pairs::choose(
+                        node,
+                        given,
+                        child,
+                        parents,
+                        &scores,
+                        &penalties,
+                        skew_window,
+                    );
+                });
+            node.chosen = chosen;
             progress.advance(count);
         });
     }
@@ -109,26 +131,21 @@ pub(super) fn nest(nodes: &mut [Node], options: &NestingOptions, progress: &dyn 
 
 /// The scoreboard of a slice.
 fn score(
-    nodes: &mut [Node],
+    nodes: &mut [SweptNode<'_>],
     slice: i64,
     slices: Slices,
     skew_window: i64,
     progress: &dyn Progress,
 ) -> Scoreboard {
-    let boards = workers::on_each(nodes, size, |node, board: &mut Scoreboard| {
-        let mut sweep = std::mem::take(&mut node.scored);
-        let count = sweep.through(node, slice, slices, skew_window, |child, parents, _| {
+    let boards = workers::on_each(nodes, SweptNode::size, |swept, board: &mut Scoreboard| {
+        let SweptNode { node, scoring, .. } = swept;
+        let count = scoring.through(node, slice, slices, skew_window, |child, parents, _| {
             board.add(node, child, parents, skew_window);
         });
-        node.scored = sweep;
         progress.advance(count);
     });
     let mut boards = boards.into_iter();
     let mut sum = boards.next().unwrap_or_default();
     boards.for_each(|board| sum.add_all(&board));
     sum
-}
-
-fn size(node: &Node) -> usize {
-    node.children.len()
 }

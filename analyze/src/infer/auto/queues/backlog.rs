@@ -11,24 +11,9 @@ use rustc_hash::FxHashSet;
 
 use super::broker::{Broker, Receipt, Receipts, Reply};
 use super::wakes::Queue;
-
-/// So many must have been delivered.
-const FEWEST: usize = 20;
-/// A reply was waited for if it took so many times as long as nearly all,
-const LONGER: i64 = 20;
-/// and at least so many nanoseconds,
-const LONG: i64 = 20_000_000;
-/// where this part of them is nearly all.
-const NEARLY_ALL: f64 = 0.9;
-/// What ends the waiting came in the last one of so many parts of it, at most so long ago.
-const PART: i64 = 20;
-/// So much of the times that it was found empty, or was waited for, must agree.
-const AGREES: f64 = 0.9;
-/// How sure a delivery is that of the push in its turn, and of each of those beside it: a broker
-/// may hand out a few in another order, as where a delivery is taken back. The account of what lies
-/// in the queue must agree all the time.
-const SURE: f64 = 0.93;
-const BESIDE: f64 = 0.03;
+use crate::tuning::auto::queues::backlog::{
+    AGREED_SHARE, BESIDE, LONGER_FACTOR, MIN_DELIVERIES, MIN_WAIT, NEARLY_ALL, PART_DIVISOR, SURE,
+};
 
 /// Deliveries by their rows, with the rows of pushes and their probabilities, the likeliest first.
 pub(super) type Deliveries = Vec<(u32, Vec<(u32, f64)>)>;
@@ -37,14 +22,16 @@ pub(super) type Deliveries = Vec<(u32, Vec<(u32, f64)>)>;
 /// each of them delivers.
 pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliveries)> {
     let all = &broker.replies[replies].all;
-    if all.len() < FEWEST || all.iter().any(|reply| reply.request.is_none() || !reply.to_client) {
+    if all.len() < MIN_DELIVERIES
+        || all.iter().any(|reply| reply.request.is_none() || !reply.to_client)
+    {
         return None;
     }
     let mut took: Vec<i64> =
         all.iter().map(|reply| reply.time.saturating_sub(reply.since)).collect();
     let place = ((took.len() - 1) as f64 * NEARLY_ALL) as usize;
     let (_, usual, _) = took.select_nth_unstable(place);
-    let long = usual.saturating_mul(LONGER).max(LONG);
+    let long = usual.saturating_mul(LONGER_FACTOR).max(MIN_WAIT);
     let is_long = |reply: &&Reply| reply.time.saturating_sub(reply.since) > long;
     if !all.iter().any(|reply| is_long(&reply)) {
         return None;
@@ -112,7 +99,9 @@ impl<'broker> Account<'broker> {
     ) -> Option<Account<'broker>> {
         let receipts = kinds.iter().flat_map(|kind| &broker.receipts[*kind].all);
         let mut pushes: Vec<&Receipt> = receipts.collect();
-        if pushes.len() < FEWEST || pushes.iter().any(|push| asking.contains(&(push.peer as u32))) {
+        if pushes.len() < MIN_DELIVERIES
+            || pushes.iter().any(|push| asking.contains(&(push.peer as u32)))
+        {
             return None;
         }
         pushes.sort_by_key(|push| (push.time, push.row));
@@ -123,7 +112,7 @@ impl<'broker> Account<'broker> {
         let brought: Vec<&Reply> =
             all.iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
         let is_after = brought.iter().zip(&pushes).all(|(reply, push)| push.time < reply.time);
-        if brought.len() < FEWEST || brought.len() > pushes.len() || !is_after {
+        if brought.len() < MIN_DELIVERIES || brought.len() > pushes.len() || !is_after {
             return None;
         }
         let account = Account { lay: lay(&pushes, &brought), pushes, brought, empty };
@@ -145,17 +134,17 @@ impl<'broker> Account<'broker> {
             cases += 1;
             let (had, has) = (until(reply.since), until(reply.time));
             let nothing_lay = had == delivered(reply.time);
-            later += usize::from(nothing_lay && had >= FEWEST);
+            later += usize::from(nothing_lay && had >= MIN_DELIVERIES);
             let took = reply.time.saturating_sub(reply.since);
             // A broker that is busy reads more than one before it tells who waits.
-            let came_last =
-                has > had && self.pushes[had].time >= reply.time.saturating_sub(took / PART);
+            let came_last = has > had
+                && self.pushes[had].time >= reply.time.saturating_sub(took / PART_DIVISOR);
             woken += usize::from(!is_empty && nothing_lay && came_last);
             agree += usize::from(nothing_lay && (is_empty && has == had || came_last));
         }
         // Where nothing is asked for any more all must have been delivered, or it is not known.
         let at_end = self.pushes.len() == self.brought.len();
-        woken > 0 && agree as f64 >= AGREES * cases as f64 && (later > 0 || at_end)
+        woken > 0 && agree as f64 >= AGREED_SHARE * cases as f64 && (later > 0 || at_end)
     }
 
     fn deliveries(&self) -> Deliveries {

@@ -6,14 +6,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Calls;
 use crate::naming::Naming;
-
-/// Of fewer replies of a kind nothing is learned.
-const FEWEST: usize = 10;
-/// So many requests of one length on one way are a kind of their own; others are told apart by
-/// their magnitude.
-const OF_ONE_LENGTH: u32 = 20;
-/// So many kinds of messages to a broker are looked at, those that are sent most often.
-const MOST_KINDS: usize = 64;
+use crate::tuning::auto::queues::broker::{
+    MANY_DIVISOR, MAX_KINDS, MAX_PASSED, MIN_OF_LENGTH, MIN_REPLIES,
+};
 
 /// A message that the broker received.
 #[derive(Clone, Copy, Debug)]
@@ -92,10 +87,8 @@ impl Broker {
 impl Receipts {
     /// The last receipt until `reply` that did not come from whom that goes to.
     pub(super) fn last(&self, reply: &Reply) -> Option<&Receipt> {
-        /// More in a row from one are not passed over.
-        const PASSED: usize = 16;
         let end = self.until(reply.time);
-        self.all[..end].iter().rev().take(PASSED).find(|receipt| receipt.peer != reply.peer)
+        self.all[..end].iter().rev().take(MAX_PASSED).find(|receipt| receipt.peer != reply.peer)
     }
 
     /// How many there are until `time`.
@@ -178,7 +171,7 @@ pub(super) fn brokers(
                 asked.or_else(|| on_flows.last(flow, time)).unwrap_or(time.saturating_sub(window));
             let length = request.map_or(0, |request| {
                 let (hop, bytes) = (naming.hop(row), trace.bytes(request));
-                let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= OF_ONE_LENGTH);
+                let often = lengths.get(&(hop, bytes)).is_some_and(|count| *count >= MIN_OF_LENGTH);
                 if often { bytes.max(1) } else { magnitude(bytes) }
             });
             let (request, call) =
@@ -223,8 +216,6 @@ impl OnFlows {
 
 /// The flows of which many answers may be those of other requests.
 fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
-    /// One in so many.
-    const MANY: u32 = 5;
     let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
         let Some(row) = calls.request(call).filter(|_| calls.response(call).is_some()) else {
@@ -234,7 +225,7 @@ fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
         *doubtful += u32::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
         *all += 1;
     }
-    let is_shared = |[doubtful, all]: [u32; 2]| MANY * doubtful >= all;
+    let is_shared = |[doubtful, all]: [u32; 2]| MANY_DIVISOR * doubtful >= all;
     counts.into_iter().filter(|(_, counts)| is_shared(*counts)).map(|(flow, _)| flow).collect()
 }
 
@@ -271,14 +262,17 @@ impl Building {
     }
 
     fn finish(mut self) -> Option<Broker> {
-        let rare =
-            self.replies.extract_if(|_, all| all.len() < FEWEST).flat_map(|(_, all)| all).collect();
+        let rare = self
+            .replies
+            .extract_if(|_, all| all.len() < MIN_REPLIES)
+            .flat_map(|(_, all)| all)
+            .collect();
         if self.replies.is_empty() || self.receipts.is_empty() {
             return None;
         }
         let mut receipts: Vec<(Kind, Vec<Receipt>)> = self.receipts.into_iter().collect();
         receipts.sort_unstable_by_key(|(kind, all)| (std::cmp::Reverse(all.len()), *kind));
-        receipts.truncate(MOST_KINDS);
+        receipts.truncate(MAX_KINDS);
         let mut replies: Vec<(Kind, Vec<Reply>)> = self.replies.into_iter().collect();
         replies.sort_unstable_by_key(|(kind, _)| *kind);
         let by_time = |(hop, asked, answered): Kind, mut all: Vec<Receipt>| {

@@ -9,17 +9,12 @@ use rustc_hash::FxHashSet;
 
 use super::backlog::Deliveries;
 use super::broker::{Broker, Reply};
-use super::wakes::{ABOUT, Queue, waited};
+use super::wakes::{Queue, waited};
 use crate::infer::auto::in_turn::in_turn;
-
-/// So many possible causes are told of a delivery.
-const MOST: usize = 4;
-/// So many pushes that are not delivered are looked through, from the oldest.
-const LOOKED_THROUGH: usize = 1024;
-/// How much less likely than the oldest push the next one is.
-const LATER: f64 = 0.2;
-/// How much less likely than others a push is that has another length.
-const OTHER_LENGTH: f64 = 0.02;
+use crate::tuning::auto::queues::in_order::{
+    LATER_FACTOR, MAX_CAUSES, MAX_LOOKED_THROUGH, MAX_TOGETHER, OTHER_LENGTH_FACTOR, PER_EXCEPTION,
+};
+use crate::tuning::auto::queues::wakes::ABOUT_BYTES;
 
 /// A push that may not be delivered yet.
 #[derive(Clone, Copy)]
@@ -70,7 +65,7 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
             empty_until[at] = empty_until[at].max(reply.since);
         }
         let least = empty_until.iter().copied().min().unwrap_or(i64::MIN);
-        while pending.len() > LOOKED_THROUGH
+        while pending.len() > MAX_LOOKED_THROUGH
             || pending.front().is_some_and(|push| push.time <= least)
         {
             pending.pop_front();
@@ -124,10 +119,6 @@ fn late(pending: &VecDeque<Push>, reply: &Reply, queue: &Queue) -> Vec<(u32, f64
 /// The causes of deliveries that are told unasked, over a connection on which more is said, where
 /// there are about as many as pushes: each brings the push in its turn, or several at once.
 fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
-    /// One of either in so many may be without the other.
-    const SELDOM: usize = 10;
-    /// No more than so many are sent together. What is longer is one.
-    const TOGETHER: f64 = 8.0;
     let longer = queue.longer.filter(|_| !queue.to_all)?;
     let all = &broker.replies[queue.replies].all;
     if all.iter().any(|reply| reply.request.is_some()) {
@@ -145,14 +136,14 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     let mut deliveries: Vec<(&Reply, i64)> = Vec::new();
     for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
         let several = (reply.bytes as f64 / usual as f64).round().max(0.0);
-        let several = if several > TOGETHER { 1 } else { several as i64 };
+        let several = if several > MAX_TOGETHER { 1 } else { several as i64 };
         deliveries.extend((0..several).map(|_| (reply, reply.bytes / several)));
     }
     // Where each has one in its turn that fits, none is left out, however long a broker keeps some
     // back.
     let is_in_turn = |pushes: &Vec<Push>| {
         let fits = |(push, (reply, bytes)): (&Push, &(&Reply, i64))| {
-            push.time <= reply.time && (bytes - push.bytes - longer).abs() <= ABOUT
+            push.time <= reply.time && (bytes - push.bytes - longer).abs() <= ABOUT_BYTES
         };
         pushes.len() == deliveries.len() && pushes.iter().zip(&deliveries).all(fits)
     };
@@ -160,14 +151,15 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
         .into_iter()
         .find(|pushes| is_in_turn(pushes))
         .map(|pushes| pushes.iter().map(|push| Some(*push)).collect::<Vec<_>>());
-    if all_in_turn.is_none() && SELDOM * deliveries.len().abs_diff(known.len()) > known.len() {
+    if all_in_turn.is_none() && PER_EXCEPTION * deliveries.len().abs_diff(known.len()) > known.len()
+    {
         return None;
     }
     let by_waits = || {
         let given: Vec<i64> = known.iter().map(|push| push.time).collect();
         let begun: Vec<i64> = deliveries.iter().map(|(reply, _)| reply.time).collect();
         let fits = |push: usize, reply: usize| {
-            (deliveries[reply].1 - known[push].bytes - longer).abs() <= ABOUT
+            (deliveries[reply].1 - known[push].bytes - longer).abs() <= ABOUT_BYTES
         };
         in_turn(&given, &begun, fits).into_iter().map(|push| push.map(|push| known[push])).collect()
     };
@@ -181,7 +173,7 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
         }
     }
     let taken: usize = found.iter().map(|(_, causes)| causes.len()).sum();
-    if SELDOM * (deliveries.len() - taken) > deliveries.len() {
+    if PER_EXCEPTION * (deliveries.len() - taken) > deliveries.len() {
         return None;
     }
     for (_, causes) in &mut found {
@@ -223,7 +215,7 @@ fn pushes(broker: &Broker, kinds: &[usize]) -> Vec<Push> {
 }
 
 fn has_its_length(push: &Push, reply: &Reply, queue: &Queue) -> bool {
-    queue.longer.is_some_and(|longer| (reply.bytes - push.bytes - longer).abs() <= ABOUT)
+    queue.longer.is_some_and(|longer| (reply.bytes - push.bytes - longer).abs() <= ABOUT_BYTES)
 }
 
 /// The likeliest of the `possible` pushes, which come the oldest first, with their weights.
@@ -242,13 +234,16 @@ fn weighed<'push>(
     for push in ordered {
         let fits = queue.longer.is_none() || has_its_length(push, reply, queue);
         let place = &mut places[usize::from(fits)];
-        if *place >= MOST {
+        if *place >= MAX_CAUSES {
             continue;
         }
-        weighed.push((push.row, LATER.powi(*place as i32) * if fits { 1.0 } else { OTHER_LENGTH }));
+        weighed.push((
+            push.row,
+            LATER_FACTOR.powi(*place as i32) * if fits { 1.0 } else { OTHER_LENGTH_FACTOR },
+        ));
         *place += 1;
     }
     weighed.sort_by(|one, other| other.1.total_cmp(&one.1));
-    weighed.truncate(MOST);
+    weighed.truncate(MAX_CAUSES);
     weighed
 }

@@ -10,29 +10,11 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::broker::{Broker, Receipt, Receipts, Reply};
-
-/// So many replies of a kind are looked at to learn of it.
-const SAMPLE: usize = 2000;
-/// So many must have been woken,
-const FEWEST: usize = 5;
-/// so many times more often than by chance,
-const LIFT: f64 = 4.0;
-/// and that much more likely, as a logarithm.
-const LIKELIER: f64 = 10.0;
-/// Of the replies that were waited for and bring something, so large a part must have been woken.
-const MOSTLY: f64 = 0.6;
-/// What wakes the same replies takes so many times as long at most.
-const SLOWER: i64 = 3;
-/// A reply was waited for if it took so many times as long as what it is woken by is ago.
-const LONG: i64 = 4;
-/// Times ago that are tried, in nanoseconds, from the first, each so many times the one before.
-const FIRST: f64 = 2000.0;
-const STEP: f64 = 1.5;
-const STEPS: i32 = 29;
-/// A difference in length is one if so large a part of the deliveries have it,
-const CONSTANT: f64 = 0.7;
-/// to within so many bytes.
-pub(super) const ABOUT: i64 = 2;
+use crate::tuning::auto::queues::wakes::{
+    ABOUT_BYTES, CONSTANT_SHARE, FIRST_TIME, HARDLY_SHARE, LONG_FACTOR, MAX_LOOKED_AT, MAX_SAMPLE,
+    MIN_LIFT, MIN_ODDS, MIN_OF_LENGTH, MIN_WOKEN, SLOWER_FACTOR, TIME_STEP, TIMES_TRIED,
+    WOKEN_SHARE,
+};
 
 /// A kind of replies that others' messages cause.
 #[derive(Debug)]
@@ -70,14 +52,16 @@ pub(super) fn queues(broker: &Broker) -> Vec<Queue> {
 
 fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
     let all = &broker.replies[replies].all;
-    let step = all.len().div_ceil(SAMPLE);
+    let step = all.len().div_ceil(MAX_SAMPLE);
     let sample: Vec<&Reply> = all.iter().step_by(step).collect();
     let of_kind = |pushes: usize| wakes(broker, &sample, pushes);
     let wakes: Vec<Wakes> = (0..broker.receipts.len()).filter_map(of_kind).collect();
     // One way of waking has one delay. Others that only seem to wake come from longer ago.
     let surest = wakes.iter().max_by(|one, other| one.score.total_cmp(&other.score))?.within;
-    let wakes: Vec<Wakes> =
-        wakes.into_iter().filter(|wakes| wakes.within <= surest.saturating_mul(SLOWER)).collect();
+    let wakes: Vec<Wakes> = wakes
+        .into_iter()
+        .filter(|wakes| wakes.within <= surest.saturating_mul(SLOWER_FACTOR))
+        .collect();
     let within = wakes.iter().map(|wakes| wakes.within).max()?;
     let mut pushes: Vec<usize> = wakes.iter().map(|wakes| wakes.pushes).collect();
     let others = (0..broker.receipts.len()).filter(|kind| !pushes.contains(kind));
@@ -91,8 +75,8 @@ fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
         long.into_iter().filter(|reply| !empty.contains(&reply.bytes)).collect();
     let woken: Vec<(&Reply, &Receipt)> =
         bringing.iter().filter_map(|reply| waker(reply).map(|by| (*reply, by))).collect();
-    let mostly = woken.len() as f64 >= MOSTLY * bringing.len() as f64;
-    if woken.len() < FEWEST || !mostly || is_mutual(broker, replies, &woken) {
+    let mostly = woken.len() as f64 >= WOKEN_SHARE * bringing.len() as f64;
+    if woken.len() < MIN_WOKEN || !mostly || is_mutual(broker, replies, &woken) {
         return None;
     }
     let mut times: FxHashMap<u32, u32> = FxHashMap::default();
@@ -106,7 +90,7 @@ fn queue(broker: &Broker, replies: usize) -> Option<Queue> {
 
 /// Whether the reply was waited for so long that it was not sent at once.
 pub(super) fn waited(reply: &Reply, within: i64) -> bool {
-    reply.time.saturating_sub(reply.since) > within.saturating_mul(LONG)
+    reply.time.saturating_sub(reply.since) > within.saturating_mul(LONG_FACTOR)
 }
 
 /// The last receipt of these kinds within that time before `reply`, if it came while that was
@@ -140,24 +124,24 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
             Some((reply.time.saturating_sub(reply.since), came, ago))
         })
         .collect();
-    if waits.len() < FEWEST {
+    if waits.len() < MIN_WOKEN {
         return None;
     }
     let mut best: Option<Wakes> = None;
-    for step in 0..STEPS {
-        let within = (FIRST * STEP.powi(step)) as i64;
+    for step in 0..TIMES_TRIED {
+        let within = (FIRST_TIME * TIME_STEP.powi(step)) as i64;
         let (mut hits, mut expected) = (0.0, 0.0);
         for (waited, came, ago) in
-            waits.iter().filter(|(waited, ..)| *waited > within.saturating_mul(LONG))
+            waits.iter().filter(|(waited, ..)| *waited > within.saturating_mul(LONG_FACTOR))
         {
             hits += f64::from(*ago <= within);
             expected += (came * within as f64 / *waited as f64).min(1.0);
         }
-        if hits < FEWEST as f64 || hits < LIFT * expected {
+        if hits < MIN_WOKEN as f64 || hits < MIN_LIFT * expected {
             continue;
         }
         let score = hits * (hits / expected.max(1e-9)).ln() - (hits - expected);
-        if score > best.as_ref().map_or(LIKELIER, |best| best.score) {
+        if score > best.as_ref().map_or(MIN_ODDS, |best| best.score) {
             best = Some(Wakes { pushes, within, score, hits, expected });
         }
     }
@@ -169,8 +153,6 @@ fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
 /// several who wait one alone is woken, so it is asked of each message whether it woke any; where
 /// another one may have woken that, it tells nothing.
 fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within: i64) -> bool {
-    /// So many replies after a message are looked at for one that was waited for.
-    const LOOKED_AT: usize = 64;
     let receipts = &broker.receipts[kind];
     if !known.iter().any(|known| broker.receipts[*known].hop == receipts.hop) {
         return false;
@@ -178,7 +160,7 @@ fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within
     let (mut came, mut woke) = (0, 0);
     for receipt in &receipts.all {
         let next = all.partition_point(|reply| reply.time < receipt.time);
-        let later = || all[next..].iter().take(LOOKED_AT);
+        let later = || all[next..].iter().take(MAX_LOOKED_AT);
         let waiting = |reply: &&Reply| {
             reply.since < receipt.time && reply.peer != receipt.peer && waited(reply, within)
         };
@@ -195,16 +177,15 @@ fn is_alike(broker: &Broker, all: &[Reply], known: &[usize], kind: usize, within
 
 /// The lengths of replies that are hardly ever woken.
 fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
-    const OFTEN: u32 = 3;
-    const HARDLY: f64 = 0.3;
     let mut lengths: FxHashMap<i64, (u32, u32)> = FxHashMap::default();
     for reply in long {
         let (count, woken) = lengths.entry(reply.bytes).or_default();
         *count += 1;
         *woken += u32::from(is_woken(reply));
     }
-    let is_empty =
-        |(count, woken): (u32, u32)| count >= OFTEN && f64::from(woken) < HARDLY * f64::from(count);
+    let is_empty = |(count, woken): (u32, u32)| {
+        count >= MIN_OF_LENGTH && f64::from(woken) < HARDLY_SHARE * f64::from(count)
+    };
     lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
 }
 
@@ -224,6 +205,7 @@ fn longer(woken: &[(&Reply, &Receipt)]) -> Option<i64> {
     let middle = all.len() / 2;
     let (_, median, _) = all.select_nth_unstable(middle);
     let median = *median;
-    let about = all.iter().filter(|longer| longer.saturating_sub(median).abs() <= ABOUT).count();
-    (about as f64 >= CONSTANT * all.len() as f64).then_some(median)
+    let about =
+        all.iter().filter(|longer| longer.saturating_sub(median).abs() <= ABOUT_BYTES).count();
+    (about as f64 >= CONSTANT_SHARE * all.len() as f64).then_some(median)
 }

@@ -1,0 +1,27 @@
+//! The flow of a message: which side sent it, whether the flow is a connection, and when each side
+//! saw the message.
+
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
+
+/// Which side of its flow sent the message of that row.
+pub(super) fn direction(trace: &MessageTrace, row: u32) -> i8 {
+    trace.direction(row as usize)
+}
+
+/// Whether the message's flow is a connection, or of datagram sockets; else it is all that goes
+/// between two nodes.
+pub(super) fn is_connection(trace: &MessageTrace, row: u32) -> bool {
+    let message = trace.message(row as usize);
+    let is_named = |id: EndpointId| match trace.endpoint(id) {
+        Some(Endpoint::Other(name)) => !name.is_empty(),
+        endpoint => endpoint.is_some(),
+    };
+    is_named(message.src_endpoint) || is_named(message.dst_endpoint)
+}
+
+/// When the connecting end and the accepting one saw a message, on the common clock: when it was
+/// sent, and when its first byte came.
+pub(super) fn times(trace: &MessageTrace, row: u32) -> [Option<i64>; 2] {
+    let (sent, arrived) = (trace.send_ts(row as usize), trace.arrival(row as usize));
+    if direction(trace, row) == FROM_CONNECTING { [sent, arrived] } else { [arrived, sent] }
+}

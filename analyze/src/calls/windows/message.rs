@@ -1,0 +1,26 @@
+//! A message of a call, as it was seen.
+
+use message_trace::MessageTrace;
+
+/// A message of a call. Times are nanoseconds since the Unix epoch on the common clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallMessage {
+    /// When it was sent, if that was seen.
+    pub sent: Option<i64>,
+    /// When it was received: with its last byte or, if it is a request that was answered before
+    /// that, with its first.
+    pub received: Option<i64>,
+    /// The payload's size.
+    pub bytes: i64,
+}
+
+impl CallMessage {
+    /// The message of that row.
+    pub(super) fn of(trace: &MessageTrace, row: usize) -> CallMessage {
+        CallMessage {
+            sent: trace.send_ts(row),
+            received: trace.recv_ts(row),
+            bytes: trace.bytes(row),
+        }
+    }
+}

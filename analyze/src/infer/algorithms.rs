@@ -1,0 +1,108 @@
+//! The registry of algorithms. To add one: write its file with its entry and its code, and add one
+//! line to [`ALGORITHMS`]. Names, parsing, the default, help, completions, manual page and
+//! configuration keys follow from the list.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer};
+
+use super::inference::{AlgorithmEntry, Inference};
+use super::{auto, convolution, linking, nesting};
+use crate::options::Algorithm;
+
+/// All algorithms, in the order in which they are offered; the first is the default.
+pub static ALGORITHMS: &[&AlgorithmEntry] =
+    &[&auto::ALGORITHM, &linking::ALGORITHM, &nesting::ALGORITHM, &convolution::ALGORITHM];
+
+/// The entry of this name among `all`.
+fn find(all: &[&'static AlgorithmEntry], name: &str) -> Result<&'static AlgorithmEntry, String> {
+    registry::find(all, name).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|entry| entry.about.name).collect();
+        format!("'{name}' is no algorithm; it is one of {}", names.join(", "))
+    })
+}
+
+impl Algorithm {
+    /// Begins an inference by this algorithm.
+    pub(crate) fn inference(self) -> Box<dyn Inference> {
+        let entry = find(ALGORITHMS, self.name()).unwrap_or(ALGORITHMS[0]);
+        (entry.begin)()
+    }
+}
+
+impl Default for Algorithm {
+    fn default() -> Algorithm {
+        ALGORITHMS[0].algorithm()
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Algorithm, String> {
+        find(ALGORITHMS, text).map(AlgorithmEntry::algorithm)
+    }
+}
+
+impl<'de> Deserialize<'de> for Algorithm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Algorithm, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::Input;
+    use crate::links::Links;
+    use crate::options::Options;
+    use registry::{About, Given};
+
+    #[test]
+    fn an_unknown_algorithm_is_answered_with_the_known_ones() {
+        for entry in ALGORITHMS {
+            let algorithm: Algorithm = entry.about.name.parse().unwrap();
+            assert_eq!(algorithm, entry.algorithm());
+        }
+        assert_eq!(Algorithm::default().to_string(), "auto");
+        assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
+    }
+
+    #[test]
+    fn entries_are_whole() {
+        assert_eq!(registry::faults(ALGORITHMS), Vec::<String>::new());
+        for flag in registry::union(ALGORITHMS) {
+            assert!(flag.spec().default.is_none(), "a default would undo the last analysis");
+        }
+    }
+
+    #[test]
+    fn what_is_not_given_stays() {
+        let options = Options { window: 7, iterations: 3, ..Options::default() };
+        for entry in ALGORITHMS {
+            let mut applied = options.clone();
+            (entry.apply)(&Given::default(), &mut applied);
+            assert_eq!(applied, options, "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn a_toy_is_added_by_its_entry() {
+        struct Toy;
+        impl Inference for Toy {
+            fn infer(&mut self, input: &Input<'_>) -> Links {
+                Links::spontaneous_only(input.trace.len())
+            }
+        }
+        static TOY: AlgorithmEntry = AlgorithmEntry {
+            about: About { name: "toy", summary: "takes all as spontaneous", ..About::NOTHING },
+            flags: &[],
+            apply: |_, _| {},
+            begin: || Box::new(Toy),
+        };
+        let mut all = ALGORITHMS.to_vec();
+        all.push(&TOY);
+        assert_eq!(find(&all, "toy").unwrap().algorithm().name(), "toy");
+        assert!(find(&all, "luck").unwrap_err().ends_with("convolution, toy"));
+    }
+}

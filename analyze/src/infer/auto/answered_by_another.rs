@@ -1,0 +1,28 @@
+//! Answers by somebody else than who got the request.
+
+use message_trace::MessageTrace;
+
+use crate::calls::Calls;
+use crate::naming::Naming;
+
+/// The request that a message answers by its connection or call id, where no service tells: its
+/// sender was not traced, or another process on the host got the request, and handed the connection
+/// on to the sender.
+pub(super) fn request_of(
+    trace: &MessageTrace,
+    naming: &Naming,
+    calls: &Calls,
+    message: usize,
+) -> Option<usize> {
+    let call = calls.of_message(message);
+    let is_known = calls.response(call) == Some(message) && calls.is_paired_surely(trace, call);
+    let (sender, node) = (naming.src(message), |node: u32| &naming.nodes()[node as usize]);
+    calls.request(call).filter(|request| {
+        let receiver = naming.dst(*request);
+        let host = |id| trace.nodes.get(id).map(|node| &node.host);
+        let [got, answers] = [trace.message(*request).dst, trace.message(message).src];
+        is_known
+            && (!node(sender).traced
+                || sender != receiver && node(receiver).traced && host(got) == host(answers))
+    })
+}

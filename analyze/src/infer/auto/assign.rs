@@ -1,0 +1,41 @@
+//! The assignments of all services of a stretch, on all processors.
+
+use std::cmp::Reverse;
+use std::sync::Mutex;
+
+use message_trace::Progress;
+use out_of_core::workers::{self, lock};
+
+use super::assignment::Assignment;
+use super::estimate::{self, Known};
+use super::service::Service;
+
+/// The assignment of each service, the largest service first. `known` has what earlier stretches
+/// tell of each, and gets what this one does.
+pub(super) fn assign(
+    services: &[Service],
+    known: &mut Vec<Option<Known>>,
+    progress: &dyn Progress,
+) -> Vec<Assignment> {
+    let mut order: Vec<usize> = (0..services.len()).collect();
+    order.sort_by_key(|at| Reverse(services[*at].calls.len()));
+    known.resize_with(services.len().max(known.len()), || None);
+    let shared: Vec<Mutex<Option<Known>>> = known.drain(..).map(Mutex::new).collect();
+    let found = workers::one_by_one(order.len(), |place| {
+        let service = &services[order[place]];
+        let mut known = lock(&shared[order[place]]);
+        if service.calls.is_empty() || !service.is_answered() {
+            // Processes come and go; what is known of one that does nothing more is not kept.
+            *known = None;
+            return Assignment::default();
+        }
+        let (found, learned) = estimate::estimate(service, known.take());
+        *known = Some(learned);
+        found
+    });
+    *known = shared.into_iter().map(|known| lock(&known).take()).collect();
+    let mut found: Vec<(usize, Assignment)> = order.into_iter().zip(found).collect();
+    found.sort_unstable_by_key(|(at, _)| *at);
+    progress.advance(services.iter().map(|service| service.calls.len() as u64).sum());
+    found.into_iter().map(|(_, found)| found).collect()
+}

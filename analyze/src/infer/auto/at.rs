@@ -1,0 +1,11 @@
+//! A request of a service with what was done for it so far.
+
+use super::shapes::ShapeId;
+
+/// A request with what was done for it so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'made> {
+    pub(super) request: u32,
+    pub(super) made: &'made [u32],
+    pub(super) shape: ShapeId,
+}

@@ -1,0 +1,229 @@
+//! The ways in which hypotheses may go on at a call: the open requests that it may be for, by
+//! columns, and the best of all continuations. Where many requests are open, hypotheses have nearly all of
+//! their states in common, so of each hypothesis only what differs from the one before is looked at
+//! anew.
+
+use super::NONE;
+use super::discipline::{NEVER, Turn};
+use super::model::Model;
+use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
+
+/// How a hypothesis may go on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Continuation {
+    /// The score after it, and what of that is new.
+    pub(super) score: f64,
+    pub(super) added: f64,
+    pub(super) from: u32,
+    /// The place of the request that gets the call.
+    pub(super) slot: u32,
+}
+
+/// A request that a call may be for, in some state.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    /// How well it fits.
+    pub(super) score: f64,
+    /// Since when it waits for such a call; [`NEVER`] if it does not.
+    pub(super) waiting: i64,
+    /// Whether the call before this one on the same connection was made for it.
+    pub(super) has_before: bool,
+}
+
+/// All requests that a call may be for, in one hypothesis.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// Their places among those that are open.
+    slots: Vec<u32>,
+    /// What was done for each; [`NONE`] where that was not looked at.
+    states: Vec<u32>,
+    scores: Vec<f64>,
+    waiting: Vec<i64>,
+    /// How likely each is beside others that wait; 0 if it does not.
+    weights: Vec<f64>,
+    /// For which of them the call before on the same connection was made.
+    holder: Option<usize>,
+    /// What connections tell of that one, and of all others.
+    shares: Option<[f64; 2]>,
+    /// How much less often a request overtakes than its delay tells, where that counts.
+    less: Option<f64>,
+}
+
+impl Candidates {
+    /// Begins a call of that kind, which may be for the requests in these places.
+    pub(super) fn begin(&mut self, model: &Model, kind: u32, slots: impl Iterator<Item = u32>) {
+        self.slots.clear();
+        self.slots.extend(slots);
+        let all = self.slots.len();
+        self.states.clear();
+        self.states.resize(all, NONE);
+        self.scores.resize(all, 0.0);
+        self.waiting.resize(all, NEVER);
+        self.weights.resize(all, 0.0);
+        self.holder = None;
+        self.shares = model.connections.shares(kind, all);
+        self.less = model.overtaking.get(&kind).copied();
+    }
+
+    /// Goes on to a hypothesis in which the open requests have these states, and judges those that
+    /// had others before.
+    pub(super) fn go_to(&mut self, states: &[u32], mut judge: impl FnMut(u32) -> Candidate) {
+        let counts = self.less.is_some();
+        for (place, slot) in self.slots.iter().enumerate() {
+            let state = states[*slot as usize];
+            if self.states[place] == state {
+                continue;
+            }
+            let Candidate { score, waiting, has_before } = judge(state);
+            self.states[place] = state;
+            self.scores[place] = score;
+            self.waiting[place] = waiting;
+            self.weights[place] = if counts && waiting != NEVER { score.exp() } else { 0.0 };
+            if has_before {
+                self.holder = Some(place);
+            } else if self.holder == Some(place) {
+                self.holder = None;
+            }
+        }
+    }
+
+    /// Adds the ways in which the present hypothesis, which has that number and score, may go on.
+    pub(super) fn add_to(&mut self, continuations: &mut Continuations, from: u32, score: f64) {
+        let held = self.holder.zip(self.shares);
+        let (mut score_of_all, mut own) = (0.0, None);
+        if let Some((place, [before, others])) = held {
+            own = Some((place, self.scores[place], self.weights[place]));
+            self.scores[place] += before - others;
+            self.weights[place] *= (before - others).exp();
+            score_of_all = others;
+        }
+        let turn = self.less.and_then(|less| Turn::of(&self.waiting, &self.weights, less));
+        for (place, slot) in self.slots.iter().enumerate() {
+            let in_turn = turn.map_or(0.0, |turn| turn.adds(self.waiting[place]));
+            let added = self.scores[place] + score_of_all + in_turn;
+            continuations.add(Continuation { score: score + added, added, from, slot: *slot });
+        }
+        if let Some((place, score, weight)) = own {
+            (self.scores[place], self.weights[place]) = (score, weight);
+        }
+    }
+}
+
+/// The best ways of all hypotheses.
+#[derive(Debug, Default)]
+pub(super) struct Continuations {
+    all: Vec<Continuation>,
+    /// So many are asked for,
+    most: usize,
+    /// of those that are by no more than this worse than the best one.
+    margin: f64,
+    best: f64,
+    /// What is worse than that is not among them.
+    least: f64,
+    scores: Vec<f64>,
+}
+
+impl Continuations {
+    pub(super) fn begin(&mut self, most: usize, margin: f64) {
+        self.all.clear();
+        (self.most, self.margin) = (most, margin);
+        (self.best, self.least) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    }
+
+    pub(super) fn add(&mut self, next: Continuation) {
+        if next.score < self.least {
+            return;
+        }
+        if next.score > self.best {
+            self.best = next.score;
+            self.least = self.least.max(next.score - self.margin);
+        }
+        self.all.push(next);
+    }
+
+    /// Sorts out those that are not among the best where many were gathered.
+    pub(super) fn thin(&mut self) {
+        if self.all.len() < GATHERED_FACTOR * self.most {
+            return;
+        }
+        self.scores.clear();
+        self.scores.extend(self.all.iter().map(|next| next.score));
+        let (_, last, _) =
+            self.scores.select_nth_unstable_by(self.most, |one, other| other.total_cmp(one));
+        self.least = self.least.max(*last);
+        let least = self.least;
+        // In the order in which they were found, by which equal ones are told apart.
+        self.all.retain(|next| next.score >= least);
+    }
+
+    /// All that were not sorted out.
+    pub(super) fn found(&self) -> &[Continuation] {
+        &self.all
+    }
+
+    /// How many of them are asked for, and the least score that counts.
+    pub(super) fn bounds(&self) -> (usize, f64) {
+        (self.most, self.best - self.margin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(state: u32) -> Candidate {
+        Candidate { score: -f64::from(state), waiting: NEVER, has_before: state == 7 }
+    }
+
+    #[test]
+    fn only_states_that_differ_are_judged_anew() {
+        let mut candidates = Candidates::default();
+        candidates.begin(&Model::default(), 1, [0, 2, 3].into_iter());
+        candidates.shares = Some([2.0, -1.0]);
+        let mut asked = Vec::new();
+        for states in [[1, 9, 3, 4], [1, 8, 7, 4], [7, 8, 3, 4]] {
+            candidates.go_to(&states, |state| {
+                asked.push(state);
+                judged(state)
+            });
+        }
+        assert_eq!(asked, [1, 3, 4, 7, 7, 3]);
+        assert_eq!(
+            (candidates.holder, candidates.scores.as_slice()),
+            (Some(0), &[-7.0, -3.0, -4.0][..])
+        );
+        let mut continuations = Continuations::default();
+        continuations.begin(9, 25.0);
+        for _ in 0..2 {
+            candidates.add_to(&mut continuations, 5, 100.0);
+        }
+        let scores = [95.0, 96.0, 95.0];
+        let found = continuations.found().iter().map(|next| next.score);
+        assert!(
+            found.eq(scores.into_iter().chain(scores)),
+            "the second time as the first: {continuations:?}"
+        );
+        assert_eq!(
+            continuations.found()[1],
+            Continuation { score: 96.0, added: -4.0, from: 5, slot: 2 }
+        );
+    }
+
+    #[test]
+    fn the_best_ways_are_kept_in_their_order() {
+        let mut continuations = Continuations::default();
+        continuations.begin(3, 25.0);
+        for slot in 0..100_u32 {
+            let score = f64::from(slot * 37 % 50);
+            continuations.add(Continuation { score, added: 0.0, from: 0, slot });
+            continuations.thin();
+        }
+        let found = continuations.found();
+        assert_eq!(continuations.bounds(), (3, 24.0));
+        let mut best: Vec<u32> =
+            found.iter().filter(|next| next.score >= 48.0).map(|next| next.slot).collect();
+        assert!(found.len() < GATHERED_FACTOR * 3 && best.is_sorted(), "{found:?}");
+        best.sort_by_key(|slot| slot * 37 % 50);
+        assert_eq!(best.iter().map(|slot| slot * 37 % 50).collect::<Vec<_>>(), [48, 48, 49, 49]);
+    }
+}

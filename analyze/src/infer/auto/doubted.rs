@@ -1,0 +1,95 @@
+//! Doubts about links: which messages are of one call, and whether a service's calls are for its
+//! requests at all. A doubt takes probability from links, and is noted for the whole analysis.
+
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+use super::service::Service;
+use crate::calls::Calls;
+use crate::doubts::{self, DoubtCause, Doubts};
+use crate::naming::Naming;
+use crate::tuning::auto::search::doubted::{MARGIN_SHARE, MAX_DOUBT};
+
+/// The parents of a message that a service sent, each with less probability as far as it is
+/// doubtful which messages are of one call, or whether the service's calls are for its requests at
+/// all.
+pub(super) fn doubted(
+    calls: &Calls,
+    message: usize,
+    parents: &[(u32, f64)],
+    spontaneous: f64,
+    of_service: f64,
+) -> (Vec<(u32, f64)>, f64) {
+    let of_call = |message: usize| calls.doubt(calls.of_message(message));
+    let own = of_call(message).max(of_service);
+    let most = max_doubt(parents, spontaneous);
+    let mut left = spontaneous;
+    let parents = parents.iter().map(|(parent, probability)| {
+        let doubt = own.max(of_call(*parent as usize)).min(most);
+        left += doubt * probability;
+        (*parent, (1.0 - doubt) * probability)
+    });
+    let parents = parents.collect();
+    (parents, left)
+}
+
+/// The most that a doubt may take from each of these parents, so that the likeliest stays likelier
+/// than none, if it is. Where several may be it, what is taken from all of them is soon more than
+/// what one of them has.
+fn max_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
+    let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
+    let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
+    if likeliest <= spontaneous {
+        return MAX_DOUBT;
+    }
+    (MARGIN_SHARE * (likeliest - spontaneous) / (likeliest + all)).min(MAX_DOUBT)
+}
+
+/// Notes how many calls of a service fit none of its requests; what that takes from the
+/// probability of its links.
+pub(super) fn unfit(doubts: &mut Doubts, service: &Service, name: &str) -> f64 {
+    if service.one_way || service.calls.is_empty() {
+        return 0.0;
+    }
+    let (unfit, all) = (service.unfit_calls() as u64, service.calls.len() as u64);
+    doubts.add(DoubtCause::FitsNoRequest, name, unfit, all);
+    if doubts::is_large(unfit, all) { unfit as f64 / all as f64 } else { 0.0 }
+}
+
+/// Notes between whom calls share connections.
+pub(super) fn shared(doubts: &mut Doubts, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
+    let mut seen: FxHashMap<u32, [u64; 2]> = FxHashMap::default();
+    for call in 0..calls.len() {
+        let Some(row) = calls.request(call) else { continue };
+        let [doubtful, all] = seen.entry(naming.hop(row)).or_default();
+        *doubtful += u64::from(calls.doubt(call) > 0.0 && trace.call_number(row).is_none());
+        *all += 1;
+    }
+    for (hop, [doubtful, all]) in seen.into_iter().filter(|(_, [doubtful, _])| *doubtful > 0) {
+        let hop = naming.hop_name(hop);
+        let ends = format!("{} → {}", naming.text(hop.src), naming.text(hop.dst));
+        doubts.add(DoubtCause::SharedConnection, &ends, doubtful, all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::max_doubt;
+
+    #[test]
+    fn doubt_leaves_the_likeliest_of_several_parents_likelier_than_none() {
+        for (parents, spontaneous) in
+            [(vec![(1, 0.55), (2, 0.45)], 0.0), (vec![(1, 0.4), (2, 0.35)], 0.25)]
+        {
+            let doubt = max_doubt(&parents, spontaneous);
+            let all: f64 = parents.iter().map(|(_, probability)| probability).sum();
+            assert!(
+                doubt > 0.0 && (1.0 - doubt) * parents[0].1 > spontaneous + doubt * all,
+                "{doubt}"
+            );
+        }
+        // One alone loses as much as before, and where none is likelier nothing is to be kept.
+        assert!((max_doubt(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
+        assert!((max_doubt(&[(1, 0.3)], 0.7) - super::MAX_DOUBT).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,89 @@
+//! Messages that tell of work, and the pieces of work that go with them.
+
+use std::collections::VecDeque;
+
+use crate::tuning::auto::queues::early::{
+    AT_LAST_FACTOR, AT_ONCE_FACTOR, EARLY_PER_EXCEPTION, MESSAGES_PER_EXCEPTION, MIN_EARLY,
+};
+/// A message that tells of work.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// When it came.
+    pub(super) begin: i64,
+    /// When its sender had got what it was sent for: its work cannot come before that.
+    pub(super) since: i64,
+}
+
+/// How soon work usually comes after the last message.
+pub(super) fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
+    let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
+    let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
+    let mut waits: Vec<i64> = waits.collect();
+    let middle = waits.len() / 2;
+    (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
+}
+
+/// How messages and what is begun for them go together.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    /// What was begun after its message came, by their places,
+    pub(super) in_turn: Vec<(usize, usize)>,
+    /// and what was begun before.
+    pub(super) early: Vec<(usize, usize)>,
+    /// How soon work usually comes after its message.
+    pub(super) usual: i64,
+    /// How many messages and pieces of work are alone.
+    pub(super) alone: usize,
+}
+
+impl Pairs {
+    /// The oldest message that waits has the next piece of work. Where none waits, that is of the
+    /// next message that can have been under way.
+    pub(super) fn of(told: &[Told], work: &[i64], usual: i64) -> Pairs {
+        let mut pairs = Pairs { usual, ..Pairs::default() };
+        let mut waiting: VecDeque<usize> = VecDeque::new();
+        let mut ahead: Vec<usize> = Vec::new();
+        let mut pieces = work.iter().enumerate().peekable();
+        let mut messages = told.iter().enumerate().peekable();
+        loop {
+            let next = pieces.peek().map_or(i64::MAX, |(_, time)| **time);
+            if let Some((message, told)) = messages.next_if(|(_, told)| told.begin <= next) {
+                match ahead.iter().position(|place| work[*place] >= told.since) {
+                    Some(at) => pairs.early.push((message, ahead.remove(at))),
+                    None => waiting.push_back(message),
+                }
+                continue;
+            }
+            let Some((place, time)) = pieces.next() else { break };
+            let latest = |message: usize| {
+                told[message].begin.saturating_add(usual.saturating_mul(AT_LAST_FACTOR))
+            };
+            while waiting.front().is_some_and(|message| latest(*message) < *time) {
+                waiting.pop_front();
+                pairs.alone += 1;
+            }
+            match waiting.pop_front() {
+                Some(message) => pairs.in_turn.push((message, place)),
+                None => ahead.push(place),
+            }
+        }
+        pairs.alone += waiting.len() + ahead.len();
+        pairs
+    }
+
+    /// Whether work does come before its message: then the message brings none, or it would have
+    /// brought some, and what came before was of another one.
+    pub(super) fn is_sure(&self, told: &[Told], work: &[i64]) -> bool {
+        let brings = |message: usize| {
+            let begin = told[message].begin;
+            let until = begin.saturating_add(self.usual.saturating_mul(AT_ONCE_FACTOR));
+            let next = told.get(message + 1).map_or(i64::MAX, |next| next.begin);
+            let first = work.get(work.partition_point(|time| *time < begin));
+            first.is_some_and(|time| *time <= until && *time < next)
+        };
+        let again = self.early.iter().filter(|(message, _)| brings(*message)).count();
+        self.early.len() >= MIN_EARLY
+            && EARLY_PER_EXCEPTION * again <= self.early.len()
+            && MESSAGES_PER_EXCEPTION * self.alone <= told.len()
+    }
+}

@@ -1,0 +1,44 @@
+//! The events of a service, in the order of time: what an assignment is searched through.
+
+use super::NONE;
+use super::service::Service;
+
+/// Something that happens at a service and bears on which call belongs to which request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// A request was received.
+    Receipt(u32),
+    /// A call was made.
+    Call(u32),
+    /// A request was answered, where calls may be made for it afterwards.
+    Answer(u32),
+    /// A request is over: it was answered, or is given up, and nothing is done for it any more.
+    Reply(u32),
+}
+
+/// All events of `service` by time. At equal times requests come first, and replies last.
+pub(super) fn events(service: &Service) -> Vec<(i64, Event)> {
+    let mut events = Vec::with_capacity(2 * service.requests.len() + service.calls.len());
+    for (at, request) in service.requests.iter().enumerate() {
+        events.push((request.begin, Event::Receipt(at as u32)));
+        let (over, closed) = (service.over(request), service.closed(at as u32));
+        if closed > over {
+            events.push((over, Event::Answer(at as u32)));
+        }
+        events.push((closed, Event::Reply(at as u32)));
+    }
+    events.extend(
+        service.calls.iter().enumerate().map(|(at, call)| (call.begin, Event::Call(at as u32))),
+    );
+    events.sort_unstable();
+    events
+}
+
+/// The calls of each request in the order of time, by the request that each call was given to.
+pub(super) fn made_for(service: &Service, owner: &[u32]) -> Vec<Vec<u32>> {
+    let mut made = vec![Vec::new(); service.requests.len()];
+    for (call, owner) in owner.iter().enumerate().filter(|(_, owner)| **owner != NONE) {
+        made[*owner as usize].push(call as u32);
+    }
+    made
+}

@@ -1,0 +1,165 @@
+//! Assignments to begin with, each by one simple rule.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::events::Event;
+use super::service::{Service, UNKNOWN_THREAD};
+use super::thread_time;
+use crate::tuning::auto::learning::beginnings::MIN_SOLO;
+
+/// To which of the open requests that cover a call it is given at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// The one that was received first.
+    Oldest,
+    /// The one that was received last.
+    Newest,
+    /// The one that is answered next.
+    EndsFirst,
+    /// The one that is answered last.
+    EndsLast,
+    /// The one for which the thread that makes the call did something last.
+    Thread,
+    /// The one with the fewest calls of that kind so far.
+    Fewest,
+    /// The one with the fewest calls of any kind so far, and of these the one that was received
+    /// first: a queue is served strictly in turn.
+    InTurn,
+    /// The one that was answered last, of kinds that are seen to be made after the answer.
+    Answered,
+    /// The first, but only requests that shared the service with the fewest others are learned from
+    /// at first.
+    Solo,
+    /// The one that was woken first, by its receipt or by answers, and has done nothing since.
+    Woken,
+    /// None of them: delays are those by which events follow each other more often than by chance.
+    Correlated,
+}
+
+impl Choice {
+    pub(super) const ALL: [Choice; 11] = [
+        Choice::Woken,
+        Choice::Solo,
+        Choice::Correlated,
+        Choice::Thread,
+        Choice::Fewest,
+        Choice::InTurn,
+        Choice::Answered,
+        Choice::Oldest,
+        Choice::Newest,
+        Choice::EndsFirst,
+        Choice::EndsLast,
+    ];
+
+    /// Whether what it goes by is known of the service.
+    pub(super) fn is_known(self, service: &Service) -> bool {
+        match self {
+            Choice::Thread => !service.call_threads.is_empty(),
+            Choice::Answered => !service.after_answer.is_empty(),
+            Choice::Woken => service.has_thread_time(),
+            _ => true,
+        }
+    }
+}
+
+/// The assignment by a rule.
+pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32> {
+    let mut owner = vec![NONE; service.calls.len()];
+    let mut open: Vec<u32> = Vec::new();
+    let mut made: Vec<Vec<u32>> = vec![Vec::new(); service.requests.len()];
+    let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    let mut totals: FxHashMap<u32, u32> = FxHashMap::default();
+    // For which request each thread did something last.
+    let mut did_last: FxHashMap<u32, u32> = FxHashMap::default();
+    let known = |by: &[u32; 2]| Some(by[0]).filter(|thread| *thread != UNKNOWN_THREAD);
+    let thread_of_call = |call: u32| service.call_threads.get(call as usize).and_then(known);
+    for (time, event) in events {
+        match event {
+            Event::Receipt(request) => {
+                open.push(*request);
+                let thread = service.request_threads.get(*request as usize).and_then(known);
+                did_last.extend(thread.map(|thread| (thread, *request)));
+            }
+            Event::Answer(_) => {}
+            Event::Reply(request) => open.retain(|open| open != request),
+            Event::Call(call) => {
+                let kind = service.calls[*call as usize].kind;
+                let holder = service.holder(*call);
+                let is_held = open.contains(&holder);
+                let covering = open
+                    .iter()
+                    .filter(|request| service.covers(**request, *call))
+                    .filter(|request| !is_held || **request == holder);
+                let count = |request: &&u32| counts.get(&(**request, kind)).copied().unwrap_or(0);
+                let end = |request: &&u32| service.requests[**request as usize].end;
+                let unanswered = |request: &&u32| {
+                    service.requests[**request as usize].end >= service.calls[*call as usize].begin
+                };
+                let answered = open
+                    .iter()
+                    .rfind(|request| !unanswered(request) && service.covers(**request, *call));
+                let is_afterwards =
+                    answered.is_some() && service.after_answer.binary_search(&kind).is_ok();
+                let mut covering = covering.filter(|request| unanswered(request));
+                let chosen = match choice {
+                    Choice::Answered if is_afterwards => answered,
+                    Choice::Answered => covering.min_by_key(count),
+                    Choice::Oldest | Choice::Solo | Choice::Correlated => covering.next(),
+                    Choice::Newest => covering.next_back(),
+                    Choice::Fewest => covering.min_by_key(count),
+                    Choice::Woken => covering.min_by_key(|request| {
+                        let made = made.get(**request as usize).map_or(&[][..], Vec::as_slice);
+                        thread_time::turn(service, **request, made, *time)
+                    }),
+                    Choice::InTurn => {
+                        covering.min_by_key(|request| totals.get(*request).copied().unwrap_or(0))
+                    }
+                    Choice::Thread => {
+                        let last = thread_of_call(*call).and_then(|thread| did_last.get(&thread));
+                        covering
+                            .clone()
+                            .find(|request| Some(*request) == last)
+                            .or_else(|| covering.min_by_key(count))
+                    }
+                    Choice::EndsFirst => covering.min_by_key(end),
+                    Choice::EndsLast => covering.max_by_key(end),
+                };
+                let chosen = chosen.or(answered).or(open.last()).copied().unwrap_or(NONE);
+                *counts.entry((chosen, kind)).or_default() += 1;
+                *totals.entry(chosen).or_default() += 1;
+                did_last.extend(thread_of_call(*call).map(|thread| (thread, chosen)));
+                if let Some(made) = made.get_mut(chosen as usize) {
+                    made.push(*call);
+                }
+                owner[*call as usize] = chosen;
+            }
+        }
+    }
+    owner
+}
+
+/// Which requests shared the service with the fewest others: mostly those that had it to
+/// themselves.
+pub(super) fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
+    let mut most = vec![0u32; service.requests.len()];
+    let mut open: Vec<u32> = Vec::new();
+    for (_, event) in events {
+        match event {
+            Event::Receipt(request) => {
+                open.push(*request);
+                let others = open.len() as u32 - 1;
+                for request in &open {
+                    let most = &mut most[*request as usize];
+                    *most = others.max(*most);
+                }
+            }
+            Event::Reply(request) => open.retain(|open| open != request),
+            Event::Call(_) | Event::Answer(_) => {}
+        }
+    }
+    let mut sorted = most.clone();
+    sorted.sort_unstable();
+    let bound = sorted.get(MIN_SOLO.min(sorted.len()).saturating_sub(1)).copied().unwrap_or(0);
+    most.into_iter().map(|most| most <= bound).collect()
+}

@@ -1,0 +1,204 @@
+//! How well what happens to a request fits the model of its service: calls, answers, and that
+//! nothing more is done.
+
+use super::at::At;
+use super::model::{Delay, Model, Step};
+use super::service::{OPEN, REPLY, Service, recent};
+use super::shapes::Shapes;
+use super::trigger::{Trigger, open_calls};
+use crate::evidence::Evidence;
+use crate::tuning::auto::model::fit::{
+    ANY_DELAY, MIN_NEXT, MIN_OPEN, MIN_SHAPED, NO_TRIGGER, NOT_COVERED, ORDER_WEIGHT, UNKNOWN,
+};
+
+/// No delay.
+pub(super) const NO_DELAY: i64 = i64::MIN;
+
+impl Model {
+    /// How well it fits that `time` is when something is done for a request after such a delay,
+    /// where `triggered` is when what it is done after was; `own` is the delay that was learned
+    /// from just that.
+    fn timing(
+        &self,
+        service: &Service,
+        at: &At<'_>,
+        delay: &Delay,
+        triggered: Option<i64>,
+        time: i64,
+        own: i64,
+    ) -> f64 {
+        let begin = service.requests[at.request as usize].begin;
+        let (since, missing) = match triggered {
+            Some(since) => (since, 0.0),
+            None => {
+                let last = Trigger::Last.time(service, at.request, at.made, time);
+                (last.unwrap_or(begin), NO_TRIGGER)
+            }
+        };
+        let took = time.saturating_sub(service.free_since(since, time));
+        let density = match service.without.has(Evidence::Delays) {
+            true => delay.density.log(took, since.saturating_sub(begin), own == took),
+            false => ANY_DELAY,
+        };
+        density + missing + delay.open[open_calls(service, at.made, time)]
+    }
+
+    /// How well it fits that `call` is made for a request in that state.
+    pub(super) fn call(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        at: &At<'_>,
+        call: u32,
+    ) -> f64 {
+        self.judge(service, shapes, at, call).0
+    }
+
+    /// Since when a request in that state waits for making such a call; `None`: it does not.
+    pub(super) fn waiting(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        at: &At<'_>,
+        call: u32,
+    ) -> Option<i64> {
+        self.judge(service, shapes, at, call).1
+    }
+
+    /// How well it fits that `call` is made for a request in that state; and since when it waits
+    /// for making such a call.
+    pub(super) fn judge(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        at: &At<'_>,
+        call: u32,
+    ) -> (f64, Option<i64>) {
+        let span = service.calls[call as usize];
+        let kind = service.requests[at.request as usize].kind;
+        let step = self.step(shapes, kind, at.shape, span.kind);
+        let step = &self.memo.steps[step];
+        let Some(delay) = &step.delay else { return (UNKNOWN, None) };
+        let is_covered = service.covers(at.request, call);
+        let triggered = delay.trigger.time(service, at.request, at.made, span.begin);
+        let waiting =
+            triggered.filter(|_| is_covered && step.waits(service, at, delay, span.begin));
+        if !step.is_known {
+            return (UNKNOWN, waiting);
+        }
+        let learned =
+            self.learned_calls.get(call as usize).filter(|(owner, _)| *owner == at.request);
+        let own = learned.map_or(NO_DELAY, |(_, delay)| *delay);
+        let sizes = self.sizes.odds(service, at.request, call, learned.is_some());
+        let uncovered = if is_covered { 0.0 } else { NOT_COVERED };
+        let shaped = if service.without.has(Evidence::Shapes) { step.shaped } else { 0.0 };
+        let order = if service.without.has(Evidence::Order) { ORDER_WEIGHT } else { 0.0 };
+        let score = shaped
+            + self.timing(service, at, delay, triggered, span.begin, own)
+            + order * step.next
+            + uncovered
+            + self.afterwards(service, at.request, call)
+            + sizes
+            + self.by_thread(service, at, span.kind, service.caller(call), span.begin);
+        (score, waiting)
+    }
+
+    /// How likely a call of that kind is to be made after the answer, if it is, or else before it.
+    fn afterwards(&self, service: &Service, request: u32, call: u32) -> f64 {
+        if !service.goes_on_after_answers() {
+            return 0.0;
+        }
+        let (request, call) = (service.requests[request as usize], service.calls[call as usize]);
+        let [before, after] =
+            self.after_answer.get(&(request.kind, call.kind)).copied().unwrap_or([0.5; 2]);
+        if call.begin > request.end { after.ln() } else { before.ln() }
+    }
+
+    /// What the end of the call promises for the request.
+    pub(super) fn promise(&self, service: &Service, request: u32, call: u32) -> f64 {
+        let learned =
+            self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
+        self.promises.of(service, request, call, learned)
+    }
+
+    /// How well it fits that a request in that state is answered when it is, and that this was all
+    /// that was done for it.
+    pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
+        self.finish(service, shapes, at) + self.answer(service, at)
+    }
+
+    /// How well it fits that just these calls, in the order of time, are made for a request, and
+    /// that it is answered when it is.
+    pub(super) fn request(
+        &mut self,
+        service: &Service,
+        shapes: &mut Shapes,
+        request: u32,
+        made: &[u32],
+    ) -> f64 {
+        let (mut sum, mut shape) = (0.0, 0);
+        for (at, call) in made.iter().enumerate() {
+            let before = recent(made.get(..at).unwrap_or_default());
+            sum += self.call(service, shapes, &At { request, made: before, shape }, *call);
+            shape = shapes.with(shape, service.calls[*call as usize].kind);
+        }
+        sum + self.reply(service, shapes, &At { request, made: recent(made), shape })
+    }
+
+    /// How well it fits that nothing more is done for a request in that state.
+    pub(super) fn finish(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
+        let kind = service.requests[at.request as usize].kind;
+        let [least, just] = self.shape(shapes, kind, at.shape);
+        if service.without.has(Evidence::Shapes) { just - least } else { 0.0 }
+    }
+
+    /// How well it fits that a request in that state is answered when it is.
+    pub(super) fn answer(&self, service: &Service, at: &At<'_>) -> f64 {
+        let request = service.requests[at.request as usize];
+        if request.end == OPEN {
+            return 0.0;
+        }
+        let own = self.learned_replies.get(at.request as usize).copied().unwrap_or(NO_DELAY);
+        let at = &At { made: before_answer(service, at.request, at.made), ..*at };
+        let timing = self.delay_of(request.kind, REPLY, 0).map_or(UNKNOWN, |delay| {
+            let triggered = delay.trigger.time(service, at.request, at.made, request.end);
+            self.timing(service, at, delay, triggered, request.end, own)
+        });
+        timing + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
+    }
+
+    /// What it proves that this thread makes such a call (or the reply).
+    fn by_thread(&self, service: &Service, at: &At<'_>, call: u32, thread: u32, time: i64) -> f64 {
+        let kind = service.requests[at.request as usize].kind;
+        self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
+    }
+
+    /// How well it fits that a call of that kind is made for no request.
+    pub(super) fn spontaneous(&self, kind: u32) -> f64 {
+        self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
+    }
+}
+
+impl Step {
+    /// Whether a request in that state waits for making such a call at `time`, which it might have
+    /// made since it was triggered.
+    fn waits(&self, service: &Service, at: &At<'_>, delay: &Delay, time: i64) -> bool {
+        self.shaped >= MIN_SHAPED
+            && (!service.has_thread_time() || self.next >= MIN_NEXT)
+            && delay.open[open_calls(service, at.made, time)] >= MIN_OPEN
+    }
+}
+
+/// Of the calls `made` for a request, in their order, those that were made before its answer.
+pub(super) fn before_answer<'made>(
+    service: &Service,
+    request: u32,
+    made: &'made [u32],
+) -> &'made [u32] {
+    let end = service.requests[request as usize].end;
+    if !service.goes_on_after_answers() {
+        return made;
+    }
+    let before = made.partition_point(|call| service.calls[*call as usize].begin <= end);
+    made.get(..before).unwrap_or(made)
+}

@@ -1,0 +1,29 @@
+//! What is found in a stretch before any service is looked at by itself.
+
+use super::queues::Queues;
+use crate::calls::Calls;
+use crate::infer::inference::Inference;
+use crate::infer::input::Input;
+use crate::infer::linking::Linking;
+use crate::links::Links;
+
+/// The parts that all services of a stretch share.
+pub(super) struct Groundwork {
+    /// What message linking says.
+    pub(super) linked: Links,
+    /// Which messages are one call.
+    pub(super) calls: Calls,
+    /// What is delivered out of which queue.
+    pub(super) queues: Queues,
+}
+
+impl Groundwork {
+    /// The groundwork of a stretch.
+    pub(super) fn of(input: &Input<'_>) -> Groundwork {
+        let Input { trace, naming, options, .. } = *input;
+        let linked = Linking.infer(input);
+        let calls = Calls::of(trace);
+        let queues = Queues::of(trace, naming, &calls, options.window);
+        Groundwork { linked, calls, queues }
+    }
+}

@@ -1,0 +1,39 @@
+//! What a service does while nothing is asked of it.
+
+use rustc_hash::FxHashMap;
+
+use super::events::Event;
+use super::service::Service;
+use crate::tuning::auto::model::fit::{IDLE_NEVER, MIN_IDLE};
+
+/// How often calls of each kind are made while no request is open, per nanosecond, as a logarithm.
+pub(super) fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64> {
+    let mut counts: FxHashMap<u32, f64> =
+        service.calls.iter().map(|call| (call.kind, IDLE_NEVER)).collect();
+    let (mut open, mut idle, mut since) =
+        (0_usize, 0.0, events.first().map_or(0, |(time, _)| *time));
+    let begin = since;
+    for (time, event) in events {
+        match event {
+            Event::Receipt(_) => {
+                if open == 0 {
+                    idle += time.saturating_sub(since) as f64;
+                }
+                open += 1;
+            }
+            Event::Reply(_) => {
+                open = open.saturating_sub(1);
+                since = *time;
+            }
+            Event::Call(call) if open == 0 => {
+                *counts.entry(service.calls[*call as usize].kind).or_default() += 1.0;
+            }
+            Event::Call(_) | Event::Answer(_) => {}
+        }
+    }
+    let all = events.last().map_or(1, |(time, _)| time.saturating_sub(begin)).max(1) as f64;
+    let idle = f64::max(idle, MIN_IDLE * all);
+    // Where hardly any time is idle, what never happened is rarer still.
+    let rate = |count: f64| (count / if count > IDLE_NEVER { idle } else { all }).ln();
+    counts.into_iter().map(|(kind, count)| (kind, rate(count))).collect()
+}

@@ -1,0 +1,124 @@
+//! The links of all messages of a stretch, from what was found of its queues, services and
+//! processes. Each message gets its links once, from the first of these that knows it.
+
+use super::assignment::Assignment;
+use super::groundwork::Groundwork;
+use super::service::Service;
+use super::services::Services;
+use super::{answered_by_another, doubted, early};
+use crate::doubts::Doubts;
+use crate::infer::call_links;
+use crate::infer::input::Input;
+use crate::links::Links;
+
+/// A message, its possible parents with their probabilities, and the probability that it has none.
+type Parents = (usize, Vec<(u32, f64)>, f64);
+
+/// The links while they are made.
+struct MessageLinks<'a> {
+    input: &'a Input<'a>,
+    groundwork: &'a Groundwork,
+    links: Links,
+    /// Which messages have their links.
+    is_linked: Vec<bool>,
+    /// Messages of work that was found before it was told of: their links wait for all others.
+    of_early: Vec<Parents>,
+}
+
+/// The links of all messages. What is doubtful about them is noted in `doubts`.
+pub(super) fn links(
+    input: &Input<'_>,
+    groundwork: &Groundwork,
+    services: &Services,
+    assignments: &[Assignment],
+    doubts: &mut Doubts,
+) -> Links {
+    let Input { trace, naming, options, .. } = *input;
+    let mut all = MessageLinks {
+        input,
+        groundwork,
+        links: Links::spontaneous_only(trace.len()),
+        is_linked: vec![false; trace.len()],
+        of_early: Vec::new(),
+    };
+    all.link_deliveries();
+    doubted::shared(doubts, trace, naming, &groundwork.calls);
+    for (node, (service, found)) in services.all.iter().zip(assignments).enumerate() {
+        if service.is_answered() {
+            let name = naming.text(naming.nodes()[node].name);
+            let doubt = doubted::unfit(doubts, service, name);
+            all.link_service(service, found, services, doubt);
+        }
+    }
+    let MessageLinks { links, is_linked, .. } = &mut all;
+    services.spawned.link(trace, naming, &groundwork.calls, options.window, links, is_linked);
+    all.link_others();
+    all.link_early();
+    all.links
+}
+
+impl MessageLinks<'_> {
+    /// Links each delivery out of a queue to what put it there.
+    fn link_deliveries(&mut self) {
+        let queues = &self.groundwork.queues;
+        for row in queues.deliveries() {
+            queues.link(row, &mut self.links);
+            self.is_linked[row as usize] = true;
+        }
+    }
+
+    /// Links what a service sent, by the assignment of its calls.
+    fn link_service(
+        &mut self,
+        service: &Service,
+        found: &Assignment,
+        services: &Services,
+        doubt: f64,
+    ) {
+        let calls = &self.groundwork.calls;
+        let shares = |call: usize| found.shares.get(call).into_iter().flatten().copied();
+        call_links::of(calls, service.node_calls(), shares, |message, parents, spontaneous| {
+            if !self.is_linked[message] {
+                let (parents, spontaneous) =
+                    doubted::doubted(calls, message, parents, spontaneous, doubt);
+                match parents.iter().any(|(parent, _)| services.early.contains(parent)) {
+                    true => self.of_early.push((message, parents, spontaneous)),
+                    false => self.links.set(message, &parents, spontaneous),
+                }
+            }
+            self.is_linked[message] = true;
+        });
+        for call in &service.timer_calls {
+            if let Some(request) = calls.request(*call as usize) {
+                self.links.set(request, &[], 1.0);
+                self.is_linked[request] = true;
+            }
+        }
+    }
+
+    /// Links what no service knows: by the connection or call id, or else as message linking does.
+    fn link_others(&mut self) {
+        let Input { trace, naming, .. } = *self.input;
+        let Groundwork { linked, calls, .. } = self.groundwork;
+        for message in (0..trace.len()).filter(|message| !self.is_linked[*message]) {
+            let known = calls
+                .begun_by(message)
+                .or_else(|| answered_by_another::request_of(trace, naming, calls, message));
+            if let Some(request) = known {
+                self.links.set(message, &[(request as u32, 1.0)], 0.0);
+                continue;
+            }
+            let parents: Vec<(u32, f64)> = linked.parents(message).collect();
+            self.links.set(message, &parents, linked.spontaneous(message));
+        }
+    }
+
+    /// Links the messages of work that was found before it was told of.
+    fn link_early(&mut self) {
+        for (message, parents, spontaneous) in std::mem::take(&mut self.of_early) {
+            let (parents, spontaneous) =
+                early::links(self.input.trace, &self.links, message, parents, spontaneous);
+            self.links.set(message, &parents, spontaneous);
+        }
+    }
+}

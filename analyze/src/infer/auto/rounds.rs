@@ -1,0 +1,121 @@
+//! Rounds of learning until model and assignment agree, and when they are over.
+
+use super::NONE;
+use super::beginnings::{Begun, begin};
+use super::density::Axis;
+use super::events::events;
+use super::learner::Learner;
+use super::model::{Model, Nobody};
+use super::service::Service;
+use super::shapes::Shapes;
+use crate::tuning::auto::learning::beginnings::LAST_ROUNDS;
+use crate::tuning::auto::learning::learning::{
+    CALLS_PER_CHANGE, LOSING, MAX_ROUNDS, PATIENCE, WIDTH,
+};
+
+/// The model of a service, and the requests of its calls by it.
+pub(super) fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, Vec<u32>) {
+    let axis = Axis { resolution: service.resolution() };
+    let learner = Learner {
+        service,
+        events: events(service),
+        axis,
+        width: WIDTH,
+        exchanges: true,
+        supposes: true,
+    };
+    let Begun { model, agreement } = begin(service, axis, shapes, nobody);
+    let owner = learner.owner(shapes, &model);
+    let (_, owner) = learner.learn(owner, MAX_ROUNDS, nobody, shapes);
+    let (mut model, owner) = learner.learn(owner, LAST_ROUNDS, Nobody::WhileIdle, shapes);
+    model.agreement = agreement;
+    (model, owner)
+}
+
+/// Which part of the calls is nobody's.
+pub(super) fn nobodys(owner: &[u32]) -> f64 {
+    owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
+}
+
+impl Learner<'_> {
+    /// Model and assignment, each from the other, up to so many rounds.
+    fn learn(
+        &self,
+        mut owner: Vec<u32>,
+        rounds: usize,
+        nobody: Nobody,
+        shapes: &mut Shapes,
+    ) -> (Model, Vec<u32>) {
+        let mut model = Model::default();
+        let mut round = Round::default();
+        for _ in 0..rounds {
+            model = self.model(&owner, nobody, shapes);
+            let found = self.owner(shapes, &model);
+            let changed = found.iter().zip(&owner).filter(|(one, other)| one != other).count();
+            owner = found;
+            if round.is_last(changed, &owner) {
+                break;
+            }
+        }
+        (model, owner)
+    }
+}
+
+/// What the rounds of learning so far came to.
+#[derive(Debug, Default)]
+struct Round {
+    /// The fewest calls that were given to another request than before, and how many rounds ago.
+    least: Option<usize>,
+    since: usize,
+    /// Which part of the calls was nobody's, and in how many rounds it grew since.
+    nobodys: Option<f64>,
+    losing: usize,
+}
+
+impl Round {
+    /// Whether learning is over after a round that gave so many calls to another request, and all
+    /// to these.
+    fn is_last(&mut self, changed: usize, owner: &[u32]) -> bool {
+        self.since =
+            if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };
+        self.least = Some(self.least.map_or(changed, |least| least.min(changed)));
+        let now = nobodys(owner);
+        let grew = self.nobodys.is_some_and(|before| now > before + LOSING.1);
+        self.losing = if grew { self.losing + 1 } else { 0 };
+        self.nobodys = Some(now);
+        changed * CALLS_PER_CHANGE <= owner.len()
+            || self.since == PATIENCE
+            || self.losing == LOSING.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After which round learning is over, given how many of 1000 calls changed and how many were
+    /// nobody's.
+    fn last(rounds: &[(usize, usize)]) -> Option<usize> {
+        let mut round = Round::default();
+        rounds.iter().position(|(changed, nobodys)| {
+            let owner: Vec<u32> =
+                (0..1000).map(|call| if call < *nobodys { NONE } else { 0 }).collect();
+            round.is_last(*changed, &owner)
+        })
+    }
+
+    #[test]
+    fn learning_is_over_when_hardly_anything_changes_or_no_longer_less() {
+        assert_eq!(last(&[(300, 0), (90, 0), (20, 0), (2, 0), (0, 0)]), Some(3));
+        assert_eq!(last(&[(300, 0), (90, 0), (95, 0), (91, 0), (0, 0)]), Some(3));
+        assert_eq!(last(&[(300, 0), (90, 0), (95, 0), (80, 0), (81, 0)]), None);
+    }
+
+    #[test]
+    fn learning_is_over_when_more_and_more_calls_are_nobodys() {
+        assert_eq!(last(&[(300, 90), (250, 140), (200, 190), (150, 230)]), Some(2));
+        // Which is settled soon.
+        assert_eq!(last(&[(300, 258), (250, 297), (200, 306), (150, 307)]), None);
+        assert_eq!(last(&[(300, 140), (250, 190), (200, 120), (150, 170)]), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! A step of the search at which a call is made.
+
+use super::{Judged, Room, Search};
+use crate::infer::auto::NONE;
+use crate::infer::auto::at::At;
+use crate::infer::auto::continuations::{Candidate, Continuation};
+use crate::infer::auto::discipline::NEVER;
+use crate::infer::auto::states::State;
+use crate::tuning::auto::search::hypotheses::{
+    ALIKE_FACTOR, KEPT_BOUNDS, MARGIN, MAX_CONTINUATIONS,
+};
+impl Search<'_> {
+    pub(super) fn call(&mut self, call: u32) {
+        let span = self.service.calls[call as usize];
+        let among =
+            if self.model.nobody_among_all { (self.open.len().max(1) as f64).ln() } else { 0.0 };
+        let spontaneous = self.model.spontaneous(span.kind) - among;
+        let holder = self.service.holder(call);
+        let is_held = holder != NONE && self.open.contains(&holder);
+        let mut room = std::mem::take(&mut self.room);
+        let possible = (0..).zip(&self.open).filter(|(_, request)| {
+            let is_possible = self.service.closed(**request) >= span.begin
+                && !self.service.is_itself(**request, call);
+            is_possible && (!is_held || **request == holder)
+        });
+        room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));
+        let width =
+            (MAX_CONTINUATIONS / (self.open.len() + 1)).clamp(KEPT_BOUNDS[0], KEPT_BOUNDS[1]);
+        room.continuations.begin(width * ALIKE_FACTOR, MARGIN);
+        self.judged.clear();
+        let all = std::mem::take(&mut self.hypotheses);
+        for from in 0..all.len() {
+            room.candidates.go_to(all.states(from), |state| self.judge(state, call).candidate);
+            let (score, from) = (all.score(from), from as u32);
+            room.candidates.add_to(&mut room.continuations, from, score);
+            if !is_held {
+                room.continuations.add(Continuation {
+                    score: score + spontaneous,
+                    added: spontaneous,
+                    from,
+                    slot: NONE,
+                });
+            }
+            room.continuations.thin();
+        }
+        self.hypotheses = all;
+        self.go_on(call, width.min(self.width), &mut room);
+        self.room = room;
+    }
+
+    /// Continues with the best continuations.
+    fn go_on(&mut self, call: u32, width: usize, room: &mut Room) {
+        let time = self.service.calls[call as usize].begin;
+        if let Some(lattice) = &mut self.lattice {
+            lattice.begin(call);
+        }
+        let all = std::mem::take(&mut self.hypotheses);
+        self.mark_all(&all, None, time, &mut room.marks);
+        let Room { next, order, continuations, marks, seen, .. } = room;
+        let ((most, least), continuations) = (continuations.bounds(), continuations.found());
+        next.clear(self.open.len());
+        seen.clear();
+        let scores = || continuations.iter().map(|next| next.score);
+        let mut go_on = |search: &mut Search<'_>, place: u32| {
+            let Continuation { score, added, from, slot } = continuations[place as usize];
+            let states = all.states(from as usize);
+            let (mut mark, mut grown, mut request) = (marks[from as usize], NONE, NONE);
+            if let Some(state) = states.get(slot as usize) {
+                grown = search.grow(*state, call);
+                request = search.open[slot as usize];
+                mark = mark
+                    .wrapping_sub(search.mark(*state, time))
+                    .wrapping_add(search.mark(grown, time));
+            }
+            let to = match seen.get(&mark) {
+                Some(to) => *to,
+                None if next.len() < width => {
+                    let to = next.len() as u32;
+                    seen.insert(mark, to);
+                    next.push(score, all.over(from as usize), states);
+                    if let Some(state) = next.states_mut(to as usize).get_mut(slot as usize) {
+                        *state = grown;
+                    }
+                    to
+                }
+                None => return false,
+            };
+            if let Some(lattice) = &mut search.lattice {
+                lattice.add(from, to, request, added);
+            }
+            true
+        };
+        if self.lattice.is_some() {
+            for place in order.sorted(scores(), least, most) {
+                go_on(self, place);
+            }
+        } else {
+            // What is found to be alike later on is asked for by nobody.
+            order.first_ones(scores(), least, 2 * width).take(most).all(|place| go_on(self, place));
+        }
+        if let Some(lattice) = &mut self.lattice {
+            lattice.end();
+        }
+        self.hypotheses = std::mem::replace(next, all);
+    }
+
+    /// How well it fits that the call is made for a request in that state.
+    fn judge(&mut self, state: u32, call: u32) -> Judged {
+        if let Some(judged) = self.judged.get(state) {
+            return judged;
+        }
+        let others = self.open.len() > 1;
+        let before = Some(self.service.before(call)).filter(|before| {
+            *before != NONE && self.model.connections.count(self.service.calls[call as usize].kind)
+        });
+        let Search { service, shapes, model, states, .. } = self;
+        let judged = states.with_calls(state, |State { request, shape, .. }, made| {
+            let promise = model.promise(service, request, call);
+            let (score, waiting) = model.judge(service, shapes, &At { request, made, shape }, call);
+            let candidate = Candidate {
+                score: promise + score,
+                waiting: waiting.filter(|_| others).unwrap_or(NEVER),
+                has_before: before.is_some_and(|before| made.contains(&before)),
+            };
+            Judged { candidate, promise, grown: NONE }
+        });
+        self.judged.set(state, judged);
+        judged
+    }
+
+    /// The state after the call, which was judged.
+    fn grow(&mut self, state: u32, call: u32) -> u32 {
+        let judged = self.judge(state, call);
+        if judged.grown != NONE {
+            return judged.grown;
+        }
+        let kind = self.service.calls[call as usize].kind;
+        let shape = self.shapes.with(self.states.get(state).shape, kind);
+        let grown = self.states.grow(state, call, shape, judged.promise);
+        self.judged.set(state, Judged { grown, ..judged });
+        grown
+    }
+}

@@ -1,0 +1,103 @@
+//! A step of the search at which a request is answered or over.
+
+use super::Search;
+use crate::infer::auto::NONE;
+use crate::infer::auto::at::At;
+use crate::infer::auto::continuations::Continuation;
+use crate::infer::auto::states::State;
+use crate::tuning::auto::search::hypotheses::MARGIN;
+impl Search<'_> {
+    pub(super) fn reply(&mut self, request: u32, time: i64, is_judged: bool) {
+        let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
+        self.open.remove(slot);
+        let is_answered = self.service.closed(request)
+            > self.service.over(&self.service.requests[request as usize]);
+        self.answered.clear();
+        let mut room = std::mem::take(&mut self.room);
+        room.answered.clear();
+        let all = std::mem::take(&mut self.hypotheses);
+        for from in 0..all.len() {
+            let state = all.states(from)[slot];
+            let added = match self.answered.get(state) {
+                _ if !is_judged => 0.0,
+                Some(score) => score,
+                None => {
+                    let Search { service, shapes, model, states, .. } = self;
+                    let score = states.with_calls(state, |State { request, shape, .. }, made| {
+                        let at = &At { request, made, shape };
+                        // Where something may be done after the answer, the answer itself was
+                        // judged when it was given.
+                        match is_answered {
+                            false => model.reply(service, shapes, at),
+                            true => model.finish(service, shapes, at),
+                        }
+                    });
+                    let score =
+                        score - if is_answered { 0.0 } else { self.states.get(state).promised };
+                    self.answered.set(state, score);
+                    score
+                }
+            };
+            room.answered.push(Continuation {
+                score: all.score(from) + added,
+                added,
+                from: from as u32,
+                slot: state,
+            });
+        }
+        if let Some(lattice) = &mut self.lattice {
+            lattice.begin(NONE);
+        }
+        self.mark_all(&all, Some(slot), time, &mut room.marks);
+        let scores = || room.answered.iter().map(|next| next.score);
+        let best = scores().fold(f64::NEG_INFINITY, f64::max);
+        room.next.clear(self.open.len());
+        room.seen.clear();
+        for place in room.order.sorted(scores(), best - MARGIN, usize::MAX) {
+            let Continuation { score, added, from, slot: state } = room.answered[place as usize];
+            let mark = room.marks[from as usize];
+            let next = room.next.len() as u32;
+            let to = *room.seen.entry(mark).or_insert(next);
+            if to == next {
+                self.over.push((state, all.over(from as usize)));
+                let over = self.over.len() as u32 - 1;
+                room.next.push_without(score, over, all.states(from as usize), slot);
+            }
+            if let Some(lattice) = &mut self.lattice {
+                lattice.add(from, to, NONE, added);
+            }
+        }
+        if let Some(lattice) = &mut self.lattice {
+            lattice.end();
+        }
+        self.hypotheses = std::mem::replace(&mut room.next, all);
+        self.room = room;
+    }
+
+    /// Judges an answer after which the request stays open.
+    pub(super) fn answer(&mut self, request: u32) {
+        let Some(slot) = self.open.iter().position(|open| *open == request) else { return };
+        self.answered.clear();
+        if let Some(lattice) = &mut self.lattice {
+            lattice.begin(NONE);
+        }
+        for at in 0..self.hypotheses.len() {
+            let state = self.hypotheses.states(at)[slot];
+            let added = self.answered.get(state).unwrap_or_else(|| {
+                let Search { service, model, states, .. } = self;
+                let score = states.with_calls(state, |State { request, shape, .. }, made| {
+                    model.answer(service, &At { request, made, shape })
+                });
+                score - states.keep_promise(state)
+            });
+            self.answered.set(state, added);
+            self.hypotheses.add_score(at, added);
+            if let Some(lattice) = &mut self.lattice {
+                lattice.add(at as u32, at as u32, NONE, added);
+            }
+        }
+        if let Some(lattice) = &mut self.lattice {
+            lattice.end();
+        }
+    }
+}

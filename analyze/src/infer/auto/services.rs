@@ -1,0 +1,62 @@
+//! The services of a stretch, made ready to be learned from.
+
+use rustc_hash::FxHashSet;
+
+use super::groundwork::Groundwork;
+use super::jobs::Jobs;
+use super::service::Service;
+use super::size_kinds::SizeKinds;
+use super::spawned::Spawned;
+use super::{early, observe, one_way, together};
+use crate::evidence::Evidence;
+use crate::infer::input::Input;
+
+/// The services of a stretch, one for each node.
+pub(super) struct Services {
+    pub(super) all: Vec<Service>,
+    /// The processes that were started for a request.
+    pub(super) spawned: Spawned,
+    /// The rows of requests whose work was found before they came.
+    pub(super) early: FxHashSet<u32>,
+}
+
+impl Services {
+    /// Observes the services and settles, service by service, what their requests and calls are.
+    /// `size_kinds` has the sizes of earlier stretches, and gets those of this one.
+    pub(super) fn of(
+        input: &Input<'_>,
+        groundwork: &Groundwork,
+        size_kinds: &mut Vec<Option<SizeKinds>>,
+    ) -> Services {
+        let Input { trace, naming, options, .. } = *input;
+        let Groundwork { linked, calls, queues } = groundwork;
+        let jobs = Jobs::of(trace, naming, calls, queues, options.window);
+        let spawned = Spawned::of(trace, naming, calls, &jobs);
+        let mut all = observe::services(input, calls, &jobs, &spawned);
+        let (mut early, mut asked) = (FxHashSet::default(), None);
+        for service in &mut all {
+            one_way::end_requests(service, trace, calls, linked);
+            early.extend(early::begin_with_work(service, trace, calls, &mut asked));
+            service.put_timers_aside();
+        }
+        drop(asked);
+        together::together(&mut all, naming);
+        size_kinds.resize_with(all.len().max(size_kinds.len()), || None);
+        for (service, kinds) in all.iter_mut().zip(size_kinds) {
+            if !service.calls.is_empty() && service.without.has(Evidence::Sizes) {
+                kinds.get_or_insert_with(|| SizeKinds::of(service)).part(service);
+            }
+            if service.is_loop.is_some() {
+                // Where no service alone has enough of these requests, all together may.
+                one_way::end_requests(service, trace, calls, linked);
+            }
+            service.prepare();
+        }
+        Services { all, spawned, early }
+    }
+
+    /// Number of calls of all services.
+    pub(super) fn calls(&self) -> u64 {
+        self.all.iter().map(|service| service.calls.len() as u64).sum()
+    }
+}

@@ -1,0 +1,23 @@
+//! A set of messages with a common delay, which an edge of the graph is made of.
+
+use super::select::Shifts;
+use super::sites::Event;
+
+/// A set O of messages to one node with a common delay, as FindCausedMessages returns it.
+pub(super) struct Caused {
+    pub(super) group: u32,
+    /// d, in quanta.
+    pub(super) delay: usize,
+    /// Within which delays the messages are.
+    pub(super) shifts: Shifts,
+    /// By how much C is above its mean at each of them.
+    pub(super) excess: Vec<f64>,
+    pub(super) messages: Vec<Event>,
+}
+
+impl Caused {
+    /// How many messages have such a delay beyond those that have it by chance.
+    pub(super) fn not_by_chance(&self) -> f64 {
+        self.excess.iter().sum()
+    }
+}

@@ -1,0 +1,27 @@
+//! What an algorithm is given.
+
+use message_trace::{MessageTrace, Progress};
+
+use crate::naming::Naming;
+use crate::options::Options;
+
+/// The input of an inference: a stretch of a trace, the names in it, and what the user chose. Every
+/// algorithm takes just this.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// The messages, sorted by the corrected time of their sending.
+    pub trace: &'a MessageTrace,
+    /// The nodes and hops of these messages.
+    pub naming: &'a Naming,
+    /// What the user chose, also for other algorithms.
+    pub options: &'a Options,
+    /// Who is told how far the inference is.
+    pub progress: &'a dyn Progress,
+}
+
+impl<'a> Input<'a> {
+    /// An input whose progress nobody asks for.
+    pub fn quiet(trace: &'a MessageTrace, naming: &'a Naming, options: &'a Options) -> Input<'a> {
+        Input { trace, naming, options, progress: &() }
+    }
+}

@@ -1,0 +1,170 @@
+//! Links: for each message of a trace its possible parents with their probabilities, and the
+//! probability that it was spontaneous. Together they sum to 1 (WAP5 section 5.1). They are the
+//! result of an inference, and what paths are built from. [`writer`] and [`reader`] are their table
+//! `links.parquet`.
+
+mod circles;
+mod reader;
+mod writer;
+
+pub(crate) use reader::LinkReader;
+pub(crate) use writer::LinkWriter;
+
+/// The possible parents of every message of a trace.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Links {
+    /// Where a message's candidates begin, and how many there are.
+    candidates: Vec<(u32, u32)>,
+    spontaneous: Vec<f64>,
+    parent: Vec<u32>,
+    probability: Vec<f64>,
+}
+
+impl Links {
+    /// A parent that is not among the messages at hand: they are a part of the trace, and it is
+    /// before them.
+    pub(crate) const ELSEWHERE: u32 = u32::MAX;
+
+    /// Links in which every one of `messages` messages is spontaneous.
+    pub fn spontaneous_only(messages: usize) -> Links {
+        Links {
+            candidates: vec![(0, 0); messages],
+            spontaneous: vec![1.0; messages],
+            ..Links::default()
+        }
+    }
+
+    /// How many messages there are.
+    pub fn messages(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// How many pairs of parent and child there are.
+    pub fn len(&self) -> usize {
+        self.candidates.iter().map(|(_, count)| *count as usize).sum()
+    }
+
+    /// Whether every message is spontaneous.
+    pub fn is_empty(&self) -> bool {
+        self.candidates.iter().all(|(_, count)| *count == 0)
+    }
+
+    /// The possible parents of `child`, each with its probability.
+    pub fn parents(&self, child: usize) -> impl ExactSizeIterator<Item = (u32, f64)> + Clone + '_ {
+        let (first, count) = self.candidates[child];
+        let range = first as usize..first as usize + count as usize;
+        self.parent[range.clone()].iter().copied().zip(self.probability[range].iter().copied())
+    }
+
+    /// The probability that `child` was spontaneous.
+    pub fn spontaneous(&self, child: usize) -> f64 {
+        self.spontaneous[child]
+    }
+
+    /// The most likely parent of `child`, as a place among its parents: the first of the best,
+    /// unless being spontaneous is likelier than all.
+    pub fn most_likely(&self, child: usize) -> Option<usize> {
+        let mut best = (None, self.spontaneous[child]);
+        for (place, (_, probability)) in self.parents(child).enumerate() {
+            if probability > best.1 || (best.0.is_none() && probability == best.1) {
+                best = (Some(place), probability);
+            }
+        }
+        best.0
+    }
+
+    /// Whether nothing is likelier for `child` than that it was spontaneous.
+    pub fn is_likely_spontaneous(&self, child: usize) -> bool {
+        self.most_likely(child).is_none()
+    }
+
+    /// Sets the possible parents of `child`, once. The probabilities and `spontaneous` should sum
+    /// to 1.
+    pub fn set(&mut self, child: usize, parents: &[(u32, f64)], spontaneous: f64) {
+        self.candidates[child] = (self.parent.len() as u32, parents.len() as u32);
+        self.spontaneous[child] = spontaneous;
+        self.parent.extend(parents.iter().map(|(parent, _)| *parent));
+        self.probability.extend(parents.iter().map(|(_, probability)| *probability));
+    }
+
+    /// Takes the first messages away; where these are parents, they are [`Links::ELSEWHERE`] from
+    /// now on.
+    pub(crate) fn remove_first(&mut self, messages: usize) {
+        let shift = messages as u32;
+        self.spontaneous.drain(..messages);
+        self.candidates.drain(..messages);
+        // Pairs may be in any order, so those of other messages that come first stay.
+        let pairs =
+            self.candidates.iter().filter(|(_, count)| *count > 0).map(|(first, _)| *first).min();
+        let pairs = pairs.unwrap_or(self.parent.len() as u32);
+        self.parent.drain(..pairs as usize);
+        self.probability.drain(..pairs as usize);
+        for (first, _) in &mut self.candidates {
+            *first = first.saturating_sub(pairs);
+        }
+        for parent in self.parent.iter_mut().filter(|parent| **parent != Links::ELSEWHERE) {
+            *parent = parent.checked_sub(shift).unwrap_or(Links::ELSEWHERE);
+        }
+    }
+
+    /// Takes from `child` its most likely parent; it is spontaneous with that much more
+    /// probability.
+    pub(crate) fn give_up(&mut self, child: usize) {
+        let Some(place) = self.most_likely(child) else { return };
+        let (first, count) = self.candidates[child];
+        let range = first as usize..first as usize + count as usize;
+        self.spontaneous[child] += self.probability[range.start + place];
+        // It goes to the end, which is no more the child's.
+        self.parent[range.clone()][place..].rotate_left(1);
+        self.probability[range][place..].rotate_left(1);
+        self.candidates[child] = (first, count - 1);
+    }
+
+    /// Adds a message, spontaneous until its parents are set.
+    pub(crate) fn add_message(&mut self) {
+        self.candidates.push((0, 0));
+        self.spontaneous.push(1.0);
+    }
+
+    /// Makes room for `links` more pairs.
+    pub fn reserve(&mut self, links: usize) {
+        self.parent.reserve_exact(links);
+        self.probability.reserve_exact(links);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_is_elsewhere_is_still_the_likely_one() {
+        let mut part = Links::spontaneous_only(3);
+        part.set(1, &[(Links::ELSEWHERE, 0.7), (0, 0.2)], 0.1);
+        part.set(2, &[(1, 1.0)], 0.0);
+        assert_eq!((part.most_likely(1), part.is_likely_spontaneous(1)), (Some(0), false));
+        part.remove_first(1);
+        assert_eq!(
+            part.parents(0).collect::<Vec<_>>(),
+            [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]
+        );
+        assert_eq!(part.parents(1).collect::<Vec<_>>(), [(0, 1.0)]);
+        assert_eq!((part.messages(), part.len(), part.spontaneous(0)), (2, 3, 0.1));
+        part.remove_first(2);
+        assert_eq!((part.messages(), part.len()), (0, 0));
+    }
+
+    #[test]
+    fn the_most_likely_cause_may_be_none() {
+        let mut links = Links::spontaneous_only(4);
+        links.set(1, &[(0, 0.3), (2, 0.3)], 0.4);
+        links.set(2, &[(0, 0.2), (1, 0.4)], 0.4);
+        links.set(3, &[(0, 0.25), (1, 0.5)], 0.25);
+        assert_eq!(
+            [0, 1, 2, 3].map(|child| links.most_likely(child)),
+            [None, None, Some(1), Some(1)]
+        );
+        assert_eq!(links.parents(2).collect::<Vec<_>>(), [(0, 0.2), (1, 0.4)]);
+        assert!(links.is_likely_spontaneous(1) && !links.is_likely_spontaneous(2));
+    }
+}

@@ -1,0 +1,129 @@
+//! Reading `links.parquet` piece by piece, as the messages are read, so that links are in memory
+//! only with the messages that they are of.
+
+use std::path::{Path, PathBuf};
+
+use message_trace::Error;
+use message_trace::table::columns::Columns;
+use message_trace::table::{self, Batches};
+
+use crate::links::Links;
+
+type Row = (i64, Option<i64>, f64);
+
+/// The links of a table, child by child.
+pub(crate) struct LinkReader {
+    path: PathBuf,
+    batches: Batches,
+    rows: std::iter::Peekable<std::vec::IntoIter<Row>>,
+    /// The child that comes next.
+    next: u64,
+}
+
+impl LinkReader {
+    /// Begins to read the table at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn open(path: &Path) -> Result<LinkReader, Error> {
+        let batches = table::read(path)?;
+        Ok(LinkReader {
+            path: path.to_owned(),
+            batches,
+            rows: Vec::new().into_iter().peekable(),
+            next: 0,
+        })
+    }
+
+    /// Appends the links of the next children, up to `end`, to `links`, whose message 0 is `first`
+    /// in the whole trace. A parent before that one is [`Links::ELSEWHERE`].
+    ///
+    /// # Errors
+    /// When the table cannot be read, or is none of links.
+    pub(crate) fn read(&mut self, links: &mut Links, first: u64, end: u64) -> Result<(), Error> {
+        let mut parents: Vec<(u32, f64)> = Vec::new();
+        while let Some((child, ..)) =
+            self.peek()?.filter(|(child, ..)| u64::try_from(*child).is_ok_and(|c| c < end))
+        {
+            if u64::try_from(child) != Ok(self.next) {
+                let why = format!("child {child} is missing or out of order");
+                return Err(Error::malformed(&self.path, why));
+            }
+            parents.clear();
+            let mut spontaneous = 0.0;
+            while let Some((_, parent, probability)) = self.peek()?.filter(|(of, ..)| *of == child)
+            {
+                self.rows.next();
+                let Some(parent) = parent else {
+                    spontaneous = probability;
+                    continue;
+                };
+                let parent =
+                    u64::try_from(parent).map_err(|why| Error::malformed(&self.path, why))?;
+                let here = match parent.checked_sub(first) {
+                    Some(here) => {
+                        u32::try_from(here).map_err(|why| Error::malformed(&self.path, why))?
+                    }
+                    None => Links::ELSEWHERE,
+                };
+                parents.push((here, probability));
+            }
+            links.add_message();
+            links.set(links.messages() - 1, &parents, spontaneous);
+            self.next += 1;
+        }
+        if let Some((child, ..)) = self.peek()?.filter(|(child, ..)| *child < 0) {
+            return Err(Error::malformed(
+                &self.path,
+                format!("child {child} is missing or out of order"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The next row.
+    fn peek(&mut self) -> Result<Option<Row>, Error> {
+        while self.rows.peek().is_none() {
+            let Some(batch) = self.batches.next() else { return Ok(None) };
+            let batch = batch?;
+            let table = Columns::new(&self.path, &batch);
+            let (children, parents) = (table.int64("child")?, table.int64("parent")?);
+            let probabilities = table.float64("probability")?;
+            let rows: Result<Vec<Row>, Error> = (0..batch.num_rows())
+                .map(|row| {
+                    let child = table.some("child", children[row])?;
+                    Ok((child, parents[row], table.some("probability", probabilities[row])?))
+                })
+                .collect();
+            self.rows = rows?.into_iter().peekable();
+        }
+        Ok(self.rows.peek().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_read_piece_by_piece_as_they_are_as_a_whole() {
+        let mut whole = Links::spontaneous_only(6);
+        whole.set(2, &[(0, 0.7), (1, 0.2)], 0.1);
+        whole.set(4, &[(3, 0.5), (1, 0.25)], 0.25);
+        whole.set(5, &[(4, 1.0)], 0.0);
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("links.parquet");
+        whole.write(&path).unwrap();
+        let mut reader = LinkReader::open(&path).unwrap();
+        let mut part = Links::default();
+        reader.read(&mut part, 0, 3).unwrap();
+        assert_eq!(part.messages(), 3);
+        part.remove_first(2);
+        reader.read(&mut part, 2, 100).unwrap();
+        assert_eq!(part.messages(), 4);
+        let of = |child| part.parents(child).collect::<Vec<_>>();
+        assert_eq!(of(0), [(Links::ELSEWHERE, 0.7), (Links::ELSEWHERE, 0.2)]);
+        assert_eq!((of(2), part.spontaneous(2)), (vec![(1, 0.5), (Links::ELSEWHERE, 0.25)], 0.25));
+        assert_eq!(of(3), [(2, 1.0)]);
+    }
+}

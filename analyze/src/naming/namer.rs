@@ -1,0 +1,107 @@
+//! Naming the messages of a trace, stretch by stretch.
+
+use message_trace::{EndpointId, Ends, MessageTrace, NodeId};
+
+use super::Naming;
+use super::by_role::RoleNamer;
+use super::interner::Interner;
+use super::known;
+use super::labels::{EPHEMERAL, HopName};
+use super::names;
+use super::roles::Roles;
+use crate::options::Options;
+
+impl Naming {
+    /// Names the nodes and hops of `trace`.
+    pub fn new(trace: &MessageTrace, options: &Options) -> Naming {
+        Namer::of(trace, options).name(trace)
+    }
+}
+
+/// What names the messages of a trace stretch by stretch: a node, a hop and a text have the same
+/// number in all of them.
+pub(crate) struct Namer<'trace> {
+    outline: &'trace MessageTrace,
+    roles: Roles,
+    nodes: names::GrainNodes<'trace>,
+    hops: Interner<HopName>,
+    texts: Interner<String>,
+}
+
+impl<'trace> Namer<'trace> {
+    /// What names the trace of which `outline` has all nodes, and all ways between endpoints
+    /// ([`Outline`]).
+    pub(crate) fn of(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
+        let known = known::nodes(outline, &options.aliases);
+        let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
+        let by_role = options.roles.then(|| RoleNamer::of(outline, &known, options));
+        let nodes = names::GrainNodes::new(outline, known, options.grain, by_role);
+        Namer { outline, roles, nodes, hops: Interner::default(), texts: Interner::default() }
+    }
+
+    /// Names the nodes and hops of a stretch of the trace.
+    pub(crate) fn name(&mut self, stretch: &MessageTrace) -> Naming {
+        let Namer { outline, roles, nodes, hops, texts } = self;
+        let labels = PortLabels::new(stretch, texts);
+        // What the outline does not have is not fixed.
+        let known: Vec<Option<EndpointId>> =
+            stretch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
+        let is_fixed = |node: NodeId, endpoint: EndpointId| {
+            let known = known.get(endpoint as usize).copied().flatten();
+            known.is_some_and(|known| roles.is_fixed(node, known))
+        };
+        // Hardly any endpoint is used by two nodes.
+        let mut last: Vec<Option<(NodeId, bool)>> = vec![None; stretch.endpoints().len()];
+        let mut is_fixed =
+            |node: NodeId, endpoint: EndpointId| match last.get_mut(endpoint as usize) {
+                Some(Some((of, fixed))) if *of == node => *fixed,
+                Some(last) => last.insert((node, is_fixed(node, endpoint))).1,
+                None => false,
+            };
+        let (mut src, mut dst, mut hop) = (Vec::new(), Vec::new(), Vec::new());
+        for column in [&mut src, &mut dst, &mut hop] {
+            column.reserve_exact(stretch.len());
+        }
+        for message in 0..stretch.len() {
+            let Ends { src: sender, dst: receiver, protocol } = stretch.ends(message);
+            let from = nodes.node(sender.node, sender.tid, roles, texts);
+            let to = nodes.node(receiver.node, receiver.tid, roles, texts);
+            src.push(from);
+            dst.push(to);
+            hop.push(hops.intern(HopName {
+                src: nodes.list[from as usize].name,
+                dst: nodes.list[to as usize].name,
+                src_port: labels.label(sender.endpoint, is_fixed(sender.node, sender.endpoint)),
+                dst_port:
+                    labels.label(receiver.endpoint, is_fixed(receiver.node, receiver.endpoint)),
+                protocol,
+            }));
+        }
+        let by_role = nodes.by_role.as_mut().map(|by_role| by_role.label(&hops.values, texts));
+        let (nodes, hops, texts) = (nodes.list.clone(), hops.values.clone(), texts.values.clone());
+        Naming { src, dst, hop, nodes, hops, texts, by_role }
+    }
+}
+
+/// The label of every endpoint, as a fixed and as an ephemeral one.
+struct PortLabels {
+    fixed: Vec<u32>,
+    ephemeral: u32,
+}
+
+impl PortLabels {
+    fn new(trace: &MessageTrace, texts: &mut Interner<String>) -> PortLabels {
+        let ephemeral = texts.intern(EPHEMERAL.to_owned());
+        let fixed =
+            trace.endpoints().iter().map(|endpoint| texts.intern(names::port(endpoint))).collect();
+        PortLabels { fixed, ephemeral }
+    }
+
+    fn label(&self, endpoint: EndpointId, fixed: bool) -> u32 {
+        if fixed {
+            self.fixed.get(endpoint as usize).copied().unwrap_or(self.ephemeral)
+        } else {
+            self.ephemeral
+        }
+    }
+}

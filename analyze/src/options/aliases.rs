@@ -1,0 +1,239 @@
+//! The user's names: a file of aliases, a rule a line, says what addresses, hosts, commands and
+//! endpoints are called, and which nodes do the same.
+//!
+//! ```text
+//! # what  which            = name
+//! address 10.0.0.5         = web1      # an address, a net (10.1.0.0/16), or a pattern (10.0.*)
+//! host    ip-10-0-0-7      = db
+//! command java             = shop
+//! endpoint 10.0.0.9:443    = "front end"
+//! role    web*             = web       # what nodes of these names do, for patterns by roles
+//! ```
+//!
+//! In patterns, `*` stands for any characters and `?` for one. What has a space at its ends, a `=`,
+//! a `#` or a quote in it is put in quotes, in which `\"` and `\\` are a quote and a backslash. Of
+//! several rules that fit, the first one counts.
+
+mod rule;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use rule::{Rule, What, parse};
+
+/// The rules of a file of aliases.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Stored", into = "Stored")]
+pub struct Aliases {
+    /// The file, where the user named one instead of the data directory's own.
+    pub named: Option<PathBuf>,
+    rules: Vec<Rule>,
+    /// The rules whose pattern is a text, by it; a rule is its place among the rules.
+    exact: FxHashMap<(What, String), usize>,
+    /// All other rules.
+    patterns: Vec<usize>,
+}
+
+/// As `analysis.json` has it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stored {
+    named: Option<PathBuf>,
+    rules: Vec<String>,
+}
+
+/// What is wrong with a file of aliases.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read.
+    #[error("{file}: {source}", file = file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A line is no rule.
+    #[error("{file}:{line}: {why}", file = file.display())]
+    Line {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what to do.
+        why: String,
+    },
+}
+
+impl Aliases {
+    /// Reads the rules in `file`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a line is no rule.
+    pub fn read(file: &Path) -> Result<Aliases, Error> {
+        let text =
+            std::fs::read(file).map_err(|source| Error::Io { file: file.to_owned(), source })?;
+        let mut aliases = Aliases::default();
+        let mut lines = FxHashMap::default();
+        // An editor of another system may have left a mark at the beginning.
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+        for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
+            let wrong = |why: String| Error::Line { file: file.to_owned(), line: number, why };
+            let line =
+                std::str::from_utf8(line).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
+            let Some(rule) = parse(line).map_err(wrong)? else { continue };
+            let key = (rule.what, rule.which.clone());
+            if let Some(earlier) = lines.insert(key, number) {
+                let why = format!(
+                    "{} '{}' has a name already, from line {earlier}; remove one",
+                    rule.what.word(),
+                    rule.which
+                );
+                return Err(wrong(why));
+            }
+            aliases.add(rule);
+        }
+        Ok(aliases)
+    }
+
+    /// The same rules, known to be from `file`, which the user named.
+    pub fn named(self, file: PathBuf) -> Aliases {
+        Aliases { named: Some(file), ..self }
+    }
+
+    fn add(&mut self, rule: Rule) {
+        let place = self.rules.len();
+        if rule.net.is_none() && !rule.which.contains(['*', '?']) {
+            self.exact.insert((rule.what, rule.which.clone()), place);
+        } else {
+            self.patterns.push(place);
+        }
+        self.rules.push(rule);
+    }
+
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// The name of that address.
+    pub fn address(&self, address: IpAddr) -> Option<&str> {
+        let address = address.to_canonical();
+        self.find(What::Address, &address.to_string(), Some(address))
+    }
+
+    /// The name of that host.
+    pub fn host(&self, host: &str) -> Option<&str> {
+        self.find(What::Host, host, None)
+    }
+
+    /// The name of that command.
+    pub fn command(&self, command: &str) -> Option<&str> {
+        self.find(What::Command, command, None)
+    }
+
+    /// The name of whoever is at that endpoint.
+    pub fn endpoint(&self, endpoint: &str) -> Option<&str> {
+        self.find(What::Endpoint, endpoint, None)
+    }
+
+    /// The role of the node of that name.
+    pub(crate) fn role(&self, name: &str) -> Option<&str> {
+        self.find(What::Role, name, None)
+    }
+
+    /// Whether the user calls any role so.
+    pub(crate) fn have_role(&self, role: &str) -> bool {
+        self.rules.iter().any(|rule| rule.what == What::Role && rule.name == role)
+    }
+
+    /// What to call that endpoint in a table of messages: the name of whoever is there, or else
+    /// that of the address, with the port.
+    pub fn endpoint_text(&self, endpoint: &str) -> Option<String> {
+        if let Some(name) = self.endpoint(endpoint) {
+            return Some(name.to_owned());
+        }
+        let address: SocketAddr = endpoint.parse().ok()?;
+        self.address(address.ip()).map(|name| format!("{name}:{}", address.port()))
+    }
+
+    /// Whether any endpoint has a name.
+    pub(crate) fn have_endpoints(&self) -> bool {
+        self.rules.iter().any(|rule| rule.what == What::Endpoint)
+    }
+
+    fn find(&self, what: What, text: &str, address: Option<IpAddr>) -> Option<&str> {
+        if self.rules.is_empty() {
+            return None;
+        }
+        let exact = self.exact.get(&(what, text.to_owned())).copied();
+        let fits = |place: usize| {
+            let rule = &self.rules[place];
+            rule.what == what
+                && match (rule.net, address) {
+                    (Some(net), Some(address)) => is_within(address, net),
+                    _ => matches(&rule.which, text),
+                }
+        };
+        let pattern = self.patterns.iter().copied().find(|place| fits(*place));
+        let first = exact.into_iter().chain(pattern).min()?;
+        Some(&self.rules[first].name)
+    }
+}
+
+fn is_within(address: IpAddr, (net, length): (IpAddr, u8)) -> bool {
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(address) => u128::from(u32::from(address)) << 96,
+        IpAddr::V6(address) => u128::from(address),
+    };
+    // No shift by all 128 bits: a net of length 0 is everything.
+    let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+    address.is_ipv4() == net.is_ipv4() && (bits(address) ^ bits(net)) & mask == 0
+}
+
+/// Whether `text` fits `pattern`, in which `*` stands for any characters and `?` for one.
+fn matches(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    // Where the last star is, and how much of the text it has taken.
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&'*') {
+            star = Some((p, t));
+            p += 1;
+        } else if pattern.get(p).is_some_and(|c| *c == '?' || *c == text[t]) {
+            (p, t) = (p + 1, t + 1);
+        } else if let Some((at, taken)) = star {
+            star = Some((at, taken + 1));
+            (p, t) = (at + 1, taken + 1);
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+impl From<Aliases> for Stored {
+    fn from(aliases: Aliases) -> Stored {
+        Stored { named: aliases.named, rules: aliases.rules.iter().map(Rule::to_string).collect() }
+    }
+}
+
+impl TryFrom<Stored> for Aliases {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<Aliases, String> {
+        let mut aliases = Aliases { named: stored.named, ..Aliases::default() };
+        for rule in &stored.rules {
+            aliases.add(rule.parse()?);
+        }
+        Ok(aliases)
+    }
+}
+
+#[cfg(test)]
+#[path = "aliases_tests.rs"]
+mod tests;

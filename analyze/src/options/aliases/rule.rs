@@ -1,0 +1,146 @@
+//! One rule of a file of aliases, and how it is written: a line that is none is told with what is
+//! wrong and what to do.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+const FORM: &str = "a rule is: address|host|command|endpoint|role WHICH = NAME";
+
+/// What a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum What {
+    Address,
+    Host,
+    Command,
+    Endpoint,
+    Role,
+}
+
+impl What {
+    const ALL: [What; 5] = [What::Address, What::Host, What::Command, What::Endpoint, What::Role];
+
+    /// The word that a rule begins with.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            What::Address => "address",
+            What::Host => "host",
+            What::Command => "command",
+            What::Endpoint => "endpoint",
+            What::Role => "role",
+        }
+    }
+}
+
+/// A rule.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rule {
+    pub(crate) what: What,
+    /// The text or the pattern.
+    pub(crate) which: String,
+    /// The net, where it is one: its address and the length of its prefix in bits.
+    pub(crate) net: Option<(IpAddr, u8)>,
+    pub(crate) name: String,
+}
+
+/// The rule of a line; an empty one and a comment have none.
+pub(crate) fn parse(line: &str) -> Result<Option<Rule>, String> {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with('#') {
+        return Ok(None);
+    }
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let what = What::ALL.into_iter().find(|what| what.word() == word);
+    let what = what.ok_or_else(|| format!("'{}' names nothing; {FORM}", word.escape_debug()))?;
+    let (which, rest) = value(rest, '=')?;
+    let Some(rest) = rest.strip_prefix('=') else { return Err(format!("there is no '='; {FORM}")) };
+    let (name, rest) = value(rest, '#')?;
+    if !rest.is_empty() && !rest.starts_with('#') {
+        return Err(format!(
+            "'{}' comes after the name; put names with spaces and signs in quotes",
+            rest.escape_debug()
+        ));
+    }
+    if which.is_empty() || name.is_empty() {
+        return Err(format!(
+            "there is nothing {} the '='; {FORM}",
+            if which.is_empty() { "before" } else { "after" }
+        ));
+    }
+    if name.chars().any(char::is_control) || name.chars().count() > 200 {
+        return Err("a name has at most 200 characters that can be printed".to_owned());
+    }
+    let (which, net) = if what == What::Address { address(&which)? } else { (which, None) };
+    Ok(Some(Rule { what, which, net, name }))
+}
+
+/// The value at the beginning of `text`, quoted or up to `end` or a comment, and what follows it.
+fn value(text: &str, end: char) -> Result<(String, &str), String> {
+    let text = text.trim_start();
+    let Some(quoted) = text.strip_prefix('"') else {
+        let place = text.find([end, '#']).unwrap_or(text.len());
+        return Ok((text[..place].trim_end().to_owned(), &text[place..]));
+    };
+    let mut value = String::new();
+    let mut characters = quoted.char_indices();
+    while let Some((place, character)) = characters.next() {
+        match character {
+            '"' => return Ok((value, quoted[place + 1..].trim_start())),
+            '\\' => match characters.next() {
+                Some((_, escaped @ ('"' | '\\'))) => value.push(escaped),
+                _ => {
+                    return Err("in quotes, a backslash comes before a quote or a backslash only"
+                        .to_owned());
+                }
+            },
+            other => value.push(other),
+        }
+    }
+    Err("a quote is not closed".to_owned())
+}
+
+/// An address as addresses are written, a net, or a pattern.
+fn address(which: &str) -> Result<(String, Option<(IpAddr, u8)>), String> {
+    if let Ok(address) = which.parse::<IpAddr>() {
+        return Ok((address.to_canonical().to_string(), None));
+    }
+    if let Some((net, length)) = which.split_once('/') {
+        let net = net.parse::<IpAddr>().ok();
+        let length = length.parse::<u8>().ok();
+        let most = |net: IpAddr| if net.is_ipv4() { 32 } else { 128 };
+        return match (net, length) {
+            (Some(net), Some(length)) if length <= most(net) => {
+                Ok((which.to_owned(), Some((net, length))))
+            }
+            _ => Err(format!(
+                "'{}' is no net; write it like 10.1.0.0/16 or fd00::/8",
+                which.escape_debug()
+            )),
+        };
+    }
+    let is_pattern = which.contains(['*', '?'])
+        && which.chars().all(|c| c.is_ascii_hexdigit() || ".:*?".contains(c));
+    if is_pattern {
+        return Ok((which.to_owned(), None));
+    }
+    let which = which.escape_debug();
+    Err(format!(
+        "'{which}' is no address; write it like 10.0.0.5, fd00::5, 10.1.0.0/16 or 10.1.*, without a port"
+    ))
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted =
+            |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+        write!(f, "{} {} = {}", self.what.word(), quoted(&self.which), quoted(&self.name))
+    }
+}
+
+impl FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rule, String> {
+        parse(text)?.ok_or_else(|| format!("there is no rule; {FORM}"))
+    }
+}

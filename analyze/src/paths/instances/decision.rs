@@ -1,0 +1,48 @@
+//! What is done about a link while trees are built (WAP5 section 5.1, step 3): probably true,
+//! probably false, or to be tried both ways.
+
+/// What is done about a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It is in every tree with its parent.
+    True,
+    /// It is in no tree.
+    False,
+    /// Trees are built with it and without it.
+    TryBoth {
+        /// Whether it is the most likely cause of its child: what it is taken as where there are
+        /// too many to try.
+        likely: bool,
+    },
+}
+
+impl Decision {
+    /// The decision for a link of that probability. A link that is the `likely` cause of its child,
+    /// even though not by much, is never left out untried, so that at least one cause of every
+    /// message is considered.
+    pub(crate) fn of(probability: f64, likely: bool, band: [f64; 2]) -> Decision {
+        let [low, high] = band;
+        if probability > high {
+            Decision::True
+        } else if probability >= low || likely {
+            Decision::TryBoth { likely }
+        } else {
+            Decision::False
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_a_half_and_the_most_likely_cause_are_tried_both_ways() {
+        let of = |probability, likely| Decision::of(probability, likely, [0.4, 0.6]);
+        assert_eq!(of(0.61, true), Decision::True);
+        assert_eq!(of(0.6, true), Decision::TryBoth { likely: true });
+        assert_eq!(of(0.4, false), Decision::TryBoth { likely: false });
+        assert_eq!(of(0.39, false), Decision::False);
+        assert_eq!(of(0.2, true), Decision::TryBoth { likely: true });
+    }
+}

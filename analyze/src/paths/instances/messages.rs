@@ -1,0 +1,83 @@
+//! What of the messages of a stretch its paths are told by: the times and the size of each. The
+//! rest of a message is not kept until the next stretch is there.
+
+use std::ops::Range;
+
+use message_trace::{Connect, Few, MessageTrace};
+
+use crate::receipt::Receipt;
+
+/// The missing time within a column.
+const NIL: i64 = i64::MIN;
+
+/// Messages of a trace, by columns. Times are nanoseconds on the common clock.
+#[derive(Debug, Default)]
+pub(crate) struct PathMessages {
+    send_ts: Vec<i64>,
+    arrival: Vec<i64>,
+    recv_ts: Vec<i64>,
+    bytes: Vec<i64>,
+    connects: Few<Connect>,
+}
+
+impl PathMessages {
+    /// Appends these rows of `trace`.
+    pub(crate) fn append(&mut self, trace: &MessageTrace, rows: Range<usize>) {
+        self.send_ts.extend(rows.clone().map(|row| trace.send_ts(row).unwrap_or(NIL)));
+        self.arrival.extend(rows.clone().map(|row| trace.arrival(row).unwrap_or(NIL)));
+        self.recv_ts.extend(rows.clone().map(|row| trace.recv_ts(row).unwrap_or(NIL)));
+        for row in rows.clone().filter(|_| trace.has_connects()) {
+            if let Some(connect) = trace.connecting(row) {
+                self.connects.push(self.bytes.len() + row - rows.start, connect);
+            }
+        }
+        self.bytes.extend(rows.map(|row| trace.bytes(row)));
+    }
+
+    /// Takes the first `messages` away.
+    pub(crate) fn remove_first(&mut self, messages: usize) {
+        for column in [&mut self.send_ts, &mut self.arrival, &mut self.recv_ts, &mut self.bytes] {
+            column.drain(..messages);
+        }
+        self.connects.remove_first(messages);
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// When the first byte was sent.
+    #[inline]
+    pub(crate) fn send_ts(&self, message: usize) -> Option<i64> {
+        Some(self.send_ts[message]).filter(|time| *time != NIL)
+    }
+
+    /// When the first and the last byte were received.
+    #[inline]
+    pub(crate) fn receipt(&self, message: usize) -> Receipt {
+        let known = |time: i64| Some(time).filter(|time| *time != NIL);
+        Receipt::new(known(self.arrival[message]), known(self.recv_ts[message]))
+    }
+
+    /// When the connection was made that it is the first message of.
+    #[inline]
+    pub(crate) fn connecting(&self, message: usize) -> Option<Connect> {
+        self.connects.get(message)
+    }
+
+    /// The payload's size.
+    #[inline]
+    pub(crate) fn bytes(&self, message: usize) -> i64 {
+        self.bytes[message]
+    }
+}
+
+#[cfg(test)]
+impl From<&MessageTrace> for PathMessages {
+    fn from(trace: &MessageTrace) -> PathMessages {
+        let mut messages = PathMessages::default();
+        messages.append(trace, 0..trace.len());
+        messages
+    }
+}

@@ -1,0 +1,254 @@
+//! Step 3 of message linking (WAP5 section 5.1): from a root's link probability tree, Figure 4 (a),
+//! to the path instances it generates, Figure 4 (b). Every link taken brings a factor p, every link
+//! left out 1 - p, and a link to be tried both ways makes two instances of one.
+//!
+//! The paper leaves open what happens where two links of one tree lead to the same message. It has
+//! one cause, so it is in an instance once, and the factors are those of a choice among exclusive
+//! causes (docs/decisions/0202).
+
+use super::children::Children;
+use super::decision::Decision;
+use crate::options::Options;
+use crate::tuning::paths::tree::MIN_PROBABILITY;
+
+/// How building went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Built {
+    /// Messages from which instances were built.
+    pub(crate) roots: u64,
+    /// Those with more links to try both ways than the bound.
+    pub(crate) bounded: u64,
+    /// Instances that were cut off at the bound on their size.
+    pub(crate) cut: u64,
+    /// Instances that were too unlikely to be kept.
+    pub(crate) unlikely: u64,
+}
+
+impl Built {
+    /// Adds how other building went.
+    pub(crate) fn add(&mut self, other: Built) {
+        self.roots += other.roots;
+        self.bounded += other.bounded;
+        self.cut += other.cut;
+        self.unlikely += other.unlikely;
+    }
+}
+
+/// A link: parent and child.
+type ParentChild = (u32, u32);
+
+/// The builder of the instances of one root after the other.
+#[derive(Default)]
+pub(crate) struct Builder {
+    most_tried: usize,
+    most_messages: usize,
+    /// The messages that this walk has met, and what they are to it; and where among them each
+    /// message may be.
+    met: Vec<(u32, State)>,
+    slots: Vec<u32>,
+    ambiguous: Vec<(f64, ParentChild)>,
+    /// The links of the root that are tried both ways, sorted.
+    tried: Vec<ParentChild>,
+    /// The choices of the instance in the making, one for each tried link in the order in which
+    /// they are met.
+    choices: Vec<bool>,
+    stack: Vec<(u32, u32)>,
+    tree: Vec<(u32, u32)>,
+    /// The likeliest tree of the root while all of them are unlikely.
+    unlikely: Vec<(u32, u32)>,
+    pub(crate) built: Built,
+}
+
+/// What a message is to a walk.
+#[derive(Clone, Copy)]
+enum State {
+    /// In the tree.
+    Taken,
+    /// Not in it so far: the probability of the causes that were not left out yet.
+    Open(f64),
+}
+
+impl Builder {
+    /// A builder with the bounds of `options`.
+    pub(crate) fn new(options: &Options) -> Builder {
+        Builder {
+            most_tried: options.try_both_limit.min(usize::BITS as usize / 2),
+            most_messages: options.path_limit.max(1),
+            ..Builder::default()
+        }
+    }
+
+    /// Builds all instances of `root`, which is spontaneous with that probability, and hands each
+    /// to `instance`: its messages with their depths, depth first, and how likely it is.
+    pub(crate) fn build<E>(
+        &mut self,
+        children: &Children,
+        root: u32,
+        spontaneous: f64,
+        mut instance: impl FnMut(&[(u32, u32)], f64) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.built.roots += 1;
+        // What was met is looked up in itself, so what stands here does not matter.
+        self.slots.resize(children.messages(), 0);
+        self.choose_tried(children, root);
+        self.choices.clear();
+        let (mut has_likely, mut best, mut best_is_cut) = (false, 0.0, false);
+        loop {
+            let (probability, cut) = self.grow(children, root);
+            if probability > 0.0 {
+                // However many factors it has, what was built is not impossible.
+                let probability = (spontaneous * probability).max(f64::MIN_POSITIVE);
+                if probability >= MIN_PROBABILITY {
+                    instance(&self.tree, probability)?;
+                    has_likely = true;
+                    self.built.cut += u64::from(cut);
+                } else {
+                    self.built.unlikely += 1;
+                    if !has_likely && probability > best {
+                        (best, best_is_cut) = (probability, cut);
+                        self.unlikely.clone_from(&self.tree);
+                    }
+                }
+            }
+            if !self.next_choices() {
+                break;
+            }
+        }
+        if !has_likely && best > 0.0 {
+            instance(&self.unlikely, best)?;
+            self.built.cut += u64::from(best_is_cut);
+            self.built.unlikely -= 1;
+        }
+        Ok(())
+    }
+
+    /// The next choices: the last link that was taken is left out, what comes after it is open
+    /// again. False where all were made.
+    fn next_choices(&mut self) -> bool {
+        while self.choices.last() == Some(&false) {
+            self.choices.pop();
+        }
+        self.choices.last_mut().map(|last| *last = false).is_some()
+    }
+
+    /// Chooses which links below `root` are tried both ways: those nearest to a half, up to the
+    /// bound on k.
+    fn choose_tried(&mut self, children: &Children, root: u32) {
+        self.begin(root);
+        self.ambiguous.clear();
+        let mut messages = 1;
+        while let Some((message, _)) = self.stack.pop() {
+            for child in children.of_parent(message) {
+                match child.decision {
+                    Decision::False => continue,
+                    Decision::True => {}
+                    Decision::TryBoth { .. } => {
+                        let link = (message, child.message);
+                        self.ambiguous.push(((child.probability - 0.5).abs(), link));
+                    }
+                }
+                if messages < self.most_messages && self.open(child.message).is_some() {
+                    self.set(child.message, State::Taken);
+                    self.stack.push((child.message, 0));
+                    messages += 1;
+                }
+            }
+        }
+        let ambiguous = &mut self.ambiguous;
+        if ambiguous.len() > self.most_tried {
+            ambiguous.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+            ambiguous.truncate(self.most_tried);
+            self.built.bounded += 1;
+        }
+        self.tried.clear();
+        self.tried.extend(ambiguous.iter().map(|(_, link)| link));
+        self.tried.sort_unstable();
+    }
+
+    /// Grows the tree of `root` by the choices made so far, taking every tried link that is new.
+    /// Returns the product of the factors, and whether the tree was cut off at the bound on its
+    /// size.
+    fn grow(&mut self, children: &Children, root: u32) -> (f64, bool) {
+        self.begin(root);
+        self.tree.clear();
+        let (mut probability, mut messages, mut tried) = (1.0, 1, 0);
+        let mut cut = false;
+        while let Some((message, depth)) = self.stack.pop() {
+            self.tree.push((message, depth));
+            let first = self.stack.len();
+            for child in children.of_parent(message) {
+                if cut {
+                    break;
+                }
+                let Some(open) = self.open(child.message) else { continue };
+                let taken = match child.decision {
+                    Decision::True => true,
+                    Decision::False => false,
+                    Decision::TryBoth { likely }
+                        if self.tried.binary_search(&(message, child.message)).is_err() =>
+                    {
+                        likely
+                    }
+                    Decision::TryBoth { .. } => {
+                        if tried == self.choices.len() {
+                            self.choices.push(true);
+                        }
+                        tried += 1;
+                        self.choices[tried - 1]
+                    }
+                };
+                let share = (child.probability / open).min(1.0);
+                if !taken {
+                    probability *= 1.0 - share;
+                    self.set(child.message, State::Open((open - child.probability).max(0.0)));
+                } else if messages == self.most_messages {
+                    cut = true;
+                } else {
+                    probability *= share;
+                    messages += 1;
+                    self.set(child.message, State::Taken);
+                    self.stack.push((child.message, depth + 1));
+                }
+            }
+            self.stack[first..].reverse();
+        }
+        (probability, cut)
+    }
+
+    /// Begins a walk at `root`, on which no other message was met yet.
+    fn begin(&mut self, root: u32) {
+        self.met.clear();
+        self.stack.clear();
+        self.stack.push((root, 0));
+        self.set(root, State::Taken);
+    }
+
+    /// Where `message` is among those that were met.
+    fn slot(&self, message: u32) -> Option<usize> {
+        let slot = self.slots[message as usize] as usize;
+        self.met.get(slot).is_some_and(|(met, _)| *met == message).then_some(slot)
+    }
+
+    /// What is left of the probability of the causes of `message`; none if it is in the tree.
+    fn open(&self, message: u32) -> Option<f64> {
+        match self.slot(message).map(|slot| self.met[slot].1) {
+            None => Some(1.0),
+            Some(State::Taken) => None,
+            Some(State::Open(probability)) => Some(probability),
+        }
+    }
+
+    fn set(&mut self, message: u32, state: State) {
+        match self.slot(message) {
+            Some(slot) => self.met[slot].1 = state,
+            None => {
+                self.slots[message as usize] = self.met.len() as u32;
+                self.met.push((message, state));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+pub(crate) mod tests;

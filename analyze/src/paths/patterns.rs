@@ -1,0 +1,18 @@
+//! Path patterns: what path instances of one shape have in common (WAP5 sections 5.1 and 5.2).
+//!
+//! There may be more patterns than memory holds, as every wrong link makes one of its own. So the
+//! steps are: an instance becomes a record of bytes ([`record`], [`shape_labels`]); the records of
+//! one shape meet in one partition and are described together ([`mod@aggregate`], [`described`]);
+//! patterns are numbered ([`ranking`]) and written group by group ([`rows`], [`hop_texts`],
+//! [`table`]).
+
+pub(crate) mod aggregate;
+pub(crate) mod described;
+mod hop_texts;
+pub(crate) mod pattern;
+
+mod ranking;
+pub(crate) mod record;
+mod rows;
+mod shape_labels;
+pub(crate) mod table;

@@ -1,0 +1,172 @@
+//! From path instances to path patterns (WAP5 sections 5.1 and 5.2): instances with the same tree
+//! of labels are one pattern, which is counted, and whose delays are summarised with the instances'
+//! probabilities as weights. All instances of a pattern are in one partition, so that each
+//! partition is grouped and described by itself.
+
+use std::path::Path;
+
+use message_trace::{Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore};
+use rustc_hash::FxHashMap;
+
+use super::described::{Describer, ShapeHops};
+use super::ranking::{Ranked, Ranking};
+use super::record::Recorded;
+use crate::paths::storage::bytes::{Reader, put_slice};
+use crate::tuning::paths::aggregate::BLOCK_BYTES;
+
+/// What is known of all patterns once they are described.
+pub(crate) struct Aggregated {
+    /// The patterns, as they were described, partition by partition.
+    patterns: Vec<Ranked>,
+    /// How many patterns come before those of each partition.
+    before: Vec<u32>,
+    /// The pattern of each instance, as a place among all patterns.
+    of_instance: Vec<u32>,
+}
+
+/// What is known of the patterns of one partition.
+struct Partition {
+    patterns: Vec<Ranked>,
+    /// Each instance with its pattern.
+    members: Vec<(u64, u32)>,
+}
+
+impl Aggregated {
+    /// Describes the patterns of the instances that are dealt `by_shape`, and puts them into the
+    /// same partitions of `described`. `before` is how many instances come before those of each
+    /// piece of work; in all there are that many `instances`.
+    pub(crate) fn of(
+        by_shape: &PartitionStore<'_, u8>,
+        described: &PartitionStore<'_, u8>,
+        before: &[u64],
+        instances: u64,
+        threads: usize,
+        progress: &dyn Progress,
+    ) -> Result<Aggregated, Error> {
+        let mut all = Aggregated {
+            patterns: Vec::new(),
+            before: Vec::new(),
+            of_instance: vec![0; instances as usize],
+        };
+        let work = |partition: usize| {
+            let blocks = by_shape.take(partition)?;
+            describe(&blocks, before, |block, bytes| described.push(partition, block, bytes))
+        };
+        in_order(threads, by_shape.partitions(), work, |_, partition: Partition| {
+            let before = all.patterns.len() as u32;
+            all.before.push(before);
+            all.patterns
+                .extend((before..).zip(partition.patterns).map(|(id, of)| Ranked { id, ..of }));
+            for (instance, pattern) in &partition.members {
+                if let Some(slot) = all.of_instance.get_mut(*instance as usize) {
+                    *slot = before + pattern;
+                }
+            }
+            progress.advance(partition.members.len() as u64);
+            Ok(())
+        })?;
+        Ok(all)
+    }
+
+    /// How many patterns there are.
+    pub(crate) fn patterns(&self) -> u64 {
+        self.patterns.len() as u64
+    }
+
+    /// The patterns by their numbers, in groups of that many `rows`, and the number of the pattern
+    /// of each instance.
+    pub(crate) fn ranked<'a>(
+        self,
+        budget: &'a MemoryBudget,
+        directory: &Path,
+        described: PartitionStore<'a, u8>,
+        threads: usize,
+        rows: usize,
+    ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
+        let Aggregated { patterns, before, mut of_instance } = self;
+        let (ranking, numbers) = Ranking::of(
+            patterns,
+            &before,
+            PartitionStore::new(budget, directory, 0),
+            described,
+            threads,
+            rows,
+        )?;
+        of_instance.iter_mut().for_each(|pattern| *pattern = numbers[*pattern as usize]);
+        Ok((ranking, of_instance))
+    }
+}
+
+/// Describes the patterns of the instances in `blocks`; the patterns go to `write` in blocks, by
+/// the order of their first instances.
+fn describe(
+    blocks: &[Vec<u8>],
+    before: &[u64],
+    write: impl Fn(u64, Vec<u8>) -> Result<(), Error>,
+) -> Result<Partition, Error> {
+    let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
+    let mut shapes: Vec<(&[u8], u32)> = Vec::new();
+    let mut members: Vec<(u64, u32)> = Vec::new();
+    let mut instances: Vec<Recorded<'_>> = Vec::new();
+    for block in blocks {
+        let mut reader = Reader(block);
+        while !reader.is_empty() {
+            let (shape, instance) = Recorded::next(&mut reader);
+            let number = *numbers.entry(shape).or_insert_with(|| {
+                shapes.push((shape, 0));
+                shapes.len() as u32 - 1
+            });
+            shapes[number as usize].1 += 1;
+            let (piece, place) = instance.place;
+            members.push((before.get(piece as usize).map_or(0, |before| before + place), number));
+            instances.push(instance);
+        }
+    }
+    drop(numbers);
+    let mut next = Vec::with_capacity(shapes.len());
+    let mut end = 0;
+    for (_, count) in &shapes {
+        next.push(end);
+        end += *count as usize;
+    }
+    let begins = next.clone();
+    // Where the instances of each shape are, in the order of their numbers.
+    let mut order = vec![0u32; instances.len()];
+    for (place, (_, shape)) in members.iter().enumerate() {
+        let next = &mut next[*shape as usize];
+        order[*next] = place as u32;
+        *next += 1;
+    }
+    let mut describer = Describer::default();
+    let (mut of_shape, mut pattern, mut block) = (Vec::new(), Vec::new(), Vec::new());
+    let mut written = 0;
+    let mut patterns = Vec::with_capacity(shapes.len());
+    for ((shape, _), range) in shapes.iter().zip(begins.iter().zip(&next)) {
+        let places = &order[*range.0..*range.1];
+        of_shape.clear();
+        of_shape.extend(places.iter().map(|place| instances[*place as usize]));
+        pattern.clear();
+        let total_time = describer.describe(shape, &mut of_shape, &mut pattern);
+        put_slice(&mut block, &pattern);
+        let first = places.first().map_or(0, |place| members[*place as usize].0);
+        patterns.push(Ranked {
+            total_time,
+            first,
+            rows: ShapeHops::of(shape).count() as u32,
+            id: 0,
+        });
+        if block.len() >= BLOCK_BYTES {
+            written += 1;
+            write(written, block.as_slice().to_vec())?;
+            block.clear();
+        }
+    }
+    write(written + 1, block)?;
+    Ok(Partition { patterns, members })
+}
+
+#[cfg(test)]
+#[path = "aggregate_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+//! The texts of labels as columns of `patterns.parquet`: each text is there once, and all groups of
+//! rows share them.
+
+use arrow_array::{ArrayRef, Int32Array, StringArray};
+use message_trace::table::columns::keyed;
+use rustc_hash::FxHashMap;
+
+use super::shape_labels::ShapeLabels;
+use crate::naming::{ByRole, Naming};
+
+/// The labels of hops, by columns: sender, receiver, their ports, protocol.
+pub(crate) struct HopTexts {
+    src: Texts,
+    dst: Texts,
+    src_port: Texts,
+    dst_port: Texts,
+    protocol: Texts,
+}
+
+/// A column of labels.
+struct Texts {
+    texts: StringArray,
+    /// The place of each hop's label among them. Of a role, those of its further nodes follow the
+    /// first.
+    keys: Vec<i32>,
+}
+
+impl HopTexts {
+    /// All labels of `naming`, by roles if it has them.
+    pub(crate) fn of(naming: &Naming) -> HopTexts {
+        let hops = match naming.by_role() {
+            Some(by_role) => (0..by_role.hops() as u32).map(|hop| by_role.hop_name(hop)).collect(),
+            None => (0..naming.hops() as u32).map(|hop| naming.hop_name(hop)).collect::<Vec<_>>(),
+        };
+        let ends = |ends: Vec<u32>| match naming.by_role() {
+            Some(by_role) => Texts::of_roles(ends, by_role),
+            None => Texts::of(ends.into_iter().map(|name| naming.text(name))),
+        };
+        HopTexts {
+            src: ends(hops.iter().map(|hop| hop.src).collect()),
+            dst: ends(hops.iter().map(|hop| hop.dst).collect()),
+            src_port: Texts::of(hops.iter().map(|hop| naming.text(hop.src_port))),
+            dst_port: Texts::of(hops.iter().map(|hop| naming.text(hop.dst_port))),
+            protocol: Texts::of(hops.iter().map(|hop| hop.protocol.name())),
+        }
+    }
+
+    /// The columns of messages with these labels, in the order of the table.
+    pub(crate) fn columns(&self, labels: &[ShapeLabels]) -> [ArrayRef; 5] {
+        let HopTexts { src, dst, src_port, dst_port, protocol } = self;
+        [
+            src.column(labels, |label| label.src),
+            dst.column(labels, |label| label.dst),
+            src_port.column(labels, |_| 0),
+            dst_port.column(labels, |_| 0),
+            protocol.column(labels, |_| 0),
+        ]
+    }
+}
+
+impl Texts {
+    fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Texts {
+        let mut places: FxHashMap<&str, i32> = FxHashMap::default();
+        let mut distinct = Vec::new();
+        let keys = texts.map(|text| {
+            *places.entry(text).or_insert_with(|| {
+                distinct.push(text);
+                distinct.len() as i32 - 1
+            })
+        });
+        let keys = keys.collect();
+        Texts { texts: StringArray::from_iter_values(distinct), keys }
+    }
+
+    /// What the nodes of these roles are called, as many as there may be in a path.
+    fn of_roles(roles: Vec<u32>, by_role: &ByRole) -> Texts {
+        let mut places: FxHashMap<u32, i32> = FxHashMap::default();
+        let mut distinct: Vec<String> = Vec::new();
+        let keys = roles.into_iter().map(|role| {
+            *places.entry(role).or_insert_with(|| {
+                let first = distinct.len() as i32;
+                let names = by_role.names(role).min(1 << u16::BITS);
+                distinct.extend((0..names).map(|number| by_role.role(role).text(number)));
+                first
+            })
+        });
+        let keys = keys.collect();
+        Texts { texts: StringArray::from_iter_values(distinct), keys }
+    }
+
+    fn column(&self, labels: &[ShapeLabels], number: impl Fn(&ShapeLabels) -> u16) -> ArrayRef {
+        let key = |label: &ShapeLabels| {
+            self.keys.get(label.hop as usize).copied().unwrap_or_default()
+                + i32::from(number(label))
+        };
+        keyed(Int32Array::from_iter_values(labels.iter().map(key)), self.texts.clone())
+    }
+}

@@ -1,0 +1,128 @@
+//! The numbers of patterns, by descending total time: described patterns are dealt into the groups
+//! of rows of the table that their numbers put them in, and each group is sorted and encoded by
+//! itself.
+
+use std::path::Path;
+
+use message_trace::table::{RowGroup, RowGroupWriter};
+use message_trace::{Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{PartitionStore, PartitionWriter};
+
+use super::hop_texts::HopTexts;
+use super::rows::PatternRows;
+use super::{rows, table};
+use crate::naming::Naming;
+use crate::paths::storage::bytes::{Reader, put, put_slice};
+
+/// What of a pattern decides its number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ranked {
+    /// In nanoseconds.
+    pub(crate) total_time: f64,
+    /// The number of its first instance.
+    pub(crate) first: u64,
+    /// How many messages it has.
+    pub(crate) rows: u32,
+    /// Its place among all patterns as they were described.
+    pub(crate) id: u32,
+}
+
+/// Described patterns in the groups of rows of their table.
+pub(crate) struct Ranking<'a> {
+    groups: PartitionStore<'a, u8>,
+    /// The number of the first pattern of each group, and how many there are in all.
+    firsts: Vec<u32>,
+}
+
+impl<'a> Ranking<'a> {
+    /// Numbers the `patterns`, and returns the number of each as well. `before` is how many of them
+    /// come before those of each partition of `described`. They are dealt into `groups`, of at
+    /// least that many `rows` each.
+    pub(crate) fn of(
+        mut patterns: Vec<Ranked>,
+        before: &[u32],
+        mut groups: PartitionStore<'a, u8>,
+        described: PartitionStore<'a, u8>,
+        threads: usize,
+        rows: usize,
+    ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
+        patterns.sort_unstable_by(|one, other| {
+            other.total_time.total_cmp(&one.total_time).then(one.first.cmp(&other.first))
+        });
+        let mut numbers = vec![0; patterns.len()];
+        let mut firsts = Vec::new();
+        let (least, mut rows) = (rows, rows);
+        for (number, pattern) in (0..).zip(&patterns) {
+            numbers[pattern.id as usize] = number;
+            if rows >= least {
+                firsts.push(number);
+                rows = 0;
+            }
+            rows += pattern.rows as usize;
+        }
+        groups.grow(firsts.len());
+        firsts.push(patterns.len() as u32);
+        drop(patterns);
+        let work = |partition: usize| {
+            let mut dealer = PartitionWriter::new(&groups, partition);
+            let mut id = before.get(partition).copied().unwrap_or_default() as usize;
+            let mut record = Vec::new();
+            for block in described.blocks(partition) {
+                let block = block?;
+                let mut reader = Reader(&block);
+                while !reader.is_empty() {
+                    let number = numbers.get(id).copied().unwrap_or_default();
+                    let group = firsts.partition_point(|first| *first <= number) - 1;
+                    record.clear();
+                    put(&mut record, u64::from(number));
+                    put_slice(&mut record, reader.slice());
+                    dealer.deal_together(group, &record)?;
+                    id += 1;
+                }
+            }
+            dealer.finish()
+        };
+        in_order(threads, described.partitions(), work, |_, ()| Ok(()))?;
+        Ok((Ranking { groups, firsts }, numbers))
+    }
+
+    /// Writes the table of patterns.
+    pub(crate) fn write(
+        self,
+        naming: &Naming,
+        path: &Path,
+        threads: usize,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let texts = HopTexts::of(naming);
+        let mut writer = RowGroupWriter::create(path, table::schema(), rows::stored)?;
+        let encoder = writer.encoder();
+        let work = |group: usize| {
+            let blocks = self.groups.take(group)?;
+            let range = self.firsts[group]..self.firsts[group + 1];
+            let mut patterns: Vec<&[u8]> = vec![&[]; range.len()];
+            for block in &blocks {
+                let mut reader = Reader(block);
+                while !reader.is_empty() {
+                    let number = reader.number() as u32;
+                    if let Some(slot) =
+                        patterns.get_mut(number.saturating_sub(range.start) as usize)
+                    {
+                        *slot = reader.slice();
+                    }
+                }
+            }
+            let mut rows = PatternRows::new(&texts, &encoder)?;
+            for (number, pattern) in range.zip(patterns) {
+                rows.push(number, pattern)?;
+            }
+            rows.finish()
+        };
+        in_order(threads, self.groups.partitions(), work, |group, encoded: RowGroup| {
+            progress.advance(u64::from(self.firsts[group + 1] - self.firsts[group]));
+            writer.append(encoded)
+        })?;
+        writer.finish()
+    }
+}

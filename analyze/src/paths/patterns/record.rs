@@ -1,0 +1,280 @@
+//! What is kept of a path instance until its pattern is described: its shape, how likely it is, and
+//! its delays, as bytes.
+//!
+//! The shape is what instances of one pattern share: the depth and the labels of each message, in
+//! depth-first order. So two shapes are the same if their bytes are, and nothing of the trace is
+//! needed any more to describe a pattern.
+
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+
+use super::shape_labels::Labeler;
+use crate::naming::Naming;
+use crate::paths::instances::connecting::Tree;
+use crate::paths::instances::messages::PathMessages;
+use crate::paths::storage::bytes::{Reader, put, put_float, put_signed, put_slice};
+use crate::receipt::Receipt;
+
+/// What is known of a message of an instance, as bits of a byte.
+const SRC_TRACED: u8 = 1;
+const DST_TRACED: u8 = 2;
+const NETWORK: u8 = 4;
+const NODE: u8 = 8;
+const UNTRACED: u8 = 16;
+const CONNECT: u8 = 32;
+
+/// A message of an instance: its delays in nanoseconds, and its size.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct HopMeasures<T, B, C> {
+    pub(crate) src_traced: bool,
+    pub(crate) dst_traced: bool,
+    pub(crate) network: Option<T>,
+    pub(crate) node: Option<T>,
+    pub(crate) untraced: Option<T>,
+    /// How long its sender waited for the connection, where it did.
+    pub(crate) connect: Option<C>,
+    pub(crate) bytes: B,
+}
+
+impl<T, B, C> HopMeasures<T, B, C> {
+    /// The bits of what is known.
+    pub(crate) fn flags(&self) -> u8 {
+        let bit = |is, bit| if is { bit } else { 0 };
+        bit(self.src_traced, SRC_TRACED)
+            | bit(self.dst_traced, DST_TRACED)
+            | bit(self.network.is_some(), NETWORK)
+            | bit(self.node.is_some(), NODE)
+            | bit(self.untraced.is_some(), UNTRACED)
+            | bit(self.connect.is_some(), CONNECT)
+    }
+
+    /// What [`HopMeasures::flags`] and then the known delays and the size were written as.
+    #[inline]
+    pub(crate) fn read<'bytes>(
+        reader: &mut Reader<'bytes>,
+        delay: impl Fn(&mut Reader<'bytes>) -> T,
+        connect: impl Fn(&mut Reader<'bytes>) -> C,
+        bytes: impl Fn(&mut Reader<'bytes>) -> B,
+    ) -> HopMeasures<T, B, C> {
+        let flags = reader.byte();
+        let mut known = |bit| (flags & bit != 0).then(|| delay(reader));
+        let (network, node, untraced) = (known(NETWORK), known(NODE), known(UNTRACED));
+        let connect = (flags & CONNECT != 0).then(|| connect(reader));
+        let (src_traced, dst_traced) = (flags & SRC_TRACED != 0, flags & DST_TRACED != 0);
+        HopMeasures {
+            src_traced,
+            dst_traced,
+            network,
+            node,
+            untraced,
+            connect,
+            bytes: bytes(reader),
+        }
+    }
+}
+
+impl<T, B, C> HopMeasures<T, B, C> {
+    /// The same with other delays, times of connecting, and sizes.
+    pub(crate) fn map<T2, B2, C2>(
+        self,
+        delay: impl Fn(T) -> T2,
+        bytes: impl Fn(B) -> B2,
+        connect: impl Fn(C) -> C2,
+    ) -> HopMeasures<T2, B2, C2> {
+        HopMeasures {
+            src_traced: self.src_traced,
+            dst_traced: self.dst_traced,
+            network: self.network.map(&delay),
+            node: self.node.map(&delay),
+            untraced: self.untraced.map(&delay),
+            connect: self.connect.map(connect),
+            bytes: bytes(self.bytes),
+        }
+    }
+}
+
+/// A message of one instance.
+pub(crate) type InstanceHop = HopMeasures<i64, i64, i64>;
+
+impl InstanceHop {
+    /// Appends it as bytes.
+    #[inline]
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        out.push(self.flags());
+        for delay in [self.network, self.node, self.untraced, self.connect].into_iter().flatten() {
+            put_signed(out, delay);
+        }
+        put_signed(out, self.bytes);
+    }
+
+    /// The next message of an instance.
+    #[inline]
+    pub(crate) fn next(reader: &mut Reader<'_>) -> InstanceHop {
+        HopMeasures::read(reader, Reader::signed, Reader::signed, Reader::signed)
+    }
+}
+
+/// Writes instances as bytes, one after the other.
+pub(crate) struct Recorder<'trace> {
+    messages: &'trace PathMessages,
+    naming: &'trace Naming,
+    labeler: Labeler<'trace>,
+    /// The places of the messages above the one that is looked at.
+    above: Vec<u32>,
+    /// The place of each message's cause.
+    causes: Vec<Option<u32>>,
+    receipts: Vec<Receipt>,
+    /// How long the sender of each message waited for its connection.
+    connecting: Vec<i64>,
+    shape: Vec<u8>,
+    once: Vec<u8>,
+    delays: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl<'trace> Recorder<'trace> {
+    pub(crate) fn new(messages: &'trace PathMessages, naming: &'trace Naming) -> Recorder<'trace> {
+        Recorder {
+            messages,
+            naming,
+            labeler: Labeler::new(naming),
+            above: Vec::new(),
+            causes: Vec::new(),
+            receipts: Vec::new(),
+            connecting: Vec::new(),
+            shape: Vec::new(),
+            once: Vec::new(),
+            delays: Vec::new(),
+            record: Vec::new(),
+        }
+    }
+
+    /// The bytes of a tree of messages with their depths, which is that instance of that piece of
+    /// the work; and a number that is the same for all instances of its shape.
+    pub(crate) fn record(
+        &mut self,
+        (piece, instance): (u64, u64),
+        tree: &[(u32, u32)],
+        probability: f64,
+    ) -> (&[u8], u64) {
+        self.shape.clear();
+        self.delays.clear();
+        self.connecting.clear();
+        self.labeler.begin();
+        self.receive(tree);
+        let mut first = None;
+        let mut last = None;
+        for (place, (message, depth)) in tree.iter().enumerate() {
+            let message = *message as usize;
+            let (sent, received) = (self.messages.send_ts(message), self.receipts[place].at);
+            first = first.or_else(|| Some(sent.or(received)));
+            last = last.max(sent).max(received);
+            put(&mut self.shape, u64::from(*depth));
+            put(&mut self.shape, self.labeler.label(message).number());
+            let cause = self.causes[place]
+                .map(|cause| (tree[cause as usize].0, self.receipts[cause as usize]));
+            let connect = Tree { messages: tree, causes: &self.causes, receipts: &self.receipts }
+                .connecting(place, self.messages, self.naming);
+            self.connecting.push(connect.unwrap_or(0));
+            self.measures(message, cause, [sent, received], connect).put(&mut self.delays);
+        }
+        // From the first event of the root to the last event of the tree.
+        let duration =
+            last.zip(first.flatten()).map_or(0, |(last, first)| last.saturating_sub(first));
+        self.once.clear();
+        put(&mut self.once, piece);
+        put(&mut self.once, instance);
+        put_float(&mut self.once, probability);
+        put_signed(&mut self.once, duration);
+        self.once.extend_from_slice(&self.delays);
+        self.record.clear();
+        put_slice(&mut self.record, &self.shape);
+        put_slice(&mut self.record, &self.once);
+        let mut hasher = FxHasher::default();
+        hasher.write(&self.shape);
+        (&self.record, hasher.finish())
+    }
+
+    /// For how many nanoseconds the sender of each message of the last tree waited for its
+    /// connection.
+    pub(crate) fn connecting(&self) -> &[i64] {
+        &self.connecting
+    }
+
+    /// Finds the cause of each message of a tree, and when each was received.
+    fn receive(&mut self, tree: &[(u32, u32)]) {
+        self.above.clear();
+        self.causes.clear();
+        self.receipts.clear();
+        for (place, (message, depth)) in tree.iter().enumerate() {
+            self.above.truncate(*depth as usize);
+            let cause = self.above.last().copied();
+            self.above.push(place as u32);
+            self.causes.push(cause);
+            self.receipts.push(self.messages.receipt(*message as usize));
+            if let Some(cause) = cause {
+                self.receipts[cause as usize].caused(self.messages.send_ts(*message as usize));
+            }
+        }
+    }
+
+    #[inline]
+    fn measures(
+        &self,
+        message: usize,
+        cause: Option<(u32, Receipt)>,
+        [sent, received]: [Option<i64>; 2],
+        connect: Option<i64>,
+    ) -> InstanceHop {
+        let since = |end: Option<i64>, start: Option<i64>| Some(end?.saturating_sub(start?));
+        let traced = |node: u32| self.naming.nodes()[node as usize].traced;
+        HopMeasures {
+            src_traced: traced(self.naming.src(message)),
+            dst_traced: traced(self.naming.dst(message)),
+            network: since(received, sent),
+            node: cause
+                .and_then(|(_, receipt)| since(sent, receipt.at))
+                .map(|node| node.saturating_sub(connect.unwrap_or(0))),
+            connect,
+            untraced: cause
+                .filter(|_| sent.is_none())
+                .and_then(|(cause, _)| since(received, self.messages.send_ts(cause as usize))),
+            bytes: self.messages.bytes(message),
+        }
+    }
+}
+
+/// An instance as it was recorded, without its shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded<'bytes> {
+    /// The piece of the work that built it, and its number there.
+    pub(crate) place: (u64, u64),
+    pub(crate) probability: f64,
+    /// In nanoseconds.
+    pub(crate) duration: i64,
+    /// Its messages, for [`InstanceHop::next`].
+    pub(crate) messages: Reader<'bytes>,
+    /// All from the probability on.
+    pub(crate) bytes: &'bytes [u8],
+}
+
+impl<'bytes> Recorded<'bytes> {
+    /// The shape and the rest of the next record.
+    #[inline]
+    pub(crate) fn next(reader: &mut Reader<'bytes>) -> (&'bytes [u8], Recorded<'bytes>) {
+        let shape = reader.slice();
+        let mut once = Reader(reader.slice());
+        let place = (once.number(), once.number());
+        let bytes = once.0;
+        (shape, Recorded { place, ..Recorded::of(bytes) })
+    }
+
+    /// What was written from the probability on.
+    #[inline]
+    pub(crate) fn of(bytes: &'bytes [u8]) -> Recorded<'bytes> {
+        let mut reader = Reader(bytes);
+        let (probability, duration) = (reader.float(), reader.signed());
+        Recorded { place: (0, 0), probability, duration, messages: reader, bytes }
+    }
+}

@@ -1,0 +1,182 @@
+//! The rows of `patterns.parquet`, from described patterns to encoded groups.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
+use message_trace::Error;
+use message_trace::stats::Summary;
+use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
+
+use super::described::{Described, PatternHop, PatternTotals};
+use super::hop_texts::HopTexts;
+use super::shape_labels::ShapeLabels;
+use crate::tuning::paths::rows::ROWS_AT_ONCE;
+
+/// How the columns are stored. What is true of a whole pattern is the same in many rows.
+pub(crate) fn stored(column: &str) -> Stored {
+    match column {
+        "pattern" | "hop" | "parent" | "depth" | "count" => Stored::Differences,
+        "src_traced" | "dst_traced" => Stored::Plain,
+        "bytes" => Stored::Once,
+        "connect_count" => Stored::Differences,
+        delay
+            if ["node_", "network_", "untraced_", "connect_"]
+                .iter()
+                .any(|name| delay.starts_with(name)) =>
+        {
+            Stored::Plain
+        }
+        _ => Stored::Once,
+    }
+}
+
+/// A group of rows in the making.
+pub(crate) struct PatternRows<'a> {
+    texts: &'a HopTexts,
+    group: RowGroupBuilder<'a>,
+    step: Step,
+    /// The places of the messages above the one that is looked at.
+    above: Vec<i32>,
+}
+
+impl<'a> PatternRows<'a> {
+    pub(crate) fn new(
+        texts: &'a HopTexts,
+        encoder: &'a RowGroupEncoder,
+    ) -> Result<PatternRows<'a>, Error> {
+        Ok(PatternRows { texts, group: encoder.begin()?, step: Step::default(), above: Vec::new() })
+    }
+
+    /// Appends a described pattern.
+    pub(crate) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), Error> {
+        let pattern = Described::of(described);
+        let whole = pattern.whole;
+        self.above.clear();
+        for (place, (depth, labels, seen)) in (0..).zip(pattern) {
+            self.above.truncate(depth as usize);
+            let parent = self.above.last().copied();
+            self.above.push(place);
+            self.step.push(place, parent, depth, labels, seen);
+        }
+        self.step.repeat(number, &whole);
+        if self.step.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
+    }
+
+    /// Encodes what is left.
+    pub(crate) fn finish(mut self) -> Result<RowGroup, Error> {
+        self.flush()?;
+        self.group.finish()
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let step = std::mem::take(&mut self.step);
+        self.group.write(&step.arrays(self.texts))
+    }
+}
+
+/// Some rows, by columns.
+#[derive(Default)]
+struct Step {
+    pattern: Vec<i64>,
+    place: Vec<i32>,
+    parent: Vec<i32>,
+    has_parent: Vec<bool>,
+    depth: Vec<i32>,
+    labels: Vec<ShapeLabels>,
+    src_traced: Vec<bool>,
+    dst_traced: Vec<bool>,
+    bytes: Vec<f64>,
+    node: Delays,
+    network: Delays,
+    untraced: Delays,
+    connect: Delays,
+    connect_count: Vec<Option<i64>>,
+    connect_expected: Vec<Option<f64>>,
+    count: Vec<i64>,
+    /// Expected, maximum probability, duration in three, total time.
+    whole: [Vec<f64>; 6],
+}
+
+impl Step {
+    #[inline]
+    fn push(
+        &mut self,
+        place: i32,
+        parent: Option<i32>,
+        depth: u32,
+        labels: ShapeLabels,
+        seen: PatternHop,
+    ) {
+        self.place.push(place);
+        self.parent.push(parent.unwrap_or_default());
+        self.has_parent.push(parent.is_some());
+        self.depth.push(depth as i32);
+        self.labels.push(labels);
+        self.src_traced.push(seen.src_traced);
+        self.dst_traced.push(seen.dst_traced);
+        self.bytes.push(seen.bytes);
+        self.node.push(seen.node);
+        self.network.push(seen.network);
+        self.untraced.push(seen.untraced);
+        self.connect.push(seen.connect.map(|connect| connect.delay));
+        self.connect_count.push(seen.connect.map(|connect| connect.count));
+        self.connect_expected.push(seen.connect.map(|connect| connect.expected));
+    }
+
+    /// The rest of the rows are of pattern `number`.
+    fn repeat(&mut self, number: u32, whole: &PatternTotals) {
+        let end = self.place.len();
+        self.pattern.resize(end, i64::from(number));
+        self.count.resize(end, whole.count);
+        let Summary { mean, p50, p99 } = whole.duration;
+        let of_pattern = [whole.expected, whole.max_probability, mean, p50, p99, whole.total_time];
+        for (column, value) in self.whole.iter_mut().zip(of_pattern) {
+            column.resize(end, value);
+        }
+    }
+
+    fn arrays(self, texts: &HopTexts) -> Vec<ArrayRef> {
+        let mut arrays: Vec<ArrayRef> = vec![
+            Arc::new(Int64Array::from(self.pattern)),
+            Arc::new(Int32Array::from(self.place)),
+            Arc::new(Int32Array::new(self.parent.into(), Some(self.has_parent.into()))),
+            Arc::new(Int32Array::from(self.depth)),
+        ];
+        arrays.extend(texts.columns(&self.labels));
+        arrays.push(Arc::new(BooleanArray::from(self.src_traced)));
+        arrays.push(Arc::new(BooleanArray::from(self.dst_traced)));
+        arrays.push(Arc::new(Float64Array::from(self.bytes)));
+        arrays
+            .extend([self.node, self.network, self.untraced].into_iter().flat_map(Delays::arrays));
+        arrays.push(Arc::new(Int64Array::from(self.count)));
+        arrays.extend(self.whole.map(|column| Arc::new(Float64Array::from(column)) as ArrayRef));
+        arrays.push(Arc::new(Int64Array::from(self.connect_count)));
+        arrays.push(Arc::new(Float64Array::from(self.connect_expected)));
+        arrays.extend(self.connect.arrays());
+        arrays
+    }
+}
+
+/// Summaries, by columns.
+#[derive(Default)]
+struct Delays {
+    known: Vec<bool>,
+    parts: [Vec<f64>; 3],
+}
+
+impl Delays {
+    #[inline]
+    fn push(&mut self, delay: Option<Summary>) {
+        self.known.push(delay.is_some());
+        let Summary { mean, p50, p99 } = delay.unwrap_or_default();
+        for (column, part) in self.parts.iter_mut().zip([mean, p50, p99]) {
+            column.push(part);
+        }
+    }
+
+    fn arrays(self) -> [ArrayRef; 3] {
+        let known = BooleanArray::from(self.known);
+        let nulls = || Some(known.values().clone().into());
+        self.parts.map(|column| Arc::new(Float64Array::new(column.into(), nulls())) as ArrayRef)
+    }
+}

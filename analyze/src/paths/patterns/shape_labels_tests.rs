@@ -1,0 +1,61 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::Fixture;
+use crate::options::Options;
+
+/// What a path through these servers, one after the other, is labelled by roles: the numbers of
+/// senders and receivers.
+fn numbers(servers: &[String]) -> Vec<(u16, u16)> {
+    let mut trace = Fixture::new();
+    for (time, pair) in (0..).step_by(10).zip(servers.windows(2)) {
+        trace.send(&pair[0], &pair[1], time, time + 5);
+        // Each of them serves somebody, so none is a client.
+        trace.send("probe", &pair[0], 100_000 + time, 100_005 + time);
+        trace.send("probe", &pair[1], 100_000 + time, 100_005 + time);
+    }
+    let trace = trace.trace();
+    let naming = Naming::new(&trace, &Options { roles: true, ..Options::default() });
+    let mut labeler = Labeler::new(&naming);
+    labeler.begin();
+    let labels: Vec<ShapeLabels> =
+        (0..servers.len() - 1).map(|message| labeler.label(message)).collect();
+    labeler.begin();
+    assert_eq!(labeler.label(servers.len() - 2).src, 0, "nothing is left of the path before");
+    labels.iter().map(|label| (label.src, label.dst)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn labels_are_numbers_and_back(hop in any::<u32>(), src in any::<u16>(), dst in any::<u16>()) {
+        let labels = ShapeLabels { hop, src, dst };
+        prop_assert_eq!(ShapeLabels::of(labels.number()), labels);
+        prop_assert_eq!(ShapeLabels { hop, src: 0, dst: 0 }.number(), u64::from(hop), "by names as ever");
+    }
+
+    #[test]
+    fn which_servers_they_are_changes_nothing_and_how_many_does(
+        path in proptest::collection::vec((0usize..3, 0usize..3), 2..20),
+        other in Just(vec![0usize, 1, 2]).prop_shuffle(),
+    ) {
+        // Server j of role i is one of hosts; in the other path, servers of each role have changed
+        // places.
+        let server = |role: usize, host: usize| format!("{}/{}", ["x", "y", "z"][host], ["a", "b", "c"][role]);
+        let one: Vec<String> = path.iter().map(|(role, host)| server(*role, *host)).collect();
+        let two: Vec<String> = path.iter().map(|(role, host)| server(*role, other[*host])).collect();
+        let numbers_of_one = numbers(&one);
+        prop_assert_eq!(&numbers_of_one, &numbers(&two));
+        // In words: how many other servers of the role the path came to before.
+        let number = |place: usize| {
+            let before = path.iter().take_while(|server| **server != path[place]);
+            let mut others: Vec<_> = before.filter(|server| server.0 == path[place].0).collect();
+            others.sort_unstable();
+            others.dedup();
+            others.len() as u16
+        };
+        let expected: Vec<(u16, u16)> = (0..path.len() - 1).map(|place| (number(place), number(place + 1))).collect();
+        prop_assert_eq!(numbers_of_one, expected);
+    }
+}

@@ -1,0 +1,289 @@
+//! `patterns.parquet`: one row a hop, by pattern and depth-first order; what is true of the pattern
+//! as a whole is repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and
+//! `*_p99`, in nanoseconds.
+
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, Field, SchemaRef};
+use message_trace::stats::Summary;
+use message_trace::table;
+use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
+use message_trace::{Error, Protocol};
+
+use super::pattern::{Connects, Hop, PathPattern};
+
+impl PathPattern {
+    /// Reads the patterns of the table at `path`, in the order of the table.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not such a table.
+    pub fn read_all(path: &Path) -> Result<Vec<PathPattern>, Error> {
+        let mut patterns: Vec<PathPattern> = Vec::new();
+        for batch in table::read(path)? {
+            append(path, &batch?, &mut patterns, |_| true)?;
+        }
+        Ok(patterns)
+    }
+}
+
+pub(crate) fn schema() -> SchemaRef {
+    let delay = |name: &str, column: fn(&str, DataType) -> Field| {
+        ["mean", "p50", "p99"].map(|part| column(&format!("{name}_{part}"), DataType::Float64))
+    };
+    let mut fields = vec![
+        required("pattern", DataType::Int64),
+        required("hop", DataType::Int32),
+        nullable("parent", DataType::Int32),
+        required("depth", DataType::Int32),
+        required("src", dictionary()),
+        required("dst", dictionary()),
+        required("src_port", dictionary()),
+        required("dst_port", dictionary()),
+        required("protocol", dictionary()),
+        required("src_traced", DataType::Boolean),
+        required("dst_traced", DataType::Boolean),
+        required("bytes", DataType::Float64),
+    ];
+    fields
+        .extend(["node", "network", "untraced"].into_iter().flat_map(|name| delay(name, nullable)));
+    fields.extend([
+        required("count", DataType::Int64),
+        required("expected", DataType::Float64),
+        required("max_probability", DataType::Float64),
+    ]);
+    fields.extend(delay("duration", required));
+    fields.push(required("total_time", DataType::Float64));
+    fields.extend([
+        nullable("connect_count", DataType::Int64),
+        nullable("connect_expected", DataType::Float64),
+    ]);
+    fields.extend(delay("connect", nullable));
+    columns::schema(fields)
+}
+
+/// Three columns as summaries; a row is none where its mean is null.
+fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Error> {
+    let [mean, p50, p99] =
+        ["mean", "p50", "p99"].map(|part| table.float64(&format!("{name}_{part}")));
+    let rows = mean?.into_iter().zip(p50?).zip(p99?);
+    Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
+}
+
+/// The columns of the time connecting, of patterns of which so many instances are `expected`; a
+/// table of an older version has none.
+fn connects(
+    table: &Columns<'_>,
+    expected: &[Option<f64>],
+) -> Result<Option<Vec<Option<Connects>>>, Error> {
+    let Some(counts) = table.int64_if_any("connect_count")? else { return Ok(None) };
+    let (connecting, delays) = (table.float64("connect_expected")?, summaries(table, "connect")?);
+    let connects = |row: usize| {
+        let (of, all) = (connecting[row]?, expected[row]?);
+        Some(Connects { count: counts[row]?, expected: of, share: of / all, delay: delays[row]? })
+    };
+    Ok(Some((0..counts.len()).map(connects).collect()))
+}
+
+/// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without
+/// hops.
+pub(crate) fn whole_patterns(
+    path: &Path,
+    mut pattern: impl FnMut(PathPattern),
+) -> Result<(), Error> {
+    const COLUMNS: [&str; 9] = [
+        "pattern",
+        "hop",
+        "count",
+        "expected",
+        "max_probability",
+        "duration_mean",
+        "duration_p50",
+        "duration_p99",
+        "total_time",
+    ];
+    for batch in table::read_columns(path, &COLUMNS)? {
+        let batch = batch?;
+        let totals_columns = TotalsColumns::of(Columns::new(path, &batch))?;
+        for row in 0..batch.num_rows() {
+            if totals_columns.places[row] == Some(0) {
+                pattern(totals_columns.get(row)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The columns of what is true of a pattern as a whole.
+struct TotalsColumns<'batch> {
+    table: Columns<'batch>,
+    ids: Vec<Option<i64>>,
+    places: Vec<Option<i32>>,
+    counts: Vec<Option<i64>>,
+    expected: Vec<Option<f64>>,
+    most: Vec<Option<f64>>,
+    durations: Vec<Option<Summary>>,
+    totals: Vec<Option<f64>>,
+}
+
+impl<'batch> TotalsColumns<'batch> {
+    fn of(table: Columns<'batch>) -> Result<TotalsColumns<'batch>, Error> {
+        Ok(TotalsColumns {
+            ids: table.int64("pattern")?,
+            places: table.int32("hop")?,
+            counts: table.int64("count")?,
+            expected: table.float64("expected")?,
+            most: table.float64("max_probability")?,
+            durations: summaries(&table, "duration")?,
+            totals: table.float64("total_time")?,
+            table,
+        })
+    }
+
+    /// The pattern of that row, without hops.
+    fn get(&self, row: usize) -> Result<PathPattern, Error> {
+        let table = &self.table;
+        Ok(PathPattern {
+            id: table.some("pattern", self.ids[row])?,
+            hops: Vec::new(),
+            count: table.some("count", self.counts[row])?,
+            expected: table.some("expected", self.expected[row])?,
+            max_probability: table.some("max_probability", self.most[row])?,
+            duration: table.some("duration_mean", self.durations[row])?,
+            total_time: table.some("total_time", self.totals[row])?,
+        })
+    }
+}
+
+/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`, of which the last may
+/// have hops already. Returns the pattern of the last row.
+pub(crate) fn append(
+    path: &Path,
+    batch: &RecordBatch,
+    patterns: &mut Vec<PathPattern>,
+    wanted: impl Fn(i64) -> bool,
+) -> Result<Option<i64>, Error> {
+    let totals_columns = TotalsColumns::of(Columns::new(path, batch))?;
+    let table = Columns::new(path, batch);
+    let (parents, depths) = (table.int32("parent")?, table.int32("depth")?);
+    let (src, dst) = (table.texts("src")?, table.texts("dst")?);
+    let (src_port, dst_port) = (table.texts("src_port")?, table.texts("dst_port")?);
+    let (src_traced, dst_traced) = (table.boolean("src_traced")?, table.boolean("dst_traced")?);
+    let (protocols, bytes) = (table.texts("protocol")?, table.float64("bytes")?);
+    let (node, network) = (summaries(&table, "node")?, summaries(&table, "network")?);
+    let (untraced, connect) =
+        (summaries(&table, "untraced")?, connects(&table, &totals_columns.expected)?);
+    let (ids, places) = (&totals_columns.ids, &totals_columns.places);
+    for row in 0..batch.num_rows() {
+        if !wanted(table.some("pattern", ids[row])?) {
+            continue;
+        }
+        let text = |name, column: &[Option<&str>]| table.some(name, column[row]).map(str::to_owned);
+        let index = |name, value: Option<i32>| {
+            usize::try_from(table.some(name, value)?).map_err(|why| Error::malformed(path, why))
+        };
+        if index("hop", places[row])? == 0 {
+            patterns.push(totals_columns.get(row)?);
+        }
+        let Ok(protocol) = table.some("protocol", protocols[row])?.parse::<Protocol>();
+        let hop = Hop {
+            parent: parents[row].map(|parent| index("parent", Some(parent))).transpose()?,
+            depth: index("depth", depths[row])?,
+            src: text("src", &src)?,
+            dst: text("dst", &dst)?,
+            src_port: text("src_port", &src_port)?,
+            dst_port: text("dst_port", &dst_port)?,
+            protocol,
+            src_traced: src_traced[row],
+            dst_traced: dst_traced[row],
+            bytes: table.some("bytes", bytes[row])?,
+            node: node[row],
+            network: network[row],
+            untraced: untraced[row],
+            connect: connect.as_ref().and_then(|connect| connect[row]),
+        };
+        let out_of_order = || Error::malformed(path, "its hops are out of order");
+        let pattern = patterns.last_mut().ok_or_else(out_of_order)?;
+        let in_order = Some(pattern.id) == ids[row]
+            && Some(pattern.hops.len()) == places[row].map(|place| place as usize)
+            && hop.parent.is_none_or(|parent| parent < pattern.hops.len());
+        if !in_order {
+            return Err(out_of_order());
+        }
+        pattern.hops.push(hop);
+    }
+    Ok(ids.last().copied().flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::table::columns::{float64, int32, int64, text, texts};
+
+    use super::*;
+
+    /// A table of two hops of one pattern, of which the second has that place.
+    fn table(place: i32) -> RecordBatch {
+        let both = |value| float64([Some(value), Some(value)]);
+        let mut arrays = vec![
+            int64([Some(0), Some(0)]),
+            int32([Some(0), Some(place)]),
+            int32([None, Some(0)]),
+            int32([Some(0), Some(1)]),
+        ];
+        arrays.extend(
+            ["CLIENT", "web", "*", "unix:/run/x", "tcp"]
+                .map(|name| texts([Some(name), Some(name)])),
+        );
+        arrays.extend([
+            columns::boolean([false, true]),
+            columns::boolean([true, true]),
+            both(12.5),
+        ]);
+        arrays.extend([
+            float64([None, Some(1.5)]),
+            float64([None, Some(2.0)]),
+            float64([None, Some(3.0)]),
+        ]);
+        arrays.extend((0..6).map(|_| float64([None, None])));
+        arrays.extend([int64([Some(3), Some(3)])]);
+        arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
+        arrays.push(int64([None, Some(2)]));
+        arrays.extend([1.125, 4.0, 3.0, 8.0].map(|value| float64([None, Some(value)])));
+        columns::batch(Path::new("patterns"), &schema(), arrays).unwrap()
+    }
+
+    #[test]
+    fn patterns_are_read_and_a_table_out_of_order_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("patterns.parquet");
+        table::write(&path, schema(), [table(1)]).unwrap();
+        let patterns = PathPattern::read_all(&path).unwrap();
+        let [pattern] = &patterns[..] else { panic!("{patterns:?}") };
+        assert_eq!((pattern.id, pattern.count, pattern.expected), (0, 3, 2.25));
+        assert_eq!((pattern.max_probability, pattern.total_time), (0.9, 15.75));
+        assert_eq!(pattern.duration, Summary { mean: 7.0, p50: 6.0, p99: 9.0 });
+        let [root, hop] = &pattern.hops[..] else { panic!("{patterns:?}") };
+        assert_eq!((root.parent, hop.parent, hop.depth), (None, Some(0), 1));
+        assert_eq!((root.node, hop.node), (None, Some(Summary { mean: 1.5, p50: 2.0, p99: 3.0 })));
+        assert_eq!(
+            (hop.src.as_str(), hop.dst_port.as_str(), hop.protocol),
+            ("CLIENT", "unix:/run/x", Protocol::Tcp)
+        );
+        assert_eq!(
+            (root.src_traced, root.dst_traced, hop.bytes, hop.network),
+            (false, true, 12.5, None)
+        );
+        let delay = Summary { mean: 4.0, p50: 3.0, p99: 8.0 };
+        let connects = Connects { count: 2, expected: 1.125, share: 0.5, delay };
+        assert_eq!((root.connect, hop.connect), (None, Some(connects)));
+        table::write(&path, schema(), []).unwrap();
+        assert_eq!(PathPattern::read_all(&path).unwrap(), []);
+        table::write(&path, schema(), [table(2)]).unwrap();
+        assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("out of order"));
+        let texts = text([Some("a")]);
+        let other = columns::schema([required("pattern", DataType::Utf8)]);
+        table::write(&path, other.clone(), [columns::batch(&path, &other, vec![texts]).unwrap()])
+            .unwrap();
+        assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("pattern"));
+    }
+}

@@ -1,0 +1,15 @@
+//! Queries about the paths of a finished analysis, for reports: which patterns and instances there
+//! are, which of them a filter leaves, and where their time goes. Tables are read piece by piece,
+//! so memory does not grow with them.
+
+pub(crate) mod chosen_patterns;
+pub(crate) mod delays;
+pub(crate) mod filter;
+mod filtered;
+mod hop_ends;
+pub(crate) mod left_instances;
+mod message_times;
+pub(crate) mod pattern_roots;
+pub(crate) mod timed_instance;
+pub(crate) mod timed_instances;
+pub mod timing;

@@ -1,0 +1,149 @@
+//! Some of the patterns of `patterns.parquet`, where all of them may be more than memory holds or
+//! than anybody looks at: first what is true of each pattern as a whole is read, then the hops of
+//! those that are wanted.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use message_trace::{Error, table};
+
+use crate::paths::patterns::pattern::PathPattern;
+use crate::paths::patterns::table::{append, whole_patterns};
+
+/// Some patterns, and how much all are: all of the table, or all that a filter leaves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ChosenPatterns {
+    /// The patterns that were wanted, in the order of the table.
+    pub patterns: Vec<PathPattern>,
+    /// How many there are in all.
+    pub all: u64,
+    /// How many instances all of them have.
+    pub instances: i64,
+    /// How many instances of all are expected to be real: the sum of their probabilities.
+    pub expected: f64,
+    /// The sum of the total times of all, in nanoseconds.
+    pub total_time: f64,
+}
+
+impl ChosenPatterns {
+    /// Of the patterns of the table at `path` no more than `most`, those that come first by
+    /// `order`; it is asked about patterns without hops, and where it finds two equal the order of
+    /// the table decides.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or is not one of patterns.
+    pub fn read(
+        path: &Path,
+        most: usize,
+        order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
+    ) -> Result<ChosenPatterns, Error> {
+        ChosenPatterns::read_those(path, most, order, |_| true)
+    }
+
+    /// The same of the patterns that are `wanted`, by their numbers.
+    ///
+    /// # Errors
+    /// As for [`ChosenPatterns::read`].
+    pub(crate) fn read_those(
+        path: &Path,
+        most: usize,
+        order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
+        wanted: impl Fn(i64) -> bool,
+    ) -> Result<ChosenPatterns, Error> {
+        let mut chosen = ChosenPatterns::default();
+        let mut best: Vec<PathPattern> = Vec::new();
+        whole_patterns(path, |pattern| {
+            if wanted(pattern.id) {
+                chosen.count(&pattern);
+                best.push(pattern);
+                if best.len() >= most.saturating_mul(2).max(64 * 1024) {
+                    prune(&mut best, most, &order);
+                }
+            }
+        })?;
+        prune(&mut best, most, &order);
+        let mut wanted: Vec<i64> = best.into_iter().map(|pattern| pattern.id).collect();
+        wanted.sort_unstable();
+        chosen.patterns = with_hops(path, &wanted)?;
+        Ok(chosen)
+    }
+
+    /// Counts a pattern as one of all.
+    pub(crate) fn count(&mut self, pattern: &PathPattern) {
+        self.all += 1;
+        self.instances = self.instances.saturating_add(pattern.count);
+        self.expected += pattern.expected;
+        self.total_time += pattern.total_time;
+    }
+}
+
+/// Leaves of `patterns` no more than `most`, those that come first by `order`; of equal ones the
+/// first.
+pub(crate) fn prune(
+    patterns: &mut Vec<PathPattern>,
+    most: usize,
+    order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
+) {
+    // Sorting is stable.
+    patterns.sort_by(order);
+    patterns.truncate(most);
+}
+
+/// The patterns of the table at `path` that have these numbers, which ascend.
+pub(crate) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, Error> {
+    let mut patterns = Vec::new();
+    let Some(last) = wanted.last() else { return Ok(patterns) };
+    for batch in table::read(path)? {
+        let is_wanted = |id: i64| wanted.binary_search(&id).is_ok();
+        if append(path, &batch?, &mut patterns, is_wanted)? > Some(*last) {
+            break;
+        }
+    }
+    Ok(patterns)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fixture::{Fixture, collected};
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn the_first_of_all_patterns_are_chosen_and_all_are_counted(
+            trees in proptest::collection::vec((1u32..10, 0u32..6, 1u32..4), 0..40),
+            most in 0usize..20,
+            by_count in any::<bool>(),
+        ) {
+            let mut trace = Fixture::new();
+            for message in 0..10 {
+                trace.send("a", &format!("b{message}"), 10 * message, 10 * message + 7 % (message + 1));
+            }
+            let trees: Vec<(f64, Vec<(u32, u32)>)> = trees
+                .into_iter()
+                .map(|(weight, first, length)| {
+                    (f64::from(weight) / 10.0, (0..length).map(|depth| (first + depth, depth)).collect())
+                })
+                .collect();
+            let trees: Vec<(f64, &[(u32, u32)])> = trees.iter().map(|(p, tree)| (*p, tree.as_slice())).collect();
+            let (_directory, dir) = collected(&trace.trace(), &trees);
+
+            let mut all = PathPattern::read_all(&dir.patterns()).unwrap();
+            let order = |one: &PathPattern, other: &PathPattern| {
+                if by_count { other.count.cmp(&one.count) } else { other.total_time.total_cmp(&one.total_time) }
+            };
+            let chosen = ChosenPatterns::read(&dir.patterns(), most, order).unwrap();
+            prop_assert_eq!(chosen.all, all.len() as u64);
+            prop_assert_eq!(chosen.instances as usize, trees.len());
+            prop_assert_eq!(chosen.expected, all.iter().fold(0.0, |sum, one| sum + one.expected));
+            prop_assert_eq!(chosen.total_time, all.iter().fold(0.0, |sum, one| sum + one.total_time));
+            all.sort_by(order);
+            all.truncate(most);
+            all.sort_by_key(|pattern| pattern.id);
+            prop_assert_eq!(chosen.patterns, all);
+        }
+    }
+}

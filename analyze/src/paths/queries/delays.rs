@@ -1,0 +1,270 @@
+//! Where the time goes whatever the path: the latency of each node, and of the network between each
+//! two nodes, over all the instances that a filter leaves (WAP5 section 6.3, Table 4, for one
+//! pattern or many).
+//!
+//! Each delay counts with the probability of its instance. Percentiles are exact: delays are dealt
+//! into partitions by node or hop, in memory while the budget lasts and in a temporary file in the
+//! data directory beyond it, and those of one partition are summarised at a time by each thread.
+//! Beside them four bytes are in memory for each hop of all patterns.
+
+use message_trace::stats::Summary;
+use message_trace::{DataDir, Error, Progress, Protocol};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
+use rustc_hash::FxHashMap;
+
+use super::filter::PathFilter;
+use super::hop_ends::{End, Hop, HopEnds};
+use super::left_instances::LeftInstances;
+use super::timed_instance::TimedInstance;
+use crate::options::Resources;
+use crate::paths::patterns::pattern::Connects;
+use crate::paths::storage::bytes::{Reader, put, put_float, put_signed};
+
+/// Delays of one node or hop, in nanoseconds, weighted by the probability of their instances.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Delays {
+    /// How many messages of instances there were; one of several instances counts in each of them.
+    pub count: u64,
+    /// How many of them are expected to be real: the sum of their instances' probabilities.
+    pub expected: f64,
+    /// Mean, median and 99th percentile; `None` where no delay could be measured.
+    pub delay: Option<Summary>,
+    /// The sum of delay times probability.
+    pub total_time: f64,
+    /// The mean size of the messages.
+    pub bytes: f64,
+    /// How long the senders waited for connections; `None` where none was made.
+    pub connect: Option<Connects>,
+}
+
+/// The latency of a node: from the receipt of a message to the sending of the one that it causes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeDelays {
+    /// The node's name, as in the patterns.
+    pub node: String,
+    /// Whether it was traced. Of one that was not, the delay is that of the node and of its network
+    /// on both ways.
+    pub traced: bool,
+    /// The delays, one for each message that was caused at the node.
+    pub delays: Delays,
+}
+
+/// The latency of the network between two nodes: from the sending of a message to its receipt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HopDelays {
+    /// The sender's name, as in the patterns.
+    pub src: String,
+    /// The receiver's name.
+    pub dst: String,
+    /// The sender's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub src_port: String,
+    /// The receiver's port, likewise.
+    pub dst_port: String,
+    /// What the messages go over.
+    pub protocol: Protocol,
+    /// Whether the sender was traced.
+    pub src_traced: bool,
+    /// Whether the receiver was traced.
+    pub dst_traced: bool,
+    /// The delays, of the messages of which the times at both ends are known, and the sizes of all.
+    pub delays: Delays,
+}
+
+/// Delays by node or by hop, in the order in which the table of patterns first has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DelayTable<T> {
+    /// A row for each of which there is a message.
+    pub rows: Vec<T>,
+    /// How many instances they are of.
+    pub instances: u64,
+    /// How many of these are expected to be real.
+    pub expected: f64,
+    /// The total time of these instances: the sum of duration times probability, in nanoseconds.
+    pub total_time: f64,
+}
+
+impl DelayTable<NodeDelays> {
+    /// The latency of the nodes in the paths of `dir` that `filter` leaves.
+    ///
+    /// # Errors
+    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
+    /// written.
+    pub fn of_nodes(
+        dir: &DataDir,
+        filter: &PathFilter,
+        resources: &Resources,
+        progress: &dyn Progress,
+    ) -> Result<DelayTable<NodeDelays>, Error> {
+        let ends = HopEnds::read(&dir.patterns(), End::Sender)?;
+        let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
+            let traced = instance.node_latency(hop).map(|delay| (2 * key, Some(delay)));
+            traced
+                .or_else(|| instance.untraced_latency(hop).map(|delay| (2 * key + 1, Some(delay))))
+        };
+        let row = |key: u64, delays| {
+            let (Hop { src, .. }, _) = ends.hop((key / 2) as u32)?;
+            Some(NodeDelays { node: src.clone(), traced: key.is_multiple_of(2), delays })
+        };
+        table(dir, filter, &ends, of, row, resources, progress)
+    }
+}
+
+impl DelayTable<HopDelays> {
+    /// The latency of the network in the paths of `dir` that `filter` leaves.
+    ///
+    /// # Errors
+    /// As for [`DelayTable::of_nodes`].
+    pub fn of_hops(
+        dir: &DataDir,
+        filter: &PathFilter,
+        resources: &Resources,
+        progress: &dyn Progress,
+    ) -> Result<DelayTable<HopDelays>, Error> {
+        let ends = HopEnds::read(&dir.patterns(), End::Both)?;
+        let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
+            Some((key, instance.network_latency(hop)))
+        };
+        let row = |key: u64, delays| {
+            let (hop, [src_traced, dst_traced]) = ends.hop(key as u32)?;
+            let Hop { src, dst, src_port, dst_port, protocol } = hop.clone();
+            Some(HopDelays {
+                src,
+                dst,
+                src_port,
+                dst_port,
+                protocol,
+                src_traced,
+                dst_traced,
+                delays,
+            })
+        };
+        table(dir, filter, &ends, of, row, resources, progress)
+    }
+}
+
+/// What is known of all instances that are left of one piece.
+#[derive(Default)]
+struct LeftTotals {
+    instances: u64,
+    expected: f64,
+    total_time: f64,
+}
+
+/// The rows of all keys that `of` gives for a message of an instance, by its hop's own key.
+fn table<T: Send>(
+    dir: &DataDir,
+    filter: &PathFilter,
+    ends: &HopEnds,
+    of: impl Fn(&TimedInstance<'_>, usize, u64) -> Option<(u64, Option<i64>)> + Sync,
+    row: impl Fn(u64, Delays) -> Option<T>,
+    resources: &Resources,
+    progress: &dyn Progress,
+) -> Result<DelayTable<T>, Error> {
+    let threads = resources.threads();
+    let budget = MemoryBudget::new(resources.memory);
+    let store: PartitionStore<'_, u8> =
+        PartitionStore::new(&budget, dir.path(), resources.pieces.partitions.max(1));
+    let instances = LeftInstances::open(dir, filter)?;
+    progress.step("gathering delays", instances.pieces() as u64);
+    let unfit = || {
+        Error::malformed(
+            &dir.paths(),
+            "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
+        )
+    };
+    let work = |piece| {
+        let mut dealer = PartitionWriter::new(&store, piece);
+        let mut left = LeftTotals::default();
+        let mut record = Vec::new();
+        instances.read(piece, |instance| {
+            let probability = instance.which.probability;
+            left.instances += 1;
+            left.expected += probability;
+            left.total_time += instance.duration() as f64 * probability;
+            for (place, hop) in instance.hops.iter().enumerate() {
+                let key = ends.key(instance.which.pattern, place).ok_or_else(unfit)?;
+                let Some((key, delay)) = of(instance, place, u64::from(key)) else { continue };
+                record.clear();
+                put(&mut record, key);
+                put_float(&mut record, probability);
+                put_signed(&mut record, hop.bytes);
+                record.push(u8::from(delay.is_some()));
+                put_signed(&mut record, delay.unwrap_or_default());
+                put_signed(&mut record, hop.connecting);
+                dealer.deal_together(key as usize % store.partitions(), &record)?;
+            }
+            Ok(())
+        })?;
+        dealer.finish()?;
+        Ok(left)
+    };
+    let mut all = LeftTotals::default();
+    in_order(threads, instances.pieces(), work, |_, left: LeftTotals| {
+        all.instances += left.instances;
+        all.expected += left.expected;
+        all.total_time += left.total_time;
+        progress.advance(1);
+        Ok(())
+    })?;
+    let mut keys: Vec<(u64, Delays)> = Vec::new();
+    let work = |partition| Ok::<_, Error>(summarised(&store.take(partition)?));
+    in_order(threads, store.partitions(), work, |_, of: Vec<(u64, Delays)>| {
+        keys.extend(of);
+        Ok(())
+    })?;
+    keys.sort_unstable_by_key(|(key, _)| *key);
+    let rows = keys.into_iter().filter_map(|(key, delays)| row(key, delays)).collect();
+    Ok(DelayTable {
+        rows,
+        instances: all.instances,
+        expected: all.expected,
+        total_time: all.total_time,
+    })
+}
+
+/// The delays of one key until they are summarised.
+#[derive(Default)]
+struct Gathered {
+    count: u64,
+    expected: f64,
+    bytes: f64,
+    total_time: f64,
+    delays: Vec<(i64, f64)>,
+    connects: Vec<(i64, f64)>,
+}
+
+/// The delays of each key in `blocks`.
+fn summarised(blocks: &[Vec<u8>]) -> Vec<(u64, Delays)> {
+    let mut keys: FxHashMap<u64, Gathered> = FxHashMap::default();
+    for block in blocks {
+        let mut reader = Reader(block);
+        while !reader.is_empty() {
+            let of = keys.entry(reader.number()).or_default();
+            let (probability, bytes) = (reader.float(), reader.signed());
+            let (is_known, delay, connecting) =
+                (reader.byte() != 0, reader.signed(), reader.signed());
+            if connecting > 0 {
+                of.connects.push((connecting, probability));
+            }
+            of.count += 1;
+            of.expected += probability;
+            of.bytes += bytes as f64 * probability;
+            if is_known {
+                of.total_time += delay as f64 * probability;
+                of.delays.push((delay, probability));
+            }
+        }
+    }
+    let summarise = |(key, mut of): (u64, Gathered)| {
+        let Gathered { count, expected, bytes, total_time, .. } = of;
+        let (delay, connect) =
+            (Summary::of(&mut of.delays), Connects::of(&mut of.connects, expected));
+        (key, Delays { count, expected, delay, total_time, bytes: bytes / expected, connect })
+    };
+    keys.into_iter().map(summarise).collect()
+}
+
+#[cfg(test)]
+#[path = "delays_tests.rs"]
+mod tests;

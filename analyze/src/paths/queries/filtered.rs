@@ -1,0 +1,235 @@
+//! The patterns of those instances that a filter leaves: counted and summarised again from the
+//! instances themselves, with the times of their messages, as the analysis did it when it wrote the
+//! table.
+//!
+//! Pieces of the tables are read on all processors, what is left of them is dealt into partitions
+//! by pattern, and each partition is described by itself. In memory are the delays of the instances
+//! that are left while the budget lasts, beyond it they are in a temporary file in the data
+//! directory; and of each thread a piece ([`timed_instances`](super::timed_instances)) or a
+//! partition.
+
+use std::cmp::Ordering;
+
+use message_trace::{DataDir, Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
+
+use super::chosen_patterns::{ChosenPatterns, prune, with_hops};
+use super::filter::PathFilter;
+use super::left_instances::LeftInstances;
+use super::timed_instance::TimedInstance;
+use crate::options::Resources;
+use crate::paths::patterns::described::{Describer, PatternHop, PatternTotals};
+use crate::paths::patterns::pattern::{Hop, PathPattern};
+use crate::paths::patterns::record::{InstanceHop, Recorded};
+use crate::paths::storage::bytes::{Reader, put, put_float, put_signed, put_slice};
+
+impl ChosenPatterns {
+    /// Of the patterns in `dir` that `filter` leaves no more than `most`, those that come first by
+    /// `order`, as for [`ChosenPatterns::read`]. Where the filter chooses among instances, count,
+    /// probability, duration, total time, delays and sizes are of those that it leaves, and a
+    /// pattern that has none of them is left out; which ends were traced stays as it is of all
+    /// instances.
+    ///
+    /// # Errors
+    /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
+    /// written.
+    pub fn filtered(
+        dir: &DataDir,
+        filter: &PathFilter,
+        most: usize,
+        order: impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync,
+        resources: &Resources,
+        progress: &dyn Progress,
+    ) -> Result<ChosenPatterns, Error> {
+        if filter.is_of_instances() {
+            let left = LeftInstances::open(dir, filter)?;
+            return of_instances(dir, &left, (most, &order), resources, progress);
+        }
+        let wanted = filter.patterns(dir)?;
+        ChosenPatterns::read_those(&dir.patterns(), most, order, |pattern| wanted.has(pattern))
+    }
+}
+
+/// The patterns of the instances in `dir` that are left.
+fn of_instances(
+    dir: &DataDir,
+    left: &LeftInstances<'_>,
+    (most, order): (usize, &(impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync)),
+    resources: &Resources,
+    progress: &dyn Progress,
+) -> Result<ChosenPatterns, Error> {
+    let threads = resources.threads();
+    let budget = MemoryBudget::new(resources.memory);
+    let store: PartitionStore<'_, u8> =
+        PartitionStore::new(&budget, dir.path(), resources.pieces.partitions.max(1));
+    progress.step("choosing paths", left.pieces() as u64);
+    let work = |piece| {
+        let mut dealer = PartitionWriter::new(&store, piece);
+        let mut record = Record::default();
+        left.read(piece, |instance| {
+            let partition = instance.which.pattern.unsigned_abs() as usize % store.partitions();
+            dealer.deal_together(partition, record.of(instance))
+        })?;
+        dealer.finish()
+    };
+    in_order(threads, left.pieces(), work, |_, ()| {
+        progress.advance(1);
+        Ok(())
+    })?;
+    progress.step("aggregating paths", store.partitions() as u64);
+    let mut chosen = ChosenPatterns::default();
+    let mut best: Vec<Aggregated> = Vec::new();
+    let work = |partition| Ok(aggregate(&store.take(partition)?, most, order));
+    in_order(threads, store.partitions(), work, |_, partition: Partition| {
+        let Partition { all, patterns } = partition;
+        chosen.all += all.all;
+        chosen.instances = chosen.instances.saturating_add(all.instances);
+        chosen.expected += all.expected;
+        chosen.total_time += all.total_time;
+        best.extend(patterns);
+        best.sort_by_key(|one| one.pattern.id);
+        best.sort_by(|one, other| order(&one.pattern, &other.pattern));
+        best.truncate(most);
+        progress.advance(1);
+        Ok(())
+    })?;
+    best.sort_by_key(|one| one.pattern.id);
+    let ids: Vec<i64> = best.iter().map(|one| one.pattern.id).collect();
+    let table = with_hops(&dir.patterns(), &ids)?;
+    let unfit = || {
+        Error::malformed(
+            &dir.paths(),
+            "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
+        )
+    };
+    if table.len() != best.len() {
+        return Err(unfit());
+    }
+    let patterns =
+        best.into_iter().zip(table).map(|(of, table)| of.with_labels(table).ok_or_else(unfit));
+    chosen.patterns = patterns.collect::<Result<_, _>>()?;
+    Ok(chosen)
+}
+
+/// An instance as bytes: the number of its pattern, and what [`Recorded::of`] reads.
+#[derive(Default)]
+struct Record {
+    once: Vec<u8>,
+    record: Vec<u8>,
+}
+
+impl Record {
+    fn of(&mut self, instance: &TimedInstance<'_>) -> &[u8] {
+        self.once.clear();
+        put_float(&mut self.once, instance.which.probability);
+        put_signed(&mut self.once, instance.duration());
+        for (place, hop) in instance.hops.iter().enumerate() {
+            // Which ends were traced is known of the pattern.
+            let seen = InstanceHop {
+                src_traced: false,
+                dst_traced: false,
+                network: instance.network_latency(place),
+                node: instance.node_latency(place),
+                untraced: instance.untraced_latency(place),
+                connect: instance.connecting(place),
+                bytes: hop.bytes,
+            };
+            seen.put(&mut self.once);
+        }
+        self.record.clear();
+        put(&mut self.record, instance.which.pattern.unsigned_abs());
+        put_slice(&mut self.record, &self.once);
+        &self.record
+    }
+}
+
+/// What is known of the patterns of one partition.
+struct Partition {
+    /// How much all are, without the patterns themselves.
+    all: ChosenPatterns,
+    /// Those that come first.
+    patterns: Vec<Aggregated>,
+}
+
+/// A pattern without labels, of which the hops are summarised.
+struct Aggregated {
+    pattern: PathPattern,
+    hops: Vec<PatternHop>,
+}
+
+/// Describes the patterns of the instances in `blocks`.
+fn aggregate(
+    blocks: &[Vec<u8>],
+    most: usize,
+    order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
+) -> Partition {
+    let mut instances: Vec<(i64, Recorded<'_>)> = Vec::new();
+    for block in blocks {
+        let mut reader = Reader(block);
+        while !reader.is_empty() {
+            let pattern = reader.number() as i64;
+            instances.push((pattern, Recorded::of(reader.slice())));
+        }
+    }
+    // Sorting is stable: the instances of a pattern stay in the order of their numbers.
+    instances.sort_by_key(|(pattern, _)| *pattern);
+    let of_pattern = |id: i64| {
+        let first = instances.partition_point(|(pattern, _)| *pattern < id);
+        let of = instances[first..].iter().take_while(move |(pattern, _)| *pattern == id);
+        of.map(|(_, instance)| *instance).collect::<Vec<_>>()
+    };
+    let mut describer = Describer::default();
+    let mut all = ChosenPatterns::default();
+    let mut best = Vec::new();
+    for of in instances.chunk_by(|one, other| one.0 == other.0) {
+        let recorded: Vec<Recorded<'_>> = of.iter().map(|(_, instance)| *instance).collect();
+        let PatternTotals { count, expected, max_probability, duration, total_time } =
+            describer.whole(&recorded);
+        let id = of.first().map_or(0, |(pattern, _)| *pattern);
+        let pattern = PathPattern {
+            id,
+            hops: Vec::new(),
+            count,
+            expected,
+            max_probability,
+            duration,
+            total_time,
+        };
+        all.count(&pattern);
+        best.push(pattern);
+    }
+    prune(&mut best, most, order);
+    let summarised = best.into_iter().map(|pattern| {
+        let mut of = of_pattern(pattern.id);
+        let mut hops = Vec::new();
+        while of.first().is_some_and(|first| !first.messages.is_empty()) {
+            hops.push(describer.message(&mut of));
+        }
+        Aggregated { pattern, hops }
+    });
+    Partition { all, patterns: summarised.collect() }
+}
+
+impl Aggregated {
+    /// The pattern with the labels of the same in the table; `None` where that is another one.
+    fn with_labels(self, table: PathPattern) -> Option<PathPattern> {
+        let Aggregated { pattern, hops } = self;
+        if table.id != pattern.id || table.hops.len() != hops.len() {
+            return None;
+        }
+        let hops = table.hops.into_iter().zip(hops).map(|(hop, seen)| Hop {
+            bytes: seen.bytes,
+            node: seen.node,
+            network: seen.network,
+            untraced: seen.untraced,
+            connect: seen.connect,
+            ..hop
+        });
+        Some(PathPattern { hops: hops.collect(), ..pattern })
+    }
+}
+
+#[cfg(test)]
+#[path = "filtered_tests.rs"]
+mod tests;

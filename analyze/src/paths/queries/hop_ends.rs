@@ -1,0 +1,133 @@
+//! Who the hops of all patterns are between, as small numbers: what the delays of many patterns are
+//! put together by.
+
+use std::path::Path;
+
+use message_trace::table::columns::Columns;
+use message_trace::{Error, Protocol, table};
+use rustc_hash::FxHashMap;
+
+/// What two hops must share to be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The node that sends.
+    Sender,
+    /// The nodes at both ends, their ports and the protocol.
+    Both,
+}
+
+/// A hop by its labels; of [`End::Sender`] only the sender is told.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Hop {
+    pub(crate) src: String,
+    pub(crate) dst: String,
+    pub(crate) src_port: String,
+    pub(crate) dst_port: String,
+    pub(crate) protocol: Protocol,
+}
+
+/// The columns of labels.
+const LABELS: [&str; 5] = ["src", "dst", "src_port", "dst_port", "protocol"];
+
+/// The hops of all patterns, each as the number of its labels.
+pub(crate) struct HopEnds {
+    /// Where the hops of each pattern begin among the keys, and where the last ones end.
+    bounds: Vec<u32>,
+    keys: Vec<u32>,
+    hops: Vec<Hop>,
+    /// Of each of the hops whether its ends were ever traced.
+    traced: Vec<[bool; 2]>,
+}
+
+impl HopEnds {
+    /// Those of the table at `path`, numbered in the order in which they are first there.
+    pub(crate) fn read(path: &Path, end: End) -> Result<HopEnds, Error> {
+        const COLUMNS: [&str; 8] = [
+            "pattern",
+            "src",
+            "dst",
+            "src_port",
+            "dst_port",
+            "protocol",
+            "src_traced",
+            "dst_traced",
+        ];
+        let mut ends =
+            HopEnds { bounds: Vec::new(), keys: Vec::new(), hops: Vec::new(), traced: Vec::new() };
+        let mut numbers: FxHashMap<Hop, u32> = FxHashMap::default();
+        for batch in table::read_columns(path, &COLUMNS)? {
+            let batch = batch?;
+            let table = Columns::new(path, &batch);
+            let patterns = table.int64("pattern")?;
+            let [src, dst, src_port, dst_port, protocol] =
+                LABELS.map(|name| table.numbered_texts(name));
+            let columns = [src?, dst?, src_port?, dst_port?, protocol?];
+            let (src_traced, dst_traced) =
+                (table.boolean("src_traced")?, table.boolean("dst_traced")?);
+            // Most rows have the labels of an earlier row of the batch, which is seen by the
+            // numbers of the texts.
+            let mut known: FxHashMap<[u32; 5], u32> = FxHashMap::default();
+            for (row, pattern) in patterns.iter().enumerate() {
+                let pattern = table.some("pattern", *pattern)?;
+                // Patterns are numbered without gaps, in the order of the table.
+                let last = ends.bounds.len() as i64 - 1;
+                if pattern == last + 1 {
+                    ends.bounds.push(ends.keys.len() as u32);
+                } else if pattern != last {
+                    return Err(
+                        table.malformed(format!("pattern {pattern} follows pattern {last}"))
+                    );
+                }
+                let mut places = [0; 5];
+                for ((place, name), (numbers, _)) in places.iter_mut().zip(LABELS).zip(&columns) {
+                    *place = table.some(name, numbers[row])?;
+                }
+                if end == End::Sender {
+                    places = [places[0], 0, 0, 0, 0];
+                }
+                let key = *known.entry(places).or_insert_with(|| {
+                    let text = |column: usize| {
+                        let texts = &columns[column].1;
+                        texts
+                            .get(places[column] as usize)
+                            .map_or_else(String::new, |text| (*text).to_owned())
+                    };
+                    let of_both =
+                        |column: usize| if end == End::Both { text(column) } else { String::new() };
+                    let Ok(protocol) = of_both(4).parse::<Protocol>();
+                    let hop = Hop {
+                        src: text(0),
+                        dst: of_both(1),
+                        src_port: of_both(2),
+                        dst_port: of_both(3),
+                        protocol,
+                    };
+                    *numbers.entry(hop).or_insert_with_key(|hop| {
+                        ends.hops.push(hop.clone());
+                        ends.traced.push([false; 2]);
+                        ends.hops.len() as u32 - 1
+                    })
+                });
+                if let Some(traced) = ends.traced.get_mut(key as usize) {
+                    *traced = [traced[0] | src_traced[row], traced[1] | dst_traced[row]];
+                }
+                ends.keys.push(key);
+            }
+        }
+        ends.bounds.push(ends.keys.len() as u32);
+        Ok(ends)
+    }
+
+    /// The number of the labels of a pattern's hop, if there is such a hop.
+    #[inline]
+    pub(crate) fn key(&self, pattern: i64, hop: usize) -> Option<u32> {
+        let pattern = usize::try_from(pattern).ok()?;
+        let (begin, end) = (*self.bounds.get(pattern)?, *self.bounds.get(pattern + 1)?);
+        self.keys.get(begin as usize..end as usize)?.get(hop).copied()
+    }
+
+    /// The labels of that number, and whether the two ends were ever traced.
+    pub(crate) fn hop(&self, key: u32) -> Option<(&Hop, [bool; 2])> {
+        self.hops.get(key as usize).zip(self.traced.get(key as usize).copied())
+    }
+}

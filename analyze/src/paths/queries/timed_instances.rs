@@ -1,0 +1,161 @@
+//! The path instances of `paths.parquet` with the times of their messages from `messages.parquet`,
+//! piece by piece: what a report is made from that shows more than the patterns' summaries tell, or
+//! only some of the instances.
+//!
+//! A piece is a group of rows of `paths.parquet`, so pieces can be read by several threads and in
+//! any order. In memory are, for each piece that is being read, the messages of the instances that
+//! are wanted, some 100 bytes each (of 131,072 rows, as analyze writes groups, about 13 MB), and a
+//! batch of rows of either table. Of the messages' times no more is held than of these messages:
+//! the rows of `messages.parquet` between the first and the last of them are read past, and only
+//! the columns of times and sizes.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use message_trace::table::Groups;
+use message_trace::table::columns::Columns;
+use message_trace::{DataDir, Error};
+
+use super::message_times::{MessageTimes, Unfilled};
+use super::timed_instance::{TimedHop, TimedInstance, WhichInstance};
+
+/// The tables of paths and messages, open for being read together.
+pub struct TimedInstances {
+    paths: PathBuf,
+    groups: Groups,
+    messages: MessageTimes,
+}
+
+impl TimedInstances {
+    /// Opens the tables of `dir`, which an analysis has written.
+    ///
+    /// # Errors
+    /// When a table cannot be opened.
+    pub fn open(dir: &DataDir) -> Result<TimedInstances, Error> {
+        const COLUMNS: [&str; 6] =
+            ["path", "pattern", "probability", "depth", "message", "connecting"];
+        let groups = Groups::open(&dir.paths(), &COLUMNS)?;
+        Ok(TimedInstances {
+            paths: dir.paths(),
+            groups,
+            messages: MessageTimes::open(&dir.messages())?,
+        })
+    }
+
+    /// How many pieces there are.
+    pub fn pieces(&self) -> usize {
+        self.groups.count()
+    }
+
+    /// Hands the instances of a piece to `each`, those that are `wanted`, by number. The pieces one
+    /// after the other have all instances by number.
+    ///
+    /// # Errors
+    /// When a table cannot be read, or the two do not fit each other; and what `each` gives, which
+    /// ends it.
+    pub fn read(
+        &self,
+        piece: usize,
+        wanted: impl Fn(&WhichInstance) -> bool,
+        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let Piece { instances, mut hops } = self.untimed(piece, wanted)?;
+        let mut receipts = self.messages.fill(&mut hops).map_err(|error| match error {
+            Unfilled::Table(error) => error,
+            Unfilled::NoMessage(message) => Error::malformed(
+                &self.paths,
+                format!("there is no message {message}; run 'sockcap analyze' again"),
+            ),
+        })?;
+        for (which, range) in instances {
+            let (hops, receipts) = (&mut hops[range.clone()], &mut receipts[range]);
+            for hop in hops.iter() {
+                if let Some(cause) = hop.parent {
+                    receipts[cause as usize].caused(hop.sent);
+                }
+            }
+            hops.iter_mut().zip(receipts).for_each(|(hop, receipt)| hop.received = receipt.at);
+            each(&TimedInstance { which, hops })?;
+        }
+        Ok(())
+    }
+
+    /// The instances of a piece that are wanted, without times.
+    fn untimed(
+        &self,
+        piece: usize,
+        wanted: impl Fn(&WhichInstance) -> bool,
+    ) -> Result<Piece, Error> {
+        let mut read = Piece::default();
+        let mut last: Option<(i64, bool)> = None;
+        // The messages above the next one.
+        let mut above: Vec<u32> = Vec::new();
+        for batch in self.groups.read(piece)? {
+            let batch = batch?;
+            let table = Columns::new(&self.paths, &batch);
+            let (paths, patterns) = (table.int64("path")?, table.int64("pattern")?);
+            let (probabilities, depths) = (table.float64("probability")?, table.int32("depth")?);
+            let (messages, connecting) =
+                (table.int64("message")?, table.int64_if_any("connecting")?);
+            for row in 0..batch.num_rows() {
+                let path = table.some("path", paths[row])?;
+                let depth = table.some("depth", depths[row])?;
+                let is_wanted = match last.filter(|(last, _)| *last == path) {
+                    Some((_, is_wanted)) => is_wanted,
+                    None if depth != 0 => {
+                        return Err(table.malformed(format!(
+                            "path {path} does not begin with its root; run 'sockcap analyze' again"
+                        )));
+                    }
+                    None => {
+                        let which = WhichInstance {
+                            path,
+                            pattern: table.some("pattern", patterns[row])?,
+                            probability: table.some("probability", probabilities[row])?,
+                        };
+                        let is_wanted = wanted(&which);
+                        if is_wanted {
+                            read.instances.push((which, read.hops.len()..read.hops.len()));
+                        }
+                        above.clear();
+                        last = Some((path, is_wanted));
+                        is_wanted
+                    }
+                };
+                let Some((_, range)) = read.instances.last_mut().filter(|_| is_wanted) else {
+                    continue;
+                };
+                let depth = u32::try_from(depth)
+                    .map_err(|why| table.malformed(format!("its column 'depth': {why}")))?;
+                above.truncate(depth as usize);
+                let parent = above.last().copied();
+                above.push(range.len() as u32);
+                let message = table.some("message", messages[row])?;
+                let connecting = connecting.as_ref().and_then(|all| all[row]).unwrap_or(0);
+                let hop = TimedHop {
+                    parent,
+                    depth,
+                    message,
+                    sent: None,
+                    received: None,
+                    bytes: 0,
+                    connecting,
+                };
+                read.hops.push(hop);
+                range.end = read.hops.len();
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Instances without times yet, each with the range of its messages.
+#[derive(Default)]
+struct Piece {
+    instances: Vec<(WhichInstance, Range<usize>)>,
+    hops: Vec<TimedHop>,
+}
+
+#[cfg(test)]
+#[path = "timed_instances_tests.rs"]
+mod tests;

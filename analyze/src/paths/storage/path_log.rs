@@ -1,0 +1,218 @@
+//! The instances as `paths.parquet` has them, one row a message in depth-first order: kept in the
+//! order in which they were built until the numbers of their patterns are known, and then written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array};
+use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
+use message_trace::{Error, Progress};
+use out_of_core::workers::in_order;
+use out_of_core::{MemoryBudget, PartitionStore};
+
+use super::bytes::{Reader, put, put_float, put_signed};
+use super::path_table;
+use crate::tuning::paths::path_log::{BLOCK_BYTES, ROWS_AT_ONCE};
+
+/// Some instances, as bytes.
+#[derive(Default)]
+pub(crate) struct PathBlock {
+    bytes: Vec<u8>,
+    instances: u64,
+    rows: usize,
+    /// The last root, from which the next is not far.
+    root: i64,
+}
+
+/// Writes instances into blocks.
+pub(crate) struct PathLogger {
+    /// What is added to the number of a message.
+    before: i64,
+    block: PathBlock,
+    full: Vec<PathBlock>,
+}
+
+impl PathLogger {
+    pub(crate) fn new(before: u64) -> PathLogger {
+        PathLogger { before: before as i64, block: PathBlock::default(), full: Vec::new() }
+    }
+
+    /// Adds a tree of messages with their depths, of which each sender was `connecting` for so
+    /// long.
+    pub(crate) fn push(&mut self, tree: &[(u32, u32)], connecting: &[i64], probability: f64) {
+        let PathBlock { bytes, instances, rows, root } = &mut self.block;
+        put(bytes, tree.len() as u64);
+        put_float(bytes, probability);
+        let mut last = *root;
+        for (place, ((message, depth), connecting)) in tree.iter().zip(connecting).enumerate() {
+            let message = self.before + i64::from(*message);
+            put(bytes, u64::from(*depth) << 1 | u64::from(*connecting > 0));
+            if *connecting > 0 {
+                put_signed(bytes, *connecting);
+            }
+            put_signed(bytes, message - last);
+            last = message;
+            if place == 0 {
+                *root = message;
+            }
+        }
+        *instances += 1;
+        *rows += tree.len();
+        if bytes.len() >= BLOCK_BYTES {
+            self.full.push(std::mem::take(&mut self.block));
+        }
+    }
+
+    /// The blocks, in order.
+    pub(crate) fn finish(mut self) -> Vec<PathBlock> {
+        if self.block.instances > 0 {
+            self.full.push(self.block);
+        }
+        self.full
+    }
+}
+
+/// All instances, in blocks.
+pub(crate) struct PathLog<'a> {
+    /// A block a partition.
+    store: PartitionStore<'a, u8>,
+    /// How many instances and rows each block has.
+    sizes: Vec<(u64, usize)>,
+}
+
+impl<'a> PathLog<'a> {
+    pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path) -> PathLog<'a> {
+        PathLog { store: PartitionStore::new(budget, directory, 0), sizes: Vec::new() }
+    }
+
+    /// Appends a block.
+    pub(crate) fn push(&mut self, block: PathBlock) -> Result<(), Error> {
+        self.sizes.push((block.instances, block.rows));
+        self.store.push_partition(block.bytes.as_slice().to_vec())
+    }
+
+    /// Writes the table of paths, with the number of each instance's pattern, in groups of about
+    /// that many `rows`.
+    pub(crate) fn write(
+        self,
+        patterns: &[u32],
+        path: &Path,
+        threads: usize,
+        rows: usize,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let groups = self.groups(rows);
+        let mut writer = RowGroupWriter::create(path, path_table::schema(), path_table::stored)?;
+        let encoder = writer.encoder();
+        let work = |group: usize| self.encode(&groups[group], patterns, &encoder);
+        in_order(threads, groups.len(), work, |group, encoded: RowGroup| {
+            progress.advance(groups[group].instances);
+            writer.append(encoded)
+        })?;
+        writer.finish()
+    }
+
+    /// The blocks of each group of rows of the table, of which a group of several has no more than
+    /// `most`.
+    fn groups(&self, most: usize) -> Vec<Group> {
+        let mut groups: Vec<Group> = Vec::new();
+        let mut before = 0;
+        for (block, (instances, rows)) in self.sizes.iter().enumerate() {
+            match groups.last_mut().filter(|group| group.rows + rows <= most) {
+                Some(group) => {
+                    group.end = block + 1;
+                    group.instances += instances;
+                    group.rows += rows;
+                }
+                None => groups.push(Group {
+                    first: block,
+                    end: block + 1,
+                    before,
+                    instances: *instances,
+                    rows: *rows,
+                }),
+            }
+            before += instances;
+        }
+        groups
+    }
+
+    fn encode(
+        &self,
+        group: &Group,
+        patterns: &[u32],
+        encoder: &RowGroupEncoder,
+    ) -> Result<RowGroup, Error> {
+        let mut builder = encoder.begin()?;
+        let mut rows = Rows::default();
+        let mut number = group.before;
+        for block in group.first..group.end {
+            let mut root = 0;
+            for bytes in self.store.take(block)? {
+                let mut reader = Reader(&bytes);
+                while !reader.is_empty() {
+                    let messages = reader.number();
+                    let probability = reader.float();
+                    let pattern = patterns.get(number as usize).copied().unwrap_or_default();
+                    let mut last = root;
+                    for place in 0..messages {
+                        let depth = reader.number();
+                        rows.depth.push((depth >> 1) as i32);
+                        rows.connecting.push((depth & 1 != 0).then(|| reader.signed()));
+                        last += reader.signed();
+                        rows.message.push(last);
+                        if place == 0 {
+                            root = last;
+                        }
+                    }
+                    let end = rows.depth.len();
+                    rows.path.resize(end, number as i64);
+                    rows.pattern.resize(end, i64::from(pattern));
+                    rows.probability.resize(end, probability);
+                    number += 1;
+                    if end >= ROWS_AT_ONCE {
+                        builder.write(&rows.arrays())?;
+                    }
+                }
+            }
+        }
+        builder.write(&rows.arrays())?;
+        builder.finish()
+    }
+}
+
+/// Some blocks that follow each other.
+struct Group {
+    first: usize,
+    end: usize,
+    /// How many instances come before.
+    before: u64,
+    instances: u64,
+    rows: usize,
+}
+
+/// Some rows.
+#[derive(Default)]
+struct Rows {
+    path: Vec<i64>,
+    pattern: Vec<i64>,
+    probability: Vec<f64>,
+    depth: Vec<i32>,
+    message: Vec<i64>,
+    connecting: Vec<Option<i64>>,
+}
+
+impl Rows {
+    /// The rows as columns; none are left.
+    fn arrays(&mut self) -> [ArrayRef; 6] {
+        let Rows { path, pattern, probability, depth, message, connecting } = std::mem::take(self);
+        [
+            Arc::new(Int64Array::from(path)),
+            Arc::new(Int64Array::from(pattern)),
+            Arc::new(Float64Array::from(probability)),
+            Arc::new(Int32Array::from(depth)),
+            Arc::new(Int64Array::from(message)),
+            Arc::new(Int64Array::from(connecting)),
+        ]
+    }
+}

@@ -1,0 +1,12 @@
+//! Tuned figures of the crate, by algorithm and step, each with its unit and what it means. Figures
+//! that were measured say so, with the value or the decision that has it. All others were chosen,
+//! not measured. Constants of formats and data structures stay where they are used.
+
+pub(crate) mod auto;
+pub(crate) mod calls;
+pub(crate) mod convolution;
+pub(crate) mod linking;
+pub(crate) mod links;
+pub(crate) mod naming;
+pub(crate) mod nesting;
+pub(crate) mod paths;

@@ -1,0 +1,53 @@
+//! Tuned figures of auto: how the best assignment is searched for.
+
+/// Doubts about links.
+pub(crate) mod doubted {
+    /// Largest share of a link's probability that a doubt takes: what is most likely stays so, and
+    /// no more than that is said of it.
+    pub(crate) const MAX_DOUBT: f64 = 0.45;
+    /// Share of the way to where the likeliest parent would be no likelier than none.
+    pub(crate) const MARGIN_SHARE: f64 = 0.9;
+}
+
+/// The search for the best assignment.
+pub(crate) mod hypotheses {
+    /// Number of continuations that are gathered before the worst are dropped, over the number that
+    /// is kept.
+    pub(crate) const GATHERED_FACTOR: usize = 4;
+    /// Distance behind the best hypothesis beyond which a hypothesis is given up, in nats.
+    pub(crate) const MARGIN: f64 = 25.0;
+    /// Maximum number of open requests; the oldest is given up. docs/accuracy.md has the time that
+    /// many take.
+    pub(crate) const MAX_OPEN_REQUESTS: usize = 1024;
+    /// Maximum number of continuations at one event: the more requests are open, the fewer
+    /// hypotheses are kept.
+    pub(crate) const MAX_CONTINUATIONS: usize = 2048;
+    /// Bounds of the number of hypotheses that are kept, whatever the number of open requests.
+    pub(crate) const KEPT_BOUNDS: [usize; 2] = [4, 64];
+    /// Number of continuations that are gone on with or found to be alike, over the number of
+    /// hypotheses kept.
+    pub(crate) const ALIKE_FACTOR: usize = 16;
+    /// Maximum number of events before the hypotheses that are left become one.
+    pub(crate) const MAX_STEPS: usize = 4096;
+    /// Smallest share of a call that is kept, as a probability.
+    pub(crate) const MIN_SHARE: f64 = 0.001;
+    /// Maximum number of parts of a service's events.
+    pub(crate) const MAX_PARTS: usize = 64;
+    /// Minimum number of events of a part.
+    pub(crate) const MIN_EVENTS_OF_PART: usize = 2048;
+    /// Minimum number of events of a piece of what is never idle.
+    pub(crate) const MIN_EVENTS_OF_PIECE: usize = 1 << 14;
+    /// Minimum number of events of a piece, over the number that is searched twice.
+    pub(crate) const PIECE_FACTOR: usize = 12;
+    /// Number of events before a cut that are searched with what is behind it, for each open
+    /// request. A request with one call has three.
+    pub(crate) const EVENTS_BEFORE_CUT: usize = 6;
+    /// Number of events after a cut that are searched with what is before it, for each open
+    /// request.
+    pub(crate) const EVENTS_AFTER_CUT: usize = 3;
+    /// Share of its own conviction that a model is given: it takes for independent what is not
+    /// (docs/decisions/0401).
+    pub(crate) const TEMPER: f64 = 0.6;
+    /// Number of last calls of a request that are looked back at.
+    pub(crate) const CALLS_BACK: usize = 64;
+}

@@ -1,0 +1,37 @@
+//! Tuned figures of stretches, path instances and path patterns.
+
+/// Stretches of a trace (docs/decisions/0405).
+pub(crate) mod stretches {
+    /// Length of a stretch over the number of messages seen before and behind it.
+    pub(crate) const AROUND_DIVISOR: usize = 4;
+}
+
+/// Patterns in the making.
+pub(crate) mod aggregate {
+    /// Size of a block of patterns, in bytes.
+    pub(crate) const BLOCK_BYTES: usize = 256 << 10;
+}
+
+/// Rows of patterns in the making.
+pub(crate) mod rows {
+    /// Number of rows that are put into columns at a time: few enough to stay in the processor's
+    /// cache.
+    pub(crate) const ROWS_AT_ONCE: usize = 4096;
+}
+
+/// Rows of paths in the making.
+pub(crate) mod path_log {
+    /// Size of a block of instances, in bytes.
+    pub(crate) const BLOCK_BYTES: usize = 256 << 10;
+    /// Number of rows that are put into columns at a time: few enough to stay in the processor's
+    /// cache.
+    pub(crate) const ROWS_AT_ONCE: usize = 4096;
+}
+
+/// Path instances.
+pub(crate) mod tree {
+    /// Smallest probability of an instance that is kept, unless it is the likeliest of its root.
+    /// Measured in docs/decisions/0425: less likely instances mostly make patterns that were seen
+    /// once and are expected never.
+    pub(crate) const MIN_PROBABILITY: f64 = 0.001;
+}
