@@ -1,5 +1,4 @@
-//! What tests of several crates share: patterns made by hand, and the comparison of an output with
-//! its golden file.
+#![doc = include_str!("../README.md")]
 
 // A failure here is a failed test.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
