@@ -1,5 +1,4 @@
 #![doc = include_str!("../README.md")]
-
 // A failure here is a failed test.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
