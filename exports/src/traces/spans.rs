@@ -145,7 +145,7 @@ mod tests {
         assert_eq!((server.parent, server.start, server.end), (Some(client.id), 3_000, 6_000));
         assert_eq!((client.party(), client.peer(), server.party()), (1, 2, 2));
         assert_eq!(client.trace(), root.trace());
-        // A message without a response: a span while it is on the network, a moment at the receiver.
+        // A message without a response: a span while on the network, a moment at the receiver.
         let [client, server] = of(3)[..] else { panic!("{spans:?}") };
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 7_500, 7_900));
         assert_eq!((server.start, server.end), (7_900, 7_900));
