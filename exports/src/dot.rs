@@ -1,13 +1,12 @@
-//! Graphs for Graphviz (`dot -Tsvg`): a pattern message by message, the same as the call hierarchy
-//! of Project 5's Figure 8, the delays that its convolution algorithm finds as in Figure 9, and the
-//! map of the system. Each is a file here; what they share is how texts are written so that they
-//! are texts, whatever is in them.
+//! Graphs for Graphviz (`dot -Tsvg`), a file for each: a pattern message by message, a pattern call
+//! by call (Figure 8 of Project 5), the delays that the convolution algorithm finds (Figure 9), and
+//! the map of the system. What they share is in [`text`].
 
 mod calls;
 mod delays;
-mod graph;
 mod map;
 mod pattern;
+mod text;
 
 use std::ops::ControlFlow;
 
@@ -23,7 +22,7 @@ use crate::kind::Kind;
 use crate::patterns::one_pattern;
 use crate::tuning::MAX_EDGES;
 
-/// Which graph is drawn.
+/// The graph that is drawn.
 static WHAT: Flag<Graph> = Flag::one_of("what", "GRAPH", graphs, graph, "Of dot: which graph")
     .refused("--what is for dot only");
 
@@ -63,14 +62,14 @@ pub(crate) static DOT: Kind = Kind {
     make: exporter,
 };
 
-/// Writes a graph, with the options of the user.
+/// An exporter of graphs, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Dot {
     /// The graph that is wanted.
     pub graph: Graph,
-    /// The number of the pattern, of a graph that shows one; without one, 0.
+    /// The number of the pattern, for a graph that shows one pattern. The default is 0.
     pub pattern: Option<i64>,
-    /// Maximum number of edges, of a graph that shows no pattern; without one, [`MAX_EDGES`].
+    /// Maximum number of edges, for a graph that shows no pattern. The default is [`MAX_EDGES`].
     pub limit: Option<usize>,
 }
 
@@ -88,7 +87,8 @@ pub(crate) enum Graph {
     Map,
 }
 
-/// The exporter that the user wants. Two of the graphs are of one pattern, the others are of all.
+/// The exporter with the options of the user. Two of the graphs show one pattern, the others show
+/// all.
 fn exporter(given: &Given) -> Result<Box<dyn Exporter>, String> {
     let graph = given.get(&WHAT).unwrap_or_default();
     let is_of_all = matches!(graph, Graph::Map | Graph::Delays);

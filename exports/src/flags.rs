@@ -63,7 +63,7 @@ pub(crate) static PATTERN: Flag<i64> = Flag::number(
 .offers(Offer::Patterns)
 .refused("--pattern is for traces and for what shows a pattern");
 
-/// How much is wanted.
+/// Maximum number of traces, patterns or edges.
 pub(crate) static LIMIT: Flag<usize> = Flag::text(
     "limit",
     "N",

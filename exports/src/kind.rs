@@ -1,4 +1,4 @@
-//! What an exporter says of itself, beside its code: the entry of a registry.
+//! The entry of an exporter in the registry: what it says of itself, beside its code.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use registry::{About, AnyFlag, Entry, Given};
 
 use crate::exporter::Exporter;
 
-/// One form of export.
+/// The entry of an exporter.
 pub struct Kind {
     /// The name and the help.
     pub about: About,
-    /// The tools that open it; empty for tables, which many tools open.
+    /// The tools that open the output; empty for tables, which many tools open.
     pub opened_by: &'static str,
-    /// The flags. Flags of several exporters are in `flags`.
+    /// The flags. Those that several exporters share are in `flags`.
     pub flags: &'static [&'static dyn AnyFlag],
     /// Makes the exporter that the user wants, or says why the values do not go together.
     pub make: fn(&Given) -> Result<Box<dyn Exporter>, String>,

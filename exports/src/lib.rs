@@ -1,4 +1,4 @@
-//! Traces and patterns for the tools that people already have: one file for each format.
+#![doc = include_str!("../README.md")]
 
 mod chrome;
 mod dot;

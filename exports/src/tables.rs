@@ -1,4 +1,4 @@
-//! The tables of the stages as CSV, JSON or Parquet, a file each.
+//! The tables of the stages as CSV, JSON or Parquet, a file for each table.
 
 mod calls;
 mod links;

@@ -1,4 +1,4 @@
-//! The table of calls, which no stage keeps: they follow from the messages and the links.
+//! The table of calls. No stage keeps it: calls follow from the messages and the links.
 
 use analyze::calls::CallTable;
 use analyze::infer::Links;
@@ -25,7 +25,7 @@ pub(crate) static CALLS: Kind = Kind {
     make: |given| Ok(Box::new(Calls { format: table_format(given)? })),
 };
 
-/// Writes the calls, with the options of the user.
+/// An exporter of the table of calls, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Calls {
     /// The format of the table.

@@ -20,7 +20,7 @@ pub(crate) static LINKS: Kind = Kind {
     make: |given| Ok(Box::new(Links { format: table_format(given)? })),
 };
 
-/// Writes the links, with the options of the user.
+/// An exporter of the table of links, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
     /// The format of the table.

@@ -1,4 +1,4 @@
-//! The table of messages, with the endpoints as the user calls them.
+//! The table of messages, with the names that the user gives to endpoints.
 
 use message_trace::table::export::{Format, export, export_renamed};
 use registry::About;
@@ -21,7 +21,7 @@ pub(crate) static MESSAGES: Kind = Kind {
     make: |given| Ok(Box::new(Messages { format: table_format(given)? })),
 };
 
-/// Writes the messages, with the options of the user.
+/// An exporter of the table of messages, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Messages {
     /// The format of the table.

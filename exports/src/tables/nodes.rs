@@ -1,4 +1,4 @@
-//! The table of nodes, with the names that the user gives them.
+//! The table of nodes, with the names that the user gives to them.
 
 use analyze::naming::called;
 use message_trace::MessageTrace;
@@ -22,7 +22,7 @@ pub(crate) static NODES: Kind = Kind {
     make: |given| Ok(Box::new(Nodes { format: table_format(given)? })),
 };
 
-/// Writes the nodes, with the options of the user.
+/// An exporter of the table of nodes, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Nodes {
     /// The format of the table.
@@ -43,7 +43,7 @@ impl Exporter for Nodes {
         if aliases.is_empty() {
             export(&table, self.format, &mut *output.writer, output.name)?;
         } else {
-            // Who accepts where, and who has which address, only the messages tell.
+            // Only the messages tell which node accepts at which endpoint and has which address.
             let trace = MessageTrace::read(&source.data.messages(), &table)?;
             let nodes = called(&trace, aliases);
             export_nodes(&nodes, &table, self.format, &mut *output.writer, output.name)?;

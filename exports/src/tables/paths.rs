@@ -20,7 +20,7 @@ pub(crate) static PATHS: Kind = Kind {
     make: |given| Ok(Box::new(Paths { format: table_format(given)? })),
 };
 
-/// Writes the paths, with the options of the user.
+/// An exporter of the table of paths, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Paths {
     /// The format of the table.

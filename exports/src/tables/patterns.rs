@@ -21,7 +21,7 @@ pub(crate) static PATTERNS: Kind = Kind {
     make: |given| Ok(Box::new(Patterns { format: table_format(given)? })),
 };
 
-/// Writes the patterns, with the options of the user.
+/// An exporter of the table of patterns, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Patterns {
     /// The format of the table.

@@ -112,7 +112,7 @@ impl Run for Report {
             meta.expected_paths = chosen.expected;
             meta.filtered = Some(filtered);
         }
-        let mut report = report::Report { patterns: &chosen.patterns, meta };
+        let mut report = report::Report::new(&chosen.patterns, meta);
         // Without a name that the user gave, the page is of all paths.
         let written = match filter.is_some() && self.html.is_none() {
             true => Ok(()),

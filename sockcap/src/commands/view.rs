@@ -69,7 +69,7 @@ impl Run for View {
         let mut meta = meta(&data, &summary)?;
         meta.rest = rest(&chosen);
         let options = Options { sort: self.sort, ..Options::default() };
-        let report = report::Report { patterns: &chosen.patterns, meta };
+        let report = report::Report::new(&chosen.patterns, meta);
         let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
         let page =
             page::read(&data, &report, &options, &PathFilter::default(), Some(&mut instances))?;

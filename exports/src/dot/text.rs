@@ -1,11 +1,11 @@
-//! What all graphs share: their first lines, and texts that are read as they are, whatever is in
-//! them.
+//! What all graphs share: their first lines, and texts that Graphviz reads as they are, whatever is
+//! in them.
 
 use std::io;
 
 use message_trace::units::printable;
 
-/// The first lines of every graph.
+/// Writes the first lines of a graph.
 pub(super) fn begin(out: &mut dyn io::Write, label: &str) -> io::Result<()> {
     writeln!(out, "digraph sockcap {{")?;
     writeln!(out, "  graph [label={}, labelloc=t, fontname=\"sans-serif\"];", text(&[label]))?;
@@ -13,7 +13,7 @@ pub(super) fn begin(out: &mut dyn io::Write, label: &str) -> io::Result<()> {
     writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=10];")
 }
 
-/// These lines as a quoted text.
+/// These lines as one quoted text. Empty lines are left out.
 pub(super) fn text(lines: &[&str]) -> String {
     let mut quoted = String::from("\"");
     for (index, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
@@ -24,7 +24,7 @@ pub(super) fn text(lines: &[&str]) -> String {
             match c {
                 '"' => quoted.push_str("\\\""),
                 '\\' => quoted.push_str("\\\\"),
-                // Graphviz reads entities in texts.
+                // Graphviz reads entities of HTML in texts.
                 '&' => quoted.push_str("&amp;"),
                 c => quoted.push(c),
             }
@@ -34,7 +34,7 @@ pub(super) fn text(lines: &[&str]) -> String {
     quoted
 }
 
-/// How a node that was not traced is drawn: WAP5's diamond.
+/// The shape of a node: a diamond, as in WAP5, for one that was not traced.
 pub(super) fn shape(traced: bool) -> &'static str {
     if traced { "ellipse" } else { "diamond" }
 }
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What Graphviz makes of a quoted text, for these few escapes.
+    /// The text that Graphviz reads in a quoted text, for these few escapes.
     fn read(quoted: &str) -> Option<String> {
         let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
         let (mut read, mut chars) = (String::new(), inner.chars());
