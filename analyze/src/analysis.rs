@@ -10,7 +10,7 @@ use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
-use crate::infer::Input;
+use crate::infer::{Inference, Input};
 use crate::links::LinkWriter;
 use crate::naming::Namer;
 use crate::options::Options;
@@ -61,11 +61,24 @@ pub fn analyze(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<AnalysisSummary, PathError> {
+    analyze_by(&mut *options.algorithm.inference(), dir, options, progress)
+}
+
+/// As [`analyze`], by an inference that is at its beginning. `options` has the name of its
+/// algorithm, which need not be one of [`ALGORITHMS`](crate::ALGORITHMS).
+///
+/// # Errors
+/// Those of [`analyze`].
+pub fn analyze_by(
+    inference: &mut dyn Inference,
+    dir: &DataDir,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<AnalysisSummary, PathError> {
     let summary = dir.analysis();
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
     let threads = options.resources.threads();
-    let mut inference = options.algorithm.inference();
     let whole = Overview::of(dir, threads, inference.looks_for_calls())?;
     let mut namer = Namer::of(&whole.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);

@@ -305,7 +305,7 @@ proptest! {
         clients_start_paths in any::<bool>(),
         entry in prop::sample::select(ALGORITHMS.to_vec()),
     ) {
-        let algorithm = named(entry.name);
+        let algorithm = entry.algorithm();
         let options = Options { algorithm, window, clients_start_paths, ..Options::default() };
         let Written { links, instances, patterns, .. } = analyzed(&trace, &options);
         for child in 0..trace.len() {

@@ -45,9 +45,10 @@ impl Evidence {
     ];
 }
 
-impl fmt::Display for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Evidence {
+    /// The name on the command line and in `analysis.json`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
             Evidence::Delays => "delays",
             Evidence::Context => "context",
             Evidence::Shapes => "shapes",
@@ -57,7 +58,13 @@ impl fmt::Display for Evidence {
             Evidence::Threads => "threads",
             Evidence::Connections => "connections",
             Evidence::Sizes => "sizes",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Evidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 

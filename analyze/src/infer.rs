@@ -6,6 +6,7 @@ mod algorithms;
 mod auto;
 mod call_links;
 pub mod convolution;
+mod flags;
 mod inference;
 mod input;
 mod linking;

@@ -17,7 +17,7 @@ mod stretches;
 pub mod system_map;
 mod tuning;
 
-pub use analysis::{AnalysisSummary, Totals, analyze};
+pub use analysis::{AnalysisSummary, Totals, analyze, analyze_by};
 pub use doubts::{Doubt, DoubtCause};
 pub use evidence::Evidence;
 pub use infer::ALGORITHMS;

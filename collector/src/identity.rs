@@ -11,7 +11,7 @@ use socket_log::layout::{HEADER_BYTES, source};
 use socket_log::{Header, Log, OpenError};
 use twox_hash::XxHash3_64;
 
-use crate::names;
+use socket_log::names;
 
 /// Identity of a log on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -1,32 +1,36 @@
 //! The trace event format of Chrome: JSON that `chrome://tracing`, Perfetto and Speedscope open. A
-//! node is a process there, each of its lanes a thread, a span an event with its duration, and an
-//! arrow leads to each span from the one that it is a part of.
+//! node is a process there, a lane of a node is a thread, and a span is an event with a duration.
+//! An arrow leads to each span from its parent.
 //!
-//! Times are microseconds since the first event, with the nanoseconds behind the point: since 1970
-//! they would not fit into a number of JavaScript. When the first event was, `otherData` says.
+//! Times are microseconds since the first event, with three decimals for the nanoseconds.
+//! Microseconds since 1970 with decimals would not fit into a number of JavaScript. The time of the
+//! first event is in `otherData`.
 
 use std::io::Write;
 
 use analyze::calls::windows::Party;
+use registry::About;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
+use crate::kind::Kind;
 use crate::traces::names::{described, operation};
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
 
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "chrome",
-    summary: "Traces as Chrome's trace events",
+/// The entry in the registry.
+pub(crate) static CHROME: Kind = Kind {
+    about: About { name: "chrome", summary: "Traces as Chrome's trace events", ..About::NOTHING },
     opened_by: "chrome://tracing, Perfetto, Speedscope",
+    flags: &[&PATTERN, &LIMIT],
+    make: |given| Ok(Box::new(Chrome { traces: TraceChoice::of(given) })),
 };
 
-/// Writes traces, with the options of the user.
+/// An exporter of traces as trace events of Chrome, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Chrome {
+pub(crate) struct Chrome {
     /// The traces that are wanted.
     pub traces: TraceChoice,
 }
@@ -46,22 +50,22 @@ impl Exporter for Chrome {
     }
 }
 
-/// Writes spans as trace events.
+/// A writer of spans as trace events.
 struct EventWriter<W> {
     out: W,
     lanes: lanes::Lanes,
-    /// The time of the first event, from which all are counted.
+    /// The time of the first event, from which all times are counted.
     begin: Option<i64>,
     named: Vec<bool>,
 }
 
 impl<W: Write> EventWriter<W> {
-    /// Writes to `out`.
+    /// A writer to `out`, with nothing written yet.
     fn new(out: W) -> EventWriter<W> {
         EventWriter { out, lanes: lanes::Lanes::default(), begin: None, named: Vec::new() }
     }
 
-    /// An event; events are a line each.
+    /// Writes an event on a line of its own.
     fn event(&mut self, event: &Value) -> Result<(), Error> {
         self.out.write_all(b",\n")?;
         Ok(serde_json::to_writer(&mut self.out, event).map_err(std::io::Error::from)?)
@@ -74,13 +78,13 @@ impl<W: Write> EventWriter<W> {
             env!("CARGO_PKG_VERSION")
         )?;
         writeln!(self.out, "\"first_event_unix_ns\":\"{begin}\"}},\"traceEvents\":[")?;
-        // A name without a process: it says nothing, but all others may then begin with a comma.
+        // An event that says nothing: every later one can then begin with a comma.
         self.out.write_all(br#"{"args":{},"name":"sockcap","ph":"M","pid":0}"#)?;
         self.begin = Some(begin);
         Ok(())
     }
 
-    /// Names the process of a node, once.
+    /// Names the process of a node, the first time that the node is met.
     fn name(&mut self, place: usize, parties: &[Party]) -> Result<(), Error> {
         if self.named.len() <= place {
             self.named.resize(place + 1, false);
@@ -103,7 +107,7 @@ impl<W: Write> SpanWriter for EventWriter<W> {
         }
         let begin = self.begin.unwrap_or_default();
         let time = |at: i64| microseconds(at.saturating_sub(begin));
-        // Arrows begin in the span above, so where that is drawn must be known.
+        // By the number of a span: where it is drawn. An arrow begins in the parent.
         let mut drawn: FxHashMap<u64, (usize, usize, &Span<'_>)> = FxHashMap::default();
         for span in spans {
             let lane = self.lanes.place(span);
@@ -122,7 +126,8 @@ impl<W: Write> SpanWriter for EventWriter<W> {
             if let Some((from_pid, from_tid, above)) =
                 span.parent.and_then(|parent| drawn.get(&parent))
             {
-                // Within the span above, also where clocks are off or it ends before.
+                // The arrow begins within the parent, even where clocks are off or the parent ends
+                // before.
                 let at = span.start.min(above.end.saturating_sub(1)).max(above.start);
                 let id = format!("{:016x}", span.id);
                 let ends = [("s", at, *from_pid, *from_tid), ("f", span.start, pid, tid)];
@@ -169,7 +174,7 @@ fn arguments(span: &Span<'_>, parties: &[Party]) -> Value {
     }
 }
 
-/// Nanoseconds as microseconds, which is exact up to some months.
+/// Nanoseconds as microseconds. The number is exact for traces of up to some months.
 fn microseconds(nanoseconds: i64) -> Value {
     json!(nanoseconds as f64 / 1000.0)
 }

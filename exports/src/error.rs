@@ -1,9 +1,9 @@
-//! Why an export ended early.
+//! The errors of exporters.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an export ended early.
+/// The errors of exporters.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The output cannot be written.
@@ -33,14 +33,15 @@ pub enum Error {
     Rejected {
         /// The address of the collector.
         url: String,
-        /// The number of spans.
+        /// The number of spans that were not wanted.
         spans: i64,
-        /// What the collector said, with a colon before it; empty if it said nothing.
+        /// The text of the answer with a colon before it; empty if there was none.
         said: String,
     },
 }
 
-/// The error that `data` has no pattern of the number `pattern`, of `all` patterns.
+/// The error for a pattern that is not there: `data` has no pattern of the number `pattern`, as
+/// there are only `all` patterns.
 pub(crate) fn no_pattern(data: &Path, pattern: i64, all: u64) -> Error {
     let data = data.to_owned();
     match all.checked_sub(1) {
@@ -49,37 +50,37 @@ pub(crate) fn no_pattern(data: &Path, pattern: i64, all: u64) -> Error {
     }
 }
 
-/// Why a collector did not take spans.
+/// The reason why a collector did not take spans.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
-    /// The address is none of a collector.
+    /// The address is not that of a collector.
     #[error("{0}: this is no address of a collector; give one such as http://localhost:4318")]
     Address(String),
-    /// A header is none.
+    /// A header is not of the form `KEY=VALUE`.
     #[error("'{0}' is no header; give one such as 'authorization=Bearer TOKEN'")]
     Header(String),
-    /// Nobody took the request.
+    /// No try was answered, or the collector stayed busy.
     #[error(
         "{url}: {why}, after {tries} tries; is a collector listening there for OTLP over HTTP (port 4318, not 4317 of gRPC)?"
     )]
     Unreachable {
-        /// Where it was sent.
+        /// The address that the request was sent to.
         url: String,
-        /// What went wrong last.
+        /// The cause of the last failure.
         why: String,
-        /// How often it was tried.
+        /// The number of tries.
         tries: u32,
     },
-    /// It was refused for good.
+    /// The collector refused the request for good.
     #[error("{url}: the collector answered {status}{said}; {hint}")]
     Refused {
-        /// Where it was sent.
+        /// The address that the request was sent to.
         url: String,
-        /// The status.
+        /// The status of the answer.
         status: u16,
-        /// What it said, after a colon.
+        /// The text of the answer with a colon before it; empty if there was none.
         said: String,
-        /// What to do.
+        /// A hint what the user can do.
         hint: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! What every exporter does: it reads a data directory and writes one output.
+//! The trait of all exporters: an exporter reads a data directory and writes one output.
 
 use std::io;
 use std::path::Path;
@@ -9,13 +9,13 @@ use message_trace::{DataDir, Progress};
 
 use crate::error::Error;
 
-/// One form of export, with its options. It has no state: each call of [`Exporter::write`] writes
-/// the whole.
+/// An exporter with its options. It has no other state: each call of [`Exporter::write`] writes the
+/// whole.
 pub trait Exporter {
     /// The results that have to be there.
     fn needs(&self) -> Needs;
 
-    /// Looks at the options alone, so that wrong ones are told before the work.
+    /// Checks the options alone, so that wrong ones are reported before any work is done.
     ///
     /// # Errors
     /// When the options can never work.
@@ -23,12 +23,16 @@ pub trait Exporter {
         Ok(())
     }
 
-    /// Writes what `source` has to `output`. An exporter of traces says how many there were; the
-    /// others return none.
+    /// The address that takes the export, if it does not go to the output.
+    fn sent_to(&self) -> Option<&str> {
+        None
+    }
+
+    /// Writes the export of `source` to `output`, and returns the number of traces. An exporter
+    /// that writes no traces returns `None`.
     ///
     /// # Errors
-    /// When a table cannot be read, what was asked for is not there, or the output cannot be
-    /// written.
+    /// When a table cannot be read, a pattern is not there, or the output cannot be written.
     fn write(
         &self,
         source: &Source<'_>,
@@ -45,13 +49,13 @@ pub enum Needs {
     Analysis,
 }
 
-/// What is exported.
+/// The data that are exported.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// The data directory.
     pub data: &'a DataDir,
-    /// The user's names for addresses, hosts, commands and endpoints, for an exporter of messages.
-    /// What an analysis leaves has these names already.
+    /// Names that the user gives to addresses, hosts, commands and endpoints. Only exporters of
+    /// messages need them: the results of an analysis have these names already.
     pub aliases: &'a Aliases,
     /// A listener for the progress.
     pub progress: &'a dyn Progress,
@@ -64,11 +68,11 @@ impl Source<'_> {
     }
 }
 
-/// Where an export goes.
+/// The output of an export.
 pub struct Output<'a> {
-    /// A file, a pipe or memory; it is flushed at the end.
+    /// A file, a pipe or memory. The exporter flushes it at the end.
     pub writer: &'a mut (dyn io::Write + Send),
-    /// The name of it in errors.
+    /// The name of the output in errors.
     pub name: &'a Path,
 }
 
@@ -77,6 +81,6 @@ pub struct Output<'a> {
 pub struct TraceCount {
     /// Traces with at least one span written.
     pub traces: u64,
-    /// Spans.
+    /// Spans of all traces.
     pub spans: u64,
 }

@@ -1,38 +1,45 @@
-//! Folded stacks: `CLIENT;web:80;db:5432 1234`, a line for each chain of calls with the nanoseconds
-//! spent in it, which `flamegraph.pl`, inferno and Speedscope draw.
+//! Folded stacks, which `flamegraph.pl`, inferno and Speedscope draw. A line such as
+//! `CLIENT;web:80;db:5432 1234` is a chain of calls with the nanoseconds spent in it.
 //!
-//! Each delay of a pattern is counted once, times how often it is expected: the time at a node for
-//! the call that the node works on, the time of a message on its way as `[network]` of its call.
-//! Calls that go on at once count each, so that the whole is the work of all nodes, not the time
-//! that a user waits. A node that sends several messages because of one counts the time until the
-//! last of them once.
+//! Each delay of a pattern is counted once, times the expected number of instances. The time at a
+//! node counts for the call that the node works on. The time of a message on the network is the
+//! frame `[network]` of its call. Concurrent calls count each, so the sum is the work of all nodes,
+//! not the time that a user waits. When one message causes a node to send several, the time until
+//! the last of them counts once.
 
 use std::collections::BTreeMap;
 use std::io;
 
+use analyze::paths::timing::{Timing, connecting};
 use analyze::paths::{Hop, PathPattern};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
+use crate::kind::Kind;
 use crate::patterns::call_tree::CallTree;
 use crate::patterns::patterns;
 use crate::tuning::MAX_PATTERNS;
-use analyze::paths::timing::{Timing, connecting};
-
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "folded",
-    summary: "Patterns as folded stacks, for flame graphs",
+/// The entry in the registry.
+pub(crate) static FOLDED: Kind = Kind {
+    about: About {
+        name: "folded",
+        summary: "Patterns as folded stacks, for flame graphs",
+        examples: &["sockcap export folded | flamegraph.pl --countname ns > flames.svg"],
+        ..About::NOTHING
+    },
     opened_by: "flamegraph.pl, inferno, Speedscope",
+    flags: &[&PATTERN, &LIMIT],
+    make: |given| Ok(Box::new(Folded { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) })),
 };
 
-/// Writes patterns, with the options of the user.
+/// An exporter of patterns as folded stacks, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Folded {
-    /// The number of the only pattern that is wanted.
+pub(crate) struct Folded {
+    /// The number of the only pattern that is written. The default is all patterns.
     pub pattern: Option<i64>,
-    /// Maximum number of patterns; those with the largest total time are written. Without one,
+    /// Maximum number of patterns; those with the largest total time are written. The default is
     /// [`MAX_PATTERNS`].
     pub limit: Option<usize>,
 }
@@ -54,9 +61,9 @@ impl Exporter for Folded {
     }
 }
 
-/// What time on the way is called.
+/// The frame of the time that messages of a call spend on the network.
 const NETWORK: &str = "[network]";
-/// The frame of what a call's connection takes to be made.
+/// The frame of the time for which a call waits for its connection.
 const CONNECTING: &str = "[connecting]";
 
 /// Writes the stacks of all `patterns` together.
@@ -79,9 +86,9 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
     let hops = &pattern.hops;
     let (tree, timing) = (CallTree::of(hops), Timing::of(pattern));
     let stack = |call: Option<usize>| -> String {
-        let way = call.map(|call| tree.way_to(call)).unwrap_or_default();
-        let root = way.first().map_or(0, |call| tree.calls[*call].request);
-        let frames = way.iter().map(|call| frame(&hops[tree.calls[*call].request]));
+        let chain = call.map(|call| tree.chain_to(call)).unwrap_or_default();
+        let root = chain.first().map_or(0, |call| tree.calls[*call].request);
+        let frames = chain.iter().map(|call| frame(&hops[tree.calls[*call].request]));
         std::iter::once(clean(&hops[root].src)).chain(frames).collect::<Vec<_>>().join(";")
     };
     let mut count = |stack: String, time: f64| {
@@ -95,9 +102,9 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
             format!("{};{NETWORK}", stack(Some(call))),
             hop.network.map_or(0.0, |delay| delay.mean),
         );
-        // An untraced node is known by the way there and back as a whole.
+        // The time of an untraced node cannot be told from that of the network on both ways to it.
         count(stack(Some(call)), hop.untraced.map_or(0.0, |delay| delay.mean));
-        // What was sent because of this hop: the time to the first, and from each to the next.
+        // The messages that this hop caused: the time until the first, and from each to the next.
         let mut sent: Vec<(f64, usize)> = timing.children[index]
             .iter()
             .filter_map(|child| Some((hops[*child].node?.mean + connecting(&hops[*child]), *child)))
@@ -106,11 +113,11 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
         let mut until = 0.0;
         for (time, child) in sent {
             let of = tree.of_hop[child];
-            // Who asks works for the call that it asks for; who answers, for the one that it
-            // answers.
+            // A node that sends a request works for the parent call; one that sends a response
+            // works for the call that it answers.
             let is_request = tree.calls[of].request == child;
             let works_for = if is_request { tree.calls[of].parent } else { Some(of) };
-            // Who waits for a connection does so last of all.
+            // The wait for a connection is the last part of the time before a message.
             let connecting = connecting(&hops[child]).min(time - until).max(0.0);
             count(stack(works_for), time - until - connecting);
             count(format!("{};{CONNECTING}", stack(Some(of))), connecting);
@@ -119,7 +126,7 @@ fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
     }
 }
 
-/// What a call is called in a stack.
+/// The frame of a call: the name of the callee, with its port.
 fn frame(request: &Hop) -> String {
     let port = match request.dst_port.as_str() {
         "" | "*" => String::new(),
@@ -129,7 +136,7 @@ fn frame(request: &Hop) -> String {
     clean(&format!("{}{port}", request.dst))
 }
 
-/// A frame ends at a semicolon and a stack at the end of the line.
+/// A name without what would end a frame (a semicolon) or a stack (the end of the line).
 fn clean(name: &str) -> String {
     let clean = |c: char| match c {
         ';' => ':',

@@ -1,26 +1,22 @@
-//! Traces and patterns for the tools that people already have: one file for each format.
+#![doc = include_str!("../README.md")]
 
-pub mod chrome;
-mod description;
-pub mod dot;
+mod chrome;
+mod dot;
 mod error;
 mod exporter;
-pub mod folded;
-pub mod mermaid;
-pub mod otlp;
+mod flags;
+mod folded;
+mod kind;
+mod kinds;
+mod mermaid;
+mod otlp;
 mod patterns;
-pub mod perfetto;
-pub mod tables;
+mod perfetto;
+mod tables;
 mod traces;
 mod tuning;
 
-pub use chrome::Chrome;
-pub use description::Description;
-pub use dot::Dot;
 pub use error::{Error, SendError};
 pub use exporter::{Exporter, Needs, Output, Source, TraceCount};
-pub use folded::Folded;
-pub use mermaid::Mermaid;
-pub use otlp::Otlp;
-pub use perfetto::Perfetto;
-pub use traces::TraceChoice;
+pub use kind::Kind;
+pub use kinds::EXPORTERS;

@@ -1,31 +1,38 @@
-//! A pattern as a sequence diagram of Mermaid, which GitHub, GitLab and many wikis draw: who sends
-//! what to whom, by the mean time of sending, with the delays. An answer is a dashed line, what is
-//! never answered has an open arrow.
+//! A pattern as a sequence diagram of Mermaid, which GitHub, GitLab and many wikis draw. The
+//! messages stand in the order of their mean times of sending, with their delays. A response is a
+//! dashed line; a request without a response has an open arrow.
 
 use std::io;
 
+use analyze::paths::timing::{Timing, is_noticeable};
 use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
+use message_trace::units::{duration, expected, plural, whole_percent};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::PATTERN;
+use crate::kind::Kind;
 use crate::patterns::call_tree::CallTree;
 use crate::patterns::one_pattern;
-use analyze::paths::timing::{Timing, is_noticeable};
-use message_trace::units::{duration, expected, plural, whole_percent};
-
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "mermaid",
-    summary: "A pattern as a sequence diagram",
+/// The entry in the registry.
+pub(crate) static MERMAID: Kind = Kind {
+    about: About {
+        name: "mermaid",
+        summary: "A pattern as a sequence diagram",
+        examples: &["sockcap export mermaid --pattern 0"],
+        ..About::NOTHING
+    },
     opened_by: "GitHub, GitLab, wikis",
+    flags: &[&PATTERN],
+    make: |given| Ok(Box::new(Mermaid { pattern: given.get(&PATTERN) })),
 };
 
-/// Writes a pattern, with the options of the user.
+/// An exporter of a pattern as a sequence diagram, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mermaid {
-    /// The number of the pattern; without one, 0.
+pub(crate) struct Mermaid {
+    /// The number of the pattern. The default is 0.
     pub pattern: Option<i64>,
 }
 
@@ -90,7 +97,8 @@ fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Where it goes, and its delays; of `connects`, that of its connection as well.
+/// The label of a message: the port it goes to, and its delays, with the wait for its connection if
+/// `connects` says so.
 fn label(hop: &Hop, is_request: bool, connects: bool) -> String {
     let protocol = if hop.protocol == Protocol::Other { "request" } else { hop.protocol.name() };
     let mut parts = vec![match hop.dst_port.as_str() {
@@ -114,15 +122,15 @@ fn label(hop: &Hop, is_request: bool, connects: bool) -> String {
     parts.join(", ")
 }
 
-/// A text that is not read as anything else: Mermaid takes the numbers of characters between `#`
-/// and `;`.
+/// `text` with every sign that means something to Mermaid as the number of the character, between
+/// `#` and `;`.
 fn text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for c in text.trim().chars() {
         match c {
             c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => plain.push(' '),
             ' ' | '-' | '_' | '.' | ',' | '/' | '(' | ')' => plain.push(c),
-            // A text does not begin with a colon, after which "wrap" would be read.
+            // A colon at the beginning is a sign: Mermaid reads "wrap" after it.
             ':' if !plain.is_empty() => plain.push(c),
             c if c.is_ascii_punctuation() => plain.push_str(&format!("#{};", c as u32)),
             c => plain.push(c),

@@ -1,55 +1,74 @@
-//! OTLP, the format of OpenTelemetry: what Jaeger, Tempo and every collector take. Its messages are
-//! in [`messages`].
+//! OTLP, the format of OpenTelemetry, which Jaeger, Tempo and every collector take. Its messages
+//! are in [`messages`].
 //!
-//! As a file it is a request a line as JSON, or protobuf of which the pieces one after the other
-//! are one message, so that neither needs the whole in memory. To a collector it goes batch by
-//! batch ([`Collector`]).
+//! A file has a request a line as JSON, or the requests one after the other as protobuf, which
+//! together are one message. So neither needs the whole in memory. A collector gets request by
+//! request ([`Collector`]).
 
 mod attributes;
 mod messages;
 mod requests;
 mod send;
+mod writer;
 
-use analyze::calls::windows::Party;
-use rustc_hash::FxHashMap;
+use registry::{About, Flag, Given, values};
 
-use messages::{
-    ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
-    Span as OtlpSpan, SpanKind,
-};
-use requests::{JsonLines, Protobuf, Requests};
-use send::{Collector, Retries};
-
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
-use crate::traces::names::operation;
-use crate::traces::{Side, Span, SpanWriter, TraceChoice, write_traces};
+use crate::flags::{FORMAT, Format, LIMIT, PATTERN};
+use crate::kind::Kind;
+use crate::traces::{TraceChoice, write_traces};
+use requests::{JsonLines, Protobuf};
+use send::{Collector, Retries};
+use writer::RequestWriter;
 
-/// The spans of one request: about half a megabyte, well below what collectors take.
-const BATCH_SPANS: usize = 1000;
+/// The address of a collector.
+static TO: Flag<String> =
+    Flag::text("to", "URL", values::text, "Of otlp: send it to this collector, by OTLP over HTTP")
+        .conflicts(&["output", "format"])
+        .refused("--to is for otlp only");
 
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "otlp",
-    summary: "Traces as spans of OpenTelemetry",
+/// Headers of each request.
+static HEADER: Flag<String> = Flag::text(
+    "header",
+    "KEY=VALUE",
+    values::text,
+    "A header for the collector, such as 'authorization=Bearer TOKEN'; may be given again",
+)
+.repeated()
+.requires(&["to"]);
+
+/// The entry in the registry.
+pub(crate) static OTLP: Kind = Kind {
+    about: About {
+        name: "otlp",
+        summary: "Traces as spans of OpenTelemetry",
+        examples: &[
+            "sockcap export otlp --to http://localhost:4318",
+            "sockcap export otlp --format protobuf -o traces.pb",
+        ],
+        ..About::NOTHING
+    },
     opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
+    flags: &[&FORMAT, &PATTERN, &LIMIT, &TO, &HEADER],
+    make: exporter,
 };
 
-/// Writes traces, with the options of the user.
+/// An exporter of traces as OTLP, with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Otlp {
+pub(crate) struct Otlp {
     /// The traces that are wanted.
     pub traces: TraceChoice,
     /// The encoding of a file.
     pub encoding: Encoding,
-    /// A collector that takes the traces by OTLP over HTTP; nothing is then written to the output.
+    /// The collector that the traces are sent to by OTLP over HTTP. Nothing is then written to the
+    /// output.
     pub to: Option<Receiver>,
 }
 
 /// The encoding of requests in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
+pub(crate) enum Encoding {
     /// JSON, a request a line.
     #[default]
     Json,
@@ -59,11 +78,22 @@ pub enum Encoding {
 
 /// A collector, as the user names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Receiver {
-    /// Its address, such as `http://localhost:4318`; the path of traces may be left out.
+pub(crate) struct Receiver {
+    /// The address, such as `http://localhost:4318`. The path of traces may be left out.
     pub url: String,
     /// Headers for each request: `KEY=VALUE`.
     pub headers: Vec<String>,
+}
+
+/// The exporter that the user wants.
+fn exporter(given: &Given) -> Result<Box<dyn Exporter>, String> {
+    let encoding = match given.get(&FORMAT) {
+        None | Some(Format::Json) => Encoding::Json,
+        Some(Format::Protobuf) => Encoding::Protobuf,
+        Some(Format::Csv | Format::Parquet) => return Err(FORMAT.spec.refusal()),
+    };
+    let to = given.get(&TO).map(|url| Receiver { url, headers: given.all(&HEADER) });
+    Ok(Box::new(Otlp { traces: TraceChoice::of(given), encoding, to }))
 }
 
 impl Receiver {
@@ -79,6 +109,10 @@ impl Exporter for Otlp {
 
     fn check(&self) -> Result<(), Error> {
         self.to.as_ref().map_or(Ok(()), |receiver| receiver.connect().map(drop))
+    }
+
+    fn sent_to(&self) -> Option<&str> {
+        self.to.as_ref().map(|receiver| receiver.url.as_str())
     }
 
     fn write(
@@ -102,175 +136,5 @@ impl Exporter for Otlp {
             }
         };
         Ok(Some(count))
-    }
-}
-
-/// Writes spans as OTLP.
-#[derive(Debug)]
-struct RequestWriter<R> {
-    requests: R,
-}
-
-impl<R: Requests> RequestWriter<R> {
-    /// Gives all spans to `requests`.
-    fn new(requests: R) -> RequestWriter<R> {
-        RequestWriter { requests }
-    }
-
-    /// What took them.
-    fn into_requests(self) -> R {
-        self.requests
-    }
-}
-
-impl<R: Requests> SpanWriter for RequestWriter<R> {
-    fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
-        spans.chunks(BATCH_SPANS).try_for_each(|batch| self.requests.take(&request(batch, parties)))
-    }
-
-    fn finish(&mut self) -> Result<(), Error> {
-        self.requests.finish()
-    }
-}
-
-/// One request with these spans, by their nodes.
-fn request(spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
-    let mut places: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut of_nodes: Vec<ResourceSpans> = Vec::new();
-    for span in spans {
-        let place = *places.entry(span.party()).or_insert_with(|| {
-            of_nodes.push(of_node(parties.get(span.party())));
-            of_nodes.len() - 1
-        });
-        let scope = of_nodes.get_mut(place).and_then(|node| node.scope_spans.first_mut());
-        scope.into_iter().for_each(|scope| scope.spans.push(otlp(span, parties)));
-    }
-    ExportTraceServiceRequest { resource_spans: of_nodes }
-}
-
-/// A node, still without spans.
-fn of_node(party: Option<&Party>) -> ResourceSpans {
-    let attributes = party.map(attributes::of_party).unwrap_or_default();
-    let scope = InstrumentationScope {
-        name: "sockcap".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    ResourceSpans {
-        resource: Some(Resource { attributes }),
-        scope_spans: vec![ScopeSpans { scope: Some(scope), spans: Vec::new() }],
-    }
-}
-
-fn otlp(span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
-    // OpenTelemetry calls the two ends of a message that is not answered so.
-    let answered = span.call.response.is_some();
-    let kind = match (span.side, answered) {
-        (Side::Caller, true) => SpanKind::Client,
-        (Side::Callee, true) => SpanKind::Server,
-        (Side::Caller, false) => SpanKind::Producer,
-        (Side::Callee, false) => SpanKind::Consumer,
-    };
-    OtlpSpan {
-        trace_id: span.trace().to_be_bytes().to_vec(),
-        span_id: span.id.to_be_bytes().to_vec(),
-        parent_span_id: span.parent.map(|parent| parent.to_be_bytes().to_vec()).unwrap_or_default(),
-        name: operation(span.call, parties),
-        kind: kind as i32,
-        start_time_unix_nano: span.start.max(0) as u64,
-        end_time_unix_nano: span.end.max(0) as u64,
-        attributes: attributes::of_span(span, parties),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::traces::{spans, testing};
-    use opentelemetry_proto::tonic::collector::trace::v1 as published;
-    use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span, TracesData};
-    use proptest::prelude::*;
-    use prost::Message;
-    use test_support::assert_golden;
-
-    fn json(web: &str) -> String {
-        let (calls, mut out) = (testing::calls(), Vec::new());
-        let mut otlp = RequestWriter::new(JsonLines(&mut out));
-        otlp.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
-        otlp.finish().unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn the_json_of_a_small_trace() {
-        assert_golden!("otlp.json", &json("web"));
-    }
-
-    #[test]
-    fn batches_one_after_the_other_are_one_message_and_json_is_read_back() {
-        let calls = testing::calls();
-        let (spans, parties) = (spans::of_calls(&calls), testing::parties("web"));
-        let mut out = Vec::new();
-        let mut otlp = RequestWriter::new(Protobuf(&mut out));
-        otlp.write(&spans[..3], &parties).unwrap();
-        otlp.write(&spans[3..], &parties).unwrap();
-        otlp.finish().unwrap();
-        // All that is there the published schema has, too: written again by that, it is the same.
-        let read = TracesData::decode(&out[..]).unwrap();
-        assert_eq!(read.encode_to_vec(), out);
-        let nodes = |data: &[ResourceSpans]| -> Vec<Span> {
-            data.iter().flat_map(|node| node.scope_spans[0].spans.clone()).collect()
-        };
-        let mut read = nodes(&read.resource_spans);
-        assert_eq!(read.len(), spans.len());
-        let from_json: published::ExportTraceServiceRequest =
-            serde_json::from_str(&json("web")).unwrap();
-        let mut from_json = nodes(&from_json.resource_spans);
-        let key = |span: &Span| span.span_id.clone();
-        read.sort_by_key(key);
-        from_json.sort_by_key(key);
-        assert_eq!(read, from_json);
-        for span in &read {
-            assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8));
-            let parent = read.iter().find(|other| other.span_id == span.parent_span_id);
-            assert_eq!(parent.is_some(), !span.parent_span_id.is_empty());
-            assert!(parent.is_none_or(|parent| parent.trace_id == span.trace_id));
-        }
-    }
-
-    #[test]
-    fn a_request_has_no_more_spans_than_collectors_take() {
-        struct Sizes(Vec<usize>);
-        impl Requests for Sizes {
-            fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
-                let of_nodes = request.resource_spans.iter().flat_map(|node| &node.scope_spans);
-                self.0.push(of_nodes.map(|scope| scope.spans.len()).sum());
-                Ok(())
-            }
-
-            fn finish(&mut self) -> Result<(), Error> {
-                Ok(())
-            }
-        }
-        let calls = testing::calls();
-        let spans = vec![spans::of_calls(&calls)[0]; 2 * BATCH_SPANS + 1];
-        let mut otlp = RequestWriter::new(Sizes(Vec::new()));
-        otlp.write(&spans, &testing::parties("web")).unwrap();
-        assert_eq!(otlp.into_requests().0, [BATCH_SPANS, BATCH_SPANS, 1]);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn names_come_back_whatever_they_hold(name in any::<String>()) {
-            for name in [name.as_str(), testing::HOSTILE] {
-                let text = json(name);
-                prop_assert_eq!(text.lines().count(), 1);
-                let read: published::ExportTraceServiceRequest = serde_json::from_str(&text).unwrap();
-                let names: Vec<&str> = read.resource_spans.iter()
-                    .flat_map(|node| &node.scope_spans[0].spans).map(|span| span.name.as_str()).collect();
-                prop_assert!(names.contains(&format!("{name}:80").as_str()), "{:?}", names);
-            }
-        }
     }
 }

@@ -1,4 +1,5 @@
-//! What the formats of patterns share: which patterns are written, and a pattern seen as calls.
+//! What the formats of patterns share: the choice of patterns ([`choice`]), and the calls of a
+//! pattern ([`call_tree`]).
 
 pub(crate) mod call_tree;
 mod choice;

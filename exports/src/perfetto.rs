@@ -1,33 +1,43 @@
-//! Perfetto's own format: protobuf that <https://ui.perfetto.dev> and its trace processor open, for
-//! traces that are too large as JSON. A node is a track, with a track below it for each of its
-//! lanes; a flow leads to each span from the one that it is a part of.
-//!
-//! The few messages that are needed are written out here with their numbers in the published
-//! schema, `protos/perfetto/trace/perfetto_trace.proto`; a trace is its packets one after the
-//! other.
+//! The native format of Perfetto: protobuf that <https://ui.perfetto.dev> and its trace processor
+//! open, for traces that are too large as JSON. A node is a track, with a track below it for each
+//! of its lanes. A flow leads to each span from its parent.
+
+mod messages;
 
 use std::io::Write;
 
 use analyze::calls::windows::Party;
-use prost::{Message, Oneof};
+use prost::Message;
+use registry::About;
 use rustc_hash::FxHashMap;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
+use crate::kind::Kind;
 use crate::traces::names::{described, operation};
 use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
-
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "perfetto",
-    summary: "Traces as Perfetto's track events",
-    opened_by: "https://ui.perfetto.dev",
+use messages::{
+    Annotated, Data, DebugAnnotation, INCREMENTAL_STATE_CLEARED, NOT_MERGED, SEQUENCE, SLICE_BEGIN,
+    SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 
-/// Writes traces, with the options of the user.
+/// The entry in the registry.
+pub(crate) static PERFETTO: Kind = Kind {
+    about: About {
+        name: "perfetto",
+        summary: "Traces as Perfetto's track events",
+        examples: &["sockcap export perfetto -o trace.perfetto --pattern 2 --limit 100"],
+        ..About::NOTHING
+    },
+    opened_by: "https://ui.perfetto.dev",
+    flags: &[&PATTERN, &LIMIT],
+    make: |given| Ok(Box::new(Perfetto { traces: TraceChoice::of(given) })),
+};
+
+/// An exporter of traces as track events of Perfetto, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Perfetto {
+pub(crate) struct Perfetto {
     /// The traces that are wanted.
     pub traces: TraceChoice,
 }
@@ -47,91 +57,7 @@ impl Exporter for Perfetto {
     }
 }
 
-#[derive(Clone, PartialEq, Message)]
-struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    packet: Vec<TracePacket>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TracePacket {
-    #[prost(uint64, optional, tag = "8")]
-    timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    trusted_packet_sequence_id: Option<u32>,
-    #[prost(uint32, optional, tag = "13")]
-    sequence_flags: Option<u32>,
-    #[prost(oneof = "Data", tags = "11, 60")]
-    data: Option<Data>,
-}
-
-#[derive(Clone, PartialEq, Oneof)]
-enum Data {
-    #[prost(message, tag = "11")]
-    Event(TrackEvent),
-    #[prost(message, tag = "60")]
-    Track(TrackDescriptor),
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackEvent {
-    #[prost(message, repeated, tag = "4")]
-    debug_annotations: Vec<DebugAnnotation>,
-    #[prost(int32, optional, tag = "9")]
-    r#type: Option<i32>,
-    #[prost(uint64, optional, tag = "11")]
-    track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
-    categories: Vec<String>,
-    #[prost(string, optional, tag = "23")]
-    name: Option<String>,
-    #[prost(fixed64, repeated, packed = "false", tag = "47")]
-    flow_ids: Vec<u64>,
-    #[prost(fixed64, repeated, packed = "false", tag = "48")]
-    terminating_flow_ids: Vec<u64>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct DebugAnnotation {
-    #[prost(string, optional, tag = "10")]
-    name: Option<String>,
-    #[prost(oneof = "Annotated", tags = "4, 5, 6")]
-    value: Option<Annotated>,
-}
-
-#[derive(Clone, PartialEq, Oneof)]
-enum Annotated {
-    #[prost(int64, tag = "4")]
-    Integer(i64),
-    #[prost(double, tag = "5")]
-    Float(f64),
-    #[prost(string, tag = "6")]
-    Text(String),
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct TrackDescriptor {
-    #[prost(uint64, optional, tag = "1")]
-    uuid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    name: Option<String>,
-    #[prost(uint64, optional, tag = "5")]
-    parent_uuid: Option<u64>,
-    #[prost(int32, optional, tag = "15")]
-    sibling_merge_behavior: Option<i32>,
-}
-
-/// `TrackEvent.Type`.
-const SLICE_BEGIN: i32 = 1;
-const SLICE_END: i32 = 2;
-/// `TrackDescriptor.SiblingMergeBehavior`: tracks of one name are not taken for one.
-const NOT_MERGED: i32 = 2;
-/// `TracePacket.SequenceFlags`: nothing that came before is needed.
-const INCREMENTAL_STATE_CLEARED: u32 = 1;
-/// All packets are of one sequence.
-const SEQUENCE: u32 = 1;
-
-/// Writes spans as track events.
+/// A writer of spans as track events.
 struct TrackWriter<W> {
     out: W,
     lanes: lanes::Lanes,
@@ -140,7 +66,7 @@ struct TrackWriter<W> {
 }
 
 impl<W: Write> TrackWriter<W> {
-    /// Writes to `out`.
+    /// A writer to `out`, with nothing written yet.
     fn new(out: W) -> TrackWriter<W> {
         TrackWriter { out, lanes: lanes::Lanes::default(), named: Vec::new(), begun: false }
     }
@@ -166,11 +92,11 @@ impl<W: Write> TrackWriter<W> {
         self.packet(None, Data::Track(track))
     }
 
-    /// The track of the span's lane, which is described when it is first used, as is that of its
-    /// node.
+    /// The track of the lane that the span is in. A lane and its node are described when they are
+    /// first used.
     fn track_of(&mut self, span: &Span<'_>, parties: &[Party]) -> Result<u64, Error> {
         let place = span.party();
-        // Nodes have the numbers below 2^32, and their lanes those above.
+        // Tracks of nodes have the numbers below 2^32, tracks of lanes those above.
         let node = place as u64 + 1;
         if self.named.len() <= place {
             self.named.resize(place + 1, false);
@@ -189,11 +115,12 @@ impl<W: Write> TrackWriter<W> {
 
 impl<W: Write> SpanWriter for TrackWriter<W> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
-        // A flow has the number of the span that it leads to; where it begins must say so, too.
+        // A flow has the number of the span that it leads to. The event where it begins must name
+        // it, too.
         let mut parts: FxHashMap<u64, Vec<u64>> = FxHashMap::default();
         let here: FxHashMap<u64, i64> = spans.iter().map(|span| (span.id, span.start)).collect();
-        // What begins before the span that it is a part of, as clocks are off, would turn the arrow
-        // round.
+        // A span that begins before its parent, as clocks are off, has no flow: its arrow would go
+        // back in time.
         let from = |span: &Span<'_>| {
             span.parent.filter(|parent| here.get(parent).is_some_and(|start| *start <= span.start))
         };
@@ -302,7 +229,7 @@ mod tests {
     #[test]
     fn no_arrow_goes_back_in_time() {
         let mut calls = testing::calls();
-        // The clock of whoever was called is behind.
+        // The clock of the callee is behind.
         if let Some(request) = &mut calls[1].request {
             request.received = Some(100);
         }

@@ -1,16 +1,16 @@
-//! The tables of the stages as CSV, JSON or Parquet, a file each.
+//! The tables of the stages as CSV, JSON or Parquet, a file for each table.
 
-pub mod calls;
-pub mod links;
-pub mod messages;
-pub mod nodes;
-pub mod paths;
-pub mod patterns;
+mod calls;
+mod links;
+mod messages;
+mod nodes;
+mod paths;
+mod patterns;
 
-pub use calls::Calls;
-pub use links::Links;
-pub use message_trace::table::export::Format;
-pub use messages::Messages;
-pub use nodes::Nodes;
-pub use paths::Paths;
-pub use patterns::Patterns;
+pub(crate) use calls::CALLS;
+pub(crate) use links::LINKS;
+pub(crate) use message_trace::table::export::Format;
+pub(crate) use messages::MESSAGES;
+pub(crate) use nodes::NODES;
+pub(crate) use paths::PATHS;
+pub(crate) use patterns::PATTERNS;

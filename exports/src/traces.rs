@@ -1,6 +1,6 @@
-//! What the formats of traces share: the traces that are wanted ([`choice`]) are read window by
-//! window ([`selection`]), their calls become spans ([`spans`]), and a format writes these
-//! ([`writer`]), so that a trace larger than memory is written as it is read.
+//! What the formats of traces share. The traces that a user wants ([`choice`]) are read window by
+//! window ([`selection`]), their calls become spans ([`spans`]), and a format writes the spans
+//! ([`writer`]). So a trace larger than memory is written as it is read.
 
 mod choice;
 pub(crate) mod lanes;
@@ -11,7 +11,7 @@ pub(crate) mod spans;
 pub(crate) mod testing;
 mod writer;
 
-pub use choice::TraceChoice;
+pub(crate) use choice::TraceChoice;
 
 pub(crate) use choice::write_traces;
 pub(crate) use spans::{Side, Span};

@@ -1,9 +1,37 @@
-//! The tuned figures of this crate.
+//! The tuned figures of this crate. Unless something else is said, a figure was chosen, not
+//! measured.
+
+use std::time::Duration;
 
 /// Maximum number of patterns in memory at once, unless the user asks for more: far more than
-/// anybody looks at. Chosen, not measured.
+/// anybody looks at.
 pub(crate) const MAX_PATTERNS: usize = 10_000;
 
-/// Maximum number of edges of a graph, unless the user asks for more: as many can still be drawn,
-/// and seen. Chosen, not measured.
+/// Maximum number of edges of a graph, unless the user asks for more: that many can still be
+/// drawn, and seen.
 pub(crate) const MAX_EDGES: usize = 200;
+
+/// Maximum number of causes of a message that are searched for the one that it answers.
+pub(crate) const MAX_CAUSES: usize = 1024;
+
+/// Number of spans in one request to a collector: about half a megabyte, well below what collectors
+/// take.
+pub(crate) const SPANS_PER_REQUEST: usize = 1000;
+
+/// Number of times that a request is sent before it is given up.
+pub(crate) const TRIES: u32 = 6;
+
+/// Time before a request is sent for the second time; each further wait is twice as long.
+pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(500);
+
+/// Maximum time that a collector may have us wait before a request is sent again.
+pub(crate) const MAX_WAIT: Duration = Duration::from_secs(30);
+
+/// Maximum time for one request and its answer.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Maximum number of bytes that are read of a collector's answer.
+pub(crate) const MAX_ANSWER_BYTES: u64 = 64 * 1024;
+
+/// Maximum number of characters of a collector's answer that an error shows.
+pub(crate) const MAX_ANSWER_SHOWN: usize = 200;

@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
-pub mod fuzz;
+mod fuzz;
 mod importer;
+mod kind;
+mod kinds;
 mod pcap;
 mod reading;
 mod strace;
@@ -13,6 +15,8 @@ mod tuning;
 
 pub use error::Error;
 pub use importer::Importer;
+pub use kind::Kind;
+pub use kinds::IMPORTERS;
 pub use pcap::{Captured, Packets, Sniffer};
 pub use strace::{Strace, how_to_run as how_to_run_strace, options as strace_options};
 pub use summary::{At, Place, Skip, Skipped, Summary};

@@ -13,9 +13,12 @@ mod container;
 mod flow;
 mod fragments;
 mod headers;
+mod kind;
 mod logs;
 mod plan;
 mod replay;
+#[cfg(test)]
+mod samples;
 mod sniffer;
 mod survey;
 mod tcp;
@@ -37,6 +40,7 @@ use crate::importer::Importer;
 use crate::summary::{At, Summary};
 use crate::tuning::MAX_SAMPLES;
 pub use captured::Captured;
+pub(crate) use kind::PCAP;
 pub use sniffer::Sniffer;
 
 /// The importer of captured packets.
@@ -137,7 +141,7 @@ impl Packets {
 
 /// Imports what would be a file, and writes nothing; says how many packets were read, and how many
 /// records came of them.
-pub(crate) fn dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
+fn dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let file = PathBuf::from("input");
     let sniffers =
         [Sniffer { name: "input".into(), files: vec![file], held: Some(bytes.to_vec()) }];

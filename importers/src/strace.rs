@@ -13,6 +13,7 @@ mod calls;
 mod decoration;
 mod descriptor;
 mod failed;
+mod kind;
 mod lifecycle;
 mod line;
 mod lines;
@@ -32,13 +33,13 @@ use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
 
-use crate::tuning::HEAD_BYTES;
-
+pub(crate) use kind::STRACE;
 pub use outcome::{how_to_run, options};
 
 use crate::error::Error;
 use crate::importer::Importer;
 use crate::summary::Summary;
+use crate::tuning::HEAD_BYTES;
 
 use self::line::What;
 use self::lines::{Lines, Next};
@@ -94,7 +95,7 @@ impl Importer for Strace {
 
 /// `import strace` of a file with these bytes, without writing anything, for fuzzing: how many
 /// lines there were, and how many of them were not understood.
-pub(crate) fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
+fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let place = Destination { host: "host".into(), directory: None, salt: 0 };
     let imported = import(&[PathBuf::from("input")], Lines::of(bytes.to_vec()), place, &())?;
     Ok((imported.lines, imported.skipped.total()))

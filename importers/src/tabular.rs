@@ -6,6 +6,7 @@
 
 mod calls;
 mod columns;
+mod flags;
 mod lines;
 mod messages;
 mod nodes;
@@ -14,8 +15,10 @@ mod rows;
 mod tables;
 mod values;
 
+pub(crate) use calls::CALLS;
 pub use calls::Calls;
+pub(crate) use messages::MESSAGES;
 pub use messages::Messages;
-pub(crate) use nodes::NodeTable;
+pub(crate) use project5::PROJECT5;
 pub use project5::Project5;
 pub use values::Unit;

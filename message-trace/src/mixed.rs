@@ -1,7 +1,8 @@
-//! Numbers that look as if they had nothing to do with each other but are always the same: for
-//! samples, and for identifiers where others look at some bits only.
+//! Numbers that look random but follow from others: for samples, and for identifiers that readers
+//! know by some bits only.
 
-/// The finalizer of SplitMix64: one to one, and every bit depends on all. It leaves 0 where it is.
+/// `number` mixed by the finalizer of SplitMix64. It is one to one, every bit depends on all, and 0
+/// stays 0.
 pub fn mixed(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -37,7 +37,7 @@ fn three_digits(value: f64) -> String {
 }
 
 impl Duration {
-    /// Without a space, for narrow columns; `ascii` writes us for µs.
+    /// The duration without a space, for narrow columns; `ascii` writes us for µs.
     pub fn compact(&self, ascii: bool) -> String {
         let unit = if ascii && self.unit == "µs" { "us" } else { self.unit };
         let number = if ascii { self.number.replace('–', "-") } else { self.number.clone() };
@@ -67,7 +67,7 @@ pub fn count(number: u64) -> String {
     grouped
 }
 
-/// A count that is expected only, hence not whole: one decimal below a thousand, none above.
+/// An expected count, which need not be whole: one decimal below a thousand, none above.
 pub fn expected(number: f64) -> String {
     if number.is_finite() && number < 999.95 {
         format!("{:.1}", number.max(0.0))
@@ -76,7 +76,7 @@ pub fn expected(number: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 as per cent with one decimal; the smallest are `<0.1%`.
+/// A share from 0 to 1 in per cent with one decimal; the smallest are `<0.1%`.
 pub fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.0005 {
         "<0.1%".to_owned()
@@ -85,12 +85,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// A share from 0 to 1 as whole per cent; the smallest are `<1%`.
+/// A share from 0 to 1 in whole per cent; the smallest are `<1%`.
 pub fn whole_percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", share * 100.0) }
 }
 
-/// "1 host", "2 hosts".
+/// A count with its noun: "1 host", "2 hosts".
 pub fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }

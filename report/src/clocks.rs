@@ -1,60 +1,61 @@
-//! The hosts' clocks as reports show them: plain data, filled by the caller like all of a report,
-//! and the words for it.
+//! The clocks of the hosts as reports show them: plain data, filled by the caller like the rest of
+//! a report, and the words for it.
 
 use message_trace::units::{duration, printable};
 
-/// How one host's clock differs from that of another.
+/// The clock of a host, compared with that of another.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clock {
     /// The host.
     pub host: String,
-    /// The host whose clock it is compared with; itself, where there is no other.
+    /// The host whose clock it is compared with. It is the host itself if there is no other.
     pub against: String,
-    /// How that was found, in a few words.
+    /// The method by which the difference was found, in a few words.
     pub found: String,
-    /// When the offset was as it says, in nanoseconds since the Unix epoch on the other clock.
+    /// The time at which the clock had this offset, in nanoseconds since the Unix epoch on the
+    /// other clock.
     pub at: i64,
-    /// This clock minus the other, in nanoseconds.
+    /// The offset: this clock minus the other, in nanoseconds.
     pub offset_ns: i64,
-    /// How much faster it runs, in parts per million.
+    /// The skew: how much faster this clock runs, in parts per million.
     pub skew_ppm: f64,
-    /// How far the offset may be off; `None`: nobody knows.
+    /// The uncertainty of the offset, in nanoseconds; `None` if it is unknown.
     pub uncertainty_ns: Option<i64>,
-    /// How far the skew may be off.
+    /// The uncertainty of the skew, in parts per million.
     pub skew_uncertainty_ppm: Option<f64>,
-    /// When it was set, in order of time.
+    /// The steps of the clock, in the order of time.
     pub steps: Vec<ClockStep>,
-    /// By how much its offset by timestamps exchanged with a collector differs from that by
-    /// messages, and how far both may be off together, where the one is more than the other. In
-    /// nanoseconds.
+    /// The difference between the offset by timestamps exchanged with a collector and that by
+    /// messages, and the uncertainty of both together. Both are in nanoseconds. `None` if the
+    /// difference is within the uncertainty.
     pub contradiction: Option<[i64; 2]>,
-    /// Its fastest messages: when each was sent, on the common clock, and how much later (by the
-    /// corrected clocks) it was received. First those that it received, then those that it sent.
+    /// The fastest messages that the host received, and those that it sent. Each has the time of
+    /// its sending on the common clock, and its network latency by the corrected clocks.
     pub fastest: [Vec<[i64; 2]>; 2],
 }
 
-/// A clock was set, or made to run at another rate.
+/// A step of a clock: it was set, or made to run at another rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClockStep {
-    /// When, in nanoseconds on the common clock.
+    /// The time of the step, in nanoseconds on the common clock.
     pub at: i64,
-    /// By how much it was set forward, in nanoseconds.
+    /// The time by which the clock was set forward, in nanoseconds.
     pub offset_ns: i64,
-    /// How much faster it ran from then on, in parts per million.
+    /// The skew from then on, in parts per million.
     pub skew_ppm: f64,
-    /// It was somewhere within this many nanoseconds around that time.
+    /// The uncertainty of the time of the step, in nanoseconds.
     pub within_ns: i64,
 }
 
 impl Clock {
-    /// Whether it is the clock that others are compared with.
+    /// Whether this is the clock that others are compared with.
     pub(crate) fn is_reference(&self) -> bool {
         self.host == self.against
     }
 }
 
 impl ClockStep {
-    /// What happened, in words: "set forward by 1.500000 s".
+    /// The step in words: "set forward by 1.500000 s".
     pub fn what(&self) -> String {
         if self.offset_ns.saturating_abs() < 1_000 {
             return format!("runs {} from then on", ppm(self.skew_ppm));
@@ -65,12 +66,12 @@ impl ClockStep {
     }
 }
 
-/// That messages and a collector's timestamps contradict each other, in a line; `None` where they
-/// do not.
+/// A line that says by how much messages and timestamps of a collector contradict each other;
+/// `None` if they do not.
 pub fn contradiction(clocks: &[Clock]) -> Option<String> {
     let all = || clocks.iter().filter_map(|clock| Some((&clock.host, clock.contradiction?)));
     let share = |[by, most]: [i64; 2]| by.unsigned_abs() as f64 / most.max(1) as f64;
-    // The first of the worst.
+    // Of equally bad clocks the first.
     let worst = all().reduce(|one, other| if share(other.1) > share(one.1) { other } else { one });
     let (host, [by, most]) = worst?;
     let host = printable(host);
@@ -85,7 +86,8 @@ pub fn contradiction(clocks: &[Clock]) -> Option<String> {
     ))
 }
 
-/// An offset with its sign, as exact as such are found: to the microsecond from a millisecond on.
+/// An offset with its sign. From a millisecond on it is exact to the microsecond, as offsets are
+/// found no better.
 pub fn offset(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "−" } else { "+" };
     let size = nanoseconds.unsigned_abs();
@@ -117,7 +119,7 @@ pub fn ppm(skew: f64) -> String {
     }
 }
 
-/// How far something may be off, or that nobody knows.
+/// An uncertainty with its sign, or that it is unknown.
 pub fn within(nanoseconds: Option<i64>) -> String {
     nanoseconds.map_or_else(
         || "unknown".to_owned(),

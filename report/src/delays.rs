@@ -1,23 +1,23 @@
-//! Delays by node and by hop as they are reported, whatever the paths: one row each, ranked like
-//! patterns are.
+//! Delays by node and by hop as they are reported: a row for each node or hop, whatever the paths,
+//! ranked like patterns.
 
-use analyze::paths::{DelayTable, Delays, Hop, HopDelays, NodeDelays};
-
-use crate::label::{Label, Signs};
-use crate::summary::share;
-use crate::{Meta, Options};
+use analyze::paths::{DelayTable, Delays, HopDelays, NodeDelays};
 use message_trace::units::{printable, shorten};
 
-/// Everything that is shown of delays.
+use crate::ends::Ends;
+use crate::label::{Label, Signs};
+use crate::options::Options;
+use crate::summary::{Meta, share};
+/// A report of delays.
 #[derive(Clone, Debug)]
 pub struct DelayReport<'a> {
     /// The delays.
     pub table: &'a DelaysBy,
-    /// What they were found in.
+    /// The trace that the delays were found in.
     pub meta: Meta,
 }
 
-/// Delays, by what they are of.
+/// The delays of nodes or of hops.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DelaysBy {
     /// Node latency, by node.
@@ -26,14 +26,14 @@ pub enum DelaysBy {
     Hop(DelayTable<HopDelays>),
 }
 
-/// A row, of whichever kind.
+/// A row of the report.
 pub(crate) struct DelayRow<'a> {
-    /// What the delays are of.
+    /// The node or hop that has the delays.
     pub(crate) of: DelaysOf<'a>,
     /// The delays.
     pub(crate) delays: &'a Delays,
-    /// Their part of the total time of all paths, from 0 to 1; more where branches go on at the
-    /// same time.
+    /// The part of the total time of all paths, from 0 to 1. It is more if branches of a path go on
+    /// at the same time.
     pub(crate) share: f64,
 }
 
@@ -44,16 +44,16 @@ pub(crate) enum DelaysOf<'a> {
 }
 
 impl<'a> DelayReport<'a> {
-    /// How many rows there are.
-    pub fn rows(&self) -> usize {
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
         match self.table {
             DelaysBy::Node(table) => table.rows.len(),
             DelaysBy::Hop(table) => table.rows.len(),
         }
     }
 
-    /// The instances that the delays are of: how many there are, how many of them are expected to
-    /// be real, and the sum of duration times probability in nanoseconds.
+    /// The instances that the delays are from: their number, the expected number of real ones, and
+    /// the sum of duration times probability in nanoseconds.
     pub(crate) fn instances(&self) -> (u64, f64, f64) {
         match self.table {
             DelaysBy::Node(table) => (table.instances, table.expected, table.total_time),
@@ -61,8 +61,7 @@ impl<'a> DelayReport<'a> {
         }
     }
 
-    /// The rows in the order of `options`, and no more than it allows; equal ones in the order of
-    /// the table.
+    /// The rows in the order of `options`, up to its limit. Equal rows keep the order of the table.
     pub(crate) fn ranked(&self, options: &Options) -> Vec<DelayRow<'a>> {
         let (.., total_time) = self.instances();
         let rows: Vec<DelaysOf<'a>> = match self.table {
@@ -88,18 +87,21 @@ impl<'a> DelaysOf<'a> {
         }
     }
 
-    /// What the row is called, in at most `width` characters; nothing in it can harm a terminal.
+    /// The name of the row, in at most `width` characters. Nothing in it can harm a terminal.
     pub(crate) fn label(self, signs: Signs, width: usize) -> String {
         match self {
             DelaysOf::Node(node) => {
                 let mark = if node.traced { "" } else { signs.untraced };
                 shorten(&format!("{mark}{}", printable(&node.node)), width, signs.ellipsis)
             }
-            DelaysOf::Hop(hop) => Label::of(&as_hop(hop), signs).fitted(width),
+            DelaysOf::Hop(hop) => {
+                let src = &with_port(hop);
+                Label::of(Ends { src, ..Ends::from(hop) }, signs).fitted(width)
+            }
         }
     }
 
-    /// Whether something of it was not traced.
+    /// Whether the node or an end of the hop was not traced.
     pub(crate) fn is_untraced(self) -> bool {
         match self {
             DelaysOf::Node(node) => !node.traced,
@@ -108,31 +110,15 @@ impl<'a> DelaysOf<'a> {
     }
 }
 
-/// The hop of a pattern with these labels. Answers are told apart by the port that they come from,
+/// The name of the sender with its port. Answers are told apart by the port that they come from,
 /// so it goes with the name.
-fn as_hop(hop: &HopDelays) -> Hop {
-    let src = match hop.src_port.as_str() {
+fn with_port(hop: &HopDelays) -> String {
+    match hop.src_port.as_str() {
         "" | "*" => hop.src.clone(),
         port if hop.src.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
             hop.src.clone()
         }
         port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!("{}:{port}", hop.src),
         port => format!("{} {port}", hop.src),
-    };
-    Hop {
-        parent: None,
-        depth: 0,
-        src,
-        dst: hop.dst.clone(),
-        src_port: hop.src_port.clone(),
-        dst_port: hop.dst_port.clone(),
-        protocol: hop.protocol,
-        src_traced: hop.src_traced,
-        dst_traced: hop.dst_traced,
-        bytes: hop.delays.bytes,
-        node: None,
-        network: hop.delays.delay,
-        untraced: None,
-        connect: None,
     }
 }

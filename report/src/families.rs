@@ -1,6 +1,6 @@
-//! Patterns that users take for one: the same hops, passed another number of times or in another
-//! order. A loop that ran three times in one request and four times in the next makes two patterns;
-//! so do concurrent calls that answer in another order.
+//! Families: patterns that users take for one. They have the same hops, passed another number of
+//! times or in another order. A loop that ran three times in one request and four times in the next
+//! makes two patterns; so do concurrent calls with their responses in another order.
 //!
 //! ```text
 //! web → db, db → web                           one family: the same two hops, once,
@@ -14,38 +14,70 @@ use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
 use rustc_hash::FxHashMap;
 
-use crate::SortKey;
-use crate::sort::Values;
+use crate::sort::{SortKey, Values};
 
-/// Patterns of the same hops, which are shown as one line that opens.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Family<'a> {
-    /// The one that stands for all: that with the largest total time.
-    pub lead: &'a PathPattern,
-    /// The others, in their order.
-    pub alike: Vec<&'a PathPattern>,
+/// The families of all patterns of a report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Families<'a> {
+    /// The families, in the order of the numbers of their leads.
+    families: Vec<Family<'a>>,
+    /// By the number of a pattern: the number of the lead of its family.
+    leads: FxHashMap<i64, i64>,
 }
 
-/// What all patterns of a family are together.
+impl<'a> Families<'a> {
+    /// The families of `patterns`.
+    pub(crate) fn of(patterns: &'a [PathPattern]) -> Families<'a> {
+        let families = Family::of(patterns);
+        let leads = families
+            .iter()
+            .flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id)))
+            .collect();
+        Families { families, leads }
+    }
+
+    /// The number of the lead of the family that `pattern` is in.
+    pub(crate) fn lead(&self, pattern: &PathPattern) -> i64 {
+        self.leads.get(&pattern.id).copied().unwrap_or(pattern.id)
+    }
+
+    /// The families in the order of `key`.
+    pub(crate) fn ranked(&self, key: SortKey) -> Vec<Family<'a>> {
+        let mut ranked = self.families.clone();
+        ranked.sort_by(|one, other| one.compare(other, key));
+        ranked
+    }
+}
+
+/// A family: patterns of the same hops, shown as one line that opens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family<'a> {
+    /// The pattern that stands for the family: the one with the largest total time.
+    pub(crate) lead: &'a PathPattern,
+    /// The other patterns, in the order of their numbers.
+    pub(crate) alike: Vec<&'a PathPattern>,
+}
+
+/// The sums over all patterns of a family.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Together {
-    /// How many instances were built.
-    pub count: i64,
-    /// How many of them are expected to be real.
-    pub expected: f64,
-    /// The sum of their total times, in nanoseconds.
-    pub total_time: f64,
+pub(crate) struct Together {
+    /// The number of instances.
+    pub(crate) count: i64,
+    /// The expected number of real instances.
+    pub(crate) expected: f64,
+    /// The sum of the total times, in nanoseconds.
+    pub(crate) total_time: f64,
 }
 
 impl Together {
     /// The mean duration of an instance, in nanoseconds.
-    pub fn mean(&self) -> f64 {
+    pub(crate) fn mean(&self) -> f64 {
         self.total_time / self.expected
     }
 }
 
 impl<'a> Family<'a> {
-    /// The families of `patterns`, in the order of their leads' numbers.
+    /// The families of `patterns`, in the order of the numbers of their leads.
     pub fn of(patterns: impl IntoIterator<Item = &'a PathPattern>) -> Vec<Family<'a>> {
         let mut in_order: Vec<&PathPattern> = patterns.into_iter().collect();
         in_order.sort_by_key(|pattern| pattern.id);
@@ -66,8 +98,8 @@ impl<'a> Family<'a> {
         std::iter::once(self.lead).chain(self.alike.iter().copied())
     }
 
-    /// What all patterns are together.
-    pub fn together(&self) -> Together {
+    /// The sums over all patterns of the family.
+    pub(crate) fn together(&self) -> Together {
         self.patterns().fold(Together::default(), |sum, pattern| Together {
             count: sum.count + pattern.count,
             expected: sum.expected + pattern.expected,
@@ -75,13 +107,13 @@ impl<'a> Family<'a> {
         })
     }
 
-    /// Which of two families comes first.
-    pub fn compare(&self, other: &Family<'_>, key: SortKey) -> Ordering {
+    /// The order of two families by `key`.
+    pub(crate) fn compare(&self, other: &Family<'_>, key: SortKey) -> Ordering {
         key.compare_values(&self.values(), &other.values())
     }
 
-    /// What it is ranked by: what all are together, and the 99th percentile of the lead, as those
-    /// of several patterns make no percentile of all.
+    /// The values that the family is ranked by: the sums over its patterns, and the 99th percentile
+    /// of the lead, as percentiles of several patterns cannot be added up.
     fn values(&self) -> Values {
         let together = self.together();
         Values {
@@ -94,23 +126,14 @@ impl<'a> Family<'a> {
     }
 }
 
-/// By the number of each of `patterns` that of the lead of its family.
-pub(crate) fn leads(patterns: &[&PathPattern]) -> FxHashMap<i64, i64> {
-    let families = Family::of(patterns.iter().copied());
-    families
-        .iter()
-        .flat_map(|family| family.patterns().map(|pattern| (pattern.id, family.lead.id)))
-        .collect()
-}
-
-/// What makes a hop another one.
+/// The key of a hop: hops of one key are the same.
 type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, Protocol);
 
 fn hop_key(hop: &Hop) -> HopKey<'_> {
     (&hop.src, &hop.dst, &hop.src_port, &hop.dst_port, hop.protocol)
 }
 
-/// The hop that begins the pattern, and its different hops in a fixed order.
+/// The key of a family: the first hop of the pattern, and its different hops in a fixed order.
 fn signature(pattern: &PathPattern) -> Vec<HopKey<'_>> {
     let mut hops: Vec<HopKey<'_>> = pattern.hops.iter().map(hop_key).collect();
     let root = hops.first().cloned();
@@ -124,7 +147,7 @@ mod tests {
     use super::*;
     use crate::samples;
 
-    /// The sample whose app asks redis this many times, with that number and total time.
+    /// The sample pattern with `times` calls of redis, and with that number and total time.
     fn looped(id: i64, times: usize, total_time: f64) -> PathPattern {
         let mut pattern = samples::cached();
         let (call, answer) = (pattern.hops[2].clone(), pattern.hops[3].clone());

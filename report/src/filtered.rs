@@ -1,24 +1,24 @@
-//! What of an analysis a report is about, where that is not all of it: said on top of every output,
+//! The part of an analysis that a report is about, if it is not all. Every output says so on top,
 //! so that nobody takes a part for the whole.
 
 use analyze::paths::PathFilter;
 
-/// A filter, and what it was laid on.
+/// A filter, and the analysis that it was applied to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filtered {
-    /// Which paths the report is about.
+    /// The filter: the paths that the report is about.
     pub filter: PathFilter,
-    /// When the trace begins, from which [`PathFilter::from`] and [`PathFilter::to`] are told to
-    /// people: nanoseconds since the Unix epoch, on the common clock.
+    /// The time at which the trace begins, in nanoseconds since the Unix epoch on the common clock.
+    /// [`PathFilter::from`] and [`PathFilter::to`] are shown relative to it.
     pub begin: i64,
-    /// How many patterns there are in all.
+    /// The number of all patterns, without the filter.
     pub of_patterns: u64,
-    /// How many instances there are in all.
+    /// The number of all instances, without the filter.
     pub of_instances: u64,
 }
 
 impl Filtered {
-    /// What was asked for, in words, each on its own.
+    /// The conditions of the filter in words, one text for each.
     pub(crate) fn words(&self) -> Vec<String> {
         let PathFilter { through, patterns, from, to, min_confidence } = &self.filter;
         let mut words: Vec<String> = through.iter().map(|name| format!("through {name}")).collect();
@@ -35,7 +35,7 @@ impl Filtered {
     }
 }
 
-/// Nanoseconds as seconds, with no more digits than they have: they are what was asked for.
+/// Nanoseconds as seconds, with as many digits as the user wrote.
 fn seconds(nanoseconds: i64) -> String {
     let (sign, size) = (if nanoseconds < 0 { "-" } else { "" }, nanoseconds.unsigned_abs());
     let text = format!("{sign}{}.{:09}", size / 1_000_000_000, size % 1_000_000_000);

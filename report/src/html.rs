@@ -1,6 +1,6 @@
-//! The report as one HTML page: with all of its data for those who keep or send it
-//! ([`Html::write`]), or without, for `sockcap view`, which hands the data out in pieces
-//! ([`Html::frame`]). The page's own program is in `web/`; what that builds is in `report/assets`,
+//! The report as one HTML page. It has all of its data for those who keep or send it
+//! ([`Html::write`]), or none for `sockcap view`, which hands the data out in pieces
+//! ([`Html::frame`]). The program of the page is in `web/`. What that builds is in `report/assets`,
 //! so that nobody needs its tools to build sockcap.
 
 mod clock_plot;
@@ -18,15 +18,15 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::Report;
 use crate::page::Page;
+use crate::summary::Report;
 
-/// Writes one HTML document.
+/// A writer of HTML documents.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Html;
 
 impl Html {
-    /// Writes the page of `report`, of which `page` has the data. It loads nothing and works from
+    /// Writes the page of `report` with the data of `page`. The page loads nothing and works from
     /// disk.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Html {
     }
 }
 
-/// `bytes` by gzip, in base 64.
+/// `bytes` compressed by gzip, in base 64.
 fn packed(bytes: &[u8]) -> io::Result<String> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes)?;

@@ -1,55 +1,57 @@
-//! What a hop is called on screen: `src → dst:port`, the protocol when it is known and not TCP, and
-//! a diamond at what was not traced; shortened where there is no room, so that both names stay
-//! recognisable.
+//! The label of a hop on screen: `src → dst:port`, the protocol if it is known and not TCP, and a
+//! diamond before a node that was not traced. It is shortened where there is no room, so that both
+//! names stay recognisable.
 
 use analyze::paths::Hop;
 use message_trace::Protocol;
-
 use message_trace::units::{printable, shorten};
 
-/// The characters that labels are made of, so that they can be ASCII.
+use crate::ends::Ends;
+
+/// The signs of labels, so that labels can be ASCII.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Signs {
-    /// Between sender and receiver.
+    /// The sign between sender and receiver.
     pub(crate) arrow: &'static str,
-    /// Before the name of what was not traced.
+    /// The sign before the name of a node that was not traced.
     pub(crate) untraced: &'static str,
-    /// Where something was left out.
+    /// The sign in the place of characters that were left out.
     pub(crate) ellipsis: char,
 }
 
-/// Signs for whoever has Unicode.
+/// The signs for terminals with Unicode.
 pub(crate) const UNICODE: Signs = Signs { arrow: " → ", untraced: "◇", ellipsis: '…' };
 
-/// Signs for whoever has not.
+/// The signs for terminals without Unicode.
 pub(crate) const ASCII: Signs = Signs { arrow: " -> ", untraced: "<>", ellipsis: '~' };
 
-/// The parts of a hop's label; nothing in them can harm a terminal.
+/// The parts of a label. Nothing in them can harm a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
-    /// The sender, with its mark if it was not traced.
+    /// The sender, with a sign if it was not traced.
     pub(crate) src: String,
-    /// The receiver, likewise.
+    /// The receiver, with a sign if it was not traced.
     pub(crate) dst: String,
-    /// What follows the receiver's name: `:port` or ` path`; empty for an ephemeral port.
+    /// The port behind the name of the receiver: `:port` or ` path`; empty for an ephemeral port.
     pub(crate) port: String,
-    /// The protocol with a space before it; empty for TCP, where the port says it, and where
-    /// nothing is known of it.
+    /// The protocol with a space before it. It is empty for TCP, which the port implies, and for an
+    /// unknown protocol.
     pub(crate) protocol: String,
     arrow: &'static str,
     ellipsis: char,
 }
 
 impl Label {
-    /// The label of `hop`.
-    pub(crate) fn of(hop: &Hop, signs: Signs) -> Label {
+    /// The label of a hop with these ends.
+    pub(crate) fn of<'a>(ends: impl Into<Ends<'a>>, signs: Signs) -> Label {
+        let hop = ends.into();
         let name = |name: &str, traced: bool| {
             format!("{}{}", if traced { "" } else { signs.untraced }, printable(name))
         };
         let is_path = hop.dst_port.starts_with("unix:");
-        let port = match hop.dst_port.as_str() {
+        let port = match hop.dst_port {
             "" | "*" => String::new(),
-            // A node that is known by its endpoint alone has the port in its name.
+            // The name of a node that is known by its endpoint alone has the port already.
             port if hop.dst.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
                 String::new()
             }
@@ -62,8 +64,8 @@ impl Label {
             protocol => format!(" {protocol}"),
         };
         Label {
-            src: name(&hop.src, hop.src_traced),
-            dst: name(&hop.dst, hop.dst_traced),
+            src: name(hop.src, hop.src_traced),
+            dst: name(hop.dst, hop.dst_traced),
             port,
             protocol,
             arrow: signs.arrow,
@@ -71,7 +73,7 @@ impl Label {
         }
     }
 
-    /// How many characters all of it takes.
+    /// The number of characters of the whole label.
     pub(crate) fn width(&self) -> usize {
         [&self.src, &self.dst, &self.port, &self.protocol]
             .into_iter()
@@ -80,7 +82,7 @@ impl Label {
             + self.arrow.chars().count()
     }
 
-    /// The label in at most `width` characters: the longer name gives way first, then the port,
+    /// The label in at limit `width` characters. The longer name is shortened first, then the port,
     /// then both names.
     pub(crate) fn fitted(&self, width: usize) -> String {
         let length = |text: &str| text.chars().count();
@@ -116,13 +118,13 @@ impl Label {
     }
 }
 
-/// The nodes of a path in the order in which it first comes to them, no more than `most`, and of
-/// each whether the path goes on from the one before.
-pub(crate) fn nodes(hops: &[Hop], most: usize) -> Vec<(&str, bool)> {
+/// The nodes of a path in the order in which the path first comes to them, at limit `limit`. Each
+/// has a flag that says whether the path goes on from the node before.
+pub(crate) fn nodes(hops: &[Hop], limit: usize) -> Vec<(&str, bool)> {
     let mut nodes: Vec<(&str, bool)> =
         hops.first().map(|root| (root.src.as_str(), false)).into_iter().collect();
     for hop in hops {
-        if nodes.len() >= most {
+        if nodes.len() >= limit {
             break;
         }
         if !nodes.iter().any(|(name, _)| *name == hop.dst) {

@@ -1,19 +1,18 @@
-//! What the reader of a report may choose: order, length and looks. Each output takes what concerns
-//! it.
+//! What the reader of a report may choose: order, length and looks. Each output takes the options
+//! that it has a use for.
 
-use crate::SortKey;
+use crate::sort::SortKey;
 
-/// How a report is written.
+/// The options of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The metric by which patterns are ranked.
     pub sort: SortKey,
-    /// How many patterns are shown; all of them when `None`.
+    /// Maximum number of patterns that are shown; all of them when `None`.
     pub limit: Option<usize>,
-    /// Whether patterns of the same hops are one line of the terminal, see
-    /// [`Family`](crate::Family).
+    /// Whether the patterns of a [`Family`](crate::Family) are one line of the terminal.
     pub fold: bool,
-    /// The columns of the terminal. Lines are kept within it as long as it is at least 40.
+    /// The number of columns of the terminal. No line is longer if it is at least 40.
     pub width: usize,
     /// Whether the terminal output has colours; false for a pipe.
     pub color: bool,

@@ -1,8 +1,8 @@
-//! The data of the HTML page, made from patterns and, one by one, their instances: an overview that
-//! is loaded at once, details of the patterns in pieces of [`GROUP`], and instances to step
-//! through. All pieces are JSON; `web/src/data` has the same shapes.
+//! The data of the HTML page, made of patterns and, one by one, their instances. There is an
+//! overview that is loaded at once, there are details of the patterns in pieces, and instances to
+//! step through. All pieces are JSON; `web/src/data` has the same shapes.
 //!
-//! A page that lies on disk carries all of it, with a few instances of each pattern. `sockcap view`
+//! A page on disk carries all of its data, with a few instances of each pattern. `sockcap view`
 //! hands out piece after piece and has every instance ([`Instances`]).
 
 mod details;
@@ -26,34 +26,30 @@ use analyze::paths::{PathPattern, TimedInstance};
 use rustc_hash::FxHashMap;
 
 pub use instances::{Instances, Order};
-pub use sample::PageInstance;
 
-use crate::{Options, Report};
+use crate::options::Options;
+use crate::summary::Report;
+use crate::tuning::{
+    FEW_INSTANCES, MAX_HOPS, MAX_INSTANCES, MAX_MESSAGES, PATTERN_SLICES, PATTERNS_PER_PIECE,
+};
 use details::Details;
 use names::Names;
 use observed::Observed;
 use one_sided::OneSidedMessages;
 use overview::Overview;
-use series::{PATTERN_SLICES, Series, Slices};
-
-/// How many patterns a piece of details has.
-pub const GROUP: usize = 64;
-/// Instances that a page on disk has of each pattern…
-const MOST_INSTANCES: usize = 24;
-/// …as long as these are no more messages together; later patterns by rank have two, and at last
-/// none.
-const MOST_MESSAGES: usize = 200_000;
+use series::{Series, Slices};
 
 /// The data of a page, as JSON.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The trace and its patterns in rows.
     pub overview: Vec<u8>,
-    /// The details of [`GROUP`] patterns each, in the order of the overview.
+    /// The details of [`PATTERNS_PER_PIECE`] patterns each, in
+    /// the order of the overview.
     pub details: Vec<Arc<[u8]>>,
 }
 
-/// A page's data in the making.
+/// The data of a page while instances are added.
 pub struct PageBuilder<'a> {
     report: &'a Report<'a>,
     options: Options,
@@ -61,8 +57,8 @@ pub struct PageBuilder<'a> {
     /// By the number of a pattern: its rank.
     rank: FxHashMap<i64, usize>,
     observed: Vec<Observed>,
-    /// By rank: how many instances are kept.
-    most: Vec<usize>,
+    /// By rank: maximum number of instances that are kept.
+    limits: Vec<usize>,
     series: Series,
     slices: Slices,
     begin: i64,
@@ -70,8 +66,7 @@ pub struct PageBuilder<'a> {
 }
 
 impl<'a> PageBuilder<'a> {
-    /// The page of `report`, all patterns of which are in the page, in the order that `options`
-    /// say.
+    /// The page of `report` with all of its patterns, in the order of `options`.
     pub fn new(report: &'a Report<'a>, options: &Options) -> PageBuilder<'a> {
         let options = Options { limit: None, ..*options };
         let ranked = report.ranked(&options);
@@ -79,7 +74,7 @@ impl<'a> PageBuilder<'a> {
         let begin = report.meta.begin.unwrap_or_default();
         let span = report.meta.span;
         let observed = ranked.iter().map(|_| Observed::default()).collect();
-        let most = instances_of_each(&ranked);
+        let limits = instances_of_each(&ranked);
         let series = Series::of(begin, span);
         let slices = Slices::of(begin, span, PATTERN_SLICES);
         let one_sided = OneSidedMessages::default();
@@ -89,7 +84,7 @@ impl<'a> PageBuilder<'a> {
             ranked,
             rank,
             observed,
-            most,
+            limits,
             series,
             slices,
             begin,
@@ -97,39 +92,41 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// Says whose messages were seen at one end only, those with the most first.
+    /// Takes the pairs of nodes whose messages were seen at one end only, those with the most
+    /// messages first.
     pub fn one_sided(&mut self, found: &[OneSided]) {
         self.one_sided = OneSidedMessages::of(found);
     }
 
-    /// Adds an instance; also of a pattern that is not in the page, which counts in the series.
-    pub fn add(&mut self, seen: &TimedInstance<'_>) {
+    /// Adds an instance. One of a pattern that is not in the page counts in the series of the
+    /// trace.
+    pub fn add(&mut self, instance: &TimedInstance<'_>) {
         self.series.add(
-            seen.begin().unwrap_or(self.begin),
-            seen.duration(),
-            seen.which.probability,
+            instance.begin().unwrap_or(self.begin),
+            instance.duration(),
+            instance.which.probability,
         );
-        if let Some(rank) = self.rank(seen.which.pattern) {
+        if let Some(rank) = self.rank(instance.which.pattern) {
             let hops = &self.ranked[rank].hops;
-            self.observed[rank].add(seen, hops, self.begin, self.slices, self.most[rank]);
+            self.observed[rank].add(instance, hops, self.begin, self.slices, self.limits[rank]);
         }
     }
 
-    /// The rank of the pattern of that number, if it is in the page.
+    /// The rank of the pattern of that number; `None` if it is not in the page.
     pub fn rank(&self, pattern: i64) -> Option<usize> {
         self.rank.get(&pattern).copied()
     }
 
-    /// The data.
+    /// The data of the page.
     ///
     /// # Errors
-    /// When something is none of JSON's, which nothing here is.
+    /// When a value has no form in JSON. None here is such a value.
     pub fn finish(self) -> serde_json::Result<Page> {
         let mut names = Names::default();
         let map = map::of(&self.ranked, &mut names);
         let mut observed = self.observed.into_iter();
-        let mut details = Vec::with_capacity(self.ranked.len().div_ceil(GROUP));
-        for group in self.ranked.chunks(GROUP) {
+        let mut details = Vec::with_capacity(self.ranked.len().div_ceil(PATTERNS_PER_PIECE));
+        for group in self.ranked.chunks(PATTERNS_PER_PIECE) {
             let group: Vec<Details> = group
                 .iter()
                 .map(|pattern| {
@@ -138,7 +135,7 @@ impl<'a> PageBuilder<'a> {
                 .collect();
             details.push(serde_json::to_vec(&group)?.into());
         }
-        // Last, as it has all names.
+        // The overview comes last, as it has the names of all pieces.
         let series = self.series.columns();
         let mut overview =
             Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
@@ -147,15 +144,16 @@ impl<'a> PageBuilder<'a> {
     }
 }
 
-/// How many instances of each pattern are kept, by rank.
+/// Maximum number of instances of each pattern that are kept, by rank.
 fn instances_of_each(ranked: &[&PathPattern]) -> Vec<usize> {
-    let mut left = MOST_MESSAGES;
-    let mut most = |pattern: &&PathPattern| {
-        let hops = pattern.hops.len().clamp(1, details::MOST_HOPS);
-        let of_it = usize::try_from(pattern.count).unwrap_or_default().min(MOST_INSTANCES);
-        let kept = if of_it * hops <= left { of_it } else { of_it.min(2).min(left / hops) };
-        left -= kept * hops;
-        kept
+    let mut left = MAX_MESSAGES;
+    let mut of_pattern = |pattern: &&PathPattern| {
+        let hops = pattern.hops.len().clamp(1, MAX_HOPS);
+        let of_it = usize::try_from(pattern.count).unwrap_or_default().min(MAX_INSTANCES);
+        let limit =
+            if of_it * hops <= left { of_it } else { of_it.min(FEW_INSTANCES).min(left / hops) };
+        left -= limit * hops;
+        limit
     };
-    ranked.iter().map(&mut most).collect()
+    ranked.iter().map(&mut of_pattern).collect()
 }

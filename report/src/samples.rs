@@ -1,5 +1,5 @@
-//! What reports are made of, by hand, on which the outputs are tested and looked at. The patterns
-//! are those that other crates' tests have, too.
+//! Reports made by hand, on which the outputs are tested and looked at. The patterns are those of
+//! `tests/support`, which the tests of other crates have, too.
 
 use analyze::paths::{DelayTable, Delays, HopDelays, NodeDelays};
 use message_trace::Protocol;
@@ -9,7 +9,7 @@ use crate::{DelaysBy, Meta, Note, Rest};
 
 pub(crate) use test_support::patterns::*;
 
-/// A trace with holes.
+/// A trace in which not everything was seen.
 pub(crate) fn meta() -> Meta {
     let note = |count, label: &str| Note { label: label.to_owned(), count };
     Meta {

@@ -1,5 +1,5 @@
-//! By which metric patterns are ranked. The names are those of `sockcap report --sort`, of the
-//! page's table and of the JSON.
+//! The metrics by which patterns are ranked. Their names are those of `sockcap report --sort`, of
+//! the table of the page, and of the JSON.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,21 +7,21 @@ use std::str::FromStr;
 
 use analyze::paths::{Delays, PathPattern};
 
-/// A metric of a pattern, or of the delays of a node or a hop; the largest comes first. `count`,
-/// `expected` and the two composite metrics `confidence` and `evidence` are those of WAP5 section
-/// 6.6.
+/// A metric of a pattern, or of the delays of a node or a hop. The largest value comes first.
+/// `count`, `expected` and the two composite metrics `confidence` and `evidence` are those of WAP5
+/// section 6.6.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SortKey {
-    /// `total`: duration times probability, summed over the instances. Where the system spends its
-    /// time.
+    /// `total`: the sum over the instances of duration times probability. It says where the system
+    /// spends its time.
     #[default]
     Total,
-    /// `count`: how many instances were built.
+    /// `count`: the number of instances.
     Count,
-    /// `expected`: how many instances are expected to be real, the sum of their probabilities.
+    /// `expected`: the expected number of real instances, the sum of their probabilities.
     Expected,
-    /// `confidence`: expected / count, the mean probability of an instance. Favours patterns that
-    /// are certain.
+    /// `confidence`: expected / count, the mean probability of an instance. It favours patterns
+    /// that are certain.
     Confidence,
     /// `evidence`: expected / sqrt(count). Seeing a pattern often makes it more credible, but not
     /// in proportion.
@@ -49,7 +49,7 @@ impl SortKey {
         SortKey::P99,
     ];
 
-    /// Its name on the command line and in the JSON.
+    /// The name on the command line and in the JSON.
     pub fn name(self) -> &'static str {
         match self {
             SortKey::Total => "total",
@@ -62,7 +62,7 @@ impl SortKey {
         }
     }
 
-    /// What it is, in a few words for a person.
+    /// The metric in a few words for a person.
     pub fn label(self) -> &'static str {
         match self {
             SortKey::Total => "total time",
@@ -75,11 +75,7 @@ impl SortKey {
         }
     }
 
-    /// Its value for `pattern`.
-    pub fn value(self, pattern: &PathPattern) -> f64 {
-        self.of(&Values::of(pattern))
-    }
-
+    /// The value of the metric for a pattern or a family.
     fn of(self, values: &Values) -> f64 {
         match self {
             SortKey::Total => values.total_time,
@@ -92,15 +88,15 @@ impl SortKey {
         }
     }
 
-    /// Whether it is multiplied with how likely an instance is. By the others, something that was
-    /// built once and is hardly real could be first.
+    /// Whether the metric grows with the probability of instances. By any other metric a pattern
+    /// that is hardly real could be first.
     fn is_weighted(self) -> bool {
         matches!(self, SortKey::Total | SortKey::Expected)
     }
 
-    /// Its value for the delays of a node or a hop: as if each message were an instance that lasts
-    /// for its delay.
-    pub fn value_of_delays(self, delays: &Delays) -> f64 {
+    /// The value of the metric for the delays of a node or a hop, as if each message were an
+    /// instance that lasts for its delay.
+    pub(crate) fn value_of_delays(self, delays: &Delays) -> f64 {
         let Delays { count, expected, delay, total_time, .. } = *delays;
         match self {
             SortKey::Total => total_time,
@@ -113,18 +109,18 @@ impl SortKey {
         }
     }
 
-    /// Which of two rows of delays comes first.
-    pub fn compare_delays(self, a: &Delays, b: &Delays) -> Ordering {
+    /// The order of two rows of delays.
+    pub(crate) fn compare_delays(self, a: &Delays, b: &Delays) -> Ordering {
         descending(self.value_of_delays(a), self.value_of_delays(b))
     }
 
-    /// Which of two patterns comes first: by its value but, where that says nothing of how real an
-    /// instance is, first those of which one at least is expected to be real.
+    /// The order of two patterns. Metrics that say nothing of how real an instance is put patterns
+    /// first that are expected at least once.
     pub fn compare(self, a: &PathPattern, b: &PathPattern) -> Ordering {
         self.compare_values(&Values::of(a), &Values::of(b))
     }
 
-    /// The same of what patterns are together.
+    /// The order of two patterns, or of two families, by their values.
     pub(crate) fn compare_values(self, a: &Values, b: &Values) -> Ordering {
         let by_value = || descending(self.of(a), self.of(b));
         match self.is_weighted() {
@@ -133,20 +129,20 @@ impl SortKey {
         }
     }
 
-    /// `patterns` with the largest value first; equal ones stay in their order, and what has no
-    /// value (the confidence of a pattern without instances) comes last.
-    pub fn rank(self, patterns: &[PathPattern]) -> Vec<&PathPattern> {
+    /// The `patterns` in the order of the metric. Equal ones keep their order. A pattern without a
+    /// value, such as the confidence of one without instances, comes last.
+    pub(crate) fn rank(self, patterns: &[PathPattern]) -> Vec<&PathPattern> {
         let mut ranked: Vec<&PathPattern> = patterns.iter().collect();
         ranked.sort_by(|a, b| self.compare(a, b));
         ranked
     }
 }
 
-/// The least number of expected instances with which a pattern is shown as one that was expected
-/// once: 1.0.
+/// Minimum number of expected instances that is shown as 1.0, so that the pattern counts as
+/// expected once.
 const EXPECTED_ONCE: f64 = 0.95;
 
-/// What patterns are ranked by; times are in nanoseconds.
+/// The values of a pattern or a family that metrics are made of. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values {
     pub(crate) count: f64,
@@ -205,7 +201,7 @@ mod tests {
         key.rank(patterns).iter().map(|pattern| pattern.id).collect()
     }
 
-    /// Four patterns, each of which is first by another metric.
+    /// Four patterns; each is first by another metric.
     fn four() -> Vec<PathPattern> {
         let make = |id, count, expected: f64, mean: f64, p99| {
             let mut pattern = samples::cached();
@@ -237,7 +233,7 @@ mod tests {
     #[test]
     fn what_is_hardly_real_is_not_first() {
         let mut patterns = four();
-        // Seen once, and expected not at all, but longer than anything else.
+        // A pattern that was seen once and is hardly real, but longer than any other.
         let mut ghost = patterns[2].clone();
         (ghost.id, ghost.count, ghost.expected, ghost.total_time) = (4, 1, 0.01, 10_000.0);
         (ghost.duration.mean, ghost.duration.p99) = (1e6, 1e6);
@@ -264,7 +260,7 @@ mod tests {
     fn what_has_no_value_comes_last() {
         let mut patterns = four();
         (patterns[0].count, patterns[0].expected) = (0, 0.0);
-        assert!(SortKey::Confidence.value(&patterns[0]).is_nan());
+        assert!(SortKey::Confidence.of(&Values::of(&patterns[0])).is_nan());
         assert_eq!(order(SortKey::Confidence, &patterns), [2, 3, 1, 0]);
     }
 

@@ -1,123 +1,132 @@
-//! What is reported: the patterns, and what a reader must know of the trace to trust them.
+//! The report: the patterns, and what a reader must know of the trace to trust them.
 
 use analyze::paths::PathPattern;
 
 use crate::clocks::Clock;
-use crate::{Family, Filtered, Options};
+use crate::families::{Families, Family};
+use crate::filtered::Filtered;
+use crate::options::Options;
 
-/// Everything an output shows.
+/// A report: the data of every output.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
-    /// The patterns, in any order; those that come first by the chosen metric where they are not
-    /// all ([`Meta::rest`]).
-    pub patterns: &'a [PathPattern],
-    /// What they were found in.
+    /// The patterns, in any order. If they are not all ([`Meta::rest`]), they are those that come
+    /// first by the chosen metric.
+    pub(crate) patterns: &'a [PathPattern],
+    /// The families of the patterns.
+    pub(crate) families: Families<'a>,
+    /// The trace that the patterns were found in.
     pub meta: Meta,
 }
 
-/// The trace in a few numbers, and what could not be seen in it.
+/// The trace in a few numbers, and what was not seen of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meta {
-    /// What was looked at, as the user named it: usually the data directory.
+    /// The source of the trace as the user named it, usually the data directory.
     pub source: String,
-    /// Messages in the trace.
+    /// The number of messages in the trace.
     pub messages: u64,
-    /// Traced processes.
+    /// The number of traced processes.
     pub processes: u64,
-    /// Traced hosts.
+    /// The number of traced hosts.
     pub hosts: u64,
-    /// When the first event of the trace was, in nanoseconds since the Unix epoch on the common
-    /// clock; none where nobody asked.
+    /// The time of the first event, in nanoseconds since the Unix epoch on the common clock; `None`
+    /// if it is unknown.
     pub begin: Option<i64>,
-    /// From the first event of the trace to the last, in nanoseconds.
+    /// The time from the first event to the last, in nanoseconds.
     pub span: i64,
-    /// How many path instances are expected to be real, in all patterns, also in those that are not
+    /// The expected number of real path instances of all patterns, also of those that are not
     /// given.
     pub expected_paths: f64,
-    /// What could not be seen: nobody shall trust a hole. Those with a count of zero are not shown.
+    /// What was not seen of the trace. A note with a count of zero is not shown.
     pub notes: Vec<Note>,
-    /// The hosts' clocks, of which the times are already corrected.
+    /// The clocks of the hosts. All times of the report are corrected by them.
     pub clocks: Vec<Clock>,
-    /// The patterns that are not given, as nobody would look at so many.
+    /// The patterns that are not given, as nobody would look at that many.
     pub rest: Rest,
-    /// What the reader asked for where that is not all; the patterns, and how many paths are
-    /// expected, are those of it.
+    /// The part that the reader asked for; `None` if that is all. The patterns and the expected
+    /// number of paths are those of this part.
     pub filtered: Option<Filtered>,
-    /// What the reader may do next, one line each, shown at the end of the terminal output, never
-    /// broken.
+    /// The next steps that the reader may take. Each is a line at the end of the terminal output,
+    /// never broken.
     pub next_steps: Vec<String>,
 }
 
-/// How much the patterns are that are not given.
+/// The sums over the patterns that are not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rest {
-    /// How many there are.
+    /// The number of patterns.
     pub patterns: u64,
-    /// How many instances they have.
+    /// The number of their instances.
     pub instances: u64,
     /// The sum of their total times, in nanoseconds.
     pub total_time: f64,
 }
 
-/// Something that could not be seen, and how often.
+/// Something that was not seen, and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What it is, as it follows a number: "messages without a receiver".
+    /// What was not seen, as it follows a number: "messages without a receiver".
     pub label: String,
-    /// How many.
+    /// The number of times.
     pub count: u64,
 }
 
-impl Report<'_> {
-    /// The patterns in the order of `options`, and no more than it allows.
-    pub fn ranked(&self, options: &Options) -> Vec<&PathPattern> {
+impl<'a> Report<'a> {
+    /// The report of `patterns`, in any order. Where they are not all ([`Meta::rest`]), they are
+    /// those that come first by the metric that the reader chose.
+    pub fn new(patterns: &'a [PathPattern], meta: Meta) -> Report<'a> {
+        Report { patterns, families: Families::of(patterns), meta }
+    }
+
+    /// The patterns in the order of `options`, up to its limit.
+    pub(crate) fn ranked(&self, options: &Options) -> Vec<&'a PathPattern> {
         let mut ranked = options.sort.rank(self.patterns);
         ranked.truncate(options.limit.unwrap_or(usize::MAX));
         ranked
     }
 
-    /// The families of patterns in the order of `options`, and no more than it allows. Where it
-    /// does not fold, each pattern is one by itself.
-    pub fn families(&self, options: &Options) -> Vec<Family<'_>> {
+    /// The families in the order of `options`, up to its limit. If it does not fold, each pattern
+    /// is a family of its own.
+    pub(crate) fn families(&self, options: &Options) -> Vec<Family<'a>> {
         if !options.fold {
             let alone = |lead| Family { lead, alike: Vec::new() };
             return self.ranked(options).into_iter().map(alone).collect();
         }
-        let mut families = Family::of(self.patterns);
-        families.sort_by(|one, other| one.compare(other, options.sort));
+        let mut families = self.families.ranked(options.sort);
         families.truncate(options.limit.unwrap_or(usize::MAX));
         families
     }
 
-    /// How many patterns there are.
-    pub fn pattern_count(&self) -> u64 {
+    /// The number of all patterns, also of those that are not given.
+    pub(crate) fn pattern_count(&self) -> u64 {
         self.patterns.len() as u64 + self.meta.rest.patterns
     }
 
-    /// How many instances all patterns have.
-    pub fn instances(&self) -> u64 {
+    /// The number of instances of all patterns, also of those that are not given.
+    pub(crate) fn instances(&self) -> u64 {
         let given: i64 = self.patterns.iter().map(|pattern| pattern.count).sum();
         given.max(0) as u64 + self.meta.rest.instances
     }
 
-    /// The total time of all patterns, in nanoseconds.
-    pub fn total_time(&self) -> f64 {
+    /// The total time of all patterns, also of those that are not given, in nanoseconds.
+    pub(crate) fn total_time(&self) -> f64 {
         self.patterns.iter().map(|pattern| pattern.total_time).sum::<f64>()
             + self.meta.rest.total_time
     }
 
-    /// The part of the total time that is `pattern`'s, from 0 to 1.
-    pub fn share(&self, pattern: &PathPattern) -> f64 {
+    /// The part of the total time that `pattern` has, from 0 to 1.
+    pub(crate) fn share(&self, pattern: &PathPattern) -> f64 {
         share(pattern.total_time, self.total_time())
     }
 
-    /// The notes that say something.
-    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+    /// The notes with a count above zero.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &Note> {
         self.meta.notes.iter().filter(|note| note.count > 0)
     }
 }
 
-/// `part` of `whole`, and 0 of nothing.
+/// `part` divided by `whole`; 0 if `whole` is not above zero.
 pub(crate) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -130,12 +139,12 @@ mod tests {
     #[test]
     fn what_is_not_given_is_counted() {
         let patterns = samples::some();
-        let whole = Report { patterns: &patterns, meta: samples::meta() };
+        let whole = Report::new(&patterns, samples::meta());
         let (first, last) = patterns.split_at(3);
         let instances = last.iter().map(|pattern| pattern.count as u64).sum();
         let total_time = last.iter().map(|pattern| pattern.total_time).sum();
         let rest = Rest { patterns: last.len() as u64, instances, total_time };
-        let part = Report { patterns: first, meta: Meta { rest, ..samples::meta() } };
+        let part = Report::new(first, Meta { rest, ..samples::meta() });
         assert_eq!(part.pattern_count(), whole.pattern_count());
         assert_eq!(part.instances(), whole.instances());
         assert!((part.total_time() - whole.total_time()).abs() < 1.0);

@@ -1,15 +1,17 @@
-//! The shape of a pattern as lines of a tree, for terminal and page alike.
+//! The shape of a pattern as the lines of a tree, for terminal and page.
 //!
-//! Only forks go to the right. A chain, in which each message causes one, stays in its column,
+//! Only forks are indented. A chain, in which each message causes one other, stays in its column,
 //! however long it is: it starts with a dot and runs down a line to its end. Within a chain, what
 //! lies between a request and its response is indented a little, so that a call can be told from
-//! its answer at a glance; a pipeline, which never answers, is not indented at all.
+//! its response at a glance. A pipeline, which has no responses, is not indented at all.
 
 use analyze::paths::Hop;
 
 use analyze::paths::timing::Timing;
 
-/// What stands before a hop, for each chain that it lies within, from the left.
+use crate::tuning::{MAX_CALL_LEVELS, MAX_OPEN_CALLS};
+
+/// The guide before a hop, for each chain around it, from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guide {
     /// An outer chain has more branches below.
@@ -22,43 +24,37 @@ pub(crate) enum Guide {
     LastBranch,
 }
 
-/// What marks the hop in its own chain.
+/// The mark of a hop in its own chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// The first of its chain.
+    /// The hop is the first of its chain.
     First,
-    /// In the middle, or before a fork.
+    /// The hop is in the middle of its chain, or before a fork.
     Middle,
-    /// The last: nothing follows.
+    /// The hop is the last of its chain, and nothing follows.
     Last,
-    /// First and last.
+    /// The hop is the only one of its chain.
     Only,
 }
 
-/// One line of the tree.
+/// A line of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     /// An index of the pattern's hops.
     pub(crate) hop: usize,
-    /// The chains around it.
+    /// The guides of the chains around the hop.
     pub(crate) guides: Vec<Guide>,
-    /// Its place in its own chain.
+    /// The mark of the hop in its own chain.
     pub(crate) mark: Mark,
-    /// How many answered calls it lies within, of its chain.
+    /// The number of answered calls of its chain that the hop lies within.
     pub(crate) calls: usize,
 }
-
-/// Calls deeper than this are not indented further.
-const MAX_CALLS: usize = 8;
-
-/// How many open calls are searched for the one that a message answers.
-const MAX_OPEN: usize = 64;
 
 /// The lines of the tree of `hops`, from the root down.
 pub(crate) fn lines(hops: &[Hop], timing: &Timing) -> Vec<Line> {
     let mut lines = Vec::with_capacity(hops.len());
-    // Chains still to be drawn: the first hop, the guides of its first line and those of the
-    // others.
+    // The chains that are still to be drawn: the first hop, the guides of its line, and the guides
+    // of the lines after it.
     let mut chains: Vec<(usize, Vec<Guide>, Vec<Guide>)> = Vec::new();
     chains.extend(timing.roots.iter().rev().map(|root| (*root, Vec::new(), Vec::new())));
     while let Some((first, first_guides, guides)) = chains.pop() {
@@ -93,16 +89,16 @@ pub(crate) fn lines(hops: &[Hop], timing: &Timing) -> Vec<Line> {
     lines
 }
 
-/// For each hop of `chain`, how many calls that are answered within the chain lie around it.
+/// By hop of `chain`: the number of calls around it that are answered within the chain.
 fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
-    // By position: where the call at that position is answered.
+    // By position: the position of the response to the call at that position.
     let mut answered = vec![None; chain.len()];
     let mut open: Vec<usize> = Vec::new();
     for (position, index) in chain.iter().enumerate() {
         let call = open
             .iter()
             .rev()
-            .take(MAX_OPEN)
+            .take(MAX_OPEN_CALLS)
             .position(|call| hops[*index].answers(&hops[chain[*call]]));
         match call {
             Some(from_top) => {
@@ -119,7 +115,7 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
         while ends.last() == Some(&position) {
             ends.pop();
         }
-        depths.push(ends.len().min(MAX_CALLS));
+        depths.push(ends.len().min(MAX_CALL_LEVELS));
         ends.extend(end);
     }
     depths

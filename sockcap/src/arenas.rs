@@ -1,9 +1,9 @@
-//! How glibc's allocator divides memory. Each new thread gets one of up to eight arenas a
-//! processor, and what was given back to one arena is not there for another. Stages begin threads
-//! all the time, no more at once than there are processors, so with more arenas than processors
-//! memory is held that nobody has (docs/decisions/0428).
+//! The arenas of glibc's allocator. Each new thread gets one of up to eight arenas a processor, and
+//! memory that was given back to one arena is not there for another. Stages begin threads all the
+//! time, but no more at once than there are processors. With more arenas than processors, memory
+//! would be held that nobody uses (docs/decisions/0428).
 
-/// Lets there be as many arenas as processors. To be called before there are threads.
+/// Limits the arenas to as many as there are processors. It is called before there are threads.
 #[cfg(target_env = "gnu")]
 pub(crate) fn limit() {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

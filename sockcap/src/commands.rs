@@ -1,20 +1,49 @@
-//! The subcommands, a file each.
+//! The commands, a file each. A new one is a new file and a line in [`COMMANDS`].
 
-pub(crate) mod analyze;
-pub(crate) mod collect;
-pub(crate) mod completions;
-pub(crate) mod drop;
-pub(crate) mod dump;
-pub(crate) mod export;
-pub(crate) mod import;
-pub(crate) mod info;
-pub(crate) mod keys;
-pub(crate) mod man;
-pub(crate) mod reconcile;
-pub(crate) mod record;
-pub(crate) mod report;
-pub(crate) mod score;
-pub(crate) mod ship;
-pub(crate) mod skew;
-pub(crate) mod synth;
-pub(crate) mod view;
+mod analyze;
+mod collect;
+mod completions;
+mod drop;
+mod dump;
+mod export;
+mod import;
+mod info;
+mod keys;
+mod man;
+mod reconcile;
+mod record;
+mod report;
+mod score;
+mod ship;
+mod skew;
+mod synth;
+mod view;
+
+use crate::command::Subcommand;
+
+/// All commands, in the order of `sockcap --help`.
+pub(crate) const COMMANDS: &[Subcommand] = &[
+    record::COMMAND,
+    ship::COMMAND,
+    collect::COMMAND,
+    import::COMMAND,
+    reconcile::COMMAND,
+    analyze::COMMAND,
+    report::COMMAND,
+    view::COMMAND,
+    export::COMMAND,
+    info::COMMAND,
+    keys::COMMAND,
+    dump::COMMAND,
+    synth::COMMAND,
+    skew::COMMAND,
+    drop::COMMAND,
+    score::COMMAND,
+    completions::COMMAND,
+    man::COMMAND,
+    #[cfg(test)]
+    crate::toys::command::COMMAND,
+];
+
+#[cfg(test)]
+pub(crate) use {analyze::Analyze, record::Record, report::Report, ship::Ship, skew::Skew};

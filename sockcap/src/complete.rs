@@ -1,182 +1,23 @@
-//! What TAB completes: the script of `sockcap completions` asks this program, which knows its
-//! commands, flags and values and, beside them, what the data directory of the line holds:
-//! patterns, nodes, hosts.
+//! Answers to TAB. The script of `sockcap completions` asks this program, which knows its commands,
+//! flags and values, and what the data directory of the line holds.
 
-use std::collections::BTreeSet;
 use std::env;
-use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use analyze::paths::{ChosenPatterns, PathPattern};
-use clap::CommandFactory;
-use clap_complete::engine::{
-    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, ValueCompleter,
-};
-use clap_complete::{CompleteEnv, PathCompleter};
-use message_trace::DataDir;
-use report::SortKey;
+use clap_complete::CompleteEnv;
 
-use crate::cli::{Cli, DEFAULT_DIRECTORY};
+use crate::arguments::offers::VARIABLE;
+use crate::command_line;
 
-/// The variable by which a shell's script asks.
-pub(crate) const VARIABLE: &str = "SOCKCAP_COMPLETE";
-
-/// Patterns and nodes that are offered come from so many patterns, those with the largest total
-/// time.
-const PATTERNS: usize = 200;
-
-/// Answers a shell that asks what could stand here, and says how that went. Nothing where nobody
-/// asks.
+/// Answers a shell that asks for completions, and returns the exit status; `None` if no shell asks.
 pub(crate) fn answer() -> Option<ExitCode> {
     env::var_os(VARIABLE)?;
     let directory = env::current_dir().ok();
-    let asked = CompleteEnv::with_factory(Cli::command).var(VARIABLE);
+    let asked = CompleteEnv::with_factory(command_line::definitions).var(VARIABLE);
     match asked.try_complete(env::args_os(), directory.as_deref()) {
         Ok(true) => Some(ExitCode::SUCCESS),
         Ok(false) => None,
-        // Words would stand in the middle of the line that is being written.
+        // An error message would appear in the middle of the line that is being written.
         Err(_) => Some(ExitCode::FAILURE),
-    }
-}
-
-/// The numbers of patterns, as the report has them.
-pub(crate) fn patterns() -> ArgValueCandidates {
-    let candidate = |pattern: PathPattern| {
-        let first = pattern.hops.first();
-        let what = first.map_or_else(String::new, |hop| {
-            format!("{} → {}, {} seen", hop.src, hop.dst, pattern.count)
-        });
-        CompletionCandidate::new(pattern.id.to_string()).help(Some(what.into()))
-    };
-    ArgValueCandidates::new(move || most_time().into_iter().map(candidate).collect())
-}
-
-/// The nodes of patterns.
-pub(crate) fn nodes() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let names = most_time()
-            .into_iter()
-            .flat_map(|pattern| pattern.hops)
-            .flat_map(|hop| [hop.src, hop.dst]);
-        named(names.collect())
-    })
-}
-
-/// The hosts whose logs there are.
-pub(crate) fn hosts() -> ArgValueCandidates {
-    ArgValueCandidates::new(|| {
-        let logs = data().logs().unwrap_or_default();
-        let host = |log: PathBuf| Some(log.parent()?.file_name()?.to_str()?.to_owned());
-        named(logs.into_iter().filter_map(host).collect())
-    })
-}
-
-/// Files, and the configurations that come with sockcap.
-pub(crate) fn configurations() -> ArgValueCompleter {
-    ArgValueCompleter::new(|begun: &OsStr| {
-        let shipped = synth::maketrace::SHIPPED.map(|(name, _)| OsString::from(name));
-        let mut all = beginning_with(shipped, begun);
-        all.extend(PathCompleter::file().complete(begun));
-        all
-    })
-}
-
-/// A program, and then files, as of any command.
-pub(crate) fn programs() -> ArgValueCompleter {
-    ArgValueCompleter::new(Programs)
-}
-
-struct Programs;
-
-impl ValueCompleter for Programs {
-    fn complete(&self, begun: &OsStr) -> Vec<CompletionCandidate> {
-        self.complete_at(0, begun)
-    }
-
-    fn complete_at(&self, place: usize, begun: &OsStr) -> Vec<CompletionCandidate> {
-        if place > 0 || begun.to_string_lossy().contains('/') {
-            return PathCompleter::any().complete(begun);
-        }
-        let directories = env::var_os("PATH").unwrap_or_default();
-        let files = env::split_paths(&directories)
-            .filter_map(|path| fs::read_dir(path).ok())
-            .flatten()
-            .flatten();
-        let is_program = |file: &fs::DirEntry| {
-            file.path()
-                .metadata()
-                .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-        };
-        let begins =
-            |name: &OsString| name.to_string_lossy().starts_with(&*begun.to_string_lossy());
-        let programs = files.filter(|file| begins(&file.file_name())).filter(is_program);
-        let mut all: Vec<CompletionCandidate> = programs
-            .map(|file| file.file_name())
-            .collect::<BTreeSet<OsString>>()
-            .into_iter()
-            .map(CompletionCandidate::new)
-            .collect();
-        all.extend(PathCompleter::any().complete(begun));
-        all
-    }
-}
-
-/// Those of `names` that go on as what is written.
-fn beginning_with(
-    names: impl IntoIterator<Item = OsString>,
-    begun: &OsStr,
-) -> Vec<CompletionCandidate> {
-    let begun = begun.to_string_lossy();
-    let fits = |name: &OsString| name.to_string_lossy().starts_with(&*begun);
-    names.into_iter().filter(fits).map(CompletionCandidate::new).collect()
-}
-
-fn named(names: BTreeSet<String>) -> Vec<CompletionCandidate> {
-    names.into_iter().map(CompletionCandidate::new).collect()
-}
-
-/// The patterns of the data directory with the largest total time; none where there is no analysis.
-fn most_time() -> Vec<PathPattern> {
-    let order = |one: &PathPattern, other: &PathPattern| SortKey::Total.compare(one, other);
-    ChosenPatterns::read(&data().patterns(), PATTERNS, order)
-        .map_or_else(|_| Vec::new(), |chosen| chosen.patterns)
-}
-
-/// The data directory that the line names so far.
-fn data() -> DataDir {
-    let words: Vec<OsString> = env::args_os().collect();
-    DataDir::new(directory(&words).unwrap_or_else(|| DEFAULT_DIRECTORY.into()))
-}
-
-fn directory(words: &[OsString]) -> Option<PathBuf> {
-    let mut named = None;
-    for (place, word) in words.iter().enumerate() {
-        let Some(word) = word.to_str() else { continue };
-        let value = match word {
-            "-d" | "--data" => words.get(place + 1).map(PathBuf::from),
-            _ => {
-                word.strip_prefix("--data=").or_else(|| word.strip_prefix("-d")).map(PathBuf::from)
-            }
-        };
-        named = value.filter(|path| !path.as_os_str().is_empty()).or(named);
-    }
-    named
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_data_directory_is_that_of_the_line() {
-        let of = |line: &str| directory(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
-        assert_eq!(of("sockcap report -d one --sort"), Some("one".into()));
-        assert_eq!(of("sockcap report --data=two --sort"), Some("two".into()));
-        assert_eq!(of("sockcap report -dthree --sort p99"), Some("three".into()));
-        assert_eq!(of("sockcap report --data four"), Some("four".into()));
-        assert_eq!(of("sockcap report"), None);
     }
 }

@@ -11,28 +11,25 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::cli::Cli;
+use crate::command::Run;
+use crate::command_line;
 use crate::help;
-use file::{ConfigError, Owner, Setting};
+use file::{ConfigError, Owner, Settings};
 
 /// The name of the file in a data directory.
 const IN_DATA: &str = "sockcap.toml";
 
-/// What the files say, by the command (`["import", "pcap"]`) and the flag.
-type Settings = BTreeMap<(Vec<String>, String), Setting>;
-
-/// The process's arguments, with what the configuration files add to them. An error has been said,
-/// and is the exit status.
-pub(crate) fn parse() -> Result<Cli, ExitCode> {
+/// The command that the process's arguments and the configuration files ask for. An error is
+/// printed here and returned as the exit status.
+pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
     let arguments: Vec<OsString> = env::args_os().collect();
     parse_from(&arguments, user_file()).map_err(|failed| match failed {
         Failed::Usage(error, from_files) => {
@@ -52,10 +49,10 @@ pub(crate) fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
-/// Why there are no arguments to go on with.
+/// The reason why there is no command to run.
 #[derive(Debug)]
-enum Failed {
-    /// The command line is wrong, or asks for help; and what of it the files said.
+pub(crate) enum Failed {
+    /// The command line is wrong or asks for help; with the settings that files added to it.
     Usage(clap::Error, Vec<String>),
     /// A file is wrong.
     Config(ConfigError),
@@ -71,12 +68,14 @@ fn user_file() -> Option<PathBuf> {
     Some(place.join("sockcap/config.toml"))
 }
 
-/// As [`parse`], with these arguments, of which the first is the program, and this file of the
-/// user's.
-fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Failed> {
+/// As [`parse`], with these arguments and this file of the user. The first argument is the program.
+pub(crate) fn parse_from(
+    arguments: &[OsString],
+    user: Option<PathBuf>,
+) -> Result<Box<dyn Run>, Failed> {
     let usage = |error| Failed::Usage(error, Vec::new());
     // What was given, as far as it can be understood: what is missing may be in a file.
-    let mut command = with_switches(Cli::command());
+    let mut command = with_switches(command_line::definitions());
     command.build();
     let given = match command.clone().ignore_errors(true).try_get_matches_from(arguments) {
         Ok(given) => given,
@@ -88,8 +87,8 @@ fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Fail
         false => settings(&command, &given, user.as_deref()).map_err(Failed::Config)?,
     };
     let (arguments_and_files, used) = with_settings(arguments, &command, &given, &settings);
-    let parsed = command.try_get_matches_from_mut(arguments_and_files).and_then(|mut matches| {
-        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    let parsed = command.try_get_matches_from_mut(arguments_and_files).and_then(|matches| {
+        command_line::read(&matches).map_err(|error| error.format(&mut command))
     });
     match parsed {
         // In the words of the definitions as they are, where those say the same.
@@ -101,11 +100,12 @@ fn parse_from(arguments: &[OsString], user: Option<PathBuf>) -> Result<Cli, Fail
     }
 }
 
-/// What the definitions make of the arguments without files; help is laid out.
-fn plainly(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let matches = help::laid_out(Cli::command(), arguments.iter().any(|one| one == "-h"))
-        .try_get_matches_from(arguments)?;
-    Cli::from_arg_matches(&matches)
+/// The command that the arguments ask for without files; help is laid out.
+fn plainly(arguments: &[OsString]) -> Result<Box<dyn Run>, clap::Error> {
+    let matches =
+        help::laid_out(command_line::definitions(), arguments.iter().any(|one| one == "-h"))
+            .try_get_matches_from(arguments)?;
+    command_line::read(&matches)
 }
 
 /// The definitions, with a way to turn off what a file turns on: `--flag=false`.
@@ -136,8 +136,8 @@ fn levels<'a>(command: &'a Command, given: &'a ArgMatches) -> Vec<(&'a Command, 
     levels
 }
 
-/// What the files say that hold for this command: the user's, and over it the data directory's. A
-/// command without flags needs none.
+/// The settings for this command: the user's file, overridden by that of the data directory. For a
+/// command without flags no file is read.
 fn settings(
     command: &Command,
     given: &ArgMatches,
@@ -190,8 +190,8 @@ fn exclude_each_other(command: &Command, one: &Arg, other: &Arg) -> bool {
     by_name(one, other) || by_name(other, one) || in_group
 }
 
-/// The arguments with what the files say behind the name of each command, so that what is required
-/// may come from a file, and what of the files was used, in words.
+/// The arguments with the settings of files inserted behind the name of each command, so that a
+/// required flag may come from a file; and a description of each setting that was used.
 fn with_settings(
     arguments: &[OsString],
     command: &Command,

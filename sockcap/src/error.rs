@@ -1,7 +1,7 @@
-//! What can go wrong at the command line, and the exit status it leads to.
+//! Errors of the command line, and the exit status that each leads to.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use message_trace::PathError;
@@ -80,9 +80,14 @@ pub(crate) enum Error {
 }
 
 impl Error {
-    /// Says the error on standard error and gives the exit status, which is `failed` unless the
-    /// command to record is to blame. Whoever closed our output has read enough, so that is no
-    /// error at all.
+    /// Error of the operating system on a file that is no table.
+    pub(crate) fn file(path: &Path, source: io::Error) -> Error {
+        Error::File(PathError::io(path, source))
+    }
+
+    /// Prints the error on standard error and returns the exit status, which is `failed` unless the
+    /// command to record is to blame. An output that was closed by its reader is no error: the
+    /// reader has read enough.
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
         | Error::Table(PathError::Io { source: error, .. })

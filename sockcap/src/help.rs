@@ -1,6 +1,6 @@
-//! How `--help` is laid out: lines break between groups of words, not within them. What stands in
-//! brackets or quotes, and a flag with its value, stays on one line; clap breaks lines at blanks,
-//! so within a group there are others until the text is printed.
+//! The layout of `--help`: lines break between groups of words, not within them. A group is a text
+//! in brackets or quotes, or a flag with its value. As clap breaks lines at blanks, the blanks of a
+//! group are replaced by others until the text is printed.
 
 use std::io::Write;
 
@@ -9,8 +9,9 @@ use clap::{Arg, ArgAction, Command};
 
 /// A blank at which no line is broken.
 const HARD: char = '\u{a0}';
-/// A group that is longer than this may be broken: hardly a line has room for it beside the flags.
-const LONGEST: usize = 48;
+/// Maximum length of a group that stays together, in characters. Hardly any line has room for a
+/// longer one beside the flags.
+const MAX_GROUP: usize = 48;
 
 /// The definitions with groups that stay together. `short` help has lists of values in the line.
 pub(crate) fn laid_out(command: Command, short: bool) -> Command {
@@ -27,7 +28,7 @@ pub(crate) fn laid_out(command: Command, short: bool) -> Command {
     command
 }
 
-/// Prints what clap has to say: help to standard output, errors to standard error.
+/// Prints a text of clap: help to standard output, errors to standard error.
 pub(crate) fn print(error: &clap::Error) {
     let text = error.render().ansi().to_string().replace(HARD, " ");
     // As clap does: nobody may listen.
@@ -125,7 +126,7 @@ fn group(text: &str) -> Option<usize> {
             flag + 1 + end
         }
     };
-    (length <= LONGEST && !text[..length].contains('\n')).then_some(length)
+    (length <= MAX_GROUP && !text[..length].contains('\n')).then_some(length)
 }
 
 #[cfg(test)]

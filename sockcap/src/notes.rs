@@ -1,18 +1,15 @@
-//! What is missing in a result, in words: for the first lines of a report, and for `info`.
+//! Gaps in a result, in words: for the first lines of a report, and for `info`.
 
 use reconcile::{Counts, Hole, NOT_RECORDED, Reconciliation, is_of_the_system};
 use report::Note;
 
+use crate::tuning::MAX_HOLES_NAMED;
 use crate::ways_out::with_way_out;
 
-/// Maximum number of holes that are named one by one in the first lines of a report. The rest is
-/// summed.
-const NAMED_HOLES: usize = 6;
-
-/// Whoever looks at a report is told of what is missing and can do something about it. At most
-/// [`NAMED_HOLES`] programs are named, and the rest is summed.
+/// The gaps that the reader of a report can do something about. At most [`MAX_HOLES_NAMED`]
+/// programs are named, and the rest is summed.
 pub(crate) fn warnings(found: &Reconciliation) -> Vec<Note> {
-    let mut notes = holes(found, NAMED_HOLES);
+    let mut notes = holes(found, MAX_HOLES_NAMED);
     notes.extend(logs(found));
     let (mut untraced, mut other) = (0, Counts::new());
     for (cause, count) in found.send_only.iter().chain(&found.receive_only) {
@@ -58,7 +55,7 @@ pub(crate) fn notes(found: &Reconciliation) -> Vec<Note> {
     notes
 }
 
-/// What is missing of programs, of which at most `most` are named.
+/// The holes in what was recorded of programs. At most `most` programs are named.
 fn holes(found: &Reconciliation, most: usize) -> Vec<Note> {
     let mut notes = Vec::new();
     let (named, others) = found.holes.split_at(found.holes.len().min(most));
@@ -185,9 +182,9 @@ mod tests {
         let holes = (0..9).rev().map(hole).collect();
         let notes = warnings(&Reconciliation { holes, ..Reconciliation::default() });
         let said: Vec<&Note> = notes.iter().filter(|note| note.count > 0).collect();
-        assert_eq!(said.len(), NAMED_HOLES + 2);
+        assert_eq!(said.len(), MAX_HOLES_NAMED + 2);
         let last: Vec<(u64, &str)> =
-            said[NAMED_HOLES..].iter().map(|note| (note.count, note.label.as_str())).collect();
+            said[MAX_HOLES_NAMED..].iter().map(|note| (note.count, note.label.as_str())).collect();
         let wanted = [
             (2, "records of other programs lost while recording; see 'sockcap info'"),
             (3, "processes of other programs, not recorded; see 'sockcap info'"),

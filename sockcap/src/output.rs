@@ -1,19 +1,19 @@
-//! How results are put on the screen: numbers with their units, and what standard output can show.
+//! Output on the screen: numbers with their units, and what standard output can show.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-/// A file that the user named for a result. It is tried before the work, so that a wrong name is
-/// told at once, and what it holds stays until the result is there.
+/// A file that the user named for a result. It is opened before the work, so that a wrong name is
+/// told at once. Its former content stays until the result is there.
 pub(crate) struct Target {
     path: PathBuf,
     made: bool,
 }
 
 impl Target {
-    /// Sees whether `path` can be written.
+    /// Checks that `path` can be written.
     pub(crate) fn try_out(path: &Path) -> io::Result<Target> {
         let made = !path.exists();
         File::options().create(true).append(true).open(path)?;
@@ -36,20 +36,21 @@ impl Drop for Target {
     }
 }
 
-/// Says a line on standard error. Whoever goes on for long must not end because nobody listens, or
-/// the disk is full that the line goes to.
+/// Prints a line on standard error. A failure to print is ignored: a command that runs for long
+/// must not end because its standard error was closed or the disk is full.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(anstream::stderr(), "sockcap: {line}");
 }
 
-/// How wide a line may be: the terminal's width; elsewhere what `COLUMNS` says, as a pager's user
-/// may set it, or a width that suits a file.
+/// The width of lines: that of the terminal; without one the value of `COLUMNS`, which the user of
+/// a pager may set, or a width that suits a file.
 pub(crate) fn width() -> usize {
     const FILE: usize = 120;
     limit().unwrap_or(FILE)
 }
 
-/// How wide a line may be, where somebody looks at it or says so; a file takes lines of any length.
+/// The width of lines, if there is a terminal or `COLUMNS` is set; a file takes lines of any
+/// length.
 pub(crate) fn limit() -> Option<usize> {
     let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     match std::io::stdout().is_terminal() {

@@ -11,8 +11,8 @@ use report::{Options, Report};
 
 use crate::error::Error;
 
-/// The page of `report`, of the instances that `filter` leaves. What it has no room for goes to
-/// `all`, where there is one.
+/// The page of `report` with the instances that `filter` leaves. Instances that the page has no
+/// room for go to `all`, if it is given.
 pub(crate) fn read(
     data: &DataDir,
     report: &Report<'_>,
@@ -35,8 +35,8 @@ pub(crate) fn read(
     builder.finish().map_err(|error| Error::Output(error.into()))
 }
 
-/// Whose messages were seen at one end only. Where reconcile saw both ends of all, nothing is read
-/// for it.
+/// The nodes whose messages were seen at one end only. If reconcile saw both ends of all messages,
+/// no table is read.
 fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
     if Reconciliation::read(data)
         .is_ok_and(|found| found.send_only.is_empty() && found.receive_only.is_empty())
@@ -46,7 +46,7 @@ fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
     Ok(analyze::one_sided(data, &AnalysisSummary::read(&data.analysis())?.options)?)
 }
 
-/// When the first event of the trace was: its messages are in that order.
+/// The time of the first event of the trace, whose messages are in the order of time.
 pub(crate) fn begin(data: &DataDir) -> Result<Option<i64>, Error> {
     let path = data.messages();
     for batch in table::read_columns(&path, &["send_ts", "recv_ts"])? {

@@ -1,5 +1,6 @@
-//! Which stage has to run again, and running it: a stage's results are current when they are there,
-//! newer than what they were made from, and made with the options that are asked for now.
+//! Stages that have to run again, and running them. The results of a stage are current if they are
+//! there, are newer than what they were made from, and were made with the options that are asked
+//! for now.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -8,12 +9,12 @@ use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
 use message_trace::DataDir;
 
-use crate::cli::Inference;
+use crate::arguments::Inference;
 use crate::error::Error;
 use crate::progress::Terminal;
-use crate::tidy;
+use crate::{kinds, tidy};
 
-/// Sees to it that the messages are there and as new as the logs and imports.
+/// Makes the messages, unless they are there and as new as the logs and imports.
 pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
     tidy::tidy(data);
     let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
@@ -43,8 +44,8 @@ pub(crate) fn reconcile(
     Ok(reconcile::reconcile(data, options, &Terminal::new())?)
 }
 
-/// Sees to it that the analysis is there, as new as the messages, and made with what `inference`
-/// asks for.
+/// Makes the analysis, unless it is there, as new as the messages, and made with the options of
+/// `inference`.
 pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<AnalysisSummary, Error> {
     messages(data)?;
     let last = AnalysisSummary::read(&data.analysis()).ok();
@@ -60,20 +61,20 @@ pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<Analysis
             return Ok(last.clone());
         }
     }
-    // What is not asked for now stays as it was asked for last.
+    // An option that is not given now stays as it was in the last analysis.
     let options = last.map(|last| last.options).unwrap_or_default();
     analyze(data, with_names(data, inference, inference.applied_to(options))?)
 }
 
-/// `options` with the user's names: those of the file that `inference` names or, as `options` are
-/// those of the last analysis, the last one named, as it is now; else those of the data directory.
+/// The options with the user's names: those of the file that `inference` names; else those of the
+/// file that the last analysis named, as it is now; else those of the data directory.
 pub(crate) fn with_names(
     data: &DataDir,
     inference: &Inference,
     options: analyze::Options,
 ) -> Result<analyze::Options, Error> {
     let last = options.aliases.named.as_deref();
-    let aliases = match (&inference.aliases, last) {
+    let aliases = match (inference.aliases(), last) {
         (Some(file), _) => aliases(data, Some(file))?,
         (None, Some(last)) if last.exists() => aliases(data, Some(last))?,
         (None, Some(_)) => return Ok(options),
@@ -105,7 +106,11 @@ pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Er
 
 /// Runs analyze.
 pub(crate) fn analyze(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
-    Ok(analyze::analyze(data, &options, &Terminal::new())?)
+    let progress = Terminal::new();
+    match registry::find(&kinds::algorithms(), options.algorithm.name()) {
+        Some(entry) => Ok(analyze::analyze_by(&mut *(entry.begin)(), data, &options, &progress)?),
+        None => Ok(analyze::analyze(data, &options, &progress)?),
+    }
 }
 
 fn newer(path: &Path, than: Option<SystemTime>) -> bool {

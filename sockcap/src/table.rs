@@ -4,14 +4,14 @@
 
 use std::io::{self, Write};
 
-/// The last column goes on below the row where less room than this is left for it,
-const LEAST: usize = 16;
-/// that far from the left.
+/// Minimum room for the last column, in characters. With less, it goes on below the row.
+const MIN_ROOM: usize = 16;
+/// Indent of a last column below its row, in characters.
 const INDENT: usize = 4;
-/// What stands between two columns.
+/// The separator of two columns.
 const GAP: &str = "  ";
 
-/// Where the text of a column stands.
+/// The side of a column that its text stands at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
@@ -56,7 +56,8 @@ impl Table {
         let all: usize = widths.iter().take(columns).map(|width| width + GAP.len()).sum();
         if let (Some(first), Some(width)) = (widths.first_mut(), width) {
             // Names may be of any length; figures are not.
-            *first = first.saturating_sub((all + 1).saturating_sub(width)).max(LEAST.min(*first));
+            *first =
+                first.saturating_sub((all + 1).saturating_sub(width)).max(MIN_ROOM.min(*first));
         }
         self.line(&head, &widths, width, out)?;
         for row in &self.rows {
@@ -87,12 +88,12 @@ impl Table {
         }
         let begin = length(&line);
         let is_narrow =
-            width.is_some_and(|width| begin + length(last) > width && begin + LEAST > width);
+            width.is_some_and(|width| begin + length(last) > width && begin + MIN_ROOM > width);
         if is_narrow {
             writeln!(out, "{}", line.trim_end())?;
             return folded(last, &" ".repeat(INDENT), width, out);
         }
-        let room = width.map(|width| width.saturating_sub(begin).max(LEAST));
+        let room = width.map(|width| width.saturating_sub(begin).max(MIN_ROOM));
         for (number, piece) in pieces(last, room).iter().enumerate() {
             if number > 0 {
                 line = " ".repeat(begin);
@@ -111,7 +112,7 @@ pub(crate) fn folded(
     width: Option<usize>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let room = width.map(|width| width.saturating_sub(indent.len() + 2).max(LEAST));
+    let room = width.map(|width| width.saturating_sub(indent.len() + 2).max(MIN_ROOM));
     for (number, piece) in pieces(text, room).iter().enumerate() {
         writeln!(out, "{indent}{}{piece}", if number > 0 { "  " } else { "" })?;
     }
@@ -135,7 +136,7 @@ fn pieces(text: &str, room: Option<usize>) -> Vec<&str> {
     pieces
 }
 
-/// `text` in at most so many characters.
+/// `text`, cut to a number of characters.
 fn cut(text: &str, width: usize) -> String {
     match length(text) > width {
         true => text.chars().take(width.saturating_sub(1)).chain(['…']).collect(),

@@ -1,7 +1,7 @@
-//! What recorded processes left of room that they did not need: logs that were made ahead and that
-//! nobody took, and what logs were given beyond what they hold. A process that ends gives both back
-//! itself; one that was killed, or had given up the right to, cannot. Only files to which nobody
-//! can write any more are touched.
+//! Room on the disk that recorded processes did not need: logs that were made ahead and never used,
+//! and the unused end of logs. A process that ends gives both back itself. A process that was
+//! killed, or that had given up the right to, cannot. Only files to which nobody can write any more
+//! are touched.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,8 +14,8 @@ use rustix::fs::{SeekFrom, seek};
 use socket_log::Log;
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, source};
 
-/// Puts the logs of `data` in order. What cannot be is left as it is: every tool reads it all the
-/// same.
+/// Gives back the unused room of the logs of `data`. A log for which that fails is left as it is,
+/// as every tool reads it all the same.
 pub(crate) fn tidy(data: &DataDir) {
     let hosts = fs::read_dir(data.hosts()).into_iter().flatten().flatten();
     for entry in hosts.flat_map(|host| fs::read_dir(host.path()).into_iter().flatten().flatten()) {

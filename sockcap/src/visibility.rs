@@ -1,7 +1,7 @@
 //! A look at a program before it runs: whether the preloaded library will see what it does.
 //!
-//! Only what the file itself shows is told; whatever cannot be read or understood here is left to
-//! the kernel, whose own error is better than a guess.
+//! Only what the file itself shows is told. A file that cannot be read or understood here is left
+//! to the kernel, whose own error is better than a guess.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache, elf};
 
-/// How many interpreters may stand behind each other, as in the kernel.
-const DEEPEST: usize = 5;
+/// Maximum number of interpreters behind each other, as in the kernel.
+const MAX_INTERPRETERS: usize = 5;
 
 /// A program that will not be seen, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Unseen {
 /// Looks at the program that a command will run, and at the interpreters that it needs. `None`: it
 /// will be seen, or nothing can be said.
 pub(crate) fn look(program: &OsStr, arguments: &[OsString]) -> Option<Unseen> {
-    look_deeper(&resolve(program)?, arguments, DEEPEST)
+    look_deeper(&resolve(program)?, arguments, MAX_INTERPRETERS)
 }
 
 fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unseen> {
@@ -127,7 +127,7 @@ fn look_deeper(path: &Path, arguments: &[OsString], depth: usize) -> Option<Unse
     }
 }
 
-/// What a program's file says of itself.
+/// The properties of a program, by its file.
 struct Image {
     is_64: bool,
     machine: elf::Machine,

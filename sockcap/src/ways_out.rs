@@ -1,8 +1,8 @@
-//! What a user can do so that a program is recorded of which nothing was, by the cause.
+//! Advice for programs of which nothing was recorded, by the cause.
 
 use socket_log::layout::unseen;
 
-/// What to do about `cause`, as the end of a sentence; none where nothing is known to help.
+/// Advice for `cause`, as the end of a sentence; none if nothing is known to help.
 pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
     let number = unseen::NAMES.iter().position(|name| !name.is_empty() && *name == cause)?;
     match number as u16 {
@@ -16,7 +16,7 @@ pub(crate) fn way_out(cause: &str) -> Option<&'static str> {
     }
 }
 
-/// `text` with what to do about `cause`.
+/// `text` with the advice for `cause`.
 pub(crate) fn with_way_out(text: String, cause: &str) -> String {
     match way_out(cause) {
         Some(way_out) => format!("{text}; {way_out}"),

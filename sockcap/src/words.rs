@@ -8,7 +8,7 @@ use socket_log::layout::source;
 
 use crate::output::{bytes, counted};
 
-/// What reconcile found, in a line.
+/// The result of reconcile, in a line.
 pub(crate) fn reconciliation(found: &Reconciliation) -> String {
     let share = match found.total_messages() {
         0 => 100.0,
@@ -30,7 +30,7 @@ pub(crate) fn reconciliation(found: &Reconciliation) -> String {
     format!("{messages} of {}; {share:.1}% seen at both ends", sources.join(" and "))
 }
 
-/// What a log was made from, where that is not the library.
+/// The source of a log, if that is not the library.
 pub(crate) fn source(header: &Header) -> Option<String> {
     (header.source != source::LIBRARY).then(|| match source::NAMES.get(header.source as usize) {
         Some(name) => format!("from {name}"),
@@ -38,7 +38,7 @@ pub(crate) fn source(header: &Header) -> Option<String> {
     })
 }
 
-/// What a name was found to stand for.
+/// A line about a translated name: what it leads to, or is seen as.
 pub(crate) fn translation(translation: &Translation) -> String {
     let Translation { end, from, to, flows, confidence } = translation;
     let how = match end {
@@ -50,7 +50,7 @@ pub(crate) fn translation(translation: &Translation) -> String {
     format!("{from} {how} {to}: {connections}, {:.1}% sure", (100.0 * confidence).min(99.9))
 }
 
-/// What analyze found, in a line.
+/// The result of analyze, in a line.
 pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
     let totals = &summary.totals;
     let mut line = format!(
@@ -93,7 +93,7 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
 
 /// The `-d` that a further command needs to find `data`.
 pub(crate) fn same_directory(data: &DataDir) -> String {
-    match data.path() == std::path::Path::new(crate::cli::DEFAULT_DIRECTORY) {
+    match data.path() == std::path::Path::new(crate::arguments::DEFAULT_DIRECTORY) {
         true => String::new(),
         false => format!(" -d {}", data.path().display()),
     }

@@ -16,6 +16,8 @@ pub mod layout;
 #[cfg(feature = "reader")]
 pub mod fuzz;
 #[cfg(feature = "reader")]
+pub mod names;
+#[cfg(feature = "reader")]
 mod read;
 #[cfg(any(feature = "write", all(test, feature = "reader")))]
 pub mod write;

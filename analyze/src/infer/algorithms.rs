@@ -1,5 +1,6 @@
-//! The list of all algorithms. To add one: write its file with its entry and its code, and add one
-//! line to [`ALGORITHMS`]. Names, parsing and the default follow from the list.
+//! The registry of algorithms. To add one: write its file with its entry and its code, and add one
+//! line to [`ALGORITHMS`]. Names, parsing, the default, help, completions, manual page and
+//! configuration keys follow from the list.
 
 use std::str::FromStr;
 
@@ -15,8 +16,8 @@ pub static ALGORITHMS: &[&AlgorithmEntry] =
 
 /// The entry of this name among `all`.
 fn find(all: &[&'static AlgorithmEntry], name: &str) -> Result<&'static AlgorithmEntry, String> {
-    all.iter().copied().find(|entry| entry.name == name).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|entry| entry.name).collect();
+    registry::find(all, name).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|entry| entry.about.name).collect();
         format!("'{name}' is no algorithm; it is one of {}", names.join(", "))
     })
 }
@@ -31,7 +32,7 @@ impl Algorithm {
 
 impl Default for Algorithm {
     fn default() -> Algorithm {
-        Algorithm::of(ALGORITHMS[0].name)
+        ALGORITHMS[0].algorithm()
     }
 }
 
@@ -39,7 +40,7 @@ impl FromStr for Algorithm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Algorithm, String> {
-        find(ALGORITHMS, text).map(|entry| Algorithm::of(entry.name))
+        find(ALGORITHMS, text).map(AlgorithmEntry::algorithm)
     }
 }
 
@@ -54,23 +55,34 @@ mod tests {
     use super::*;
     use crate::infer::Input;
     use crate::links::Links;
+    use crate::options::Options;
+    use registry::{About, Given};
 
     #[test]
     fn an_unknown_algorithm_is_answered_with_the_known_ones() {
         for entry in ALGORITHMS {
-            let algorithm: Algorithm = entry.name.parse().unwrap();
-            assert_eq!(algorithm.to_string(), entry.name);
+            let algorithm: Algorithm = entry.about.name.parse().unwrap();
+            assert_eq!(algorithm, entry.algorithm());
         }
         assert_eq!(Algorithm::default().to_string(), "auto");
         assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
     }
 
     #[test]
-    fn entries_have_names_of_their_own_and_say_what_they_are() {
-        for (place, entry) in ALGORITHMS.iter().enumerate() {
-            assert!(ALGORITHMS[..place].iter().all(|other| other.name != entry.name));
-            assert!(entry.name.bytes().all(|byte| byte.is_ascii_lowercase()));
-            assert!(!entry.summary.is_empty() && !entry.summary.ends_with('.'));
+    fn entries_are_whole() {
+        assert_eq!(registry::faults(ALGORITHMS), Vec::<String>::new());
+        for flag in registry::union(ALGORITHMS) {
+            assert!(flag.spec().default.is_none(), "a default would undo the last analysis");
+        }
+    }
+
+    #[test]
+    fn what_is_not_given_stays() {
+        let options = Options { window: 7, iterations: 3, ..Options::default() };
+        for entry in ALGORITHMS {
+            let mut applied = options.clone();
+            (entry.apply)(&Given::default(), &mut applied);
+            assert_eq!(applied, options, "{entry:?}");
         }
     }
 
@@ -83,13 +95,14 @@ mod tests {
             }
         }
         static TOY: AlgorithmEntry = AlgorithmEntry {
-            name: "toy",
-            summary: "Takes every message as spontaneous",
+            about: About { name: "toy", summary: "takes all as spontaneous", ..About::NOTHING },
+            flags: &[],
+            apply: |_, _| {},
             begin: || Box::new(Toy),
         };
         let mut all = ALGORITHMS.to_vec();
         all.push(&TOY);
-        assert_eq!(find(&all, "toy").unwrap().summary, TOY.summary);
+        assert_eq!(find(&all, "toy").unwrap().algorithm().name(), "toy");
         assert!(find(&all, "luck").unwrap_err().ends_with("convolution, toy"));
     }
 }

@@ -56,6 +56,7 @@ mod exchanges;
 mod first_assignments;
 mod fit;
 mod fits;
+mod flags;
 mod groundwork;
 #[cfg(test)]
 mod handed_on_tests;
@@ -108,6 +109,9 @@ mod together;
 mod trigger;
 mod waits;
 
+use registry::About;
+
+use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
 use super::input::Input;
 use crate::doubts::{Doubt, Doubts};
@@ -118,11 +122,13 @@ use services::Services;
 use size_kinds::SizeKinds;
 
 use super::call_links::NONE;
+use super::linking::{ITERATIONS, SPONTANEOUS_DELAY};
 
 /// The entry of auto.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    name: "auto",
-    summary: "Our own: learns each service, and gives its calls to the requests that fit together",
+    about: About { name: "auto", summary: "learns each service", ..About::NOTHING },
+    flags: &[&flags::WITHOUT, &WINDOW, &SPONTANEOUS_DELAY, &ITERATIONS],
+    apply: flags::apply,
     begin: || Box::new(Auto::default()),
 };
 

@@ -16,6 +16,7 @@
 mod caused;
 mod correlation;
 mod delays;
+mod flags;
 mod graph;
 mod indicator;
 mod parents;
@@ -28,6 +29,9 @@ mod tests;
 mod time_step;
 mod undesirable;
 
+use registry::About;
+
+use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
 use super::input::Input;
 use crate::links::Links;
@@ -38,8 +42,17 @@ use sites::Sites;
 
 /// The entry of convolution.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    name: "convolution",
-    summary: "Convolution (Project 5): by which signals of messages follow each other",
+    about: About { name: "convolution", summary: "Project 5", ..About::NOTHING },
+    flags: &[
+        &WINDOW,
+        &flags::TIME_STEP,
+        &flags::SPIKE,
+        &flags::BETWEEN_SPIKES,
+        &flags::VARIATION,
+        &flags::LEAST_MESSAGES,
+        &flags::LEAST_SHARE,
+    ],
+    apply: flags::apply,
     begin: || Box::new(Convolution),
 };
 

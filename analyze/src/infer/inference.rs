@@ -1,19 +1,49 @@
 //! What an algorithm has to offer: what it says of itself ([`AlgorithmEntry`]), and its code
 //! ([`Inference`]).
 
+use std::fmt;
+
+use registry::{About, AnyFlag, Entry, Given};
+
 use super::input::Input;
 use crate::doubts::Doubt;
 use crate::links::Links;
+use crate::options::{Algorithm, Options};
 
 /// An algorithm as the list of all of them has it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct AlgorithmEntry {
-    /// The name on the command line, in the configuration and in `analysis.json`.
-    pub name: &'static str,
-    /// What it is, in one line without a full stop.
-    pub summary: &'static str,
+    /// The name, which is also that in `analysis.json`, and the help.
+    pub about: About,
+    /// The flags. Several algorithms may share some.
+    pub flags: &'static [&'static dyn AnyFlag],
+    /// Sets what the user gave of the flags; what was not given stays.
+    pub apply: fn(&Given, &mut Options),
     /// Begins an inference that knows nothing yet.
     pub begin: fn() -> Box<dyn Inference>,
+}
+
+impl AlgorithmEntry {
+    /// The algorithm, as options name it.
+    pub fn algorithm(&self) -> Algorithm {
+        Algorithm::of(self.about.name)
+    }
+}
+
+impl Entry for AlgorithmEntry {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn flags(&self) -> &'static [&'static dyn AnyFlag] {
+        self.flags
+    }
+}
+
+impl fmt::Debug for AlgorithmEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.about.name)
+    }
 }
 
 /// The inference of the links of one trace.

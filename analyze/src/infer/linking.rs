@@ -7,6 +7,7 @@
 //! Each step looks at one place and one window of time only, so that places can be worked on apart.
 
 mod delay;
+mod flags;
 mod parents;
 mod places;
 #[cfg(test)]
@@ -17,7 +18,9 @@ use std::convert::Infallible;
 
 use message_trace::Progress;
 use out_of_core::workers::in_order;
+use registry::About;
 
+use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
 use super::input::Input;
 use crate::links::Links;
@@ -25,14 +28,16 @@ use crate::naming::Naming;
 use crate::options::Options;
 use crate::tuning::linking::DEPARTURES_AT_ONCE;
 use delay::{Delays, Round};
+pub(super) use flags::{ITERATIONS, SPONTANEOUS_DELAY, apply};
 use out_of_core::workers;
 use places::Places;
 pub(super) use untraced::Rounds;
 
 /// The entry of message linking.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    name: "linking",
-    summary: "Message linking (WAP5): by the mean delays between two nodes",
+    about: About { name: "linking", summary: "WAP5", ..About::NOTHING },
+    flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],
+    apply,
     begin: || Box::new(Linking),
 };
 

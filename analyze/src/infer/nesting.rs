@@ -10,6 +10,7 @@
 //! with the parallelism.
 
 mod call_pairs;
+mod flags;
 mod nested_pairs;
 mod open_calls;
 mod penalties;
@@ -21,6 +22,8 @@ mod windows;
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use registry::About;
+
 use super::call_links::{self, NONE};
 use super::inference::{AlgorithmEntry, Inference};
 use super::input::Input;
@@ -30,8 +33,13 @@ use out_of_core::workers;
 
 /// The entry of nesting.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
-    name: "nesting",
-    summary: "Nesting (Project 5): by which calls enclose a call in time",
+    about: About {
+        name: "nesting",
+        summary: "Project 5, for calls and their returns",
+        ..About::NOTHING
+    },
+    flags: &[&flags::SKEW_WINDOW, &flags::SMOOTHING, &flags::PENALTIES, &flags::SCOREBOARD_WINDOW],
+    apply: flags::apply,
     begin: || Box::new(Nesting),
 };
 

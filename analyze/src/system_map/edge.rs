@@ -1,4 +1,4 @@
-//! The map's nodes and edges, with what is known of each.
+//! The nodes and edges of the map.
 
 use std::collections::BTreeMap;
 
@@ -9,53 +9,51 @@ pub struct SystemMap {
     pub nodes: BTreeMap<String, MapNode>,
     /// The edges.
     pub edges: BTreeMap<Between, MapEdge>,
-    /// The time from the first event of the calls to the last, in nanoseconds; 0 where patterns
-    /// were added up.
+    /// The time from the first event of the calls to the last, in nanoseconds; 0 if patterns were
+    /// added up.
     pub span: i64,
 }
 
-/// A node, and what it does in all patterns together.
+/// A node of the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MapNode {
     /// Whether it was traced.
     pub traced: bool,
-    /// Its node latencies. Calls do not tell them.
+    /// The node latencies in all patterns together. Only patterns tell them.
     pub work: Sum,
 }
 
-/// The two nodes of an edge, and what the calls go over. Requests and responses between two nodes
-/// over one port are one edge.
+/// The ends of an edge. Requests and responses between two nodes over one port are one edge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Between {
     /// The name of the node that calls.
     pub caller: String,
     /// The name of the node that is called.
     pub callee: String,
-    /// The callee's port or other endpoint. It is empty where calls go to no server's, and `*` for
-    /// an ephemeral port in patterns.
+    /// The callee's port or other endpoint. It is empty if the callee made the connection; patterns
+    /// have `*` for an ephemeral port.
     pub port: String,
     /// The protocol's name.
     pub protocol: &'static str,
 }
 
-/// What is known of the calls of one node to another. Each counts as often as it is expected to be
-/// real: a call that was counted itself, once. All times are in nanoseconds.
+/// The calls of one node to another. Each counts as often as it is expected to be real; a call that
+/// was counted itself counts once. All times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MapEdge {
     /// The number of requests.
     pub requests: f64,
     /// The number of responses.
     pub responses: f64,
-    /// The time that calls take, as the caller saw it or, where that was not traced, the callee.
-    /// Patterns do not tell it.
+    /// The time that calls take, as the caller saw it or, if the caller was not traced, the callee.
+    /// Only counted calls tell it.
     pub time: Sum,
-    /// The network latency: of requests where calls were counted, of messages in both directions
-    /// where patterns were added up.
+    /// The network latency: of requests if calls were counted, of messages in both directions if
+    /// patterns were added up.
     pub network: Sum,
-    /// The time of an untraced node together with that of the network on both ways to it. Calls do
-    /// not tell it.
+    /// The time of an untraced node with that of the network to it and back. Only patterns tell it.
     pub untraced: Sum,
-    /// The time for which the caller waits for connections. Calls do not tell it.
+    /// The time for which the caller waits for connections. Only patterns tell it.
     pub connecting: f64,
     /// The payloads in both directions, in bytes.
     pub bytes: f64,
@@ -71,12 +69,12 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// A time that is known once, or not at all.
+    /// The sum of one time, or of none.
     pub(super) fn once(time: Option<f64>) -> Sum {
         time.map_or_else(Sum::default, |time| Sum { expected: 1.0, time })
     }
 
-    /// Adds a time that is expected that often.
+    /// Adds a time that is expected `expected` times.
     pub(super) fn add(&mut self, expected: f64, mean: f64) {
         self.expected += expected;
         self.time += expected * mean;

@@ -1,4 +1,4 @@
-//! The map by the calls themselves, counted window by window, so that no more is in memory than
+//! The map of the calls themselves. They are counted window by window, so no more is in memory than
 //! there are pairs of nodes.
 
 use message_trace::Protocol;
@@ -8,12 +8,12 @@ use super::edge::{Between, MapEdge, Sum, SystemMap};
 use crate::calls::windows::{CallWindow, Party, TracedCall};
 use crate::naming::CLIENT;
 
-/// A map in the making.
+/// A map while calls are added.
 #[derive(Debug, Default)]
 pub struct MapOfCalls {
-    /// By caller, callee, the callee's port, and protocol.
+    /// The edges by caller, callee, the callee's port, and protocol.
     edges: FxHashMap<(usize, usize, String, Protocol), MapEdge>,
-    /// Parties that are called.
+    /// The parties that are called.
     called: FxHashSet<usize>,
     parties: Vec<Party>,
     /// The first and the last event.
@@ -27,8 +27,8 @@ impl MapOfCalls {
         self.name(window.parties);
     }
 
-    /// Says who the parties are to whose places in `parties` the calls refer: those that were named
-    /// before, and new ones behind them.
+    /// Takes the names of the parties that calls refer to by their indices. `parties` begins with
+    /// those that are known already.
     pub fn name(&mut self, parties: &[Party]) {
         let known = self.parties.len();
         self.parties.extend(parties.iter().skip(known).cloned());
@@ -65,7 +65,7 @@ impl MapOfCalls {
         self.edges.entry(key).or_default().add(&edge);
     }
 
-    /// The map of all that was added. Peers that were not traced and only call are one, as in
+    /// The map of all calls that were added. Untraced peers that only call are one node, as in
     /// patterns.
     pub fn finish(self) -> SystemMap {
         let name = |place: usize| match self.parties.get(place) {
@@ -77,7 +77,7 @@ impl MapOfCalls {
             span: self.span.map_or(0, |(first, last)| last.saturating_sub(first)),
             ..SystemMap::default()
         };
-        // Sums of floating point numbers depend on their order.
+        // The order is fixed, as sums of floating point numbers depend on it.
         let mut edges: Vec<_> = self.edges.iter().collect();
         edges.sort_by(|one, other| {
             one.0

@@ -1,4 +1,4 @@
-//! The map by patterns: each hop counts as often as its pattern is expected to be real.
+//! The map of patterns: each hop counts as often as its pattern is expected to be real.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::edge::{Between, MapEdge, MapNode, SystemMap};
 use crate::paths::timing::connecting;
 use crate::paths::{Hop, PathPattern};
 
-/// Adds up all `patterns`.
+/// The map of all `patterns`.
 pub fn of_patterns<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) -> SystemMap {
     let mut nodes: BTreeMap<&str, MapNode> = BTreeMap::new();
     let mut edges: BTreeMap<(&str, &str, &str, &'static str), MapEdge> = BTreeMap::new();
@@ -53,9 +53,9 @@ pub fn of_patterns<'a>(patterns: impl IntoIterator<Item = &'a PathPattern>) -> S
     }
 }
 
-/// Whether a message is an answer: its sender has a port of a server, and its receiver has none.
-/// Where nobody has one, as in traces of calls that know no ports, it is one if messages of the
-/// pattern went the other way before, which are `met`.
+/// Whether a message is a response: its sender has a port of a server, and its receiver has none.
+/// In traces of calls that know no ports, a message is a response if messages of the pattern went
+/// the other way before; `met` has these.
 fn is_response<'a>(hop: &'a Hop, met: &mut FxHashSet<(&'a str, &'a str)>) -> bool {
     let ephemeral = |port: &str| port.is_empty() || port == "*";
     match (ephemeral(&hop.src_port), ephemeral(&hop.dst_port)) {

@@ -13,10 +13,10 @@ use super::inventory::Inventory;
 use super::stored_file::{Open, existing, make, reopen, sums};
 use super::violation::Violation;
 use crate::identity::Identity;
-use crate::names;
 use crate::page::PAGE;
 use crate::tuning::MAX_DIRTY_FILES;
 use crate::wire::Shortage;
+use socket_log::names;
 
 /// Limits of what a host may have at the collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,18 @@
 use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, DnsName, PrivateKeyDer, UnixTime};
+use socket_log::names::host_name;
 use webpki::{
     ALL_VERIFICATION_ALGS, CertRevocationList, EndEntityCert, KeyUsage, RevocationOptions,
     RevocationOptionsBuilder, anchor_from_trusted_cert,
 };
 
 use super::Error;
-use crate::names::{COLLECTOR, host_name};
+
+/// Name that the collector's certificate has. Shippers check it whatever address they connect to,
+/// so whoever makes keys need not know where the collector will be. No machine on the Internet can
+/// have it: `.internal` is reserved for private use.
+pub(crate) const COLLECTOR: &str = "collector.sockcap.internal";
 
 /// Names of the files of machines other than hosts.
 const RESERVED: [&str; 3] = ["authority", "collector", COLLECTOR];

@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use socket_log::{Header, OpenError};
 
 use crate::identity::Identity;
-use crate::names;
 use crate::page::{self, PAGE};
+use socket_log::names;
 
 /// The names of the logs in `directory`, sorted; none where there is no such directory (yet).
 pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {

@@ -1,17 +1,16 @@
-//! Project 5's Figure 8, the output of the nesting algorithm: the call hierarchy of a pattern. An
-//! ellipse has a node's name and the mean latency of all that goes on in the node and its children;
-//! an arrow has the mean latency between entry into the parent and entry into the child; the number
-//! of instances and their total latency stand at the first arrow.
+//! The call hierarchy of a pattern, as in Figure 8 of Project 5, the output of the nesting
+//! algorithm. An ellipse has the name of a node and the mean latency of the call with all of its
+//! children. An arrow has the mean time from entry into the parent to entry into the child. The
+//! first arrow has the number of instances and their total latency.
 
 use std::io;
 
 use analyze::paths::PathPattern;
-
-use super::graph::{begin, shape, text};
-use crate::patterns::call_tree::{CallTree, PatternCall};
 use analyze::paths::timing::Timing;
 use message_trace::units::{duration, plural};
 
+use super::text::{begin, shape, text};
+use crate::patterns::call_tree::{CallTree, PatternCall};
 /// Draws the calls of `pattern`.
 pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));
@@ -35,7 +34,7 @@ pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result
         )?;
     }
     for (call, PatternCall { request, parent, .. }) in tree.calls.iter().enumerate() {
-        // The root enters the path when it sends.
+        // The root of the path enters it when it sends.
         let entered = parent
             .map_or(timing.sent[*request], |parent| timing.received[tree.calls[parent].request]);
         let entry = duration((timing.received[*request] - entered).max(0.0)).to_string();
@@ -51,8 +50,9 @@ pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result
     writeln!(out, "}}")
 }
 
-/// From entry into the callee until it answers or, where it does not, until the last that comes of
-/// it; of an untraced callee with the way there and back.
+/// The latency of a call: from entry into the callee until its response or, without one, until the
+/// last event that the call causes. The latency of an untraced callee has the network on both ways
+/// in it.
 fn latency(tree: &CallTree, timing: &Timing, call: usize) -> f64 {
     let PatternCall { request, response, .. } = tree.calls[call];
     match response {

@@ -1,21 +1,21 @@
-//! Project 5's Figure 9, the output of the convolution algorithm: paths of nodes, where each edge
-//! has the delays that the sender takes, the most frequent first, and the number of messages that
-//! have them.
+//! The delays of the convolution algorithm, as in Figure 9 of Project 5: paths of nodes. Each edge
+//! has the delays of the sender, the most frequent first, and the number of messages that have
+//! them.
 
 use std::collections::{BTreeMap, BinaryHeap};
 use std::io;
 
 use analyze::infer::convolution::{DelayEdge, DelayGraph};
-
-use super::graph::{begin, text};
 use message_trace::units::{count, duration};
 
-/// Draws `most` edges of `graph`: from the roots on always the one with the most messages.
+use super::text::{begin, text};
+/// Draws the `limit` edges of `graph` that are reached first from the roots, always by the edge
+/// with the most messages.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub(super) fn draw(graph: &DelayGraph, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
-    let edges = chosen(graph, most);
+pub(super) fn draw(graph: &DelayGraph, limit: usize, out: &mut dyn io::Write) -> io::Result<()> {
+    let edges = chosen(graph, limit);
     begin(out, "delays by convolution")?;
     for (place, node) in graph.nodes.iter().enumerate() {
         if edges.iter().any(|edge| edge.from == place || edge.to == place) {
@@ -32,9 +32,9 @@ pub(super) fn draw(graph: &DelayGraph, most: usize, out: &mut dyn io::Write) -> 
     writeln!(out, "}}")
 }
 
-/// The edges that are drawn, in their own order.
-fn chosen(graph: &DelayGraph, most: usize) -> Vec<&DelayEdge> {
-    if graph.edges.len() <= most {
+/// The edges that are drawn, in the order of the graph.
+fn chosen(graph: &DelayGraph, limit: usize) -> Vec<&DelayEdge> {
+    if graph.edges.len() <= limit {
         return graph.edges.iter().collect();
     }
     let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -52,7 +52,7 @@ fn chosen(graph: &DelayGraph, most: usize) -> Vec<&DelayEdge> {
     (0..graph.nodes.len())
         .filter(|vertex| is_root[*vertex])
         .for_each(|root| reach(&mut next, root));
-    while let Some((_, std::cmp::Reverse(place))) = next.pop().filter(|_| chosen.len() < most) {
+    while let Some((_, std::cmp::Reverse(place))) = next.pop().filter(|_| chosen.len() < limit) {
         chosen.push(place);
         reach(&mut next, graph.edges[place].to);
     }
@@ -92,8 +92,9 @@ mod tests {
             nodes: ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec(),
             edges: vec![edge(0, 1, 5), edge(1, 2, 1), edge(1, 3, 9), edge(4, 5, 7)],
         };
-        let drawn =
-            |most| chosen(&graph, most).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>();
+        let drawn = |limit| {
+            chosen(&graph, limit).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>()
+        };
         assert_eq!(drawn(0), []);
         assert_eq!(drawn(1), [(4, 5)]);
         assert_eq!(drawn(2), [(0, 1), (4, 5)]);

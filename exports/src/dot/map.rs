@@ -1,27 +1,26 @@
-//! The map of the system: nodes, and between them who calls whom, how often in a second, and how
-//! long that takes.
+//! The map of the system: nodes, and edges from each caller to each callee with the rate of calls
+//! and the time that they take.
 
 use std::io;
 
-use message_trace::Protocol;
-
-use super::graph::{begin, shape, text};
 use analyze::system_map::{Between, MapEdge, SystemMap};
+use message_trace::Protocol;
 use message_trace::units::{count, duration, plural};
 
-/// Draws the `most` busiest edges of `map`.
+use super::text::{begin, shape, text};
+/// Draws the `limit` busiest edges of `map`.
 ///
 /// # Errors
 /// When `out` cannot be written.
-pub(super) fn draw(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
+pub(super) fn draw(map: &SystemMap, limit: usize, out: &mut dyn io::Write) -> io::Result<()> {
     let mut busiest: Vec<f64> = map.edges.values().map(|edge| edge.requests).collect();
     busiest.sort_unstable_by(|one, other| other.total_cmp(one));
-    let least = busiest.get(most.wrapping_sub(1)).copied().unwrap_or_default();
+    let least = busiest.get(limit.wrapping_sub(1)).copied().unwrap_or_default();
     let edges: Vec<(&Between, &MapEdge)> = map
         .edges
         .iter()
-        .filter(|(_, edge)| most > 0 && edge.requests >= least)
-        .take(most)
+        .filter(|(_, edge)| limit > 0 && edge.requests >= least)
+        .take(limit)
         .collect();
     let mut names: Vec<&str> =
         edges.iter().flat_map(|(b, _)| [b.caller.as_str(), b.callee.as_str()]).collect();
@@ -76,9 +75,9 @@ mod tests {
         map.finish()
     }
 
-    fn drawn(map: &SystemMap, most: usize) -> String {
+    fn drawn(map: &SystemMap, limit: usize) -> String {
         let mut out = Vec::new();
-        draw(map, most, &mut out).unwrap();
+        draw(map, limit, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -90,8 +89,8 @@ mod tests {
     #[test]
     fn only_the_busiest_edges_are_drawn() {
         let map = map("web");
-        for (most, edges) in [(0, 0), (1, 1), (2, 2), (9, 4)] {
-            let text = drawn(&map, most);
+        for (limit, edges) in [(0, 0), (1, 1), (2, 2), (9, 4)] {
+            let text = drawn(&map, limit);
             assert_eq!(text.lines().filter(|line| line.contains(" -> ")).count(), edges, "{text}");
         }
         assert!(drawn(&map, 1).contains("tcp 5432"));

@@ -1,84 +1,81 @@
-//! A pattern message by message: each visit of a node is a vertex, each message an edge, with its
-//! time on the way and how long the sender took before it. The delay that matters most is bold.
+//! A pattern message by message. Each visit of a node is a vertex. Each message is an edge, with
+//! its time on the network and the time that the sender took before it. The delay that matters most
+//! is bold.
 
 use std::io;
 
-use analyze::paths::PathPattern;
+use analyze::paths::timing::{Part, Timing, is_noticeable, parent};
+use analyze::paths::{Hop, PathPattern};
 use message_trace::Protocol;
+use message_trace::stats::Summary;
+use message_trace::units::{Duration, duration, expected, plural, whole_percent};
 
-use super::graph::{begin, shape, text};
-use analyze::paths::timing::{Part, Timing, is_noticeable};
-use message_trace::units::{duration, expected, plural, whole_percent};
+use super::text::{begin, shape, text};
+
+/// The looks of the message whose delay matters most.
+const CRITICAL_STYLE: &str = ", style=bold, color=\"#b00020\", fontcolor=\"#b00020\"";
 
 /// Draws the messages of `pattern`.
 pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let timing = Timing::of(pattern);
-    let label = format!(
+    begin(out, &title(pattern))?;
+    for root in &timing.roots {
+        let hop = &pattern.hops[*root];
+        writeln!(out, "  r{root} [label={}, shape={}];", text(&[&hop.src]), shape(hop.src_traced))?;
+    }
+    for (index, hop) in pattern.hops.iter().enumerate() {
+        let (label, shape) = (text(&[&hop.dst]), shape(hop.dst_traced));
+        writeln!(out, "  n{index} [label={label}, shape={shape}];")?;
+    }
+    for (index, hop) in pattern.hops.iter().enumerate() {
+        let from = parent(hop, index).map_or(format!("r{index}"), |parent| format!("n{parent}"));
+        let critical = timing.critical.filter(|critical| critical.hop == index);
+        let part = critical.map(|critical| critical.part);
+        let label = label(hop, part, is_noticeable(hop, pattern));
+        let style = if critical.is_some() { CRITICAL_STYLE } else { "" };
+        writeln!(out, "  {from} -> n{index} [label={label}{style}];")?;
+    }
+    writeln!(out, "}}")
+}
+
+/// The figures of the whole pattern.
+fn title(pattern: &PathPattern) -> String {
+    format!(
         "pattern #{}: {}, {} expected, mean {}, p99 {}",
         pattern.id,
         plural(pattern.count.max(0) as u64, "instance", "instances"),
         expected(pattern.expected),
         duration(pattern.duration.mean),
         duration(pattern.duration.p99)
-    );
-    begin(out, &label)?;
-    for root in &timing.roots {
-        let hop = &pattern.hops[*root];
-        writeln!(out, "  r{root} [label={}, shape={}];", text(&[&hop.src]), shape(hop.src_traced))?;
-    }
-    for (index, hop) in pattern.hops.iter().enumerate() {
-        writeln!(
-            out,
-            "  n{index} [label={}, shape={}];",
-            text(&[&hop.dst]),
-            shape(hop.dst_traced)
-        )?;
-    }
-    for (index, hop) in pattern.hops.iter().enumerate() {
-        let from = analyze::paths::timing::parent(hop, index)
-            .map_or(format!("r{index}"), |parent| format!("n{parent}"));
-        let port = match hop.dst_port.as_str() {
-            "" | "*" => String::new(),
-            port => {
-                format!(
-                    "{} {port}",
-                    if hop.protocol == Protocol::Other { "" } else { hop.protocol.name() }
-                )
-            }
-        };
-        let node = hop.node.map_or(String::new(), |node| format!("after {}", duration(node.mean)));
-        let network = hop
-            .network
-            .map_or(String::new(), |network| format!("{} on the way", duration(network.mean)));
-        let untraced = hop.untraced.map_or(String::new(), |untraced| {
-            format!("{} there and back", duration(untraced.mean))
-        });
-        let connect =
-            hop.connect.filter(|_| is_noticeable(hop, pattern)).map_or(String::new(), |connect| {
-                format!(
-                    "connecting {} in {}",
-                    duration(connect.delay.mean),
-                    whole_percent(connect.share)
-                )
-            });
-        let critical =
-            timing.critical.filter(|critical| critical.hop == index).map(|critical| critical.part);
-        let said = match critical {
-            Some(Part::Node) => "most of the time: at the sender",
-            Some(Part::Network) => "most of the time: on the way",
-            Some(Part::Untraced) => "most of the time: there",
-            Some(Part::Connect) => "most of the time: connecting",
-            None => "",
-        };
-        let style = if critical.is_some() {
-            ", style=bold, color=\"#b00020\", fontcolor=\"#b00020\""
-        } else {
-            ""
-        };
-        let label = text(&[port.trim(), &node, &connect, &network, &untraced, said]);
-        writeln!(out, "  {from} -> n{index} [label={label}{style}];")?;
-    }
-    writeln!(out, "}}")
+    )
+}
+
+/// The label of a message: the port it goes to, its delays, with the wait for its connection if
+/// `connects` says so, and which of them matters most, if it is one of these.
+fn label(hop: &Hop, critical: Option<Part>, connects: bool) -> String {
+    let protocol = if hop.protocol == Protocol::Other { "" } else { hop.protocol.name() };
+    let port = match hop.dst_port.as_str() {
+        "" | "*" => String::new(),
+        port => format!("{protocol} {port}"),
+    };
+    let delay = |delay: Option<Summary>, text: &dyn Fn(Duration) -> String| {
+        delay.map_or(String::new(), |delay| text(duration(delay.mean)))
+    };
+    let node = delay(hop.node, &|time| format!("after {time}"));
+    let network = delay(hop.network, &|time| format!("{time} on the way"));
+    let untraced = delay(hop.untraced, &|time| format!("{time} there and back"));
+    let connect = hop.connect.filter(|_| connects).map_or(String::new(), |connect| {
+        let (time, share) = (duration(connect.delay.mean), whole_percent(connect.share));
+        format!("connecting {time} in {share}")
+    });
+    let said = match critical {
+        Some(Part::Node) => "most of the time: at the sender",
+        Some(Part::Network) => "most of the time: on the way",
+        Some(Part::Untraced) => "most of the time: there",
+        Some(Part::Connect) => "most of the time: connecting",
+        None => "",
+    };
+    text(&[port.trim(), &node, &connect, &network, &untraced, said])
 }
 
 #[cfg(test)]

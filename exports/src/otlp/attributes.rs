@@ -1,4 +1,5 @@
-//! What OpenTelemetry's conventions have a word for is called by that; the rest is `sockcap.*`.
+//! The attributes of nodes and spans. They have the names of OpenTelemetry's conventions or, where
+//! there is none, names that begin with `sockcap.`.
 
 use std::net::SocketAddr;
 
@@ -8,7 +9,7 @@ use message_trace::Protocol;
 use super::messages::{AnyValue, KeyValue, Value};
 use crate::traces::{Side, Span};
 
-/// Attributes in the making; what is not known is left out.
+/// A list of attributes. An attribute whose value is unknown is left out.
 #[derive(Default)]
 struct Attributes(Vec<KeyValue>);
 
@@ -27,7 +28,7 @@ impl Attributes {
         self.add(key, number.map(Value::IntValue));
     }
 
-    /// An address and, apart from it, its port; of another kind of endpoint the text.
+    /// Adds an endpoint: an address and a port as two attributes, any other kind as one text.
     fn endpoint(&mut self, address_key: &str, port_key: &str, endpoint: Option<&str>) {
         let Some(endpoint) = endpoint else { return };
         match endpoint.parse::<SocketAddr>() {
@@ -40,7 +41,7 @@ impl Attributes {
     }
 }
 
-/// The resource: a process.
+/// The attributes of a node, which is a resource to OpenTelemetry.
 pub(super) fn of_party(party: &Party) -> Vec<KeyValue> {
     let mut all = Attributes::default();
     all.text("service.name", &party.name);
@@ -51,7 +52,7 @@ pub(super) fn of_party(party: &Party) -> Vec<KeyValue> {
     all.0
 }
 
-/// What is known of a call at one of its nodes.
+/// The attributes of a call at one of its nodes.
 pub(super) fn of_span(span: &Span<'_>, parties: &[Party]) -> Vec<KeyValue> {
     let call = span.call;
     let mut all = Attributes::default();
@@ -92,7 +93,7 @@ pub(super) fn of_span(span: &Span<'_>, parties: &[Party]) -> Vec<KeyValue> {
     all.0
 }
 
-/// OpenTelemetry's word for it.
+/// OpenTelemetry's word for what a protocol runs over; empty if that is unknown.
 fn transport(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Tcp => "tcp",

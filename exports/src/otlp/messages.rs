@@ -1,14 +1,14 @@
 //! The messages of OTLP that are written and read here, with their numbers in the published schema
-//! (`opentelemetry/proto/trace/v1/trace.proto` and the files that it names) and, as JSON, the names
-//! that its specification gives them: lowerCamelCase, ids as hex, 64-bit integers as text, nothing
-//! for what is not set. The crate that OpenTelemetry makes of the schema takes its whole SDK along;
-//! it reads these back in the tests.
+//! (`opentelemetry/proto/trace/v1/trace.proto` and the files that it imports). As JSON they have
+//! the form that the specification demands: names in lowerCamelCase, ids as hex, 64-bit integers as
+//! text, unset fields left out. The crate that OpenTelemetry makes of the schema depends on the
+//! whole SDK; tests read the output back with it.
 
 use prost::{Message, Oneof};
 use serde::{Serialize, Serializer};
 
-/// `ExportTraceServiceRequest`, which on the wire is also `TracesData`: requests one after the
-/// other are one.
+/// The message `ExportTraceServiceRequest`. Its encoding is that of `TracesData`: several requests
+/// one after the other are one such message.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExportTraceServiceRequest {
@@ -26,14 +26,14 @@ pub(super) struct ResourceSpans {
     pub(super) scope_spans: Vec<ScopeSpans>,
 }
 
-/// What a node is.
+/// The attributes of a node.
 #[derive(Clone, PartialEq, Message, Serialize)]
 pub(super) struct Resource {
     #[prost(message, repeated, tag = "1")]
     pub(super) attributes: Vec<KeyValue>,
 }
 
-/// The spans that one program found.
+/// The spans of one instrumentation, which is sockcap.
 #[derive(Clone, PartialEq, Message, Serialize)]
 pub(super) struct ScopeSpans {
     #[prost(message, optional, tag = "1")]
@@ -42,7 +42,7 @@ pub(super) struct ScopeSpans {
     pub(super) spans: Vec<Span>,
 }
 
-/// The program that found them.
+/// The program that made the spans.
 #[derive(Clone, PartialEq, Message, Serialize)]
 pub(super) struct InstrumentationScope {
     #[prost(string, tag = "1")]
@@ -51,7 +51,7 @@ pub(super) struct InstrumentationScope {
     pub(super) version: String,
 }
 
-/// A span. Its status is left out, which is `STATUS_CODE_UNSET`: whether a call went well is not
+/// A span. The status is left out, which means `STATUS_CODE_UNSET`: whether a call succeeded is not
 /// seen.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,7 +64,7 @@ pub(super) struct Span {
     #[prost(bytes = "vec", tag = "2")]
     #[serde(serialize_with = "hex")]
     pub(super) span_id: Vec<u8>,
-    /// 8 bytes, or none of a root.
+    /// 8 bytes, or none for a root.
     #[prost(bytes = "vec", tag = "4")]
     #[serde(serialize_with = "hex", skip_serializing_if = "Vec::is_empty")]
     pub(super) parent_span_id: Vec<u8>,
@@ -83,7 +83,7 @@ pub(super) struct Span {
     pub(super) attributes: Vec<KeyValue>,
 }
 
-/// `Span.SpanKind`, without those that are never written.
+/// The values of `Span.SpanKind` that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpanKind {
     Server = 2,
@@ -101,7 +101,7 @@ pub(super) struct KeyValue {
     pub(super) value: Option<AnyValue>,
 }
 
-/// What an attribute is.
+/// The value of an attribute.
 #[derive(Clone, PartialEq, Message, Serialize)]
 pub(super) struct AnyValue {
     #[prost(oneof = "Value", tags = "1, 3, 4")]
@@ -123,14 +123,14 @@ pub(super) enum Value {
     DoubleValue(f64),
 }
 
-/// What a collector answers.
+/// The answer of a collector.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ExportTraceServiceResponse {
     #[prost(message, optional, tag = "1")]
     pub(super) partial_success: Option<ExportTracePartialSuccess>,
 }
 
-/// What it did not want of a request that it took.
+/// The part of a request that a collector did not want, though it took the request.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct ExportTracePartialSuccess {
     #[prost(int64, tag = "1")]
@@ -145,7 +145,7 @@ fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&digits)
 }
 
-/// A 64-bit integer as text: not every reader of JSON has such numbers.
+/// A 64-bit integer as text, as not every reader of JSON has such numbers.
 fn text<S: Serializer>(number: &impl std::fmt::Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(number)
 }

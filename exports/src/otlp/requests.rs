@@ -1,4 +1,4 @@
-//! Where requests go: to a file, as JSON or protobuf.
+//! The receivers of requests that write a file, as JSON or protobuf.
 
 use std::io::Write;
 
@@ -7,22 +7,22 @@ use prost::Message;
 use super::messages::ExportTraceServiceRequest;
 use crate::error::Error;
 
-/// Where requests go.
+/// A receiver of requests.
 pub(super) trait Requests {
-    /// Takes one.
+    /// Writes or sends a request.
     ///
     /// # Errors
-    /// When it cannot be written or sent.
+    /// When the request cannot be written or sent.
     fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error>;
 
-    /// Sees to it that all of them are where they should be.
+    /// Flushes what is not written yet.
     ///
     /// # Errors
     /// As for [`Requests::take`].
     fn finish(&mut self) -> Result<(), Error>;
 }
 
-/// Requests as JSON, each a line, as OpenTelemetry's file exporter has it.
+/// A file with requests as JSON, each on a line, as OpenTelemetry's file exporter has it.
 #[derive(Debug)]
 pub(super) struct JsonLines<W>(pub(super) W);
 
@@ -37,7 +37,7 @@ impl<W: Write> Requests for JsonLines<W> {
     }
 }
 
-/// Requests as protobuf, one after the other, which together are one `TracesData`.
+/// A file with requests as protobuf, one after the other. Together they are one `TracesData`.
 #[derive(Debug)]
 pub(super) struct Protobuf<W>(pub(super) W);
 

@@ -1,6 +1,6 @@
-//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), batch by batch, with as much
-//! patience as the specification asks for: what may pass is tried again, what will not is told with
-//! what to do about it.
+//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), request by request, with the retries
+//! that the specification asks for. An error that may pass is tried again; any other is reported
+//! with a hint.
 
 use std::time::Duration;
 
@@ -10,56 +10,54 @@ use ureq::Agent;
 use super::messages::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use super::requests::Requests;
 use crate::error::{Error, SendError};
+use crate::tuning::{
+    FIRST_WAIT, MAX_ANSWER_BYTES, MAX_ANSWER_SHOWN, MAX_WAIT, REQUEST_TIMEOUT, TRIES,
+};
 
-/// The path of traces below a collector's address.
+/// The path of traces below the address of a collector.
 const TRACES: &str = "/v1/traces";
-/// The most that is read of an answer, in bytes.
-const MOST_ANSWER: u64 = 64 * 1024;
-/// The longest that a collector may have us wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
-
-/// How often a request is tried, and how long to wait before the second time; the wait doubles each
-/// time.
+/// The number of tries for a request, and the waits between them. Each wait is twice as long as the
+/// last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retries {
-    /// At least 1.
+    /// Maximum number of tries, at least 1.
     pub(super) tries: u32,
-    /// Before the second.
+    /// The wait before the second try.
     pub(super) wait: Duration,
 }
 
 impl Retries {
-    /// How long to wait after so many tries, of which the last was answered with how long that
-    /// should be.
+    /// The wait after that many tries. `asked` is the wait that the collector asked for in its last
+    /// answer.
     fn pause(&self, tries: u32, asked: Option<Duration>) -> Duration {
         let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
-        asked.unwrap_or_else(doubled).min(LONGEST_WAIT)
+        asked.unwrap_or_else(doubled).min(MAX_WAIT)
     }
 }
 
 impl Default for Retries {
     fn default() -> Retries {
-        Retries { tries: 6, wait: Duration::from_millis(500) }
+        Retries { tries: TRIES, wait: FIRST_WAIT }
     }
 }
 
-/// A collector that takes spans.
+/// A collector that spans are sent to.
 #[derive(Debug)]
 pub(super) struct Collector {
     agent: Agent,
     url: String,
     headers: Vec<(String, String)>,
     retries: Retries,
-    /// Spans that it took from a request but then did not want, and what it said.
+    /// The number of spans that the collector took but did not want, and the reason that it gave.
     pub(super) rejected: (i64, String),
 }
 
 impl Collector {
-    /// The collector at `address`, which may leave out the path of traces; each of `headers` is
+    /// The collector at `address`. The path of traces may be left out; each of `headers` is
     /// `KEY=VALUE`.
     ///
     /// # Errors
-    /// When one of these is not what it should be. Nothing is sent yet.
+    /// When the address or a header is malformed. Nothing is sent yet.
     pub(super) fn new(
         address: &str,
         headers: &[String],
@@ -86,7 +84,7 @@ impl Collector {
             is_one.then_some(parts).ok_or_else(|| SendError::Header(text.clone()))
         };
         let config = Agent::config_builder()
-            .timeout_global(Some(Duration::from_secs(30)))
+            .timeout_global(Some(REQUEST_TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -96,7 +94,8 @@ impl Collector {
         Ok(Collector { agent: config.into(), url, headers, retries, rejected: (0, String::new()) })
     }
 
-    /// Sends it once: done, or after how long it may be tried again and why, or why never.
+    /// Sends a request once. `None` means that it was taken; else the result is the wait that the
+    /// collector asked for and why the request may be tried again. An error will not pass.
     fn send(
         &mut self,
         body: &[u8],
@@ -124,8 +123,12 @@ impl Collector {
         let status = answer.status().as_u16();
         let after =
             answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let said =
-            answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
+        let said = answer
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER_BYTES)
+            .read_to_vec()
+            .unwrap_or_default();
         match status {
             200..=299 => {
                 let partial = ExportTraceServiceResponse::decode(&said[..])
@@ -151,10 +154,11 @@ impl Collector {
 }
 
 impl Collector {
-    /// That it wanted all spans that it took.
+    /// Checks that the collector wanted all spans that it took. `url` is the address as the user
+    /// wrote it.
     ///
     /// # Errors
-    /// How many it did not want, and what it said; `url` is its address as the user named it.
+    /// When the collector did not want some of them.
     pub(super) fn all_were_wanted(self, url: &str) -> Result<(), Error> {
         match self.rejected {
             (..=0, _) => Ok(()),
@@ -185,8 +189,8 @@ impl Requests for Collector {
     }
 }
 
-/// What a collector said, on one line: it may be a page or a protobuf of which only the text is for
-/// people.
+/// The answer of a collector on one line. It may be a page, or a protobuf with a text for people in
+/// it.
 fn shown(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();
@@ -196,7 +200,7 @@ fn shown(said: &[u8]) -> String {
         .collect::<Vec<_>>()
         .join(" ")
         .chars()
-        .take(200)
+        .take(MAX_ANSWER_SHOWN)
         .collect();
     if line.is_empty() { line } else { format!(": {line}") }
 }

@@ -9,7 +9,7 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 
 use super::*;
-use crate::otlp::RequestWriter;
+use crate::otlp::writer::RequestWriter;
 use crate::traces::{SpanWriter, spans, testing};
 
 const QUICK: Retries = Retries { tries: 3, wait: Duration::from_millis(1) };
@@ -17,7 +17,7 @@ const QUICK: Retries = Retries { tries: 3, wait: Duration::from_millis(1) };
 /// A request: its first line and headers, and its body.
 type Request = (String, Vec<u8>);
 
-/// Answers so many requests, each on a connection of its own.
+/// A collector that gives these answers, each on a connection of its own.
 fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<Request>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -125,7 +125,7 @@ fn no_more_is_said_than_people_read() {
     let error = || send(&address, &[]).err().unwrap().to_string();
     let [long, too_long] = [error(), error()];
     assert!(long.contains(&format!("answered 403: {}; give", "x".repeat(200))), "{long}");
-    // An answer that is longer than any is not read to its end; and this one is none that may pass.
+    // An answer that is too long is not read to its end. This error will not pass.
     assert!(
         too_long.ends_with("the collector answered 500; its own log may say more"),
         "{too_long}"

@@ -1,41 +1,40 @@
-//! A pattern as calls: which of its hops asks, which answers it, and for which other call it asks.
-//! Hops say what caused what; a call hierarchy (Project 5, Figure 8), a flame graph and a sequence
-//! diagram need the two ends of each call.
+//! The calls of a pattern: which hop is the request, which is the response, and for which other
+//! call it is made. Hops say only which message caused which. A call hierarchy (Figure 8 of Project
+//! 5), a flame graph and a sequence diagram need the two ends of each call.
 
 use analyze::paths::Hop;
 
-/// How many causes of a message are searched for the one that it answers.
-const MOST_CAUSES: usize = 1024;
+use crate::tuning::MAX_CAUSES;
 
 /// A call of a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PatternCall {
-    /// The hop that asks.
+    /// The hop of the request.
     pub(crate) request: usize,
-    /// The hop that answers.
+    /// The hop of the response.
     pub(crate) response: Option<usize>,
-    /// The call it was made for, which comes before it.
+    /// The call that this one is made for. It has a smaller index.
     pub(crate) parent: Option<usize>,
 }
 
 /// The calls of a pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CallTree {
-    /// By their requests.
+    /// The calls, in the order of their requests.
     pub(crate) calls: Vec<PatternCall>,
-    /// By hop: its call.
+    /// By hop: the call that it is the request or the response of.
     pub(crate) of_hop: Vec<usize>,
 }
 
 impl CallTree {
-    /// The calls of `hops`. A message that nothing answers is a call without a response.
+    /// The calls of `hops`. A message without a response is a call of its own.
     pub(crate) fn of(hops: &[Hop]) -> CallTree {
         let mut tree = CallTree::default();
         for (index, hop) in hops.iter().enumerate() {
             let cause = hop.parent.filter(|parent| *parent < index);
             let mut above = cause;
             let mut answered = None;
-            for _ in 0..MOST_CAUSES {
+            for _ in 0..MAX_CAUSES {
                 let Some(at) = above else { break };
                 let call = tree.of_hop[at];
                 let is_open = tree.calls[call].request == at && tree.calls[call].response.is_none();
@@ -58,19 +57,19 @@ impl CallTree {
         tree
     }
 
-    /// The call that the receiver of that hop goes on with: the one that was asked for, or after an
-    /// answer the one above.
+    /// The call that the receiver of that hop works on next: after a request the call itself, after
+    /// a response the parent call.
     pub(crate) fn served_after(&self, hop: usize) -> Option<usize> {
         let call = self.of_hop[hop];
         if self.calls[call].request == hop { Some(call) } else { self.calls[call].parent }
     }
 
-    /// The calls from the outermost down to `call`.
-    pub(crate) fn way_to(&self, call: usize) -> Vec<usize> {
-        let mut way: Vec<usize> =
+    /// The calls from the outermost one down to `call`.
+    pub(crate) fn chain_to(&self, call: usize) -> Vec<usize> {
+        let mut calls: Vec<usize> =
             std::iter::successors(Some(call), |call| self.calls[*call].parent).collect();
-        way.reverse();
-        way
+        calls.reverse();
+        calls
     }
 }
 
@@ -92,7 +91,7 @@ mod tests {
             [(0, Some(5), None), (1, Some(2), Some(0)), (3, Some(4), Some(0)), (6, None, Some(0))];
         assert_eq!(calls(&patterns::forked().hops), fork);
         let tree = CallTree::of(&patterns::cached().hops);
-        assert_eq!(tree.way_to(2), [0, 1, 2]);
+        assert_eq!(tree.chain_to(2), [0, 1, 2]);
         assert_eq!(tree.of_hop, [0, 1, 2, 2, 1, 0]);
     }
 

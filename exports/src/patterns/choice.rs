@@ -1,4 +1,4 @@
-//! The patterns that a user wants.
+//! Reads the patterns that a user wants.
 
 use std::cmp::Ordering;
 
@@ -7,7 +7,7 @@ use message_trace::DataDir;
 
 use crate::error::{Error, no_pattern};
 
-/// The pattern of that number or, where none is named, the first `limit` patterns.
+/// The pattern of that number or, if none is given, the first `limit` patterns.
 ///
 /// # Errors
 /// When there is no such pattern, or the table cannot be read.
@@ -18,7 +18,7 @@ pub(crate) fn patterns(
 ) -> Result<Vec<PathPattern>, Error> {
     match pattern {
         Some(pattern) => one_pattern(data, pattern),
-        // The table has those with the largest total time first.
+        // The table has the patterns with the largest total time first.
         None => Ok(ChosenPatterns::read(&data.patterns(), limit, |_, _| Ordering::Equal)?.patterns),
     }
 }

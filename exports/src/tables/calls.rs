@@ -1,25 +1,33 @@
-//! The table of calls, which no stage keeps: they follow from the messages and the links.
+//! The table of calls. No stage keeps it: calls follow from the messages and the links.
 
 use analyze::calls::CallTable;
 use analyze::infer::Links;
 use message_trace::MessageTrace;
 use message_trace::table::export::{Format, export_batches};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{FORMAT, table_format};
+use crate::kind::Kind;
 
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "calls",
-    summary: "Table: who called whom, with the times at both ends, the call it was made for, and the \
+/// The entry in the registry.
+pub(crate) static CALLS: Kind = Kind {
+    about: About {
+        name: "calls",
+        summary: "Table: who called whom, with the times at both ends, the call it was made for, and the \
               probability of that",
+        examples: &["sockcap export calls --format parquet -o calls.parquet"],
+        ..About::NOTHING
+    },
     opened_by: "",
+    flags: &[&FORMAT],
+    make: |given| Ok(Box::new(Calls { format: table_format(given)? })),
 };
 
-/// Writes the calls, with the options of the user.
+/// An exporter of the table of calls, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
+pub(super) struct Calls {
     /// The format of the table.
     pub format: Format,
 }

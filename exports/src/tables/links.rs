@@ -1,21 +1,28 @@
 //! The table of links.
 
 use message_trace::table::export::{Format, export};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{FORMAT, table_format};
+use crate::kind::Kind;
 
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "links",
-    summary: "Table: which message caused which, with a probability",
+/// The entry in the registry.
+pub(crate) static LINKS: Kind = Kind {
+    about: About {
+        name: "links",
+        summary: "Table: which message caused which, with a probability",
+        ..About::NOTHING
+    },
     opened_by: "",
+    flags: &[&FORMAT],
+    make: |given| Ok(Box::new(Links { format: table_format(given)? })),
 };
 
-/// Writes the links, with the options of the user.
+/// An exporter of the table of links, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Links {
+pub(super) struct Links {
     /// The format of the table.
     pub format: Format,
 }

@@ -1,21 +1,29 @@
-//! The table of messages, with the endpoints as the user calls them.
+//! The table of messages, with the names that the user gives to endpoints.
 
 use message_trace::table::export::{Format, export, export_renamed};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{FORMAT, table_format};
+use crate::kind::Kind;
 
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "messages",
-    summary: "Table: who sent what to whom, with the time at both ends",
+/// The entry in the registry.
+pub(crate) static MESSAGES: Kind = Kind {
+    about: About {
+        name: "messages",
+        summary: "Table: who sent what to whom, with the time at both ends",
+        examples: &["sockcap export messages > messages.csv"],
+        ..About::NOTHING
+    },
     opened_by: "",
+    flags: &[&FORMAT],
+    make: |given| Ok(Box::new(Messages { format: table_format(given)? })),
 };
 
-/// Writes the messages, with the options of the user.
+/// An exporter of the table of messages, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Messages {
+pub(super) struct Messages {
     /// The format of the table.
     pub format: Format,
 }

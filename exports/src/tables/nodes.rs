@@ -1,20 +1,30 @@
-//! The table of nodes, with the names that the user gives them.
+//! The table of nodes, with the names that the user gives to them.
 
 use analyze::naming::called;
 use message_trace::MessageTrace;
 use message_trace::table::export::{Format, export, export_nodes};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{FORMAT, table_format};
+use crate::kind::Kind;
 
-/// What it says of itself.
-pub const DESCRIPTION: Description =
-    Description { name: "nodes", summary: "Table: who the messages went between", opened_by: "" };
+/// The entry in the registry.
+pub(crate) static NODES: Kind = Kind {
+    about: About {
+        name: "nodes",
+        summary: "Table: who the messages went between",
+        ..About::NOTHING
+    },
+    opened_by: "",
+    flags: &[&FORMAT],
+    make: |given| Ok(Box::new(Nodes { format: table_format(given)? })),
+};
 
-/// Writes the nodes, with the options of the user.
+/// An exporter of the table of nodes, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Nodes {
+pub(super) struct Nodes {
     /// The format of the table.
     pub format: Format,
 }
@@ -33,7 +43,7 @@ impl Exporter for Nodes {
         if aliases.is_empty() {
             export(&table, self.format, &mut *output.writer, output.name)?;
         } else {
-            // Who accepts where, and who has which address, only the messages tell.
+            // Only the messages tell which node accepts at which endpoint and has which address.
             let trace = MessageTrace::read(&source.data.messages(), &table)?;
             let nodes = called(&trace, aliases);
             export_nodes(&nodes, &table, self.format, &mut *output.writer, output.name)?;

@@ -1,21 +1,28 @@
 //! The table of path instances.
 
 use message_trace::table::export::{Format, export};
+use registry::About;
 
-use crate::description::Description;
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::flags::{FORMAT, table_format};
+use crate::kind::Kind;
 
-/// What it says of itself.
-pub const DESCRIPTION: Description = Description {
-    name: "paths",
-    summary: "Table: the path instances, a row a message",
+/// The entry in the registry.
+pub(crate) static PATHS: Kind = Kind {
+    about: About {
+        name: "paths",
+        summary: "Table: the path instances, a row a message",
+        ..About::NOTHING
+    },
     opened_by: "",
+    flags: &[&FORMAT],
+    make: |given| Ok(Box::new(Paths { format: table_format(given)? })),
 };
 
-/// Writes the paths, with the options of the user.
+/// An exporter of the table of paths, with its options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Paths {
+pub(super) struct Paths {
     /// The format of the table.
     pub format: Format,
 }

@@ -1,26 +1,36 @@
-//! The traces that a user wants, and writing them by any format.
+//! The traces that a user wants, and writing them in any format.
 
 use analyze::calls::windows::in_windows;
 use analyze::paths::pattern_roots;
+use registry::Given;
 
 use super::selection::{Selection, TraceExport};
 use super::writer::SpanWriter;
 use crate::error::{Error, no_pattern};
 use crate::exporter::{Source, TraceCount};
+use crate::flags::{LIMIT, PATTERN};
 
-/// The traces that are wanted: all, unless one of these says otherwise.
+/// The traces that a user wants. The default is all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TraceChoice {
-    /// The number of a pattern: only traces that begin as its instances do.
+pub(crate) struct TraceChoice {
+    /// The number of a pattern. Only traces are wanted whose first message is the root of one of
+    /// its instances.
     pub pattern: Option<i64>,
     /// Maximum number of traces; the first ones are written.
     pub limit: Option<usize>,
 }
 
-/// Writes the traces of `source` that are wanted by `writer`.
+impl TraceChoice {
+    /// The traces that a user wants, by the flags.
+    pub(crate) fn of(given: &Given) -> TraceChoice {
+        TraceChoice { pattern: given.get(&PATTERN), limit: given.get(&LIMIT) }
+    }
+}
+
+/// Writes the wanted traces of `source` with `writer`.
 ///
 /// # Errors
-/// When the pattern is not there, a table cannot be read, and those of the writer.
+/// When the pattern is not there, a table cannot be read, or the writer fails.
 pub(crate) fn write_traces(
     source: &Source<'_>,
     choice: TraceChoice,

@@ -1,5 +1,5 @@
-//! Lanes: rows in which a timeline draws spans, so that none covers another. A node has rows for
-//! what it serves and rows for the calls that it makes, as many as it has of either at once.
+//! Lanes: rows in which a timeline draws spans, so that no span covers another. A node has lanes
+//! for the calls that it serves and lanes for the calls that it makes, as many as it has at once.
 
 use rustc_hash::FxHashMap;
 
@@ -11,17 +11,17 @@ pub(crate) struct Lanes {
     free: FxHashMap<(usize, Side), Vec<i64>>,
 }
 
-/// A lane.
+/// The lane of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lane {
-    /// Its number among those of its node and side.
+    /// The number among the lanes of the node and side.
     pub(crate) number: usize,
-    /// Whether nothing was in it before.
+    /// Whether this is the first span in the lane.
     pub(crate) is_new: bool,
 }
 
 impl Lanes {
-    /// The first lane of the span's node that is free when it begins.
+    /// Puts a span into the first lane of its node and side that is free when it begins.
     pub(crate) fn place(&mut self, span: &Span<'_>) -> Lane {
         let lanes = self.free.entry((span.party(), span.side)).or_default();
         let free = lanes.iter().position(|free| *free <= span.start);
@@ -34,7 +34,7 @@ impl Lanes {
     }
 }
 
-/// What a lane is called.
+/// The name of a lane.
 pub(crate) fn name(side: Side, number: usize) -> String {
     let what = match side {
         Side::Caller => "calls",

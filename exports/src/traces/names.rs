@@ -1,25 +1,25 @@
-//! The names that traces show: of a call, and of the node where it happens.
+//! The names that traces show: of calls and of nodes.
 
 use analyze::calls::windows::{Party, TracedCall};
 
-/// What a call is called: the callee and, where it is a server's, its port or other endpoint. There
-/// are few of these, however many calls there are.
+/// The name of a call: that of the callee and, if the callee accepted the connection, its port or
+/// other endpoint. There are few names, however many calls there are.
 pub(crate) fn operation(call: &TracedCall<'_>, parties: &[Party]) -> String {
     let name = parties.get(call.callee).map_or("", |party| party.name.as_str());
     let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else {
         return name.to_owned();
     };
     match endpoint.parse::<std::net::SocketAddr>() {
-        // A node that is known by its endpoint alone has the port in its name.
+        // The name of a node that is known by its endpoint alone has the port already.
         Ok(_) if name == endpoint => name.to_owned(),
         Ok(address) => format!("{name}:{}", address.port()),
-        // A socket without a name of its own is another one each time.
+        // A socket without a name has another number each time.
         Err(_) if name == endpoint || endpoint.starts_with("unix:#") => name.to_owned(),
         Err(_) => format!("{name} {endpoint}"),
     }
 }
 
-/// A node's name with its host and process, by which it is told from others of its name.
+/// The name of a node with its host and process, which tell it from other nodes of the same name.
 pub(crate) fn described(party: &Party) -> String {
     match party.pid {
         Some(pid) => format!("{} ({}, {pid})", party.name, party.host),

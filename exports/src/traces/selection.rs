@@ -1,4 +1,4 @@
-//! The traces that are wanted of all that were inferred, handed window by window to a
+//! Picks the calls of the wanted traces out of each window, and hands their spans to a
 //! [`SpanWriter`].
 
 use std::ops::ControlFlow;
@@ -11,26 +11,26 @@ use super::writer::SpanWriter;
 use crate::error::Error;
 use crate::exporter::TraceCount;
 
-/// Which traces are wanted.
+/// The wanted traces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selection {
-    /// Those that begin with one of these messages only.
+    /// The first messages of the wanted traces; `None` for those of all.
     pub(super) roots: Option<FxHashSet<u64>>,
-    /// No more than so many, the first by the order of their roots.
+    /// Maximum number of traces; the first ones by the order of their roots are written.
     pub(super) limit: Option<u64>,
 }
 
-/// An export of traces in the making.
+/// An export of traces that is being written.
 pub(super) struct TraceExport<'writer> {
     writer: &'writer mut dyn SpanWriter,
     selection: Selection,
-    /// The traces that were chosen and may go on.
+    /// The roots of the traces that are being written: later calls may belong to them.
     chosen: FxHashSet<u64>,
     written: TraceCount,
 }
 
 impl TraceExport<'_> {
-    /// Writes the traces of `selection` by `writer`.
+    /// An export of the traces of `selection` with `writer`.
     pub(super) fn new(writer: &mut dyn SpanWriter, selection: Selection) -> TraceExport<'_> {
         TraceExport {
             writer,
@@ -40,10 +40,11 @@ impl TraceExport<'_> {
         }
     }
 
-    /// Writes what is wanted of a window; it breaks off once nothing more can come.
+    /// Writes the spans of the wanted traces in a window. The result says to stop once no later
+    /// window can have any.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// When the writer fails.
     pub(super) fn window(&mut self, window: &CallWindow<'_>) -> Result<ControlFlow<()>, Error> {
         let all = self.selection.roots.is_none() && self.selection.limit.is_none();
         let calls: Vec<TracedCall<'_>> =
@@ -55,7 +56,8 @@ impl TraceExport<'_> {
         let spans = spans::of_calls(&calls);
         self.written.spans += spans.len() as u64;
         self.writer.write(&spans, window.parties)?;
-        // Whatever goes on has a call that is near enough to be the parent of another.
+        // A trace that goes on has a call in this window: only such a call can be the parent of a
+        // later one.
         let none_goes_on = calls.is_empty() && !window.is_empty();
         let full = self.selection.limit.is_some_and(|limit| self.written.traces >= limit);
         Ok(if full && none_goes_on { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
@@ -74,10 +76,10 @@ impl TraceExport<'_> {
         wanted
     }
 
-    /// Ends the output and says how much there was of it.
+    /// Ends the output, and returns the number of traces and spans.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// When the writer fails.
     pub(super) fn finish(self) -> Result<TraceCount, Error> {
         self.writer.finish()?;
         Ok(self.written)

@@ -1,38 +1,38 @@
-//! Spans: a call as one of its two nodes sees it. A call has one at the node that makes it and one
-//! at the node that serves it, so that the time on the network between the two is seen; what was
-//! not seen at a node is no span there.
+//! Spans: a call as one of its two nodes sees it. A call has a span at the node that makes it and
+//! one at the node that serves it, so that the time on the network between the two can be seen. A
+//! node at which nothing of the call was seen has no span.
 //!
-//! Their numbers follow from the numbers and times of messages alone: the same trace has the same
-//! spans however often and in whatever format it is exported.
+//! The numbers of spans follow from the numbers and times of messages alone: the same trace has the
+//! same spans in every format and in every run.
 
 use std::ops::Range;
 
 use analyze::calls::windows::TracedCall;
 use message_trace::mixed;
 
-/// Which of the two nodes of a call.
+/// One of the two nodes of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Side {
-    /// The one that makes it.
+    /// The node that makes the call.
     Caller,
-    /// The one that serves it.
+    /// The node that serves the call.
     Callee,
 }
 
 /// A call at one of its nodes. Times are nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span<'call> {
-    /// The call.
+    /// The call that the span is a view of.
     pub(crate) call: &'call TracedCall<'call>,
-    /// Which of its nodes.
+    /// The node of the call at which it was seen.
     pub(crate) side: Side,
-    /// Its number, which no other span of the trace has; never 0.
+    /// The number of the span, unique in the trace; never 0.
     pub(crate) id: u64,
-    /// The span that it is a part of.
+    /// The number of the parent span.
     pub(crate) parent: Option<u64>,
-    /// When it began.
+    /// The time at which the span begins.
     pub(crate) start: i64,
-    /// When it ended, never before it began.
+    /// The time at which the span ends, never before it begins.
     pub(crate) end: i64,
 }
 
@@ -45,7 +45,7 @@ impl Span<'_> {
         }
     }
 
-    /// The other node of the call.
+    /// The other node of the call: an index of the parties.
     pub(crate) fn peer(&self) -> usize {
         match self.side {
             Side::Caller => self.call.callee,
@@ -53,19 +53,19 @@ impl Span<'_> {
         }
     }
 
-    /// The thread, where it is known.
+    /// The thread at this node, if it is known.
     pub(crate) fn thread(&self) -> Option<i32> {
         self.call.threads[self.side as usize]
     }
 
-    /// The number of its trace, which no other trace has, of another recording neither; never 0.
+    /// The number of the trace, unique over all traces of all recordings; never 0.
     pub(crate) fn trace(&self) -> u128 {
         let root = self.call.root;
         u128::from(mixed(root.time as u64)) << 64 | u128::from(span_id(root.call, Side::Caller))
     }
 }
 
-/// The spans of `calls`, by their beginnings.
+/// The spans of `calls`, in the order of their beginnings.
 pub(crate) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<'calls>> {
     let mut spans = Vec::with_capacity(2 * calls.len());
     for call in calls {
@@ -88,8 +88,8 @@ pub(crate) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<
     spans
 }
 
-/// From the request's sending to the response's receipt. A message that is not answered is there as
-/// long as it is on its way.
+/// The time at the caller: from the sending of the request to the receipt of the response. A
+/// message without a response lasts as long as it is on the network.
 fn at_caller(call: &TracedCall<'_>) -> Option<Range<i64>> {
     let end = match (call.request, call.response) {
         (_, Some(response)) => response.received,
@@ -99,7 +99,8 @@ fn at_caller(call: &TracedCall<'_>) -> Option<Range<i64>> {
     times(call.request.and_then(|request| request.sent), end)
 }
 
-/// From the request's receipt to the response's sending; a moment where there is no response.
+/// The time at the callee: from the receipt of the request to the sending of the response. Without
+/// a response it is a moment.
 fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
     times(
         call.request.and_then(|request| request.received),
@@ -107,16 +108,16 @@ fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
     )
 }
 
-/// What is known; a moment where only one of the two is.
+/// The range between two times, a moment if only one is known, and none if neither is.
 fn times(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
     let start = start.or(end)?;
     Some(start..end.unwrap_or(start).max(start))
 }
 
-/// The number of a call's span.
+/// The number of the span of a call at one side.
 fn span_id(call: u64, side: Side) -> u64 {
-    // Back ends choose and shard by some bits only. Mixing is one to one and leaves only 0 where it
-    // is.
+    // Back ends sample and shard by some of the bits only. Mixing is one to one, and leaves only 0
+    // unchanged.
     mixed((call << 1 | side as u64).wrapping_add(1)).max(1)
 }
 
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!((server.parent, server.start, server.end), (Some(client.id), 3_000, 6_000));
         assert_eq!((client.party(), client.peer(), server.party()), (1, 2, 2));
         assert_eq!(client.trace(), root.trace());
-        // What is never answered: on its way, and a moment at its receiver.
+        // A message without a response: a span while on the network, a moment at the receiver.
         let [client, server] = of(3)[..] else { panic!("{spans:?}") };
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 7_500, 7_900));
         assert_eq!((server.start, server.end), (7_900, 7_900));
@@ -159,7 +160,7 @@ mod tests {
     fn what_little_is_known_of_times_and_parents_is_used() {
         let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
         let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
-        // The answer was there before the question, by clocks that are off.
+        // The response is before the request, as clocks are off.
         let early = Some(CallMessage { sent: Some(1_000), received: Some(1_500), bytes: 20 });
         let calls = [
             TracedCall { parent: parent(true, false), response: early, ..to_db },

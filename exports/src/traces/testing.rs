@@ -1,4 +1,4 @@
-//! Calls made by hand, and readings of what the writers make of them.
+//! Calls made by hand, for the tests of all formats.
 
 use analyze::calls::windows::{CallMessage, ParentCall, Party, Root, TracedCall};
 use message_trace::Protocol;

@@ -1,20 +1,20 @@
-//! What a format of traces does: it takes spans window by window.
+//! The trait of the formats of traces: a format takes spans window by window.
 
 use analyze::calls::windows::Party;
 
 use super::spans::Span;
 use crate::error::Error;
 
-/// One format of traces.
+/// A format of traces.
 pub(crate) trait SpanWriter {
-    /// Writes the spans of a window, which come by their beginnings; their nodes are places in
-    /// `parties`.
+    /// Writes the spans of a window, in the order of their beginnings. The nodes of a span are
+    /// indices of `parties`.
     ///
     /// # Errors
     /// When the output cannot be written or sent.
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error>;
 
-    /// Writes what comes after the last window.
+    /// Writes what a file needs after the last window, and flushes the output.
     ///
     /// # Errors
     /// As for [`SpanWriter::write`].

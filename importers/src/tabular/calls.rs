@@ -11,15 +11,48 @@ use std::path::{Path, PathBuf};
 use message_trace::{
     DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
 };
+use registry::About;
 
 use super::columns::{self, Columns, Row, Unused};
+use super::flags;
 use super::tables::Tables;
 use super::values::Unit;
 use crate::error::Error;
+use crate::fuzz::run;
 use crate::importer::Importer;
+use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::{Skip, Summary};
 use crate::target::Target;
+
+/// The entry in the registry.
+pub(crate) static CALLS: Kind = Kind {
+    about: About {
+        name: "calls",
+        summary: "A table of calls: CSV, plain or compressed (gzip, zstd)",
+        details: "\
+Its columns, in any order: call_id, caller, callee; t_call_send, t_call_recv, t_ret_send and \
+t_ret_recv, each on the clock of the side that read it, empty where unknown; caller_thread, \
+callee_thread, req_bytes, resp_bytes, caller_host and callee_host where they are known.",
+        notes: "",
+        examples: &[
+            "sockcap import calls calls.csv && sockcap report",
+            "sockcap import calls calls.csv.gz --unit us --name friday",
+        ],
+    },
+    files: "The files, which become one import",
+    files_by: None,
+    flags: &[&flags::NAME, &flags::UNIT],
+    make: |given| {
+        Box::new(Calls {
+            name: given.get(&flags::NAME),
+            unit: flags::unit(given, Unit::Nanoseconds),
+        })
+    },
+    fuzz,
+    #[cfg(test)]
+    samples,
+};
 
 /// The importer of calls.
 #[derive(Clone, Debug)]
@@ -151,4 +184,17 @@ impl Calls {
         }
         Ok(())
     }
+}
+
+/// `import calls` of a table.
+fn fuzz(bytes: &[u8]) {
+    let importer = Calls { name: None, unit: Unit::Nanoseconds };
+    run(bytes, 2, |input, target, summary| importer.read(input, target, summary));
+}
+
+#[cfg(test)]
+fn samples() -> Vec<Vec<u8>> {
+    const CALLS: &str = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv,caller_thread,callee_thread,req_bytes,resp_bytes\n\
+        0,client,a,0,5,6,9,,,,\n1,a,b,1,,4,,t1,12,100,2\n2,a,b,,,,7,,,,\n";
+    vec![CALLS.into()]
 }

@@ -15,16 +15,57 @@ use std::path::{Path, PathBuf};
 use message_trace::{
     DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
 };
+use registry::{About, Flag};
 
 use super::columns::{self, Columns, Row, Unused};
+use super::flags;
 use super::nodes::NodeTable;
 use super::tables::Tables;
 use super::values::{Unit, Wrong};
 use crate::error::Error;
+use crate::fuzz::{input_of, run};
 use crate::importer::Importer;
+use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::Summary;
 use crate::target::Target;
+
+static NODES: Flag<PathBuf> = Flag::path(
+    "nodes",
+    "FILE",
+    "The table of nodes ('sockcap export nodes') of which src and dst are ids, instead of names",
+);
+
+/// The entry in the registry.
+pub(crate) static MESSAGES: Kind = Kind {
+    about: About {
+        name: "messages",
+        summary: "A table of messages: CSV, plain or compressed (gzip, zstd)",
+        details: "\
+Its columns, in any order, are those of 'sockcap export messages'. Needed are src, dst and a \
+column with times: send_ts and recv_ts are on one clock, send_first, send_last, recv_first and \
+recv_last each on the clock of its own host. Empty is unknown. src_host and dst_host say on which \
+host a node is, where its name does not.",
+        notes: "",
+        examples: &[
+            "sockcap import messages messages.csv && sockcap report",
+            "sockcap import messages messages.csv --nodes nodes.csv -d copy",
+        ],
+    },
+    files: "The files, which become one import",
+    files_by: None,
+    flags: &[&flags::NAME, &flags::UNIT, &NODES],
+    make: |given| {
+        Box::new(Messages {
+            name: given.get(&flags::NAME),
+            unit: flags::unit(given, Unit::Nanoseconds),
+            nodes: given.get(&NODES),
+        })
+    },
+    fuzz,
+    #[cfg(test)]
+    samples,
+};
 
 /// The importer of messages.
 #[derive(Clone, Debug)]
@@ -209,4 +250,29 @@ fn endpoint(text: &str, target: &mut Target) -> u32 {
     }
     let Ok(endpoint) = text.parse::<Endpoint>();
     target.endpoint(&endpoint)
+}
+
+/// `import messages` of a table; what comes before the first byte 0, if there is one, is a table of
+/// nodes.
+fn fuzz(bytes: &[u8]) {
+    let importer = Messages { name: None, unit: Unit::Nanoseconds, nodes: None };
+    let (nodes, table) = match bytes.iter().position(|byte| *byte == 0) {
+        Some(place) => (Some(&bytes[..place]), &bytes[place + 1..]),
+        None => (None, bytes),
+    };
+    run(table, 1, |input, target, summary| {
+        let mut of_nodes = Summary::default();
+        let nodes = nodes
+            .map(|bytes| NodeTable::of(input_of(bytes)?, target, &mut of_nodes))
+            .transpose()?;
+        importer.read(input, nodes.as_ref(), target, summary)
+    });
+}
+
+#[cfg(test)]
+fn samples() -> Vec<Vec<u8>> {
+    const MESSAGES: &str = "send_first,recv_last,send_ts,recv_ts,src,dst,src_endpoint,src_tid,flow,direction,protocol,bytes,parts,call_id\n\
+        1,2,1,2,a,b,10.0.0.1:80,7,0,0,tcp,10,1,x\n3,,3,,b,a,\"unix:/a,b\",,1,1,udp,,,\n,5,,5,a,c,[::1]:5,w,2,,,,,\n";
+    const NODES: &str = "id,host,pid,start,command,executable,traced\na,h,1,2,c,/c,true\nb,h,,,d,,false\nc,,,,e,,true\n";
+    vec![MESSAGES.into(), [NODES, "\0", MESSAGES].concat().into()]
 }

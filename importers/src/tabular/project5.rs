@@ -15,16 +15,49 @@ use std::path::PathBuf;
 use message_trace::{
     DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
 };
+use registry::About;
 
 use super::columns::Unused;
+use super::flags;
 use super::lines::{Lines, Next};
 use super::tables::Tables;
 use super::values::{self, Unit, Wrong};
 use crate::error::Error;
+use crate::fuzz::run;
 use crate::importer::Importer;
+use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::{At, Place, Skip, Summary};
 use crate::target::Target;
+
+/// The entry in the registry.
+pub(crate) static PROJECT5: Kind = Kind {
+    about: About {
+        name: "project5",
+        summary: "A trace as in the Project 5 paper: timestamp operation sender rcvr ID",
+        details: "\
+A line a message, the columns with space between them. The operation is CALL, RETURN or MESSAGE, \
+the time (in seconds unless --unit says otherwise) stands for both ends, and ID pairs a call with \
+its return.",
+        notes: "",
+        examples: &[
+            "sockcap import project5 trace.txt && sockcap report",
+            "sockcap import project5 --unit ms trace.txt",
+        ],
+    },
+    files: "The files, which become one import",
+    files_by: None,
+    flags: &[&flags::NAME, &flags::UNIT],
+    make: |given| {
+        Box::new(Project5 {
+            name: given.get(&flags::NAME),
+            unit: flags::unit(given, Unit::Seconds),
+        })
+    },
+    fuzz,
+    #[cfg(test)]
+    samples,
+};
 
 /// The importer of Project 5's traces.
 #[derive(Clone, Debug)]
@@ -166,4 +199,16 @@ fn operation_of(text: &[u8]) -> Result<Operation, Wrong> {
             "is no operation; it is one of CALL, RETURN, MESSAGE",
         )
     })
+}
+
+/// `import project5` of a trace.
+fn fuzz(bytes: &[u8]) {
+    let importer = Project5 { name: None, unit: Unit::Seconds };
+    run(bytes, 1, |input, target, summary| importer.read(input, target, summary));
+}
+
+#[cfg(test)]
+fn samples() -> Vec<Vec<u8>> {
+    const PROJECT5: &str = "timestamp operation sender rcvr ID\n1.5 CALL a b 1\n1.75\tRETURN  b a 1\n2 MESSAGE a c\n# end\n";
+    vec![PROJECT5.into()]
 }

@@ -1,13 +1,13 @@
-//! Clocks as inline SVG: how all of them drift, and for each the messages that hold its line in its
-//! place.
+//! Clocks as inline SVG: the drift of all of them, and for each clock the messages that its line
+//! rests on.
 
 use maud::{Markup, html};
+use message_trace::units::{duration, plural, printable, shorten};
 
 use super::drawing::{r, ticks};
 use crate::clocks::{Clock, offset, ppm, within};
-use message_trace::units::{duration, plural, printable, shorten};
-
-/// The drawing of one clock, in the units of its view box, and that of all.
+/// The widths of the drawing of one clock and of that of all, and the height of both, in the units
+/// of the view box.
 const WIDTH: f64 = 560.0;
 const WIDE: f64 = 1140.0;
 const HEIGHT: f64 = 200.0;
@@ -17,12 +17,12 @@ const BOTTOM: f64 = 26.0;
 const TOP: f64 = 8.0;
 /// Room for names at the end of lines.
 const RIGHT: f64 = 120.0;
-/// Colours that the style sheet knows.
+/// The number of colours in the style sheet.
 const COLORS: usize = 10;
-/// Longer names are shortened.
+/// Maximum number of characters of a name; a longer one is shortened.
 const NAME: usize = 15;
 
-/// Where values stand.
+/// The plane of a drawing: it turns times and values into coordinates.
 struct Plane {
     width: f64,
     right: f64,
@@ -53,7 +53,7 @@ impl Plane {
         let (first, last) = ((self.low / step).ceil() as i64, (self.high / step).floor() as i64);
         html! {
             g.axis {
-                // Half of them are enough for these widths.
+                // Every second tick is enough for these widths.
                 @for tick in ticks(span).into_iter().step_by(2) {
                     @let x = r(self.x(self.begin.saturating_add(tick as i64)));
                     line x1=(x) x2=(x) y1=(TOP) y2=(r(base)) {}
@@ -84,7 +84,7 @@ fn round(nanoseconds: f64) -> String {
     format!("{number} {}", shown.unit).trim_end().to_owned()
 }
 
-/// A round number of which about four make `span`.
+/// A round number: about four of it make `span`.
 fn rough_step(span: f64) -> f64 {
     let rough = (span / 4.0).max(1.0);
     let power = 10f64.powf(rough.log10().floor());
@@ -95,22 +95,23 @@ fn rough_step(span: f64) -> f64 {
         .unwrap_or(power * 10.0)
 }
 
-/// How the offsets of all clocks change while the trace lasts, steps left out.
-pub(super) struct Drift<'a> {
+/// The drawing of the drift: how the offsets of all clocks change during the trace, without their
+/// steps.
+pub(super) struct DriftPlot<'a> {
     /// The clocks, with their numbers.
     pub(super) clocks: &'a [(usize, &'a Clock)],
-    /// When the trace begins and ends, in nanoseconds on the common clock.
+    /// The times at which the trace begins and ends, in nanoseconds on the common clock.
     pub(super) begin: i64,
     pub(super) end: i64,
 }
 
-impl Drift<'_> {
+impl DriftPlot<'_> {
     pub(super) fn markup(&self) -> Markup {
         let lines: Vec<Vec<(i64, f64)>> =
             self.clocks.iter().map(|(_, clock)| self.line(clock)).collect();
         let values = || lines.iter().flatten().map(|(_, value)| *value);
         let (low, high) = (values().fold(0.0, f64::min), values().fold(0.0, f64::max));
-        // Lines that all but coincide shall not fill the height.
+        // Minimum height, so that lines that all but coincide do not fill the drawing.
         let least = 1_000.0;
         let (low, high) =
             if high - low < least { (low - least / 2.0, high + least / 2.0) } else { (low, high) };
@@ -128,7 +129,7 @@ impl Drift<'_> {
             .iter()
             .map(|line| {
                 let y = plane.y(line.last().map_or(0.0, |(_, value)| *value));
-                // Of names in each other's way the first is shown.
+                // Of names that would overlap, the first is shown.
                 let is_free = labels.iter().all(|other| (other - y).abs() > 12.0);
                 labels.extend(is_free.then_some(y));
                 is_free.then_some(y)
@@ -157,7 +158,7 @@ impl Drift<'_> {
         }
     }
 
-    /// The change of one clock's offset without its steps: when, and how many nanoseconds.
+    /// The change of the offset of one clock without its steps: times, and nanoseconds.
     pub(super) fn line(&self, clock: &Clock) -> Vec<(i64, f64)> {
         let mut line = vec![(self.begin, 0.0)];
         let mut skew = clock.skew_ppm;
@@ -178,18 +179,18 @@ impl Drift<'_> {
     }
 }
 
-/// What the line of one clock rests on: the fastest messages over and under it, and the band that
-/// they leave.
-pub(super) struct Rest<'a> {
+/// The drawing of one clock: its line, the fastest messages above and below it, and the band that
+/// these leave.
+pub(super) struct LinePlot<'a> {
     pub(super) clock: &'a Clock,
-    /// Its number on this page.
+    /// The number of the clock on this page.
     pub(super) number: usize,
-    /// When the trace begins and ends, in nanoseconds on the common clock.
+    /// The times at which the trace begins and ends, in nanoseconds on the common clock.
     pub(super) begin: i64,
     pub(super) end: i64,
 }
 
-impl Rest<'_> {
+impl LinePlot<'_> {
     pub(super) fn markup(&self) -> Markup {
         let clock = self.clock;
         let [received, sent] = &clock.fastest;
@@ -243,8 +244,8 @@ impl Rest<'_> {
     }
 }
 
-/// A dot for each message that is within reach: one path of lines without length, which round ends
-/// make dots.
+/// A dot for each message that is within reach. All are one path of lines without length, which
+/// round line ends turn into dots.
 fn dots(plane: &Plane, messages: &[[i64; 2]], sign: f64, reach: f64) -> Markup {
     let near = messages.iter().filter(|message| message[1] as f64 <= reach);
     let path: String = near

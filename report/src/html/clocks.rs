@@ -1,16 +1,14 @@
-//! The hosts' clocks: a table of what each differs by, how all of them drift, and what each line
-//! rests on.
+//! The clocks of the hosts: a table of their differences, the drift of all of them, and the
+//! messages that each line rests on.
 
 use maud::{Markup, html};
-
-use super::clock_plot::{Drift, Rest};
-use crate::clocks::{Clock, ClockStep, contradiction, offset, ppm, within};
 use message_trace::units::{count, duration, printable};
 
-/// Clocks that get a drawing of their own.
-const DRAWN: usize = 24;
+use super::clock_plot::{DriftPlot, LinePlot};
+use crate::clocks::{Clock, ClockStep, contradiction, offset, ppm, within};
+use crate::tuning::MAX_CLOCKS_DRAWN;
 
-/// The section; nothing where there is one clock only.
+/// The section of the page; empty if there is only one clock.
 pub(super) fn section(clocks: &[Clock]) -> Markup {
     if clocks.len() < 2 {
         return html! {};
@@ -51,14 +49,14 @@ pub(super) fn section(clocks: &[Clock]) -> Markup {
                 }
             }
             @if let (Some(begin), Some(end)) = (begin, end) {
-                @if known.len() > 1 { (Drift { clocks: &known, begin, end }.markup()) }
+                @if known.len() > 1 { (DriftPlot { clocks: &known, begin, end }.markup()) }
                 div.plots {
-                    @for (number, clock) in known.iter().take(DRAWN) {
-                        (Rest { clock, number: *number, begin, end }.markup())
+                    @for (number, clock) in known.iter().take(MAX_CLOCKS_DRAWN) {
+                        (LinePlot { clock, number: *number, begin, end }.markup())
                     }
                 }
-                @if known.len() > DRAWN {
-                    p.fine { (count((known.len() - DRAWN) as u64)) " further clocks are not drawn." }
+                @if known.len() > MAX_CLOCKS_DRAWN {
+                    p.fine { (count((known.len() - MAX_CLOCKS_DRAWN) as u64)) " further clocks are not drawn." }
                 }
             }
         }
@@ -106,7 +104,7 @@ fn row(clock: &Clock) -> Markup {
     }
 }
 
-/// A step, and when it was since the trace began.
+/// A step in words, with its time since the trace began.
 fn happened(step: &ClockStep, begin: i64) -> String {
     let at = duration(step.at.saturating_sub(begin) as f64);
     match step.within_ns {

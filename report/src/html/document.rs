@@ -1,17 +1,16 @@
-//! The frame of the page: its head with looks and policy, what stands there for those without
-//! scripts, the clocks, and the program of `web/`, as `report/assets` has it.
+//! The frame of the page: its head with style and policy, a text for browsers without scripts, the
+//! clocks, and the program from `report/assets`.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-
-use super::clocks;
-use crate::Report;
 use message_trace::units::{count, printable};
 
+use super::clocks;
+use crate::summary::Report;
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 
-/// Nothing may be loaded, whatever gets into the page; a page that is served may ask its own
-/// server.
+/// The content security policy. Nothing may be loaded, whatever gets into the page. A page that is
+/// served may ask its own server.
 fn policy(is_served: bool) -> String {
     let connect = if is_served { " connect-src 'self';" } else { "" };
     format!(
@@ -19,7 +18,7 @@ fn policy(is_served: bool) -> String {
     )
 }
 
-/// Everything before the data.
+/// The document up to the data.
 pub(super) fn start(report: &Report<'_>, is_served: bool) -> String {
     let head = html! {
         head {
@@ -27,7 +26,7 @@ pub(super) fn start(report: &Report<'_>, is_served: bool) -> String {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta http-equiv="Content-Security-Policy" content=(policy(is_served));
             meta name="color-scheme" content="light dark";
-            // Browsers ask for one otherwise.
+            // Without an icon here, browsers ask the server for one.
             link rel="icon" href="data:,";
             title { "sockcap: " (printable(&report.meta.source)) }
             style { (PreEscaped(STYLE)) }
@@ -46,7 +45,7 @@ pub(super) fn start(report: &Report<'_>, is_served: bool) -> String {
     )
 }
 
-/// What there is for those whose browser runs no scripts.
+/// The text for browsers that run no scripts.
 fn without_script(report: &Report<'_>) -> Markup {
     html! {
         noscript {
@@ -59,13 +58,13 @@ fn without_script(report: &Report<'_>) -> Markup {
     }
 }
 
-/// A piece of data: what `name` is, compressed.
+/// The element that holds the piece of data `name`, compressed.
 pub(super) fn piece(name: &str, compressed: &str) -> String {
-    // Neither the alphabet of base 64 nor a name of ours needs escaping.
+    // No escaping is needed: neither the alphabet of base 64 nor our names have special characters.
     format!("<script type=\"application/octet-stream\" id=\"{name}\">{compressed}</script>")
 }
 
-/// Everything after the data.
+/// The document from the data on.
 pub(super) fn end() -> String {
     format!("<script>{SCRIPT}</script></body></html>\n")
 }

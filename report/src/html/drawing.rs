@@ -1,12 +1,12 @@
-//! What drawings share: coordinates and the times of an axis.
+//! What drawings share: the text of coordinates, and the ticks of an axis.
 
-/// Coordinates with one decimal.
+/// A coordinate with one decimal at most.
 pub(super) fn r(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// Round times from 0 to `span`, at most eight.
+/// Round times from 0 to `span`, about eight.
 pub(super) fn ticks(span: f64) -> Vec<f64> {
     if span <= 0.0 {
         return vec![0.0];

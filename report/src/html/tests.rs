@@ -1,5 +1,5 @@
-//! The page's frame: self-contained, safe, and with all data in it. What it looks like and does is
-//! tested in a browser, by `web/test`.
+//! The frame of the page: self-contained, safe, and with all data in it. `web/test` tests in a
+//! browser how the page looks and what it does.
 
 use super::*;
 use crate::page::PageBuilder;
@@ -22,12 +22,12 @@ fn without_program(page: &str) -> String {
 
 #[test]
 fn nothing_is_loaded() {
-    let page = written(&Report { patterns: &samples::some(), meta: samples::meta() });
+    let page = written(&Report::new(&samples::some(), samples::meta()));
     for loading in ["src=", "@import", "url(", "<iframe", "//cdn"] {
         assert!(!without_program(&page).contains(loading), "{loading}");
     }
     assert!(page.contains("default-src 'none'") && !without_program(&page).contains("connect-src"));
-    let frame = Html.frame(&Report { patterns: &samples::some(), meta: samples::meta() });
+    let frame = Html.frame(&Report::new(&samples::some(), samples::meta()));
     assert!(frame.contains("connect-src 'self'") && !frame.contains("id=\"overview\""));
 }
 
@@ -35,7 +35,7 @@ fn nothing_is_loaded() {
 fn names_are_text() {
     let patterns = samples::some();
     let meta = Meta { source: "<script>alert(3)</script>".to_owned(), ..samples::meta() };
-    let page = written(&Report { patterns: &patterns, meta });
+    let page = written(&Report::new(&patterns, meta));
     assert!(page.contains("&lt;script&gt;alert(3)&lt;/script&gt;"));
     assert!(!page.contains("<script>alert"));
     assert!(!page.contains('\u{1b}'));
@@ -45,7 +45,7 @@ fn names_are_text() {
 fn data_comes_back() {
     use std::io::Read;
     let patterns = samples::many(150);
-    let report = Report { patterns: &patterns, meta: samples::meta() };
+    let report = Report::new(&patterns, samples::meta());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
     let written = written(&report);
     let piece = |name: &str| {
@@ -65,12 +65,12 @@ fn data_comes_back() {
 
 #[test]
 fn clocks_have_a_table_and_a_drawing_each() {
-    let page = written(&Report { patterns: &samples::some(), meta: samples::meta() });
+    let page = written(&Report::new(&samples::some(), samples::meta()));
     let section =
         page.split("<section class=\"clocks\"").nth(1).unwrap().split("</section>").next().unwrap();
     let number = |what: &str| section.matches(what).count();
     assert_eq!(number("<th scope=\"row\">"), 5);
-    // All that have messages in one, and each of them.
+    // One drawing has all clocks with messages, and each of them has its own.
     assert_eq!(number("<polyline"), 3);
     assert_eq!(number("role=\"img\" aria-labelledby=\"clock"), 3);
     assert_eq!(number("<rect class=\"band\""), 2, "no band where nobody knows how far off it is");
@@ -95,7 +95,7 @@ fn drift_is_added_up_between_steps() {
     let clocks = samples::clocks();
     let known: Vec<_> = clocks.iter().enumerate().skip(2).take(1).collect();
     let begin = clocks[0].at;
-    let drift = clock_plot::Drift { clocks: &known, begin, end: begin + 12_000_000_000 };
+    let drift = clock_plot::DriftPlot { clocks: &known, begin, end: begin + 12_000_000_000 };
     // 4 s at -12.5 ppm, 4 s at -12.4, 4 s at 80: -50 us, -99.6 us, 220.4 us.
     let line: Vec<i64> =
         drift.line(&clocks[2]).iter().map(|(_, value)| value.round() as i64).collect();
@@ -105,7 +105,7 @@ fn drift_is_added_up_between_steps() {
 #[test]
 fn one_clock_is_no_section() {
     let one = samples::clocks().into_iter().take(1).collect();
-    let report =
-        Report { patterns: &samples::some(), meta: Meta { clocks: one, ..samples::meta() } };
+    let patterns = samples::some();
+    let report = Report::new(&patterns, Meta { clocks: one, ..samples::meta() });
     assert!(!written(&report).contains("class=\"clocks\""));
 }

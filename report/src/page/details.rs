@@ -1,7 +1,8 @@
-//! What the page shows of one pattern: its hops with their delays as distributions, the lines of
-//! its tree, how it fared over time, and instances to step through.
+//! The details of one pattern: its hops with the distributions of their delays, the lines of its
+//! tree, its instances over time, and instances to step through.
 
 use analyze::paths::PathPattern;
+use analyze::paths::timing::{Part, Timing, parent};
 use message_trace::stats::Summary;
 use serde::Serialize;
 
@@ -10,43 +11,41 @@ use super::names::Names;
 use super::number::Number;
 use super::observed::Observed;
 use super::sample::PageInstance;
+use crate::ends::Ends;
 use crate::label::{self, Label};
 use crate::tree::{self, Guide, Mark};
-use analyze::paths::timing::{Part, Timing, parent};
-
-/// Hops that are shown of one pattern: more cannot be told apart.
-pub(super) const MOST_HOPS: usize = 1_000;
-
-/// All of it, as JSON has it. Times are in nanoseconds, hops are numbered from the root.
+use crate::tuning::MAX_HOPS;
+/// The details as JSON has them. Times are in nanoseconds; hops are numbered from the root.
 #[derive(Debug, Serialize)]
 pub(super) struct Details {
     id: i64,
     hops: HopColumns,
-    /// Hops that are left out.
+    /// The number of hops that are left out.
     omitted: usize,
     critical: Option<Critical>,
     tree: Vec<TreeLine>,
     duration: Delay,
     delays: Vec<HopDelay>,
-    /// Slice, expected paths and their mean duration, and so on.
+    /// A flat list with three numbers for each slice: its number, the expected paths, and their
+    /// mean duration.
     series: Vec<Number>,
-    /// Some of the instances, by number.
+    /// Some of the instances, in the order of their numbers.
     instances: Vec<PageInstance>,
 }
 
-/// A column each.
+/// The hops, a list for each column.
 #[derive(Debug, Default, Serialize)]
 struct HopColumns {
-    /// The hop that caused it; -1 for the root.
+    /// The hop that caused this one; -1 for the root.
     parent: Vec<i64>,
     src: Vec<u32>,
     dst: Vec<u32>,
-    /// What follows the receiver's name: port and protocol.
+    /// Port and protocol, as they follow the receiver's name.
     port: Vec<u32>,
-    /// Whether the ends were traced: 1 for the sender, 2 for the receiver.
+    /// The ends that were traced: 1 for the sender plus 2 for the receiver.
     traced: Vec<u8>,
     bytes: Vec<Number>,
-    /// On average: since the sending of the root.
+    /// The mean times of sending and receipt, since the sending of the root.
     sent: Vec<Number>,
     received: Vec<Number>,
 }
@@ -57,7 +56,7 @@ struct Critical {
     part: &'static str,
 }
 
-/// A line of the tree: the hop, what is drawn before it, and how many calls it lies within.
+/// A line of the tree: the hop, the characters before it, and the number of calls around it.
 #[derive(Debug, Serialize)]
 struct TreeLine(usize, String, usize);
 
@@ -65,14 +64,14 @@ struct TreeLine(usize, String, usize);
 struct HopDelay {
     hop: usize,
     part: &'static str,
-    /// In which part of the instances there is such a delay, where that is not all.
+    /// The part of the instances that have such a delay; left out if all have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     share: Option<Number>,
     #[serde(flatten)]
     delay: Delay,
 }
 
-/// A delay: what was measured, and its distribution by [`Histogram`].
+/// A delay: its mean and percentiles, and its distribution.
 #[derive(Debug, Serialize)]
 struct Delay {
     mean: Number,
@@ -93,20 +92,20 @@ impl Delay {
 }
 
 impl Details {
-    /// The details of `pattern`, of whose instances `observed` is known.
+    /// The details of `pattern`, with what was observed of its instances.
     pub(super) fn of(pattern: &PathPattern, mut observed: Observed, names: &mut Names) -> Details {
         let timing = Timing::of(pattern);
-        let shown = pattern.hops.len().min(MOST_HOPS);
+        let shown = pattern.hops.len().min(MAX_HOPS);
         let lines = tree::lines(&pattern.hops, &timing).into_iter().filter(|line| line.hop < shown);
         let mut hops = HopColumns::default();
         let mut delays = Vec::new();
         for (index, hop) in pattern.hops.iter().take(shown).enumerate() {
-            let label = Label::of(hop, label::UNICODE);
+            let (ends, label) = (Ends::from(hop), Label::of(hop, label::UNICODE));
             hops.parent.push(parent(hop, index).map_or(-1, |parent| parent as i64));
-            hops.src.push(names.number(&hop.src));
-            hops.dst.push(names.number(&hop.dst));
+            hops.src.push(names.number(ends.src));
+            hops.dst.push(names.number(ends.dst));
             hops.port.push(names.number(&format!("{}{}", label.port, label.protocol)));
-            hops.traced.push(u8::from(hop.src_traced) | u8::from(hop.dst_traced) << 1);
+            hops.traced.push(u8::from(ends.src_traced) | u8::from(ends.dst_traced) << 1);
             hops.bytes.push(Number::whole(hop.bytes));
             hops.sent.push(Number::whole(timing.sent[index]));
             hops.received.push(Number::whole(timing.received[index]));
@@ -145,7 +144,7 @@ impl Details {
     }
 }
 
-/// What a delay is, in a word.
+/// The name of a part in JSON.
 fn word(part: Part) -> &'static str {
     match part {
         Part::Node => "node",
@@ -155,7 +154,7 @@ fn word(part: Part) -> &'static str {
     }
 }
 
-/// What stands before a hop, a character for each chain around it, and one for its own.
+/// The characters before a hop: one for each chain around it, and one for its own chain.
 fn guides(guides: &[Guide], mark: Mark) -> String {
     let guide = |guide: &Guide| match guide {
         Guide::Through => '│',

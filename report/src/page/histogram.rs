@@ -1,50 +1,44 @@
-//! A distribution of times on a log axis, with bins as narrow as fit what it holds: as long as few
-//! of them are hit they are narrow, so that times that are close to each other are told apart. Ten
-//! thousand patterns have some hundred thousand of these, most with a handful of values.
+//! A histogram of times on a logarithmic axis. The bins are narrow as long as few of them are hit,
+//! so that times close to each other are told apart, and become wider when there are more. A page
+//! of ten thousand patterns has some hundred thousand histograms, most with a handful of values.
 
 use serde::{Serialize, Serializer};
 
 use super::number::Number;
+use crate::tuning::{COARSEST_BINS, FINEST_BINS, MAX_BINS};
 
-/// Bins to each doubling of the time at first: neighbours differ by a quarter of a percent…
-const FINEST: u32 = 256;
-/// …and at last, by 9 percent.
-const COARSEST: u32 = 8;
-/// Bins that are hit, of whatever width; when there are more, two become one.
-const MOST: usize = 96;
-
-/// Weights by bin, of bins in which there is something.
+/// The weights of the bins that hold something.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Histogram {
-    /// Bins to each doubling: bin `b` goes from 2^(b/fineness) up to 2^((b+1)/fineness)
-    /// nanoseconds.
+    /// The number of bins to each doubling of the time: bin `b` goes from 2^(b/fineness) up to
+    /// 2^((b+1)/fineness) nanoseconds.
     fineness: u32,
     bins: Vec<(u16, f32)>,
 }
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { fineness: FINEST, bins: Vec::new() }
+        Histogram { fineness: FINEST_BINS, bins: Vec::new() }
     }
 }
 
 impl Histogram {
-    /// Adds a time in nanoseconds with the probability that it was so. What takes no time, or less
-    /// by bad clocks, is in the first bin.
+    /// Adds a time in nanoseconds with its probability. A time of zero, or below by bad clocks, is
+    /// in the first bin.
     pub(crate) fn add(&mut self, nanoseconds: i64, weight: f32) {
         let bin = bin(nanoseconds, self.fineness);
         match self.bins.binary_search_by_key(&bin, |(bin, _)| *bin) {
             Ok(place) => self.bins[place].1 += weight,
             Err(place) => {
                 self.bins.insert(place, (bin, weight));
-                while self.bins.len() > MOST && self.fineness > COARSEST {
+                while self.bins.len() > MAX_BINS && self.fineness > COARSEST_BINS {
                     self.coarsen();
                 }
             }
         }
     }
 
-    /// Makes one bin of each two.
+    /// Turns each two neighbouring bins into one.
     fn coarsen(&mut self) {
         self.fineness /= 2;
         self.bins.iter_mut().for_each(|(bin, _)| *bin /= 2);
@@ -57,8 +51,8 @@ impl Histogram {
         });
     }
 
-    /// The time below which `part` of the weight lies: the middle of its bin, in nanoseconds. None
-    /// of nothing.
+    /// The quantile of `part`: the middle of the bin in which it lies, in nanoseconds. `None` if
+    /// the histogram is empty.
     pub(crate) fn quantile(&self, part: f64) -> Option<f64> {
         let whole: f64 = self.bins.iter().map(|(_, weight)| f64::from(*weight)).sum();
         let mut sum = 0.0;
@@ -71,7 +65,7 @@ impl Histogram {
         self.bins.last().map(|(bin, _)| self.middle(*bin))
     }
 
-    /// Adds all that `other` has.
+    /// Adds the weights of `other`.
     pub(crate) fn merge(&mut self, other: &Histogram) {
         for (bin, weight) in &other.bins {
             self.add(other.middle(*bin) as i64, *weight);
@@ -91,8 +85,8 @@ fn bin(nanoseconds: i64, fineness: u32) -> u16 {
     }
 }
 
-/// Bins to each doubling, then bin, weight, bin, weight and so on, in the order of the bins.
-/// Nothing is empty.
+/// A flat list: the bins to each doubling, then bin and weight of each bin in order. An empty
+/// histogram is an empty list.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fineness = (!self.bins.is_empty()).then(|| Number::of(f64::from(self.fineness)));
@@ -110,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_value_is_in_the_bin_of_its_time() {
-        let bin = |time| bin(time, COARSEST);
+        let bin = |time| bin(time, COARSEST_BINS);
         assert_eq!([-5, 0, 1, 2, 4, 1024, i64::MAX].map(bin), [0, 0, 0, 8, 16, 80, 504]);
         let mut histogram = Histogram::default();
         for (time, weight) in [(1024, 0.5), (-3, 1.0), (1024, 0.25), (1030, 2.0)] {
@@ -128,16 +122,16 @@ mod tests {
             assert!(histogram.bins.windows(2).all(|pair| pair[0].0 < pair[1].0));
             (histogram.fineness, histogram.bins.len())
         };
-        // Within 2 percent of a millisecond: one bin of those of 9 percent, and more here.
+        // Times within 2 per cent of a millisecond: one of the coarsest bins, and several here.
         let (fineness, bins) = of(&mut (1_000_000..1_020_000).step_by(100));
-        assert!(fineness == FINEST && bins > 6, "{fineness}, {bins}");
-        // Within a factor of two.
+        assert!(fineness == FINEST_BINS && bins > 6, "{fineness}, {bins}");
+        // Times within a factor of two.
         let (fineness, bins) = of(&mut (1_000_000..2_000_000).step_by(1_000));
         assert!((32..=128).contains(&fineness) && bins > 30, "{fineness}, {bins}");
-        // From a microsecond to a second: twenty doublings.
+        // Times from a microsecond to a second, which are twenty doublings.
         let (fineness, bins) =
             of(&mut (0..100_000i32).map(|n| 1.001f64.powi(n % 13_800 + 6_900) as i64));
-        assert!(fineness == COARSEST && bins > MOST, "{fineness}, {bins}");
+        assert!(fineness == COARSEST_BINS && bins > MAX_BINS, "{fineness}, {bins}");
     }
 
     #[test]
@@ -164,10 +158,10 @@ mod tests {
             times.sort_unstable();
             let rank = ((part * times.len() as f64).ceil() as usize).clamp(1, times.len());
             let (exact, found) = (times[rank - 1] as f64, histogram.quantile(part).unwrap());
-            prop_assert!((found / exact).log2().abs() <= 0.5001 / f64::from(COARSEST), "{found} for {exact}");
+            prop_assert!((found / exact).log2().abs() <= 0.5001 / f64::from(COARSEST_BINS), "{found} for {exact}");
             let mut merged = Histogram::default();
             merged.merge(&histogram);
-            prop_assert!((merged.quantile(part).unwrap() / exact).log2().abs() <= 1.0 / f64::from(COARSEST));
+            prop_assert!((merged.quantile(part).unwrap() / exact).log2().abs() <= 1.0 / f64::from(COARSEST_BINS));
         }
     }
 }

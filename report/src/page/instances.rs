@@ -1,26 +1,26 @@
 //! All instances of the patterns of a page, for [`sockcap view`](super), which hands them out a
-//! screen at a time: 16 bytes a message and 32 an instance.
+//! screen at a time. They take 16 bytes a message and 32 an instance.
 
 use std::cmp::Reverse;
 
 use analyze::paths::TimedInstance;
 use serde::Serialize;
 
-use super::details::MOST_HOPS;
 use super::sample::{PageInstance, connecting};
+use crate::tuning::MAX_HOPS;
 
-/// Stands for a time that is not known.
+/// The number that stands for an unknown time.
 const NONE: i64 = i64::MIN;
 
-/// In what order instances are stepped through.
+/// The order in which instances are stepped through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// As they began.
+    /// By the time at which they began.
     #[default]
     Time,
     /// The slowest first.
     Slowest,
-    /// The most likely first.
+    /// The limit likely first.
     Likely,
 }
 
@@ -39,12 +39,12 @@ impl Order {
 /// The instances of one pattern.
 #[derive(Debug, Default)]
 struct OfPattern {
-    /// Path, probability, when it began, how long it took.
+    /// Path, probability, time of the beginning, and duration of each instance.
     instances: Vec<(i64, f32, i64, i64)>,
-    /// When each message was sent and received, since the beginning of its instance.
+    /// The times of sending and receipt of each message, since the beginning of its instance.
     times: Vec<[i64; 2]>,
-    /// Instances and hops, by place, of which the sender waited for a connection, with how long. In
-    /// order.
+    /// The waits for connections: index of the instance, index of the hop, and nanoseconds. They
+    /// are sorted.
     connecting: Vec<(u32, u32, i64)>,
     hops: usize,
 }
@@ -57,38 +57,45 @@ pub struct Instances {
 }
 
 impl Instances {
-    /// No instances of a trace that begins at `begin`, in nanoseconds.
+    /// An empty collection for a trace that begins at `begin`, in nanoseconds.
     pub fn new(begin: i64) -> Instances {
         Instances { patterns: Vec::new(), begin }
     }
 
-    /// Adds an instance of the pattern of that rank; all of a pattern have as many messages.
-    pub fn add(&mut self, rank: usize, seen: &TimedInstance<'_>) {
+    /// Adds an instance of the pattern of that rank. All instances of a pattern have the same
+    /// number of messages.
+    pub fn add(&mut self, rank: usize, instance: &TimedInstance<'_>) {
         if self.patterns.len() <= rank {
             self.patterns.resize_with(rank + 1, OfPattern::default);
         }
         let pattern = &mut self.patterns[rank];
-        pattern.hops = seen.hops.len().min(MOST_HOPS);
-        let start = seen.begin().unwrap_or(self.begin);
+        pattern.hops = instance.hops.len().min(MAX_HOPS);
+        let start = instance.begin().unwrap_or(self.begin);
         let at = start.saturating_sub(self.begin);
-        let which = seen.which;
+        let which = instance.which;
         let number = pattern.instances.len() as u32;
-        let waited = connecting(seen, pattern.hops);
+        let waited = connecting(instance, pattern.hops);
         pattern.connecting.extend(waited.map(|(hop, time)| (number, hop, time)));
-        pattern.instances.push((which.path, which.probability as f32, at, seen.duration()));
+        pattern.instances.push((which.path, which.probability as f32, at, instance.duration()));
         let since = |time: Option<i64>| time.map_or(NONE, |time| time.saturating_sub(start));
-        let hops = seen.hops.iter().take(pattern.hops);
+        let hops = instance.hops.iter().take(pattern.hops);
         pattern.times.extend(hops.map(|hop| [since(hop.sent), since(hop.received)]));
     }
 
-    /// How many instances the pattern of that rank has.
-    pub fn count(&self, rank: usize) -> usize {
+    /// The number of instances of the pattern of that rank.
+    pub(crate) fn count(&self, rank: usize) -> usize {
         self.patterns.get(rank).map_or(0, |pattern| pattern.instances.len())
     }
 
-    /// Of the pattern of that rank, at most `most` instances in that order, the first `from` left
-    /// out.
-    pub fn get(&self, rank: usize, order: Order, from: usize, most: usize) -> Vec<PageInstance> {
+    /// The instances of the pattern of that rank, in that order: at limit `limit`, after the first
+    /// `from`.
+    pub(crate) fn get(
+        &self,
+        rank: usize,
+        order: Order,
+        from: usize,
+        limit: usize,
+    ) -> Vec<PageInstance> {
         let Some(pattern) = self.patterns.get(rank) else { return Vec::new() };
         let mut places: Vec<usize> = (0..pattern.instances.len()).collect();
         let instance = |place: &usize| pattern.instances[*place];
@@ -99,15 +106,15 @@ impl Instances {
                 places.sort_by(|one, other| instance(other).1.total_cmp(&instance(one).1))
             }
         }
-        places.into_iter().skip(from).take(most).map(|place| pattern.at(place)).collect()
+        places.into_iter().skip(from).take(limit).map(|place| pattern.at(place)).collect()
     }
 }
 
-/// What is handed out at a time.
+/// A screen of instances, as it is handed out.
 #[derive(Serialize)]
 struct Piece {
     from: usize,
-    /// How many there are in all.
+    /// The number of all instances of the pattern.
     all: usize,
     instances: Vec<PageInstance>,
 }
@@ -116,15 +123,15 @@ impl Instances {
     /// The same as [`Instances::get`], as JSON.
     ///
     /// # Errors
-    /// When something is none of JSON's, which nothing here is.
+    /// When a value has no form in JSON. None here is such a value.
     pub fn json(
         &self,
         rank: usize,
         order: Order,
         from: usize,
-        most: usize,
+        limit: usize,
     ) -> serde_json::Result<Vec<u8>> {
-        let instances = self.get(rank, order, from, most);
+        let instances = self.get(rank, order, from, limit);
         serde_json::to_vec(&Piece { from, all: self.count(rank), instances })
     }
 }
@@ -182,8 +189,8 @@ mod tests {
             let which = WhichInstance { path, pattern: 3, probability };
             instances.add(1, &TimedInstance { which, hops: &hops });
         }
-        let paths = |order, from, most| -> Vec<i64> {
-            instances.get(1, order, from, most).iter().map(|instance| instance.path).collect()
+        let paths = |order, from, limit| -> Vec<i64> {
+            instances.get(1, order, from, limit).iter().map(|instance| instance.path).collect()
         };
         assert_eq!(paths(Order::Time, 0, 9), [8, 9, 7]);
         assert_eq!(paths(Order::Slowest, 0, 9), [8, 7, 9]);
@@ -210,14 +217,14 @@ mod tests {
             bytes: 0,
             connecting: 0,
         };
-        let hops: Vec<TimedHop> = (0..MOST_HOPS as i64 + 500).map(hop).collect();
+        let hops: Vec<TimedHop> = (0..MAX_HOPS as i64 + 500).map(hop).collect();
         let mut instances = Instances::new(0);
         for path in 0..2 {
             let which = WhichInstance { path, pattern: 0, probability: 1.0 };
             instances.add(0, &TimedInstance { which, hops: &hops });
         }
         for found in instances.get(0, Order::Time, 0, 9) {
-            assert_eq!((found.sent.len(), found.duration), (MOST_HOPS, MOST_HOPS as i64 + 500));
+            assert_eq!((found.sent.len(), found.duration), (MAX_HOPS, MAX_HOPS as i64 + 500));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The map of the system as the page has it: who talks to whom, how often and how long that takes.
+//! The map of the system as the page has it: nodes and edges of [`analyze::system_map`] in short
+//! numbers.
 
 use analyze::paths::PathPattern;
 use analyze::system_map::{self, Between, MapEdge, MapNode, Sum};
@@ -7,62 +8,62 @@ use serde::Serialize;
 use super::names::Names;
 use super::number::Number;
 
-/// Nodes and edges, names by their numbers.
+/// The nodes and edges, with numbers for names.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct SystemMap {
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
+pub(super) struct PageMap {
+    nodes: Vec<PageNode>,
+    edges: Vec<PageEdge>,
 }
 
-/// A node, and what it does in all patterns together.
+/// A node, with its delays in all patterns together.
 #[derive(Debug, Serialize)]
-struct Node {
+struct PageNode {
     name: u32,
     traced: bool,
-    /// Delays of the node that are expected to be real.
+    /// The expected number of delays of the node.
     expected: Number,
-    /// Their mean, in nanoseconds.
+    /// The mean of the delays, in nanoseconds.
     mean: Option<Number>,
-    /// Their sum.
+    /// The sum of the delays, in nanoseconds.
     time: Number,
 }
 
-/// Messages between two nodes in both directions.
+/// The messages between two nodes in both directions.
 #[derive(Debug, Serialize)]
-struct Edge {
-    /// Who began: the one that sends to the port.
+struct PageEdge {
+    /// The caller: the node that sends to the port.
     from: u32,
     to: u32,
     port: u32,
     protocol: &'static str,
-    /// Expected messages from `from` to `to`, and those back.
+    /// The expected number of messages from `from` to `to`, and of those back.
     there: Number,
     back: Number,
-    /// The mean network latency, in nanoseconds; none where an end was not traced.
+    /// The mean network latency, in nanoseconds; null if an end was not traced.
     network: Option<Number>,
-    /// The mean time at an untraced node and on both ways to it.
+    /// The mean time at an untraced node and on the network to it and back.
     untraced: Option<Number>,
-    /// The sums of both, each delay as often as is expected.
+    /// The sums of both times, each delay as often as is expected.
     network_time: Number,
     untraced_time: Number,
-    /// The time for which its connections were made, likewise.
+    /// The sum of the times for which connections were made, as often as is expected.
     connect_time: Number,
-    /// Expected bytes in both directions.
+    /// The expected number of bytes in both directions.
     bytes: Number,
 }
 
 /// The map that all `patterns` make.
-pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
+pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> PageMap {
     let map = system_map::of_patterns(patterns.iter().copied());
-    SystemMap {
-        nodes: map.nodes.iter().map(|(name, node)| Node::of(name, node, names)).collect(),
-        edges: map.edges.iter().map(|(between, edge)| Edge::of(between, edge, names)).collect(),
+    PageMap {
+        nodes: map.nodes.iter().map(|(name, node)| PageNode::of(name, node, names)).collect(),
+        edges: map.edges.iter().map(|(between, edge)| PageEdge::of(between, edge, names)).collect(),
     }
 }
 
-impl Node {
-    fn of(name: &str, node: &MapNode, names: &mut Names) -> Node {
-        Node {
+impl PageNode {
+    fn of(name: &str, node: &MapNode, names: &mut Names) -> PageNode {
+        PageNode {
             name: names.number(name),
             traced: node.traced,
             expected: Number::of(node.work.expected),
@@ -72,9 +73,9 @@ impl Node {
     }
 }
 
-impl Edge {
-    fn of(between: &Between, edge: &MapEdge, names: &mut Names) -> Edge {
-        Edge {
+impl PageEdge {
+    fn of(between: &Between, edge: &MapEdge, names: &mut Names) -> PageEdge {
+        PageEdge {
             from: names.number(&between.caller),
             to: names.number(&between.callee),
             port: names.number(&between.port),
@@ -91,7 +92,7 @@ impl Edge {
     }
 }
 
-/// The mean of what is known.
+/// The mean of a sum as a short number.
 fn mean(sum: Sum) -> Option<Number> {
     sum.mean().map(Number::whole)
 }

@@ -1,9 +1,9 @@
-//! The names of nodes, ports and protocols, each said once: ten thousand patterns have the same few
-//! over and over.
+//! The names of nodes, ports and protocols. The page has each name once and refers to it by its
+//! number, as ten thousand patterns have the same few names.
 
 use rustc_hash::FxHashMap;
 
-/// Names by number, in the order in which they were met.
+/// The names by their numbers, in the order in which they were met.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     numbers: FxHashMap<String, u32>,
@@ -22,7 +22,7 @@ impl Names {
         number
     }
 
-    /// The names as they are shown, by number.
+    /// The names as they are shown, in the order of their numbers.
     pub(super) fn shown(&self) -> Vec<String> {
         self.names.iter().map(|name| message_trace::units::printable(name)).collect()
     }

@@ -1,26 +1,26 @@
-//! Numbers as short as the page needs them: no more than three decimals, and none where there are
-//! none. Of a page with ten thousand patterns they are most.
+//! Numbers as short as the page needs them: at most three decimals. Most of a page with ten
+//! thousand patterns is numbers.
 
 use serde::{Serialize, Serializer};
 
-/// A number with at most three decimals; zero for what is none.
+/// A number with at most three decimals. What is no number is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Number(f64);
 
 impl Number {
-    /// `value` to three decimals.
+    /// `value` rounded to three decimals.
     pub(super) fn of(value: f64) -> Number {
         let rounded = (value * 1e3).round() / 1e3;
         Number(if rounded.is_finite() { rounded } else { 0.0 })
     }
 
-    /// A weight, of which small ones count as well: to six decimals.
+    /// A weight, rounded to six decimals, as small weights count.
     pub(super) fn weight(value: f64) -> Number {
         let rounded = (value * 1e6).round() / 1e6;
         Number(if rounded.is_finite() { rounded } else { 0.0 })
     }
 
-    /// `value` to the next whole number.
+    /// `value` rounded to a whole number.
     pub(super) fn whole(value: f64) -> Number {
         Number::of(value.round())
     }
@@ -28,7 +28,7 @@ impl Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Beyond 2^53 not every whole number is one of these.
+        // Whole numbers beyond 2^53 are not exact.
         if self.0.fract() == 0.0 && self.0.abs() < 9e15 {
             serializer.serialize_i64(self.0 as i64)
         } else {

@@ -1,22 +1,20 @@
-//! Whose messages were seen at one end only, as the page has it.
+//! Pairs of nodes whose messages were seen at one end only, as the page has them.
 
 use analyze::{MissingEnd, OneSided};
+use message_trace::units::printable;
 use serde::Serialize;
 
-use message_trace::units::printable;
+use crate::tuning::MAX_ONE_SIDED_PAIRS;
 
-/// Pairs of nodes that the page names; of others the messages are counted.
-const MOST: usize = 200;
-
-/// All of it.
+/// The pairs, and the number of messages of all pairs.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct OneSidedMessages {
     messages: u64,
-    between: Vec<Between>,
+    between: Vec<Pair>,
 }
 
 #[derive(Debug, Serialize)]
-struct Between {
+struct Pair {
     from: String,
     to: String,
     protocol: &'static str,
@@ -28,9 +26,9 @@ struct Between {
 }
 
 impl OneSidedMessages {
-    /// Those of `found`, of which the first have the most messages.
+    /// The pairs of `found`, which begins with those that have the most messages.
     pub(super) fn of(found: &[OneSided]) -> OneSidedMessages {
-        let between = |one: &OneSided| Between {
+        let between = |one: &OneSided| Pair {
             from: printable(&one.from),
             to: printable(&one.to),
             protocol: one.protocol.name(),
@@ -45,7 +43,7 @@ impl OneSidedMessages {
         };
         OneSidedMessages {
             messages: found.iter().map(|one| one.messages).sum(),
-            between: found.iter().take(MOST).map(between).collect(),
+            between: found.iter().take(MAX_ONE_SIDED_PAIRS).map(between).collect(),
         }
     }
 }

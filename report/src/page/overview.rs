@@ -1,29 +1,31 @@
-//! What the page shows before anybody chooses a pattern: the trace in a few numbers, the patterns
-//! as columns, the map and the series.
+//! The overview, which the page shows before a pattern is chosen: the trace in a few numbers, the
+//! patterns as columns, the map and the series.
 
 use analyze::paths::PathPattern;
 use serde::Serialize;
 
-use super::map::SystemMap;
+use super::map::PageMap;
 use super::names::Names;
 use super::number::Number;
 use super::one_sided::OneSidedMessages;
 use super::series::SeriesColumns;
+use crate::filtered::Filtered;
+use crate::label;
 use crate::label::Label;
-use crate::{Filtered, Meta, Options, Report, families, label};
+use crate::options::Options;
+use crate::summary::{Meta, Report};
+use crate::tuning::{MAX_HOPS, MAX_NODES, PATTERNS_PER_PIECE};
 
-/// Nodes of a pattern that can be searched for; of longer paths those that come first.
-const MOST_NODES: usize = 64;
-
-/// All of it, as JSON has it. Times are in nanoseconds.
+/// The overview as JSON has it. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct Overview<'a> {
     source: String,
-    /// When the trace begins, in milliseconds since the Unix epoch; null where it has no such time.
+    /// The time at which the trace begins, in milliseconds since the Unix epoch; null if it is
+    /// unknown.
     begin: Option<Number>,
     span: i64,
-    /// How long it is in which paths of the page may begin: the span, or the part of it that was
-    /// asked for.
+    /// The length of the part of the trace in which paths of the page may begin: the span, or the
+    /// part that was asked for.
     window: i64,
     messages: u64,
     processes: u64,
@@ -35,14 +37,14 @@ pub(super) struct Overview<'a> {
     sort: &'static str,
     notes: Vec<Note>,
     pub(super) one_sided: OneSidedMessages,
-    /// Which part of the trace this is, in words; none where it is all of it.
+    /// The conditions of the filter in words; empty if the page is about all paths.
     filtered: Vec<String>,
-    /// How many patterns a piece of details has.
+    /// The number of patterns in a piece of details.
     group: usize,
     patterns: PatternColumns,
-    pub(super) map: &'a SystemMap,
+    pub(super) map: &'a PageMap,
     pub(super) series: SeriesColumns,
-    /// Names of nodes, ports and protocols by the numbers that stand for them.
+    /// The names of nodes, ports and protocols, in the order of their numbers.
     pub(super) names: Vec<String>,
 }
 
@@ -52,7 +54,7 @@ struct Note {
     count: u64,
 }
 
-/// A column each, by rank.
+/// The patterns by rank, a list for each column.
 #[derive(Debug, Default, Serialize)]
 struct PatternColumns {
     id: Vec<i64>,
@@ -64,28 +66,29 @@ struct PatternColumns {
     p99: Vec<Number>,
     total: Vec<Number>,
     hops: Vec<usize>,
-    /// The number of the pattern that stands for all of the same hops.
+    /// The number of the lead of its family.
     family: Vec<i64>,
     /// The nodes in the order in which the path first comes to them: twice the number of the name,
-    /// plus one where it goes on from the one before.
+    /// plus one if the path goes on from the node before.
     nodes: Vec<Vec<u32>>,
-    /// What it goes over: ports and protocols.
+    /// The ports and protocols of the pattern.
     ports: Vec<Vec<u32>>,
 }
 
 impl<'a> Overview<'a> {
-    /// Everything but what comes from the instances.
+    /// The overview without the messages that were seen at one end only.
     pub(super) fn of(
         report: &Report<'_>,
         ranked: &[&PathPattern],
         options: &Options,
-        map: &'a SystemMap,
+        map: &'a PageMap,
         series: SeriesColumns,
         names: &mut Names,
     ) -> Overview<'a> {
         let meta = &report.meta;
-        let note = |note: &crate::Note| Note { label: note.label.clone(), count: note.count };
-        let patterns = PatternColumns::of(ranked, names);
+        let note =
+            |note: &crate::summary::Note| Note { label: note.label.clone(), count: note.count };
+        let patterns = PatternColumns::of(ranked, report, names);
         Overview {
             source: message_trace::units::printable(&meta.source),
             begin: meta.begin.map(|begin| Number::whole(begin as f64 / 1e6)),
@@ -99,10 +102,10 @@ impl<'a> Overview<'a> {
             expected_paths: Number::of(meta.expected_paths),
             total_time: Number::whole(report.total_time()),
             sort: options.sort.name(),
-            filtered: meta.filtered.as_ref().map(crate::Filtered::words).unwrap_or_default(),
+            filtered: meta.filtered.as_ref().map(Filtered::words).unwrap_or_default(),
             notes: report.notes().map(note).collect(),
             one_sided: OneSidedMessages::default(),
-            group: super::GROUP,
+            group: PATTERNS_PER_PIECE,
             patterns,
             map,
             series,
@@ -111,7 +114,7 @@ impl<'a> Overview<'a> {
     }
 }
 
-/// The part of the trace in which paths may begin, in nanoseconds.
+/// The length of the part of the trace in which paths may begin, in nanoseconds.
 fn window(meta: &Meta) -> i64 {
     let Some(Filtered { filter, begin, .. }) = &meta.filtered else { return meta.span };
     let end = begin.saturating_add(meta.span);
@@ -121,9 +124,8 @@ fn window(meta: &Meta) -> i64 {
 }
 
 impl PatternColumns {
-    fn of(ranked: &[&PathPattern], names: &mut Names) -> PatternColumns {
+    fn of(ranked: &[&PathPattern], report: &Report<'_>, names: &mut Names) -> PatternColumns {
         let mut columns = PatternColumns::default();
-        let families = families::leads(ranked);
         for pattern in ranked {
             columns.id.push(pattern.id);
             columns.count.push(pattern.count);
@@ -134,7 +136,7 @@ impl PatternColumns {
             columns.p99.push(Number::whole(pattern.duration.p99));
             columns.total.push(Number::whole(pattern.total_time));
             columns.hops.push(pattern.hops.len());
-            columns.family.push(families.get(&pattern.id).copied().unwrap_or(pattern.id));
+            columns.family.push(report.families.lead(pattern));
             columns.nodes.push(nodes(pattern, names));
             columns.ports.push(ports(pattern, names));
         }
@@ -143,7 +145,7 @@ impl PatternColumns {
 }
 
 fn nodes(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
-    let met = label::nodes(&pattern.hops, MOST_NODES);
+    let met = label::nodes(&pattern.hops, MAX_NODES);
     met.into_iter().map(|(name, goes_on)| names.number(name) * 2 + u32::from(goes_on)).collect()
 }
 
@@ -151,7 +153,7 @@ fn ports(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
     let mut ports: Vec<u32> = pattern
         .hops
         .iter()
-        .take(1_000)
+        .take(MAX_HOPS)
         .map(|hop| Label::of(hop, label::UNICODE))
         .map(|label| names.number(&format!("{}{}", label.port, label.protocol)))
         .collect();

@@ -1,26 +1,16 @@
-//! What happens when: the trace cut into slices of equal length, and of each how many paths began
-//! in it and how long they took. Slices are as long as it takes to have enough paths in each: what
-//! two paths took is no trend.
+//! Series: the time of the trace is cut into slices of equal length. Each slice has the number of
+//! paths that began in it and their durations. Slices are as long as it takes to have enough paths
+//! in each: the duration of two paths is no trend.
 
 use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::number::Number;
+use crate::tuning::{
+    MIN_PATHS_FOR_MEDIAN, MIN_PATHS_FOR_P99, PATHS_PER_SLICE, SLICES, SLICES_TOGETHER,
+};
 
-/// Slices of the whole trace, as they are counted…
-pub(super) const SLICES: usize = 240;
-/// …and how many of these become one where they have few paths.
-const TOGETHER: [usize; 10] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20];
-/// How many paths a slice shall have on average, if it has any.
-const WANTED: f64 = 10.0;
-/// Of fewer expected paths there is no median; `web/src/time/series.ts` has the same number.
-const FEW: f64 = 5.0;
-/// Of fewer there is no 99th percentile.
-const FEW_FOR_P99: f64 = 20.0;
-/// Slices for a pattern of its own, of which there may be thousands.
-pub(super) const PATTERN_SLICES: usize = 60;
-
-/// When a trace begins, and into how many slices it is cut.
+/// The slices of a trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slices {
     begin: i64,
@@ -29,13 +19,13 @@ pub(super) struct Slices {
 }
 
 impl Slices {
-    /// Cuts `span` nanoseconds from `begin` into `number` slices.
+    /// The slices of `span` nanoseconds from `begin` on, `number` of them.
     pub(super) fn of(begin: i64, span: i64, number: usize) -> Slices {
         let step = span.max(0).div_euclid(number as i64).saturating_add(1);
         Slices { begin, step, number }
     }
 
-    /// The slice of a time; what lies outside is in the first or the last.
+    /// The slice of a time. A time outside of the trace is in the first or the last slice.
     pub(super) fn at(&self, time: i64) -> usize {
         let slice = time.saturating_sub(self.begin).max(0) / self.step;
         usize::try_from(slice).unwrap_or(usize::MAX).min(self.number.saturating_sub(1))
@@ -51,7 +41,7 @@ pub(super) struct Series {
     durations: Vec<Histogram>,
 }
 
-/// The same as columns: times in nanoseconds, null where no path began, or too few.
+/// The series as columns. Times are in nanoseconds, null where no path or too few paths began.
 #[derive(Debug, Serialize)]
 pub(super) struct SeriesColumns {
     step: i64,
@@ -80,8 +70,8 @@ impl Series {
     }
 
     pub(super) fn columns(&self) -> SeriesColumns {
-        let together = TOGETHER.into_iter().find(|number| self.is_enough(*number));
-        let together = together.unwrap_or(TOGETHER[TOGETHER.len() - 1]);
+        let together = SLICES_TOGETHER.into_iter().find(|number| self.is_enough(*number));
+        let together = together.unwrap_or(SLICES_TOGETHER[SLICES_TOGETHER.len() - 1]);
         let expected = sums(&self.expected, together);
         let time = sums(&self.time, together);
         let durations: Vec<Histogram> = self.durations.chunks(together).map(merged).collect();
@@ -90,7 +80,8 @@ impl Series {
         };
         let quantile = |part: f64, least: f64| {
             let of_slice = |(durations, expected): (&Histogram, &f64)| {
-                // Probabilities add up to a little less than the count.
+                // The tolerance is there because sums of probabilities are a little below the
+                // count.
                 (*expected >= least - 1e-3)
                     .then(|| durations.quantile(part).map(Number::whole))
                     .flatten()
@@ -100,21 +91,21 @@ impl Series {
         SeriesColumns {
             step: self.slices.step.saturating_mul(together as i64),
             mean: time.iter().zip(&expected).map(mean).collect(),
-            p50: quantile(0.5, FEW),
-            p99: quantile(0.99, FEW_FOR_P99),
+            p50: quantile(0.5, MIN_PATHS_FOR_MEDIAN),
+            p99: quantile(0.99, MIN_PATHS_FOR_P99),
             expected: expected.into_iter().map(Number::of).collect(),
         }
     }
 
-    /// Whether slices, so many of which are one, have enough paths.
+    /// Whether there are enough paths in a slice when that many slices become one.
     fn is_enough(&self, together: usize) -> bool {
         let slices = sums(&self.expected, together);
         let begun = slices.iter().filter(|expected| **expected > 0.0).count();
-        slices.iter().sum::<f64>() >= WANTED * begun as f64
+        slices.iter().sum::<f64>() >= PATHS_PER_SLICE * begun as f64
     }
 }
 
-/// The sums of so many values each.
+/// The sums of each `together` values.
 fn sums(values: &[f64], together: usize) -> Vec<f64> {
     values.chunks(together).map(|of| of.iter().sum()).collect()
 }
@@ -129,7 +120,7 @@ fn merged(histograms: &[Histogram]) -> Histogram {
     }
 }
 
-/// The paths of a pattern over time, of slices in which one began.
+/// The paths of one pattern over time: the slices in which a path began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PatternSeries(Vec<(u16, f64, f64)>);
 
@@ -149,7 +140,8 @@ impl PatternSeries {
         *time += probability * duration as f64;
     }
 
-    /// Slice, expected paths, their mean duration, and so on.
+    /// A flat list with three numbers for each slice: its number, the expected paths, and their
+    /// mean duration.
     pub(super) fn columns(&self) -> Vec<Number> {
         let row = |(slice, expected, time): &(u16, f64, f64)| {
             let mean = if *expected > 0.0 { time / expected } else { 0.0 };
@@ -176,7 +168,7 @@ mod tests {
 
     #[test]
     fn slices_have_enough_paths() {
-        // One path in each slice of the first half: ten of them are one.
+        // With one path in each slice of the first half, ten slices become one.
         let mut series = Series::of(0, 239);
         (0..120).for_each(|time| series.add(time, 100 + time, 1.0));
         let columns = series.columns();
@@ -194,7 +186,7 @@ mod tests {
             series.add(time, 100, 1.0);
         }
         let columns = series.columns();
-        assert_eq!(columns.expected.len(), SLICES / TOGETHER[TOGETHER.len() - 1]);
+        assert_eq!(columns.expected.len(), SLICES / SLICES_TOGETHER[SLICES_TOGETHER.len() - 1]);
         assert_eq!(columns.mean.iter().flatten().count(), 3);
         assert!(columns.p50.iter().chain(&columns.p99).all(Option::is_none), "{columns:?}");
         (0..20).for_each(|_| series.add(50, 100, 1.0));

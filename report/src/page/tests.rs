@@ -6,15 +6,15 @@ use serde_json::Value;
 use super::*;
 use crate::samples;
 
-/// The begin of the made trace.
+/// The time at which the trace begins.
 const BEGIN: i64 = 1_700_000_000_000_000_000;
 
 fn report(patterns: &[PathPattern]) -> Report<'_> {
-    Report { patterns, meta: crate::Meta { begin: Some(BEGIN), ..samples::meta() } }
+    Report::new(patterns, crate::Meta { begin: Some(BEGIN), ..samples::meta() })
 }
 
-/// `number` instances of a pattern whose delays are those of the pattern's means, times a factor a
-/// tenth larger each time.
+/// `number` instances of a pattern. Their delays are the means of the pattern times a factor, which
+/// is a tenth larger each time.
 fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
     let timing = analyze::paths::timing::Timing::of(pattern);
     for index in 0..number {
@@ -66,7 +66,7 @@ fn an_overview_has_all_patterns_by_rank() {
     let series = &overview["series"];
     assert_eq!(
         series["expected"].as_array().unwrap().len(),
-        series::SLICES / 20,
+        crate::tuning::SLICES / 20,
         "there are few paths"
     );
     let expected: f64 =
@@ -93,7 +93,7 @@ fn holes_say_whose_they_are() {
         (0..300).map(|number| one(&format!("app\u{1b}{number}"), 3)).collect();
     builder.one_sided(&found);
     let overview = json(&builder.finish().unwrap().overview);
-    // Of all, though only some are named; and nothing in a name can harm.
+    // The count is of all pairs, though only some are named; and nothing in a name can harm.
     assert_eq!(overview["one_sided"]["messages"], 900);
     let between = overview["one_sided"]["between"].as_array().unwrap();
     assert_eq!(between.len(), 200);
@@ -138,7 +138,7 @@ fn details_have_distributions_and_instances() {
     assert_eq!((bins.first(), bins.last()), (Some(&5393), Some(&5980)));
     assert_eq!(details["critical"], serde_json::json!({"hop": 3, "part": "untraced"}));
     let instances = details["instances"].as_array().unwrap();
-    assert_eq!(instances.len(), MOST_INSTANCES);
+    assert_eq!(instances.len(), MAX_INSTANCES);
     assert_eq!(instances.last().unwrap()["path"], 39, "the slowest is there");
     assert_eq!(instances.last().unwrap()["probability"], 0.5);
     assert_eq!(instances.last().unwrap()["at"], 39_000_000_000i64);
@@ -171,7 +171,7 @@ fn long_patterns_and_many_are_bounded() {
     add(&mut builder, &long, 3);
     let page = builder.finish().unwrap();
     assert!(page.details[0].len() < 1_000_000, "{}", page.details[0].len());
-    assert_eq!(json(&page.details[0])[0]["omitted"], 20_000 - details::MOST_HOPS);
+    assert_eq!(json(&page.details[0])[0]["omitted"], 20_000 - MAX_HOPS);
 
     let many = samples::many(10_000);
     let report = self::report(&many);
@@ -186,7 +186,7 @@ fn long_patterns_and_many_are_bounded() {
 
 #[test]
 fn nothing_is_a_page_too() {
-    let report = Report { patterns: &[], meta: crate::Meta::default() };
+    let report = Report::new(&[], crate::Meta::default());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
     assert!(page.details.is_empty());
     assert_eq!(json(&page.overview)["begin"], Value::Null);

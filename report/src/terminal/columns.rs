@@ -1,36 +1,37 @@
-//! Where the columns of the trees stand: as narrow as their contents allow, the same for all
-//! patterns, and with less detail on a narrow screen.
+//! The columns of the trees: as narrow as their contents allow, the same for all patterns, and with
+//! less detail on a narrow screen.
 
+use analyze::paths::timing::{Timing, is_noticeable};
 use analyze::paths::{Hop, PathPattern};
 use message_trace::stats::Summary;
-
-use super::Screen;
-use crate::label::Label;
-use crate::tree::{self, Line};
-use analyze::paths::timing::{Timing, is_noticeable};
 use message_trace::units::duration;
 
-/// Below this, medians and then 99th percentiles give way to the tree.
+use super::screen::Screen;
+use crate::label::Label;
+use crate::tree::{self, Line};
+/// Minimum number of characters for the tree. Below it medians, and then 99th percentiles, are left
+/// out.
 const SCARCE_LABEL: usize = 26;
 
-/// The name of the time that connections take to be made.
+/// The name of the column of the time that connections take.
 pub(super) const CONNECT: &str = "connect";
 
-/// Characters of a full bar.
+/// The number of characters of a full bar.
 pub(super) const BAR: usize = 8;
 
 /// The columns, as the number of characters before them and their width.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Columns {
-    /// Characters for the tree with its labels.
+    /// The number of characters for the tree with its labels.
     pub(super) label: usize,
-    /// Characters of one delay, with a blank before it.
+    /// The number of characters of one delay, with a blank before it.
     pub(super) delay: usize,
-    /// How many delays a summary is shown by: the mean, then p99, then the median.
+    /// The number of delays of a summary: the mean, then the 99th percentile, then the median.
     pub(super) delays: usize,
-    /// Whether shares are drawn as bars, too.
+    /// Whether shares are also drawn as bars.
     pub(super) bars: bool,
-    /// Whether it is shown how long connections take to be made, and how often one is.
+    /// Whether there are columns for the time that connections take, and for the share of instances
+    /// that make one.
     pub(super) connects: bool,
 }
 
@@ -80,7 +81,7 @@ impl Columns {
         self.network_end() + if self.connects { CONNECT.len().max(self.delay - 1) + 1 } else { 0 }
     }
 
-    /// The column after how often a connection is made.
+    /// The column after the shares of instances that make a connection.
     pub(super) fn connect_end(&self) -> usize {
         self.connect_time_end() + if self.connects { 5 } else { 0 }
     }
@@ -90,7 +91,7 @@ impl Columns {
         self.share_end() + if self.bars { BAR + 1 } else { 0 } + 2
     }
 
-    /// What is shown of a summary.
+    /// The delays of a summary that are shown.
     pub(super) fn shown(&self, summary: &Summary) -> Vec<f64> {
         match self.delays {
             1 => vec![summary.mean],
@@ -126,8 +127,8 @@ fn widest_line(pattern: &PathPattern, screen: &Screen) -> usize {
     tree::lines(&pattern.hops, &Timing::of(pattern)).iter().map(width).max().unwrap_or(0)
 }
 
-/// The characters before the label of `line`: two for each chain, two for its own mark, two for
-/// each call.
+/// The number of characters before the label of `line`: two for each chain, two for its own mark,
+/// two for each call.
 pub(super) fn indent(line: &Line) -> usize {
     2 * line.guides.len() + 2 + 2 * line.calls
 }

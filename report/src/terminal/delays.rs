@@ -1,16 +1,15 @@
-//! Delays by node or by hop, one line each: how much of the time, what of, how often, how long.
+//! The delays by node or by hop, one line each.
 
 use std::io::{self, Write};
 
 use analyze::paths::Delays;
-
-use super::Screen;
-use super::paint::{Role, Row};
-use crate::Options;
-use crate::delays::{DelayReport, DelayRow, DelaysBy};
 use message_trace::units::{bytes, count, duration, expected, percent, plural, whole_percent};
 
-/// Below this, the columns that matter least give way to the names.
+use super::paint::{Role, Row};
+use super::screen::Screen;
+use crate::delays::{DelayReport, DelayRow, DelaysBy};
+use crate::options::Options;
+/// Minimum number of characters for the names. Below it the columns that matter least are left out.
 const SCARCE_NAME: usize = 30;
 
 /// A column of numbers.
@@ -18,7 +17,7 @@ struct Column {
     title: &'static str,
     role: Role,
     cells: Vec<String>,
-    /// The larger, the sooner it gives way; 0 never does.
+    /// The rank in which the column is left out, the largest first; 0 means never.
     gives_way: u8,
 }
 
@@ -32,7 +31,7 @@ impl Column {
         Column { title, role: Role::Plain, cells: rows.iter().map(cell).collect(), gives_way }
     }
 
-    /// Its characters, with two blanks before it.
+    /// The number of characters, with two blanks before them.
     fn width(&self) -> usize {
         let cells = self.cells.iter().map(|cell| cell.chars().count());
         2 + cells.max().unwrap_or(0).max(self.title.chars().count())
@@ -123,7 +122,7 @@ fn table(
     Ok(())
 }
 
-/// Whether making connections took a hundredth of the time of the row, at least.
+/// Whether connections took at least a hundredth of the time of the row.
 fn is_connecting(row: &DelayRow<'_>) -> bool {
     let own = row.delays.delay.map_or(0.0, |delay| delay.mean.max(0.0));
     row.delays.connect.is_some_and(|connect| connect.average() >= 0.01 * own)

@@ -1,23 +1,23 @@
-//! Lines of coloured text: roles instead of colours, no blanks at the end of a line, and lines that
-//! are broken between items before they are too long.
+//! Lines of coloured text. Text has roles instead of colours. A line has no blanks at its end, and
+//! is broken between items before it is too long.
 
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-/// What a piece of text is, which decides how it looks.
+/// The role of a piece of text, which decides about its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Plain,
-    /// What the eye shall find first.
+    /// The text that the eye shall find first.
     Strong,
-    /// What is there for completeness.
+    /// The text that is there for completeness.
     Dim,
     /// The delay that matters most.
     Critical,
     /// A node that was not traced.
     Untraced,
-    /// What limits the trust in the rest.
+    /// A warning: something that limits the trust in the rest.
     Warn,
 }
 
@@ -34,16 +34,16 @@ impl Role {
     }
 }
 
-/// One line, or several where its items need them.
+/// A line, which becomes several if its items do not fit.
 #[derive(Debug)]
 pub(super) struct Row {
     text: String,
     color: bool,
-    /// How many columns the lines may have.
+    /// Maximum number of columns of a line.
     limit: usize,
     /// The column after the last character, blanks included.
     column: usize,
-    /// Blanks not yet written, since nothing may follow.
+    /// The number of blanks that are not written yet, since nothing may follow them.
     blanks: usize,
 }
 

@@ -3,13 +3,13 @@
 use analyze::paths::PathFilter;
 
 use super::*;
-use crate::{Filtered, Meta, samples};
+use crate::{Filtered, Meta, SortKey, samples};
 use test_support::assert_golden;
 use test_support::golden::assert_fits;
 
 fn written(patterns: &[PathPattern], meta: Meta, options: &Options) -> String {
     let mut out = Vec::new();
-    Terminal.write(&Report { patterns, meta }, options, &mut out).unwrap();
+    Terminal.write(&Report::new(patterns, meta), options, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -1,19 +1,19 @@
-//! The tree of a pattern, one line a hop: who sends to whom, and the delays of node and network.
+//! The tree of a pattern, one line for each hop: sender and receiver, and the delays of node and
+//! network.
 
 use std::io::{self, Write};
 
 use analyze::paths::PathPattern;
+use analyze::paths::timing::{Critical, Part, Timing, hop_time, is_noticeable};
 use message_trace::stats::Summary;
+use message_trace::units::{duration, whole_percent};
 
 use super::columns::{BAR, CONNECT, Columns, indent};
 use super::paint::{Role, Row};
-use super::{Screen, columns};
+use super::screen::Screen;
 use crate::label::Label;
 use crate::summary::share;
 use crate::tree::{self, Guide, Line, Mark};
-use analyze::paths::timing::{Critical, Part, Timing, hop_time, is_noticeable};
-use message_trace::units::{duration, whole_percent};
-
 /// Writes the tree of `pattern` below a line with the names of the columns.
 pub(super) fn write(
     pattern: &PathPattern,
@@ -67,8 +67,8 @@ pub(super) fn write(
 
 fn heading(columns: &Columns, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
     let mut row = screen.row();
-    // The mean's name reaches to the left of its column, where the tree and the gap leave room for
-    // it.
+    // The name of the mean reaches to the left of its column, where the tree and the gap leave room
+    // for it.
     for (group, start) in [("node", columns.label + 1), ("net", columns.network_start())] {
         for (index, name) in columns.names().iter().enumerate() {
             let name = if index == 0 { format!("{group} {name}") } else { (*name).to_owned() };
@@ -96,14 +96,14 @@ fn label(
     prefix.push(mark_text(line.mark, screen.unicode));
     prefix.extend(std::iter::repeat_n("  ", line.calls));
     let mut prefix: String = prefix.concat();
-    // Very deep forks lose their outer guides rather than the names.
-    let most = columns.label.saturating_sub(columns.label.min(20)).max(4);
-    let mut used = columns::indent(line);
-    if used > most {
+    // In very deep forks the outer guides are left out, not the names.
+    let limit = columns.label.saturating_sub(columns.label.min(20)).max(4);
+    let mut used = indent(line);
+    if used > limit {
         prefix = std::iter::once(screen.signs.ellipsis)
-            .chain(prefix.chars().skip(used - most + 1))
+            .chain(prefix.chars().skip(used - limit + 1))
             .collect();
-        used = most;
+        used = limit;
     }
     debug_assert!(used <= indent(line));
     row.push(Role::Dim, &prefix);
@@ -160,7 +160,7 @@ fn mark_text(mark: Mark, unicode: bool) -> &'static str {
     }
 }
 
-/// A bar of at most [`BAR`] characters.
+/// A bar of at limit [`BAR`] characters.
 fn bar(share: f64, unicode: bool) -> String {
     let eighths = (share.clamp(0.0, 1.0) * (BAR * 8) as f64).round() as usize;
     if !unicode {

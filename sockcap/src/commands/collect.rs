@@ -1,10 +1,13 @@
-//! `sockcap collect`: gathers the logs of many hosts, a line for everything that is not as it
-//! should be, and now and then one for each host.
+//! `sockcap collect`: gathers the logs of many hosts. It prints a line for everything that is not
+//! as it should be, and a table of the hosts now and then.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::net::TcpListener;
+use std::path::PathBuf;
 use std::process::ExitCode;
+
+use clap::Parser;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -17,77 +20,128 @@ use collector::metrics::{HostFigures, Metrics, Server};
 use collector::tls;
 use collector::wire::Shortage;
 
-use super::ship::{only_loopback, stopped_by_signals};
-use crate::cli::Collect;
+use crate::arguments::values::{bytes as size, duration};
+use crate::arguments::{Data, Trust, only_loopback};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{bytes, counted, say};
+use crate::signals::stopped_by_signals;
 use crate::words::same_directory;
 
-pub(crate) fn run(arguments: &Collect) -> Result<ExitCode, Error> {
-    let plain = arguments.trust.plain;
-    let listen =
-        arguments.listen.as_deref().unwrap_or(if plain { "127.0.0.1:9712" } else { "[::]:9712" });
-    if plain && !arguments.force {
-        only_loopback(listen)?;
-    }
-    let key = arguments.trust.key.as_deref().map(Bundle::open).transpose()?;
-    let list = arguments.revoked.clone();
-    let list =
-        list.or_else(|| arguments.trust.key.as_ref().map(|key| key.with_file_name(REVOKED_FILE)));
-    let revoked = match list.as_deref().zip(key.as_ref()) {
-        Some((list, key)) => Some(Arc::new(Followed::open(list, key)?)),
-        None => None,
-    };
-    let options = Options {
-        data: arguments.data.dir(),
-        tls: key.as_ref().map(|key| tls::server_with(key, revoked.as_ref())).transpose()?,
-        revoked,
-        limits: Limits { bytes: arguments.quota, files: arguments.max_files },
-        deadlines: Deadlines::default(),
-    };
-    let failed = |address: &str| {
-        let address = address.to_owned();
-        move |source| Error::Address { address, source }
-    };
-    let listener = TcpListener::bind(listen).map_err(failed(listen))?;
-    let address = listener.local_addr().map_err(failed(listen))?;
-    let served = Some(arguments.metrics.as_str()).filter(|metrics| *metrics != "none");
-    let server = served.map(|served| Server::bind(served).map_err(failed(served))).transpose()?;
-    let stop = stopped_by_signals()?;
-    let causes = Cause::ALL.map(Cause::word);
-    let told = Told {
-        metrics: Metrics::new(Some(arguments.quota), &causes, &Shortage::ALL.map(Shortage::word)),
-    };
-    let figures = match server.as_ref().map(Server::address).transpose().map_err(Error::Output)? {
-        Some(address) => format!("; figures: http://{address}/metrics"),
-        None => String::new(),
-    };
-    if let Some(list) = arguments.revoked.as_deref().filter(|list| !list.exists()) {
-        say(&format!("{}: not there yet, so no key is revoked until it is", list.display()));
-    }
-    say(&format!("collecting on {address} into {}{figures}", options.data.path().display()));
-    std::thread::scope(|scope| {
-        if let Some(server) = &server {
-            scope.spawn(|| server.run(&told.metrics, &stop));
-        }
-        scope.spawn(|| told.now_and_then(arguments.every, &stop));
-        let result = collect::run(&options, &listener, &told, &stop);
-        stop.store(true, Relaxed);
-        result
-    })?;
-    told.print();
-    let hosts = counted(told.metrics.hosts().len() as u64, "host", "hosts");
-    say(&format!("{hosts} gathered; next: sockcap report{}", same_directory(&options.data)));
-    Ok(ExitCode::SUCCESS)
+const HELP: &str = "\
+What it gathers is a data directory like any other: 'sockcap report -d DIR'
+works on it at any time. 'sockcap keys new' makes the key. Figures for
+Prometheus are at http://127.0.0.1:9713/metrics. It ends on SIGTERM or an
+interrupt, between two messages of each host.
+
+Examples:
+  sockcap collect --key sockcap.keys/collector.pem
+  sockcap collect -d /srv/traces --listen 10.0.0.1:9712 --key collector.pem
+  sockcap collect --listen 127.0.0.1:9712 --plain";
+
+/// Gather the logs of many hosts in one data directory
+#[derive(Debug, Parser)]
+#[command(name = "collect", after_help = HELP)]
+pub(crate) struct Collect {
+    #[command(flatten)]
+    data: Data,
+    /// Where to listen; with --plain at 127.0.0.1:9712 [default: port 9712 of all addresses]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<String>,
+    #[command(flatten)]
+    trust: Trust,
+    /// With --plain, on other addresses than loopback as well
+    #[arg(long, requires = "plain")]
+    force: bool,
+    /// The list of revoked keys, which is followed while this runs [default: revoked.crl beside the
+    /// key]
+    #[arg(long, value_name = "FILE", requires = "key")]
+    revoked: Option<PathBuf>,
+    /// The most that one host may have on the disk: bytes, or with K, M or G behind
+    #[arg(long, value_name = "SIZE", default_value = "100G", value_parser = size)]
+    quota: u64,
+    /// The most files that one host may have
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    max_files: u64,
+    /// Where to serve figures for Prometheus, or 'none'
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9713")]
+    metrics: String,
+    /// How often to print what there is of each host
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
+    every: Duration,
 }
 
-/// Counts events, and says those that somebody should know of.
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Collect>();
+
+impl Run for Collect {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let plain = self.trust.plain;
+        let listen =
+            self.listen.as_deref().unwrap_or(if plain { "127.0.0.1:9712" } else { "[::]:9712" });
+        if plain && !self.force {
+            only_loopback(listen)?;
+        }
+        let key = self.trust.key.as_deref().map(Bundle::open).transpose()?;
+        let list = self.revoked.clone();
+        let list =
+            list.or_else(|| self.trust.key.as_ref().map(|key| key.with_file_name(REVOKED_FILE)));
+        let revoked = match list.as_deref().zip(key.as_ref()) {
+            Some((list, key)) => Some(Arc::new(Followed::open(list, key)?)),
+            None => None,
+        };
+        let options = Options {
+            data: self.data.dir(),
+            tls: key.as_ref().map(|key| tls::server_with(key, revoked.as_ref())).transpose()?,
+            revoked,
+            limits: Limits { bytes: self.quota, files: self.max_files },
+            deadlines: Deadlines::default(),
+        };
+        let failed = |address: &str| {
+            let address = address.to_owned();
+            move |source| Error::Address { address, source }
+        };
+        let listener = TcpListener::bind(listen).map_err(failed(listen))?;
+        let address = listener.local_addr().map_err(failed(listen))?;
+        let served = Some(self.metrics.as_str()).filter(|metrics| *metrics != "none");
+        let server =
+            served.map(|served| Server::bind(served).map_err(failed(served))).transpose()?;
+        let stop = stopped_by_signals()?;
+        let causes = Cause::ALL.map(Cause::word);
+        let told = Told {
+            metrics: Metrics::new(Some(self.quota), &causes, &Shortage::ALL.map(Shortage::word)),
+        };
+        let figures =
+            match server.as_ref().map(Server::address).transpose().map_err(Error::Output)? {
+                Some(address) => format!("; figures: http://{address}/metrics"),
+                None => String::new(),
+            };
+        if let Some(list) = self.revoked.as_deref().filter(|list| !list.exists()) {
+            say(&format!("{}: not there yet, so no key is revoked until it is", list.display()));
+        }
+        say(&format!("collecting on {address} into {}{figures}", options.data.path().display()));
+        std::thread::scope(|scope| {
+            if let Some(server) = &server {
+                scope.spawn(|| server.run(&told.metrics, &stop));
+            }
+            scope.spawn(|| told.now_and_then(self.every, &stop));
+            let result = collect::run(&options, &listener, &told, &stop);
+            stop.store(true, Relaxed);
+            result
+        })?;
+        told.print();
+        let hosts = counted(told.metrics.hosts().len() as u64, "host", "hosts");
+        say(&format!("{hosts} gathered; next: sockcap report{}", same_directory(&options.data)));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The listener for events: it counts them, and prints those that somebody should know of.
 struct Told {
     metrics: Metrics,
 }
 
 impl Told {
-    /// Prints what there is of each host, where something has changed.
+    /// Prints the table of hosts whenever it has changed, until it is stopped.
     fn now_and_then(&self, every: Duration, stop: &Stop) {
         let mut before = self.metrics.hosts();
         let mut next = Instant::now() + every;
@@ -108,13 +162,13 @@ impl Told {
     fn print(&self) {
         let hosts = self.metrics.hosts();
         if !hosts.is_empty() {
-            // Whoever does not read it does not need it.
+            // A table that cannot be printed is not needed.
             let _ = anstream::stdout().write_all(table(&hosts, clock::now()).as_bytes());
         }
     }
 }
 
-/// A line for each host, and one above them.
+/// The table of hosts: a line for each, below a line of headings.
 fn table(hosts: &[HostFigures], now: i64) -> String {
     let name = hosts.iter().map(|host| host.host.len()).max().unwrap_or(0).max(4);
     let mut text = format!(

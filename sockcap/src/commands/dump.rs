@@ -2,51 +2,71 @@
 //! captured.
 
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Parser;
 use jiff::Timestamp;
 use socket_log::encode::Direction;
 use socket_log::layout::{NO_POSITION, unseen};
 use socket_log::{Clock, Entry, Log, Record};
 
-use crate::cli::Dump;
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::words;
 
-pub(crate) fn run(arguments: &Dump) -> Result<ExitCode, Error> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    for path in &arguments.logs {
-        let log = Log::open(path)?;
-        let (header, clock) = (log.header(), log.clock());
-        writeln!(
-            out,
-            "# {} host {} pid {} parent {}{}{} started {}: {}",
-            path.display(),
-            header.host,
-            header.pid,
-            header.parent_pid,
-            words::source(header).map_or_else(String::new, |source| format!(" {source}")),
-            if header.namespace == 0 {
-                String::new()
-            } else {
-                format!(" namespace {}", header.namespace)
-            },
-            time(header.start.realtime),
-            header.arguments.join(" "),
-        )?;
-        let mut result = Ok(());
-        let damage = log.for_each(|entry| {
-            if result.is_ok() {
-                result = line(&mut out, &clock, &entry);
+const HELP: &str = "\
+Examples:
+  sockcap dump sockcap.data/hosts/web1/*.sclog
+  sockcap dump sockcap.data/hosts/*/*.sclog | grep role";
+
+/// Print the records of logs, a line each
+#[derive(Debug, Parser)]
+#[command(name = "dump", after_help = HELP)]
+pub(crate) struct Dump {
+    /// The logs (*.sclog)
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Dump>();
+
+impl Run for Dump {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        for path in &self.logs {
+            let log = Log::open(path)?;
+            let (header, clock) = (log.header(), log.clock());
+            writeln!(
+                out,
+                "# {} host {} pid {} parent {}{}{} started {}: {}",
+                path.display(),
+                header.host,
+                header.pid,
+                header.parent_pid,
+                words::source(header).map_or_else(String::new, |source| format!(" {source}")),
+                if header.namespace == 0 {
+                    String::new()
+                } else {
+                    format!(" namespace {}", header.namespace)
+                },
+                time(header.start.realtime),
+                header.arguments.join(" "),
+            )?;
+            let mut result = Ok(());
+            let damage = log.for_each(|entry| {
+                if result.is_ok() {
+                    result = line(&mut out, &clock, &entry);
+                }
+            });
+            result?;
+            for damage in damage {
+                writeln!(out, "# damaged at {damage}")?;
             }
-        });
-        result?;
-        for damage in damage {
-            writeln!(out, "# damaged at {damage}")?;
         }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
     }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
 }
 
 fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {

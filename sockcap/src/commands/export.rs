@@ -1,156 +1,155 @@
 //! `sockcap export`: a stage's table in another format, and traces and patterns for other tools.
+//! What can be written is in the registry of exporters, and so are their flags.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analyze::naming::Aliases;
-use exports::{
-    Chrome, Dot, Exporter, Folded, Mermaid, Needs, Otlp, Output, Perfetto, Source, TraceChoice,
-    TraceCount, dot, otlp, tables,
-};
-use message_trace::{DataDir, PathError};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use exports::{Exporter, Kind, Needs, Output, Source, TraceCount};
+use message_trace::DataDir;
+use registry::Given;
 
-use crate::cli::{Export, Exported, Format, Graph, Inference};
+use crate::arguments::{Data, Inference, flags};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{Target, counted, say};
 use crate::progress::Terminal;
-use crate::stages;
+use crate::{kinds, stages};
 
-pub(crate) fn run(arguments: &Export) -> Result<ExitCode, Error> {
-    if let Some(why) = unsuited(arguments) {
-        return Err(Error::Usage(why));
-    }
-    let exporter = exporter(arguments);
-    exporter.check()?;
-    if let Some(count) = write(&*exporter, arguments)? {
-        if count.traces == 0 {
-            // The output is well formed, and of no use.
-            say("no trace was written: no call begins one of those that were asked for");
-        }
-        if let Some(url) = &arguments.to {
-            let spans = counted(count.spans, "span", "spans");
-            let traces = counted(count.traces, "trace", "traces");
-            anstream::eprintln!("sockcap: {spans} of {traces} sent to {url}");
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+/// The argument that says what is exported.
+const WHAT: &str = "exported";
+
+/// One export.
+#[derive(Debug)]
+struct Export {
+    kind: &'static Kind,
+    given: Given,
+    data: Data,
+    to: Destination,
 }
 
-/// Why these arguments do not go together, if they do not.
-fn unsuited(arguments: &Export) -> Option<String> {
-    use Exported::{Chrome, Dot, Folded, Mermaid, Otlp, Perfetto};
-    let exported = arguments.exported;
-    let is_table = !matches!(exported, Otlp | Perfetto | Chrome | Folded | Dot | Mermaid);
-    let graph = arguments.what.unwrap_or_default();
-    let formats: &[Format] = match exported {
-        Otlp => &[Format::Json, Format::Protobuf],
-        _ if is_table => &[Format::Csv, Format::Json, Format::Parquet],
-        _ => &[],
-    };
-    let no_pattern = is_table || (exported == Dot && matches!(graph, Graph::Map | Graph::Delays));
-    let no_limit = is_table || exported == Mermaid || (exported == Dot && !no_pattern);
-    let told = [
-        (arguments.to.is_some() && exported != Otlp, "--to is for otlp only"),
-        (arguments.what.is_some() && exported != Dot, "--what is for dot only"),
-        (
-            arguments.pattern.is_some() && no_pattern,
-            "--pattern is for traces and for what shows a pattern",
-        ),
-        (
-            arguments.limit.is_some() && no_limit,
-            "--limit is for what may show many traces, patterns or edges",
-        ),
-        (
-            arguments.format.is_some_and(|format| !formats.contains(&format)),
-            "there is no such format of it: tables have csv, json and parquet, otlp has json and protobuf, and the others \
-             one only",
-        ),
-    ];
-    told.into_iter()
-        .find(|(is, _)| *is)
-        .map(|(_, why)| format!("{why}; 'sockcap export --help' has examples"))
+/// The names of nodes, and the place that the export goes to.
+#[derive(Debug, Args)]
+struct Destination {
+    /// A file that says what addresses, hosts, commands and endpoints are to be called [default:
+    /// DIR/aliases, if there is one]
+    #[arg(long, value_name = "FILE")]
+    aliases: Option<PathBuf>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
 }
 
-/// The exporter that was asked for, with its options.
-fn exporter(arguments: &Export) -> Box<dyn Exporter> {
-    let traces = TraceChoice { pattern: arguments.pattern, limit: arguments.limit };
-    let (pattern, limit) = (arguments.pattern, arguments.limit);
-    let format = match arguments.format {
-        Some(Format::Json) => tables::Format::Json,
-        Some(Format::Parquet) => tables::Format::Parquet,
-        _ => tables::Format::Csv,
-    };
-    match arguments.exported {
-        Exported::Messages => Box::new(tables::Messages { format }),
-        Exported::Nodes => Box::new(tables::Nodes { format }),
-        Exported::Calls => Box::new(tables::Calls { format }),
-        Exported::Links => Box::new(tables::Links { format }),
-        Exported::Paths => Box::new(tables::Paths { format }),
-        Exported::Patterns => Box::new(tables::Patterns { format }),
-        Exported::Otlp => {
-            let encoding = match arguments.format {
-                Some(Format::Protobuf) => otlp::Encoding::Protobuf,
-                _ => otlp::Encoding::Json,
-            };
-            let headers = arguments.headers.clone();
-            let to = arguments.to.clone().map(|url| otlp::Receiver { url, headers });
-            Box::new(Otlp { traces, encoding, to })
+pub(super) const COMMAND: Subcommand = Subcommand { define, read };
+
+fn define() -> Command {
+    let all = kinds::exporters();
+    let choice = |kind: &&Kind| PossibleValue::new(kind.about.name).help(kind.about.summary);
+    let what = Arg::new(WHAT)
+        .value_name("WHAT")
+        .help("What is written")
+        .required(true)
+        .value_parser(PossibleValuesParser::new(all.iter().map(choice)));
+    let command = Data::augment_args(Command::new("export").arg(what))
+        .args(registry::union(&all).into_iter().map(flags::argument));
+    Destination::augment_args(command)
+        .about("Write tables, traces and patterns for other tools")
+        .after_help(help(&all))
+}
+
+/// The end of help: the tools that open each format, and examples.
+fn help(all: &[&Kind]) -> String {
+    let mut text = "What opens what:\n".to_owned();
+    for kind in all.iter().filter(|kind| !kind.opened_by.is_empty()) {
+        text += &format!("  {:9} {}\n", kind.about.name, kind.opened_by);
+    }
+    let examples: Vec<&str> = all.iter().flat_map(|kind| kind.about.examples).copied().collect();
+    text + "\nExamples:\n  " + &examples.join("\n  ")
+}
+
+fn read(matches: &ArgMatches, _program: &Command) -> Result<Box<dyn Run>, clap::Error> {
+    let all = kinds::exporters();
+    let name = matches.get_one::<String>(WHAT).map_or("", String::as_str);
+    let missing = || clap::Error::new(clap::error::ErrorKind::MissingRequiredArgument);
+    Ok(Box::new(Export {
+        kind: registry::find(&all, name).ok_or_else(missing)?,
+        given: flags::given(matches, &registry::union(&all))?,
+        data: Data::from_arg_matches(matches)?,
+        to: Destination::from_arg_matches(matches)?,
+    }))
+}
+
+impl Run for Export {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let exporter = self
+            .exporter()
+            .map_err(|why| Error::Usage(format!("{why}; 'sockcap export --help' has examples")))?;
+        exporter.check()?;
+        if let Some(count) = self.write(&*exporter)? {
+            if count.traces == 0 {
+                // The output is well formed, and of no use.
+                say("no trace was written: no call begins one of those that were asked for");
+            }
+            if let Some(url) = exporter.sent_to() {
+                let spans = counted(count.spans, "span", "spans");
+                let traces = counted(count.traces, "trace", "traces");
+                anstream::eprintln!("sockcap: {spans} of {traces} sent to {url}");
+            }
         }
-        Exported::Perfetto => Box::new(Perfetto { traces }),
-        Exported::Chrome => Box::new(Chrome { traces }),
-        Exported::Folded => Box::new(Folded { pattern, limit }),
-        Exported::Dot => {
-            let graph = match arguments.what.unwrap_or_default() {
-                Graph::Pattern => dot::Graph::Pattern,
-                Graph::Calls => dot::Graph::Calls,
-                Graph::Delays => dot::Graph::Delays,
-                Graph::Map => dot::Graph::Map,
-            };
-            Box::new(Dot { graph, pattern, limit })
-        }
-        Exported::Mermaid => Box::new(Mermaid { pattern }),
+        Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Runs what is missing and writes the export, to the file that was named or standard output. A
-/// file is tried out first and keeps what it holds until there is something to write.
-fn write(exporter: &dyn Exporter, arguments: &Export) -> Result<Option<TraceCount>, Error> {
-    let refused = |path: &Path| {
-        let path = path.to_owned();
-        move |source| Error::File(PathError::io(&path, source))
-    };
-    let path = arguments.output.as_deref();
-    let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
-    let data = arguments.data.dir();
-    let aliases = ready(exporter.needs(), &data, arguments)?;
-    let source = Source { data: &data, aliases: &aliases, progress: &Terminal::new() };
-    let (mut writer, name): (Box<dyn Write + Send>, &Path) = match (path, target) {
-        (Some(path), Some(target)) => (Box::new(target.create().map_err(refused(path))?), path),
-        _ => (Box::new(io::stdout()), Path::new("standard output")),
-    };
-    let mut writer = BufWriter::new(&mut writer);
-    exporter.write(&source, &mut Output { writer: &mut writer, name }).map_err(
-        |error| match error {
+impl Export {
+    /// The exporter that was asked for.
+    fn exporter(&self) -> Result<Box<dyn Exporter>, String> {
+        match registry::refusal(&kinds::exporters(), self.kind, &self.given) {
+            Some(why) => Err(why),
+            None => (self.kind.make)(&self.given),
+        }
+    }
+
+    /// Runs what is missing and writes the export, to the file that was named or standard output. A
+    /// file is tried out first and keeps what it holds until there is something to write.
+    fn write(&self, exporter: &dyn Exporter) -> Result<Option<TraceCount>, Error> {
+        let refused = |path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::file(&path, source)
+        };
+        let path = self.to.output.as_deref();
+        let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+        let data = self.data.dir();
+        let aliases = self.ready(exporter.needs(), &data)?;
+        let source = Source { data: &data, aliases: &aliases, progress: &Terminal::new() };
+        let (mut writer, name): (Box<dyn Write + Send>, &Path) = match (path, target) {
+            (Some(path), Some(target)) => (Box::new(target.create().map_err(refused(path))?), path),
+            _ => (Box::new(io::stdout()), Path::new("standard output")),
+        };
+        let mut writer = BufWriter::new(&mut writer);
+        let written = exporter.write(&source, &mut Output { writer: &mut writer, name });
+        written.map_err(|error| match error {
             exports::Error::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => {
                 refused(name)(source)
             }
             error => error.into(),
-        },
-    )
-}
+        })
+    }
 
-/// Sees to it that what is needed is there, and gives the user's names for it. What an analysis
-/// makes has them already.
-fn ready(needs: Needs, data: &DataDir, arguments: &Export) -> Result<Aliases, Error> {
-    match needs {
-        Needs::Messages => {
-            stages::messages(data)?;
-            stages::names(data, arguments.aliases.as_deref())
-        }
-        Needs::Analysis => {
-            stages::analysis(data, &Inference::named_by(arguments.aliases.clone()))?;
-            Ok(Aliases::default())
+    /// Runs the stages that are needed, and returns the user's names. The results of an analysis
+    /// have them already.
+    fn ready(&self, needs: Needs, data: &DataDir) -> Result<Aliases, Error> {
+        match needs {
+            Needs::Messages => {
+                stages::messages(data)?;
+                stages::names(data, self.to.aliases.as_deref())
+            }
+            Needs::Analysis => {
+                stages::analysis(data, &Inference::named_by(self.to.aliases.clone()))?;
+                Ok(Aliases::default())
+            }
         }
     }
 }

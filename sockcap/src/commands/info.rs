@@ -1,88 +1,118 @@
-//! `sockcap info`: what a data directory holds, program by program, and what could not be seen.
+//! `sockcap info`: the contents of a data directory, program by program, and what could not be
+//! seen.
 
 mod json;
 mod processes;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
+use clap::Parser;
 use importers::Captured;
 use message_trace::{Import, table};
 use reconcile::Reconciliation;
 use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
 
-use crate::cli::Info;
+use crate::arguments::Data;
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{self, counted};
 use crate::table::folded;
+use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::ways_out::way_out;
-use crate::{clocks, notes, stages, tidy, words};
+use crate::{clock_words, notes, stages, tidy, words};
 use processes::Processes;
 
-/// How many lines a list of what was not seen has at most.
-const MOST_LISTED: usize = 20;
+const HELP: &str = "\
+Examples:
+  sockcap info
+  sockcap info --processes
+  sockcap info --json";
 
-pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
-    let data = arguments.data.dir();
-    let aliases = stages::aliases(&data, arguments.aliases.as_deref())?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    tidy::tidy(&data);
-    let imports = data.imported()?;
-    let has_logs = !data.logs()?.is_empty();
-    if !has_logs && imports.is_empty() && !data.messages().exists() {
-        return Err(Error::NoLogs(data.path().to_owned()));
-    }
-    let processes = Processes::read(&data, &aliases)?;
-    let sniffers = Captured::all(&data)?;
-    let spots = reconcile::blind_spots::find(&data)?;
-    if arguments.json {
-        json::write(&data, &processes, &imports, &sniffers, &spots, &mut out)?;
-        out.flush()?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    match (has_logs, arguments.processes) {
-        (false, _) => {}
-        (true, false) => processes.write_programs(&mut out)?,
-        (true, true) => processes.write_processes(&mut out)?,
-    }
-    imported(&imports, &mut out)?;
-    captured(&sniffers, &mut out)?;
-    not_seen(&spots, &mut out)?;
-    match Reconciliation::read(&data) {
-        Ok(reconciliation) => {
-            line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
-            for note in notes::notes(&reconciliation) {
-                folded(
-                    &format!("{}: {}", note.label, note.count),
-                    "  ",
-                    output::limit(),
-                    &mut out,
-                )?;
-            }
-            translations(&reconciliation, &mut out)?;
-        }
-        Err(_) => line("messages: not yet; 'sockcap reconcile' makes them", &mut out)?,
-    }
-    if let Ok(found) = ::clocks::Clocks::read(&data.clocks()) {
-        clocks::table(&found, output::limit(), &mut out)?;
-    }
-    match AnalysisSummary::read(&data.analysis()) {
-        Ok(summary) => line(&format!("analysis: {}", words::analysis(&summary)), &mut out)?,
-        Err(_) => line("analysis: not yet; 'sockcap analyze' makes it", &mut out)?,
-    }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+/// Show what a data directory holds, and what could not be seen
+#[derive(Debug, Parser)]
+#[command(name = "info", after_help = HELP)]
+pub(crate) struct Info {
+    #[command(flatten)]
+    data: Data,
+    /// Show each process with its command line, instead of each program
+    #[arg(long)]
+    processes: bool,
+    /// Print JSON, with all processes and all figures
+    #[arg(long, conflicts_with = "processes")]
+    json: bool,
+    /// A file that says what hosts and commands are to be called [default: DIR/aliases, if there is
+    /// one]
+    #[arg(long, value_name = "FILE")]
+    aliases: Option<PathBuf>,
 }
 
-/// What a stage made, in a part of its own.
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Info>();
+
+impl Run for Info {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let data = self.data.dir();
+        let aliases = stages::aliases(&data, self.aliases.as_deref())?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        tidy::tidy(&data);
+        let imports = data.imported()?;
+        let has_logs = !data.logs()?.is_empty();
+        if !has_logs && imports.is_empty() && !data.messages().exists() {
+            return Err(Error::NoLogs(data.path().to_owned()));
+        }
+        let processes = Processes::read(&data, &aliases)?;
+        let sniffers = Captured::all(&data)?;
+        let spots = reconcile::blind_spots::find(&data)?;
+        if self.json {
+            json::write(&data, &processes, &imports, &sniffers, &spots, &mut out)?;
+            out.flush()?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        match (has_logs, self.processes) {
+            (false, _) => {}
+            (true, false) => processes.write_programs(&mut out)?,
+            (true, true) => processes.write_processes(&mut out)?,
+        }
+        imported(&imports, &mut out)?;
+        captured(&sniffers, &mut out)?;
+        not_seen(&spots, &mut out)?;
+        match Reconciliation::read(&data) {
+            Ok(reconciliation) => {
+                line(&format!("messages: {}", words::reconciliation(&reconciliation)), &mut out)?;
+                for note in notes::notes(&reconciliation) {
+                    folded(
+                        &format!("{}: {}", note.label, note.count),
+                        "  ",
+                        output::limit(),
+                        &mut out,
+                    )?;
+                }
+                translations(&reconciliation, &mut out)?;
+            }
+            Err(_) => line("messages: not yet; 'sockcap reconcile' makes them", &mut out)?,
+        }
+        if let Ok(found) = clocks::Clocks::read(&data.clocks()) {
+            clock_words::table(&found, output::limit(), &mut out)?;
+        }
+        match AnalysisSummary::read(&data.analysis()) {
+            Ok(summary) => line(&format!("analysis: {}", words::analysis(&summary)), &mut out)?,
+            Err(_) => line("analysis: not yet; 'sockcap analyze' makes it", &mut out)?,
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Writes the result of a stage, as a part of its own.
 fn line(text: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
     folded(text, "", output::limit(), out)
 }
 
-/// A line for each trace that was imported as messages.
+/// Writes a line for each trace that was imported as messages.
 fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
     for import in imports {
         let (messages, nodes) = (table::rows(&import.messages())?, table::rows(&import.nodes())?);
@@ -97,7 +127,7 @@ fn imported(imports: &[Import], out: &mut impl Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Some lines for each sniffer whose packets were imported.
+/// Writes some lines for each sniffer whose packets were imported.
 fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
     for captured in all {
         let Captured { sniffer, frames, hosts, files, .. } = captured;
@@ -108,28 +138,28 @@ fn captured(all: &[Captured], out: &mut impl Write) -> Result<(), Error> {
         for (what, count) in captured.skipped.iter().chain(&captured.odd) {
             writeln!(out, "  {what}: {count}")?;
         }
-        for place in captured.damaged.iter().take(MOST_LISTED) {
+        for place in captured.damaged.iter().take(MAX_UNSEEN_LISTED) {
             writeln!(out, "  {place}")?;
         }
     }
     Ok(())
 }
 
-/// The names that were found to be others' as well.
+/// Writes the translated names.
 fn translations(found: &Reconciliation, out: &mut impl Write) -> io::Result<()> {
     if !found.translations.is_empty() {
         writeln!(out, "\ntranslated addresses: {}", found.translations.len())?;
     }
-    for translation in found.translations.iter().take(MOST_LISTED) {
+    for translation in found.translations.iter().take(MAX_UNSEEN_LISTED) {
         writeln!(out, "  {}", words::translation(translation))?;
     }
-    if found.translations.len() > MOST_LISTED {
-        writeln!(out, "  and {} more", found.translations.len() - MOST_LISTED)?;
+    if found.translations.len() > MAX_UNSEEN_LISTED {
+        writeln!(out, "  and {} more", found.translations.len() - MAX_UNSEEN_LISTED)?;
     }
     Ok(())
 }
 
-/// What the logs mention and no log has.
+/// Writes what the logs mention and no log has.
 fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
     let lists = [
         (
@@ -156,11 +186,11 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
     ];
     for (what, list, ways_out) in lists.iter().filter(|(_, list, _)| !list.is_empty()) {
         line(&format!("{what}: {}", list.len()), out)?;
-        for line in list.iter().take(MOST_LISTED) {
+        for line in list.iter().take(MAX_UNSEEN_LISTED) {
             folded(line, "  ", output::limit(), out)?;
         }
-        if list.len() > MOST_LISTED {
-            writeln!(out, "  and {} more", list.len() - MOST_LISTED)?;
+        if list.len() > MAX_UNSEEN_LISTED {
+            writeln!(out, "  and {} more", list.len() - MAX_UNSEEN_LISTED)?;
         }
         for way_out in ways_out {
             folded(way_out, "  ", output::limit(), out)?;
@@ -176,7 +206,7 @@ fn not_seen(spots: &BlindSpots, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What to do about each cause.
+/// Writes the advice for each cause.
 fn ways_out(unseen: &[Unseen]) -> Vec<String> {
     let causes: BTreeSet<&str> = unseen.iter().map(|unseen| unseen.cause).collect();
     causes.into_iter().filter_map(|cause| Some(format!("{cause}: {}", way_out(cause)?))).collect()

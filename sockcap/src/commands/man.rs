@@ -1,85 +1,56 @@
-//! `sockcap man`: manual pages from the definitions that `--help` is made from, one for each
-//! command. What follows the options in a help text stays as it is laid out there, its examples
-//! under a heading of their own.
+//! `sockcap man`: manual pages on standard output or in a directory.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Command, CommandFactory};
-use clap_mangen::roff::{Roff, bold, roman};
-use message_trace::PathError;
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
-use crate::cli::{Cli, Man};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::manual::{page, pages};
 
-/// Where a paragraph of a help text begins that is examples.
-const EXAMPLES: &str = "Examples:\n";
+const HELP: &str = "\
+There is a page for each command: sockcap.1, sockcap-report.1,
+sockcap-import-pcap.1.
 
-pub(crate) fn run(arguments: &Man) -> Result<ExitCode, Error> {
-    let mut command = Cli::command().disable_help_subcommand(true);
-    command.build();
-    match &arguments.directory {
-        None => page(command, &mut io::stdout().lock())?,
-        Some(directory) => {
-            let refused = |source| Error::File(PathError::io(directory, source));
-            fs::create_dir_all(directory).map_err(refused)?;
-            pages(command, directory)?;
+Examples:
+  sockcap man | man -l -
+  sockcap man ~/.local/share/man/man1 && man sockcap-report";
+
+/// Print the manual page, or write those of all commands
+#[derive(Debug, Parser)]
+#[command(name = "man", after_help = HELP)]
+struct Man {
+    /// Write the pages of all commands into this directory, which is made where it is missing
+    #[arg(value_name = "DIR")]
+    directory: Option<PathBuf>,
+    /// The program whose pages these are.
+    #[arg(skip)]
+    program: Command,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand {
+    define: Man::command,
+    read: |given, program| {
+        let arguments = Man::from_arg_matches(given)?;
+        Ok(Box::new(Man { program: program.clone(), ..arguments }))
+    },
+};
+
+impl Run for Man {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let mut command = self.program.clone().disable_help_subcommand(true);
+        command.build();
+        match &self.directory {
+            None => page(command, &mut io::stdout().lock())?,
+            Some(directory) => {
+                let refused = |source| Error::file(&directory, source);
+                fs::create_dir_all(directory).map_err(refused)?;
+                pages(command, directory)?;
+            }
         }
+        Ok(ExitCode::SUCCESS)
     }
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Writes the pages of `command` and all below it into `directory`.
-fn pages(command: Command, directory: &Path) -> Result<(), Error> {
-    for below in command.get_subcommands() {
-        pages(below.clone(), directory)?;
-    }
-    let path = directory.join(clap_mangen::Man::new(command.clone()).get_filename());
-    let refused = |source| Error::File(PathError::io(&path, source));
-    let mut file = BufWriter::new(File::create(&path).map_err(refused)?);
-    page(command, &mut file).and_then(|()| file.flush()).map_err(refused)
-}
-
-/// Writes the page of one command.
-fn page(command: Command, out: &mut dyn Write) -> io::Result<()> {
-    let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let has_commands = command.has_subcommands();
-    // The page of the program, to which that of each command leads back.
-    let is_root = command.get_name() == Cli::command().get_name();
-    let source = format!("sockcap {}", env!("CARGO_PKG_VERSION"));
-    let page = clap_mangen::Man::new(command).source(source).manual("sockcap");
-    page.render_title(out)?;
-    page.render_name_section(out)?;
-    page.render_synopsis_section(out)?;
-    page.render_description_section(out)?;
-    page.render_options_section(out)?;
-    if has_commands {
-        page.render_subcommands_section(out)?;
-    }
-    let (examples, notes): (Vec<&str>, Vec<&str>) = help
-        .split("\n\n")
-        .filter(|part| !part.is_empty())
-        .partition(|part| part.starts_with(EXAMPLES));
-    let mut rest = Roff::new();
-    as_it_is(&mut rest, "NOTES", &notes);
-    let examples: Vec<&str> = examples.iter().map(|part| &part[EXAMPLES.len()..]).collect();
-    as_it_is(&mut rest, "EXAMPLES", &examples);
-    if !is_root {
-        rest.control("SH", ["SEE ALSO"]).text([bold("sockcap"), roman("(1)")]);
-    }
-    rest.to_writer(out)
-}
-
-/// A section of lines that are not filled, if there are any.
-fn as_it_is(page: &mut Roff, heading: &str, parts: &[&str]) {
-    if parts.is_empty() {
-        return;
-    }
-    page.control("SH", [heading]).control("nf", []);
-    for line in parts.join("\n\n").lines() {
-        page.text([roman(line)]);
-    }
-    page.control("fi", []);
 }

@@ -1,23 +1,79 @@
 //! `sockcap reconcile`: logs to messages.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use ::clocks::Clocks;
+use clap::Parser;
+use clocks::Clocks;
 
-use crate::cli::Reconcile;
+use crate::arguments::Data;
+use crate::arguments::values::{bytes, duration, share};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::{clocks, stages, words};
+use crate::{clock_words, stages, words};
 
-pub(crate) fn run(arguments: &Reconcile) -> Result<ExitCode, Error> {
-    let data = arguments.data.dir();
-    let reconciliation = stages::reconcile(&data, &arguments.options())?;
-    anstream::eprintln!(
-        "sockcap: {}; next: sockcap analyze{}",
-        words::reconciliation(&reconciliation),
-        words::same_directory(&data),
-    );
-    if let Some(line) = Clocks::read(&data.clocks()).ok().as_ref().and_then(clocks::contradiction) {
-        anstream::eprintln!("sockcap: {line}");
+const HELP: &str = "\
+Examples:
+  sockcap reconcile
+  sockcap reconcile --keep-internal --no-translation
+  sockcap reconcile -d made --memory 2G";
+
+/// Match what was sent with what was received: logs to messages
+///
+/// A later stage that has to run it again, as there are new logs, does so without options.
+#[derive(Debug, Parser)]
+#[command(name = "reconcile", after_help = HELP)]
+pub(crate) struct Reconcile {
+    #[command(flatten)]
+    data: Data,
+    /// Take adjacent messages of a flow and direction as one up to this pause between them
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
+    fat_gap: Duration,
+    /// Keep what a process sends to itself, such as an event loop's wake-ups
+    #[arg(long)]
+    keep_internal: bool,
+    /// Leave connections whose two ends have different names as two, each seen at one end
+    #[arg(long)]
+    no_translation: bool,
+    /// Make one of ends with different names (a load balancer is between them, or a container's
+    /// network) where it is at least this sure, from 0 to 1 [default: 0.8]
+    #[arg(long, value_name = "CONFIDENCE", value_parser = share, conflicts_with = "no_translation")]
+    translation: Option<f64>,
+    /// Hold this much of the calls and messages in memory, and the rest in temporary files
+    /// [default: 384M]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Reconcile>();
+
+impl Run for Reconcile {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let data = self.data.dir();
+        let reconciliation = stages::reconcile(&data, &self.options())?;
+        anstream::eprintln!(
+            "sockcap: {}; next: sockcap analyze{}",
+            words::reconciliation(&reconciliation),
+            words::same_directory(&data),
+        );
+        if let Some(line) =
+            Clocks::read(&data.clocks()).ok().as_ref().and_then(clock_words::contradiction)
+        {
+            anstream::eprintln!("sockcap: {line}");
+        }
+        Ok(ExitCode::SUCCESS)
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+impl Reconcile {
+    pub(crate) fn options(&self) -> reconcile::Options {
+        let default = reconcile::Options::default();
+        reconcile::Options {
+            fat_gap: self.fat_gap,
+            keep_internal: self.keep_internal,
+            translation: self.translation.or(default.translation).filter(|_| !self.no_translation),
+            memory: self.memory.unwrap_or(default.memory),
+            ..default
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what
 //! was recorded.
 
+mod options;
 mod signals;
 
 use std::env;
@@ -11,44 +12,94 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use clap::Parser;
 use importers::how_to_run_strace;
-use message_trace::{DataDir, PathError};
+use message_trace::DataDir;
 use socket_log::Log;
 use socket_log::layout::state;
 
-use crate::cli::Record;
+use crate::arguments::Data;
+use crate::arguments::offers::programs;
+use crate::arguments::values::host_name;
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{bytes, counted};
 use crate::words::same_directory;
 use crate::{tidy, visibility};
+use options::RecordOptions;
 
-pub(crate) fn run(arguments: &Record) -> Result<ExitCode, Error> {
-    let library = library()?;
-    let mut is_unseen = false;
-    if let Some(program) = arguments.command.first()
-        && let Some(unseen) = visibility::look(program, arguments.command.get(1..).unwrap_or(&[]))
-    {
-        let way_out = if unseen.is_seen_by_strace() { by_strace(arguments) } else { String::new() };
-        if arguments.strict {
-            return Err(Error::Unseen(unseen, way_out));
-        }
-        anstream::eprintln!("sockcap: warning: {unseen}{way_out}");
-        is_unseen = true;
+const HELP: &str = "\
+Every program that CMD starts is recorded too, each process in a log of its
+own. Record several commands into one directory, one after another or at once;
+all of them become one trace.
+
+Not seen: programs that load no libraries (static, most Go), setuid programs,
+and sockets used without libc. CMD itself is looked at before it starts: if it
+is such a program, a warning says so and it runs all the same; with --strict it
+does not run and the exit status is 125. What is static or Go is seen by strace:
+'sockcap import strace --help' says how.
+
+Examples:
+  sockcap record -- ./server --port 8080
+  sockcap record -d /tmp/run1 --host web1 -- nginx -g 'daemon off;'
+
+By hand:
+  LD_PRELOAD=/path/to/libsockcap.so SOCKCAP_DIR=DIR SOCKCAP_HOST=NAME CMD";
+
+/// Run a command under libsockcap.so and log its socket calls
+#[derive(Debug, Parser)]
+#[command(name = "record", after_help = HELP)]
+pub(crate) struct Record {
+    #[command(flatten)]
+    data: Data,
+    /// The name of this host in the trace [default: the host's own name]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    pub(crate) host: Option<String>,
+    /// Refuse to run a program that cannot be recorded, instead of warning
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    library: RecordOptions,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "CMD", add = programs())]
+    pub(crate) command: Vec<OsString>,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Record>();
+
+impl Run for Record {
+    fn failed(&self) -> u8 {
+        // As `env` and `timeout` have it, 125 says that it was not the command that failed.
+        125
     }
-    let data = arguments.data.dir();
-    std::fs::create_dir_all(data.path())
-        .map_err(|source| Error::File(PathError::io(data.path(), source)))?;
-    let directory = std::path::absolute(data.path())
-        .map_err(|source| Error::File(PathError::io(data.path(), source)))?;
 
-    let began =
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
-    let status = run_under(&library, &directory, arguments)?;
-    tidy::tidy(&data);
-    summarise(&data, began, arguments, is_unseen);
-    // A shell reports a signal in the same way.
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Ok(ExitCode::from(code as u8))
+    fn run(&self) -> Result<ExitCode, Error> {
+        let library = library()?;
+        let mut is_unseen = false;
+        if let Some(program) = self.command.first()
+            && let Some(unseen) = visibility::look(program, self.command.get(1..).unwrap_or(&[]))
+        {
+            let way_out = if unseen.is_seen_by_strace() { by_strace(self) } else { String::new() };
+            if self.strict {
+                return Err(Error::Unseen(unseen, way_out));
+            }
+            anstream::eprintln!("sockcap: warning: {unseen}{way_out}");
+            is_unseen = true;
+        }
+        let data = self.data.dir();
+        std::fs::create_dir_all(data.path()).map_err(|source| Error::file(data.path(), source))?;
+        let directory =
+            std::path::absolute(data.path()).map_err(|source| Error::file(data.path(), source))?;
+
+        let began =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
+        let status = run_under(&library, &directory, self)?;
+        tidy::tidy(&data);
+        summarise(&data, began, self, is_unseen);
+        // A shell reports a signal in the same way.
+        let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
+        Ok(ExitCode::from(code as u8))
+    }
 }
 
 /// How what is recorded can be had of a program that loads no library: strace sees its calls, and
@@ -73,7 +124,7 @@ fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<Exi
     let program = program.cloned().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(rest).env("LD_PRELOAD", preload(library)).env("SOCKCAP_DIR", directory);
-    command.envs(arguments.options.variables());
+    command.envs(arguments.library.variables());
     if let Some(host) = &arguments.host {
         command.env("SOCKCAP_HOST", host);
     }

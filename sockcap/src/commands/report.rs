@@ -5,112 +5,218 @@ mod filter;
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ::clocks::Clocks;
 use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
 use analyze::{AnalysisSummary, Resources};
-use message_trace::{DataDir, Nodes, PathError};
-use reconcile::Reconciliation;
+use clap::Parser;
+use message_trace::DataDir;
+use report::SortKey;
 use report::page::Page;
-use report::{
-    DelayReport, DelaysBy, Filtered, Html, Json, Meta, Note, Options, Output, Rest, Terminal,
-};
+use report::{DelayReport, DelaysBy, Filtered, Html, Json, Options, Output, Rest, Terminal};
 
-use crate::cli::Report;
+use crate::arguments::values::sort_key;
+use crate::arguments::{Data, Filter, Inference};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::Target;
-use crate::{clocks, notes, output, page, progress, stages, words};
+use crate::report_meta::{meta, rest};
+use crate::tuning::MAX_PATTERNS_SHOWN;
+use crate::{output, page, progress, stages, words};
 
-/// Patterns that are read for people: more than anybody looks at, and as many as a page can have.
-pub(super) const MOST: usize = 10_000;
+const HELP: &str = "\
+Sort keys:
+  total       expected count times duration     count  instances built
+  expected    sum of their probabilities        mean   mean duration
+  confidence  expected / count                  p99    99th percentile of it
+  evidence    expected / sqrt(count)
 
-pub(crate) fn run(arguments: &Report) -> Result<ExitCode, Error> {
-    let data = arguments.data.dir();
-    let page = arguments.html.clone().unwrap_or_else(|| data.html());
-    let refused = |source| Error::File(PathError::io(&page, source));
-    let target = arguments.html.as_deref().map(Target::try_out).transpose().map_err(refused)?;
-    let summary = stages::analysis(&data, &arguments.inference)?;
-    let filtered = filter::of(&arguments.filter, &data, &summary)?;
-    let filter = filtered.as_ref().map(|filtered| filtered.filter.clone());
-    let options = Options {
-        sort: arguments.sort,
-        limit: Some(arguments.limit),
-        // Patterns that are asked for by their numbers are all shown.
-        fold: filter.as_ref().is_none_or(|filter| filter.patterns.is_empty()),
-        width: output::width(),
-        color: output::color(arguments.color),
-        unicode: output::unicode(),
-    };
-    if arguments.hosts || arguments.hops {
-        return delays(arguments, &summary, filtered, &options);
-    }
-    // JSON is for programs and has all patterns.
-    let most = if arguments.json { usize::MAX } else { arguments.limit.max(MOST) };
-    let order = |one: &PathPattern, other: &PathPattern| arguments.sort.compare(one, other);
-    let chosen = match &filtered {
-        None => ChosenPatterns::read(&data.patterns(), most, order)?,
-        Some(Filtered { filter, .. }) => ChosenPatterns::filtered(
-            &data,
-            filter,
-            most,
-            order,
-            &Resources::default(),
-            &progress::Terminal::new(),
-        )?,
-    };
-    let mut meta = meta(&data, &summary)?;
-    meta.rest = rest(&chosen);
-    match filtered {
-        Some(filtered) => {
+Nodes and hops (--hosts, --hops) are ranked likewise, as if each message were a
+path that takes as long as it is delayed; their share is of the time of all
+paths, where branches that go on at once each count.
+
+A filter by time or confidence chooses path instances, and all figures are made
+again from those that are left; the report says on top what it is about. No
+page is written then.
+
+In a pager: sockcap report --color always | less -R
+
+What is not said of the analysis is as in the last one of the directory;
+'sockcap analyze' without options goes back to the defaults.
+
+Examples:
+  sockcap report
+  sockcap report --sort p99 --limit 5
+  sockcap report --node host                       hosts as nodes
+  sockcap report --through AP1 --through DB2       paths that pass both
+  sockcap report --pattern 3                       only #3 of the list
+  sockcap report --from 10 --to 12.5               paths begun in these seconds
+  sockcap report --from 2026-11-22T15:04:05Z --min-confidence 0.5
+  sockcap report --hosts --sort p99                which node is slow at times?
+  sockcap report --hops --pattern 3 --limit 50     the network's part in #3
+  sockcap report --json | jq '.patterns[0]'";
+
+/// Show the causal paths and where their time goes
+#[derive(Debug, Parser)]
+#[command(name = "report", after_help = HELP)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    data: Data,
+    /// Show the latency of each node instead, whatever the path (hosts with --node host)
+    #[arg(long, conflicts_with = "hops")]
+    hosts: bool,
+    /// Show the latency of the network between each two nodes instead, whatever the path
+    #[arg(long)]
+    hops: bool,
+    /// Write the HTML page to this file, also where it is of some paths only [default:
+    /// DIR/report.html]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["hosts", "hops"])]
+    html: Option<PathBuf>,
+    /// Print JSON instead, with all patterns and all figures
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// What to rank the patterns by
+    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
+    pub(crate) sort: SortKey,
+    /// Print at most so many patterns, nodes or hops (the HTML page has up to 10000)
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) limit: usize,
+    /// When to use colours
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: clap::ColorChoice,
+    #[command(flatten)]
+    filter: Filter,
+    #[command(flatten)]
+    inference: Inference,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Report>();
+
+impl Run for Report {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let data = self.data.dir();
+        let page = PageFile::try_out(self.html.as_deref(), &data)?;
+        let summary = stages::analysis(&data, &self.inference)?;
+        let filtered = filter::of(&self.filter, &data, &summary)?;
+        let filter = filtered.as_ref().map(|filtered| filtered.filter.clone());
+        let options = self.options(filter.as_ref());
+        if self.hosts || self.hops {
+            return delays(self, &summary, filtered, &options);
+        }
+        let chosen = self.chosen(&data, filter.as_ref())?;
+        let mut meta = meta(&data, &summary)?;
+        meta.rest = rest(&chosen);
+        meta.next_steps = self.next_steps(&data, &page, filtered.is_some(), &meta.rest);
+        if let Some(filtered) = filtered {
             meta.expected_paths = chosen.expected;
             meta.filtered = Some(filtered);
-            let shown = arguments
-                .html
-                .iter()
-                .map(|page| format!("timelines and patterns of this part: {}", page.display()));
-            meta.next_steps = shown.chain([unfiltered(&data)]).collect();
         }
-        None => {
-            let which = if meta.rest.patterns == 0 { "all" } else { "more" };
-            meta.next_steps = vec![format!("timelines and {which} patterns: {}", page.display())];
+        let mut report = report::Report::new(&chosen.patterns, meta);
+        // Without a name that the user gave, the page is of all paths.
+        let written = match filter.is_some() && self.html.is_none() {
+            true => Ok(()),
+            false => {
+                let shown =
+                    page::read(&data, &report, &options, &filter.unwrap_or_default(), None)?;
+                page.write(&report, &shown)
+            }
+        };
+        match written {
+            Err(error) if self.html.is_some() => return Err(error),
+            // Nobody asked for the page: the patterns are shown without it.
+            Err(error) => {
+                anstream::eprintln!(
+                    "sockcap: {error}; name another place for the page with --html FILE"
+                );
+                report.meta.next_steps.clear();
+            }
+            Ok(()) => {}
         }
+        let mut out = BufWriter::new(io::stdout().lock());
+        match self.json {
+            true => Json.write(&report, &Options { limit: None, ..options }, &mut out)?,
+            false => Terminal.write(&report, &options, &mut out)?,
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
     }
-    let is_part = meta.filtered.is_some();
-    let mut report = report::Report { patterns: &chosen.patterns, meta };
+}
 
-    let shown = match is_part && target.is_none() {
-        true => Page::default(),
-        false => page::read(&data, &report, &options, &filter.unwrap_or_default(), None)?,
-    };
-    let written = match target {
-        Some(target) => {
-            target.create().and_then(|file| write_page(file, &report, &shown)).map_err(refused)
+impl Report {
+    /// The layout of the report.
+    fn options(&self, filter: Option<&PathFilter>) -> Options {
+        Options {
+            sort: self.sort,
+            limit: Some(self.limit),
+            // Patterns that are asked for by their numbers are all shown.
+            fold: filter.is_none_or(|filter| filter.patterns.is_empty()),
+            width: output::width(),
+            color: output::color(self.color),
+            unicode: output::unicode(),
         }
-        // Where nobody asks for it, the page is of all.
-        None if is_part => Ok(()),
-        None => {
-            File::create(&page).and_then(|file| write_page(file, &report, &shown)).map_err(refused)
-        }
-    };
-    match written {
-        Err(error) if arguments.html.is_some() => return Err(error),
-        // Nobody asked for the page: the patterns are shown without it.
-        Err(error) => {
-            anstream::eprintln!(
-                "sockcap: {error}; name another place for the page with --html FILE"
-            );
-            report.meta.next_steps.clear();
-        }
-        Ok(()) => {}
     }
-    let mut out = BufWriter::new(io::stdout().lock());
-    match arguments.json {
-        true => Json.write(&report, &Options { limit: None, ..options }, &mut out)?,
-        false => Terminal.write(&report, &options, &mut out)?,
+
+    /// The first patterns in the order of the report.
+    fn chosen(&self, data: &DataDir, filter: Option<&PathFilter>) -> Result<ChosenPatterns, Error> {
+        // JSON is for programs and has all patterns.
+        let limit = if self.json { usize::MAX } else { self.limit.max(MAX_PATTERNS_SHOWN) };
+        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
+        let Some(filter) = filter else {
+            return Ok(ChosenPatterns::read(&data.patterns(), limit, order)?);
+        };
+        let (resources, progress) = (Resources::default(), progress::Terminal::new());
+        Ok(ChosenPatterns::filtered(data, filter, limit, order, &resources, &progress)?)
     }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+
+    /// What the reader can look at next.
+    fn next_steps(
+        &self,
+        data: &DataDir,
+        page: &PageFile,
+        is_part: bool,
+        rest: &Rest,
+    ) -> Vec<String> {
+        let page = page.path.display();
+        if is_part {
+            let shown = self.html.iter();
+            let shown = shown.map(|_| format!("timelines and patterns of this part: {page}"));
+            return shown.chain([unfiltered(data)]).collect();
+        }
+        let which = if rest.patterns == 0 { "all" } else { "more" };
+        vec![format!("timelines and {which} patterns: {page}")]
+    }
+}
+
+/// The file of the HTML page.
+struct PageFile {
+    path: PathBuf,
+    /// The file, if the user named it.
+    named: Option<Target>,
+}
+
+impl PageFile {
+    /// The file that the user named, which is tried out, or that of the data directory.
+    fn try_out(named: Option<&Path>, data: &DataDir) -> Result<PageFile, Error> {
+        let path = named.map_or_else(|| data.html(), Path::to_owned);
+        let named = named.map(Target::try_out).transpose();
+        match named {
+            Ok(named) => Ok(PageFile { path, named }),
+            Err(source) => Err(Error::file(&path, source)),
+        }
+    }
+
+    /// Writes the page, which has all patterns that were chosen.
+    fn write(self, report: &report::Report, page: &Page) -> Result<(), Error> {
+        let PageFile { path, named } = self;
+        let write = |file: File| {
+            let mut file = BufWriter::new(file);
+            Html.write(report, page, &mut file)?;
+            file.flush()
+        };
+        let file = named.map_or_else(|| File::create(&path), Target::create);
+        file.and_then(write).map_err(move |source| Error::file(&path, source))
+    }
 }
 
 /// Shows the delays by node or by hop.
@@ -145,59 +251,4 @@ fn delays(
 /// How to see everything again.
 fn unfiltered(data: &DataDir) -> String {
     format!("all paths: sockcap report{}", words::same_directory(data))
-}
-
-/// What was not chosen.
-pub(super) fn rest(chosen: &ChosenPatterns) -> Rest {
-    let instances: i64 = chosen.patterns.iter().map(|pattern| pattern.count).sum();
-    let total_time: f64 = chosen.patterns.iter().map(|pattern| pattern.total_time).sum();
-    let patterns = chosen.all.saturating_sub(chosen.patterns.len() as u64);
-    match patterns {
-        0 => Rest::default(),
-        _ => Rest {
-            patterns,
-            instances: u64::try_from(chosen.instances.saturating_sub(instances))
-                .unwrap_or_default(),
-            total_time: (chosen.total_time - total_time).max(0.0),
-        },
-    }
-}
-
-/// Writes the page, which has all patterns that were chosen.
-fn write_page(file: File, report: &report::Report, page: &Page) -> io::Result<()> {
-    let mut file = BufWriter::new(file);
-    Html.write(report, page, &mut file)?;
-    file.flush()
-}
-
-/// What a reader must know of the trace.
-pub(super) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
-    let nodes = Nodes::read(&data.nodes())?;
-    let mut hosts: Vec<&str> =
-        nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
-    let traced = hosts.len() as u64;
-    hosts.sort_unstable();
-    hosts.dedup();
-    let totals = &summary.totals;
-    // Where something was imported, the nodes are what there is to count.
-    let found = Reconciliation::read(data).ok();
-    let recorded =
-        found.as_ref().filter(|found| found.imported.is_empty()).map(|found| found.processes);
-    let notes = found.as_ref().map(notes::warnings).unwrap_or_default();
-    let doubts =
-        summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
-    Ok(Meta {
-        source: data.path().display().to_string(),
-        messages: totals.messages,
-        processes: recorded.unwrap_or(traced),
-        hosts: hosts.len() as u64,
-        begin: page::begin(data)?,
-        span: totals.span,
-        expected_paths: totals.instances_expected,
-        notes: doubts.chain(notes).collect(),
-        clocks: Clocks::read(&data.clocks())
-            .map(|found| clocks::of_report(&found))
-            .unwrap_or_default(),
-        ..Meta::default()
-    })
 }

@@ -1,34 +1,63 @@
 //! `sockcap score`: how well the last analysis agrees with the truth.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use analyze::infer::Links;
+use clap::Parser;
 use message_trace::MessageTrace;
 use synth::truth::Truth;
 
-use crate::cli::{Inference, Score};
+use crate::arguments::offers::nodes;
+use crate::arguments::{Data, Inference};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::progress::Terminal;
 use crate::stages;
 
-pub(crate) fn run(arguments: &Score) -> Result<ExitCode, Error> {
-    let data = arguments.data.dir();
-    let truth = Truth::read(&arguments.truth)?;
-    let options = stages::analysis(&data, &Inference::default())?.options;
-    let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
-    let links = Links::read(&data.links())?;
-    let score = synth::score::score(
-        &trace,
-        &links,
-        &options,
-        &truth,
-        &arguments.exclude,
-        &Terminal::new(),
-    )?;
-    if arguments.json {
-        anstream::println!("{}", score.json()?);
-    } else {
-        anstream::print!("{score}");
+const HELP: &str = "\
+The truth is a table as CSV, plain or compressed: call_id,parent_call_id (by
+the ids of the calls, as 'sockcap export calls' has them), or child,parent (by
+the numbers of messages, as 'sockcap export links' has them). A parent that is
+empty is none. docs/synth.md says what each measure is.
+
+Examples:
+  sockcap import calls calls.csv.gz && sockcap score --truth truth.csv.gz
+  sockcap score --truth truth.csv --json | jq .trace_accuracy";
+
+/// Measure how well the last analysis agrees with a truth
+#[derive(Debug, Parser)]
+#[command(name = "score", after_help = HELP)]
+pub(crate) struct Score {
+    #[command(flatten)]
+    data: Data,
+    /// What really caused what
+    #[arg(long, value_name = "FILE")]
+    truth: PathBuf,
+    /// Leave out the calls that this node makes (may be given several times)
+    #[arg(long, value_name = "NODE", add = nodes())]
+    exclude: Vec<String>,
+    /// Print JSON, with all figures
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Score>();
+
+impl Run for Score {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let data = self.data.dir();
+        let truth = Truth::read(&self.truth)?;
+        let options = stages::analysis(&data, &Inference::default())?.options;
+        let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+        let links = Links::read(&data.links())?;
+        let score =
+            synth::score::score(&trace, &links, &options, &truth, &self.exclude, &Terminal::new())?;
+        if self.json {
+            anstream::println!("{}", score.json()?);
+        } else {
+            anstream::print!("{score}");
+        }
+        Ok(ExitCode::SUCCESS)
     }
-    Ok(ExitCode::SUCCESS)
 }

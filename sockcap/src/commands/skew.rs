@@ -2,36 +2,93 @@
 
 use std::process::ExitCode;
 
+use clap::Parser;
+use jiff::SignedDuration;
 use message_trace::MessageTrace;
 use synth::made_import;
-use synth::skewer::{self, Skew};
+use synth::skewer::{self, Clock};
 
-use crate::cli;
+use crate::arguments::{Data, To};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::counted;
 use crate::{stages, words};
 
-pub(crate) fn run(arguments: &cli::Skew) -> Result<ExitCode, Error> {
-    let (data, target) = (arguments.data.dir(), arguments.to.dir(&arguments.data)?);
-    stages::messages(&data)?;
-    let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
-    let first = trace.messages().map(|message| message.time()).min().unwrap_or(0);
-    let at = arguments.at.unwrap_or(first);
-    let skew = Skew {
-        clocks: arguments.clocks.clone(),
-        at,
-        remove: arguments.remove,
-        uncorrected: arguments.uncorrected,
-        one_time: arguments.one_time,
-    };
-    let place = made_import::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
-    anstream::eprintln!(
-        "sockcap: {} with {} {} as of {at} in {}; next: sockcap report{}",
-        counted(trace.len() as u64, "message", "messages"),
-        counted(skew.clocks.len() as u64, "clock", "clocks"),
-        if skew.remove { "set right" } else { "set wrong" },
-        place.display(),
-        words::same_directory(&target),
-    );
-    Ok(ExitCode::SUCCESS)
+const HELP: &str = "\
+The messages of DIR are written to the other directory with the times that the
+hosts' clocks would have shown. As their times on the common clock are left
+out, 'sockcap reconcile' estimates the clocks there; with --uncorrected they
+are as wrong as the clocks, and nothing corrects them.
+
+Examples:
+  sockcap skew --host WS2=30ms --uncorrected --to skewed
+  sockcap skew --host WS2=-2s,50 --host DB1=1ms --at 0 --to skewed
+  sockcap skew -d skewed --at 0 --remove --to back --host WS2=-2s,50";
+
+/// Give hosts clocks that are off, or take that away
+#[derive(Debug, Parser)]
+#[command(name = "skew", after_help = HELP)]
+pub(crate) struct Skew {
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    to: To,
+    /// By how much a host's clock is ahead, and how much faster it runs, in millionths
+    #[arg(long = "host", required = true, value_name = "NAME=OFFSET[,PPM]", value_parser = clock)]
+    pub(crate) clocks: Vec<Clock>,
+    /// When the clocks are ahead by that, in nanoseconds [default: the first time of the trace]
+    #[arg(long, value_name = "NS", allow_negative_numbers = true)]
+    at: Option<i64>,
+    /// Take that away instead
+    #[arg(long)]
+    remove: bool,
+    /// Move the times on the common clock, too
+    #[arg(long)]
+    uncorrected: bool,
+    /// Give each message one time only, its sender's, at both ends, as in Project 5; nothing
+    /// corrects it
+    #[arg(long)]
+    one_time: bool,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Skew>();
+
+impl Run for Skew {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
+        stages::messages(&data)?;
+        let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+        let first = trace.messages().map(|message| message.time()).min().unwrap_or(0);
+        let at = self.at.unwrap_or(first);
+        let skew = skewer::Skew {
+            clocks: self.clocks.clone(),
+            at,
+            remove: self.remove,
+            uncorrected: self.uncorrected,
+            one_time: self.one_time,
+        };
+        let place = made_import::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
+        anstream::eprintln!(
+            "sockcap: {} with {} {} as of {at} in {}; next: sockcap report{}",
+            counted(trace.len() as u64, "message", "messages"),
+            counted(skew.clocks.len() as u64, "clock", "clocks"),
+            if skew.remove { "set right" } else { "set wrong" },
+            place.display(),
+            words::same_directory(&target),
+        );
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A host's clock.
+fn clock(text: &str) -> Result<Clock, String> {
+    let how = || format!("'{text}' is no clock; write it like web=30ms or web=-2s,50");
+    let (host, off) = text.split_once('=').ok_or_else(how)?;
+    let (offset, ppm) = off.split_once(',').unwrap_or((off, "0"));
+    let offset =
+        offset.parse().ok().and_then(|span: SignedDuration| i64::try_from(span.as_nanos()).ok());
+    let skew_ppm =
+        ppm.trim_end_matches("ppm").trim().parse().ok().filter(|ppm: &f64| ppm.is_finite());
+    let (offset, skew_ppm) = offset.zip(skew_ppm).ok_or_else(how)?;
+    Ok(Clock { host: host.to_owned(), offset, skew_ppm })
 }

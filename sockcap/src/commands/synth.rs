@@ -1,59 +1,117 @@
 //! `sockcap synth`: a trace whose truth is known, from a configuration of tracelets.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::Parser;
 use message_trace::DataDir;
 use synth::made_import;
-use synth::maketrace::{self, Config, TruthTable};
+use synth::maketrace::{self, Changes, Config, TruthTable};
 
-use crate::cli::Synth;
+use crate::arguments::Data;
+use crate::arguments::offers::configurations;
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::counted;
 use crate::progress::Terminal;
 use crate::words;
 
-pub(crate) fn run(arguments: &Synth) -> Result<ExitCode, Error> {
-    let data = arguments.data.dir();
-    let path = Path::new(&arguments.config);
-    // A file goes before a configuration that comes with the program.
-    let config = match maketrace::shipped(&arguments.config).filter(|_| !path.exists()) {
-        Some(config) => config?,
-        None if !path.exists() => {
-            let known = maketrace::SHIPPED.map(|(name, _)| name).join(", ");
-            return Err(Error::NoConfig(path.to_owned(), known));
-        }
-        None => Config::read(path)?,
-    };
-    let config = config.changed(&arguments.changes());
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    if !config.call_ids && arguments.truth.is_some() {
-        stands_alone(&data, &name)?;
-    }
-    let made = maketrace::make(&config, &Terminal::new())?;
-    let place = made_import::write(&made.trace, &data, &name)?;
-    if let Some(truth) = &arguments.truth {
-        made.truth.write(truth)?;
-    }
-    anstream::eprintln!(
-        "sockcap: {} of {} in {}{}; next: sockcap report{}",
-        counted(made.trace.len() as u64, "message", "messages"),
-        counted(made.instances, "path instance", "path instances"),
-        place.display(),
-        match (&arguments.truth, &made.truth) {
-            (Some(truth), TruthTable::Calls(_)) =>
-                format!(", the truth about calls in {}", truth.display()),
-            (Some(truth), TruthTable::Messages(_)) =>
-                format!(", the truth about messages in {}", truth.display()),
-            (None, _) => String::new(),
-        },
-        words::same_directory(&data),
-    );
-    Ok(ExitCode::SUCCESS)
+const HELP: &str = "\
+CONFIG is a file (TOML; docs/synth.md says how to write one), or one that comes
+with sockcap:
+  multi-tier, multi-tier-added-delay       the system of Project 5's Figure 10
+  children-parallel, children-0-2, children-d-cc, penalty-breaker
+                                           the pathological cases of Figure 18
+
+Examples:
+  sockcap synth children-0-2 --truth t.csv && sockcap score --truth t.csv
+  sockcap synth children-parallel --parallel 10 --seed 2 -d busy";
+
+/// Make a trace whose truth is known
+#[derive(Debug, Parser)]
+#[command(name = "synth", after_help = HELP)]
+pub(crate) struct Synth {
+    /// What the trace is made of
+    #[arg(value_name = "CONFIG", add = configurations())]
+    config: String,
+    #[command(flatten)]
+    data: Data,
+    /// Write here what really caused what
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+    /// Another seed than the configuration's
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// So many instances of each sequence of a tracelet
+    #[arg(long, value_name = "N")]
+    instances: Option<u64>,
+    /// So many times as many sequences in parallel
+    #[arg(long, value_name = "N")]
+    parallel: Option<u64>,
+    /// All standard deviations times this
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    deviation: Option<f64>,
 }
 
-/// Sees to it that messages have the numbers that the truth gives them: nothing else may be in the
-/// directory.
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Synth>();
+
+impl Run for Synth {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let data = self.data.dir();
+        let path = Path::new(&self.config);
+        // A file goes before a configuration that comes with the program.
+        let config = match maketrace::shipped(&self.config).filter(|_| !path.exists()) {
+            Some(config) => config?,
+            None if !path.exists() => {
+                let known = maketrace::SHIPPED.map(|(name, _)| name).join(", ");
+                return Err(Error::NoConfig(path.to_owned(), known));
+            }
+            None => Config::read(path)?,
+        };
+        let config = config.changed(&self.changes());
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if !config.call_ids && self.truth.is_some() {
+            stands_alone(&data, &name)?;
+        }
+        let made = maketrace::make(&config, &Terminal::new())?;
+        let place = made_import::write(&made.trace, &data, &name)?;
+        if let Some(truth) = &self.truth {
+            made.truth.write(truth)?;
+        }
+        anstream::eprintln!(
+            "sockcap: {} of {} in {}{}; next: sockcap report{}",
+            counted(made.trace.len() as u64, "message", "messages"),
+            counted(made.instances, "path instance", "path instances"),
+            place.display(),
+            match (&self.truth, &made.truth) {
+                (Some(truth), TruthTable::Calls(_)) =>
+                    format!(", the truth about calls in {}", truth.display()),
+                (Some(truth), TruthTable::Messages(_)) =>
+                    format!(", the truth about messages in {}", truth.display()),
+                (None, _) => String::new(),
+            },
+            words::same_directory(&data),
+        );
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Synth {
+    /// What is to be different from the configuration.
+    pub(crate) fn changes(&self) -> Changes {
+        let Synth { seed, instances, parallel, deviation, .. } = *self;
+        Changes { seed, instances, parallel, deviation }
+    }
+}
+
+/// A factor: 0 or more.
+fn factor(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("'{text}' is no number from 0 on"))
+}
+
+/// Refuses a directory that holds something else: messages would not have the numbers that the
+/// truth gives them.
 fn stands_alone(data: &DataDir, name: &str) -> Result<(), Error> {
     let alone =
         data.logs()?.is_empty() && data.imported()?.iter().all(|import| import.name == name);

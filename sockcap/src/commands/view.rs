@@ -3,51 +3,89 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
+
+use clap::Parser;
 use std::sync::Arc;
 use std::time::Duration;
 
 use analyze::paths::{ChosenPatterns, PathFilter, PathPattern};
 use plain_http::{Answer, Request, Server};
 use report::page::{Instances, Order, Page};
-use report::{Html, Options};
+use report::{Html, Options, SortKey};
 
-use super::report::{MOST, meta, rest};
-use super::ship::stopped_by_signals;
-use crate::cli::View;
+use crate::arguments::values::sort_key;
+use crate::arguments::{Data, Inference};
+use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::say;
+use crate::report_meta::{meta, rest};
+use crate::signals::stopped_by_signals;
+use crate::tuning::{INSTANCES_A_PIECE, MAX_PATTERNS_SHOWN};
 use crate::{page, stages};
 
 /// Where the page is unless the user says otherwise, so that a link leads to it the next time too.
 const PORT: u16 = 9714;
-/// Instances that are handed out at a time.
-const INSTANCES: usize = 96;
 
-pub(crate) fn run(arguments: &View) -> Result<ExitCode, Error> {
-    let server = bind(arguments.port)?;
-    let address = server.address().map_err(Error::Output)?;
-    let data = arguments.data.dir();
-    let summary = stages::analysis(&data, &arguments.inference)?;
-    let order = |one: &PathPattern, other: &PathPattern| arguments.sort.compare(one, other);
-    let chosen = ChosenPatterns::read(&data.patterns(), MOST, order)?;
-    let mut meta = meta(&data, &summary)?;
-    meta.rest = rest(&chosen);
-    let options = Options { sort: arguments.sort, ..Options::default() };
-    let report = report::Report { patterns: &chosen.patterns, meta };
-    let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
-    let page = page::read(&data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
-    let frame = Html.frame(&report).into_bytes().into();
-    let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
-    let stop = stopped_by_signals()?;
-    let url = format!("http://{address}/");
-    say(&format!("{} is shown at {url} until Ctrl-C", data.path().display()));
-    if !arguments.no_browser
-        && let Err(error) = open::that_detached(&url)
-    {
-        say(&format!("no browser could be opened ({error}): open {url} in one"));
+const HELP: &str = "\
+The page is served to this machine only, until Ctrl-C. It is the page that
+'sockcap report' writes, with every instance of every pattern that it shows,
+which are loaded as they are looked at.
+
+Examples:
+  sockcap view
+  sockcap view -d gathered --sort p99
+  sockcap view --no-browser --port 8080
+  ssh -t -L 9714:127.0.0.1:9714 far-away sockcap view --no-browser --port 9714";
+
+/// Show the page of a report in the browser, with every instance
+#[derive(Debug, Parser)]
+#[command(name = "view", after_help = HELP)]
+pub(crate) struct View {
+    #[command(flatten)]
+    data: Data,
+    /// What to rank the patterns by at first
+    #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
+    sort: SortKey,
+    /// The port to serve at; 0 for any that is free [default: 9714, or any where that is taken]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Do not open the browser
+    #[arg(long)]
+    no_browser: bool,
+    #[command(flatten)]
+    inference: Inference,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<View>();
+
+impl Run for View {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let server = bind(self.port)?;
+        let address = server.address().map_err(Error::Output)?;
+        let data = self.data.dir();
+        let summary = stages::analysis(&data, &self.inference)?;
+        let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
+        let chosen = ChosenPatterns::read(&data.patterns(), MAX_PATTERNS_SHOWN, order)?;
+        let mut meta = meta(&data, &summary)?;
+        meta.rest = rest(&chosen);
+        let options = Options { sort: self.sort, ..Options::default() };
+        let report = report::Report::new(&chosen.patterns, meta);
+        let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
+        let page =
+            page::read(&data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
+        let frame = Html.frame(&report).into_bytes().into();
+        let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
+        let stop = stopped_by_signals()?;
+        let url = format!("http://{address}/");
+        say(&format!("{} is shown at {url} until Ctrl-C", data.path().display()));
+        if !self.no_browser
+            && let Err(error) = open::that_detached(&url)
+        {
+            say(&format!("no browser could be opened ({error}): open {url} in one"));
+        }
+        server.run(|request| pages.reply(request), &stop);
+        Ok(ExitCode::SUCCESS)
     }
-    server.run(|request| pages.reply(request), &stop);
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Listens at the port that was asked for or, where none was, at ours or any other.
@@ -123,7 +161,7 @@ impl Pages {
                 _ => {}
             }
         }
-        match self.instances.json(rank, order, from, INSTANCES) {
+        match self.instances.json(rank, order, from, INSTANCES_A_PIECE) {
             Ok(json) => Answer::of("application/json", json),
             Err(error) => Answer::refusal(500, &error.to_string()),
         }
@@ -205,7 +243,7 @@ mod tests {
             pages.instances.add(1, &TimedInstance { which, hops: &[hop] });
         }
         let piece = |order, from| {
-            let json = pages.instances.json(1, order, from, INSTANCES).unwrap();
+            let json = pages.instances.json(1, order, from, INSTANCES_A_PIECE).unwrap();
             Answer::of("application/json", json)
         };
         assert_ne!(piece(Order::Time, 0), piece(Order::Slowest, 0));

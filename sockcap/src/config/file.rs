@@ -1,7 +1,8 @@
-//! One configuration file: TOML, a table for each command, a key for each long flag. All of it is
-//! checked whichever command is run, against the definitions of the command line, so that what is
-//! wrong is told at once and with its line.
+//! One configuration file: TOML, a table for each command, a key for each long flag. The whole file
+//! is checked against the definitions of the command line, whichever command is run. So a mistake
+//! is told at once, with its line.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,13 +13,11 @@ use message_trace::PathError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::Settings;
-
 /// The flag that names the data directory.
 pub(super) const DATA: &str = "data";
 
-/// Commands that a data directory may not configure: whom they talk to, and whether they trust
-/// them, is not for a trace to say.
+/// Commands that a data directory may not configure: a trace must not decide which machines they
+/// talk to and trust.
 pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
 
 /// Values that name a file or a place on the network, by what `--help` calls them. A data directory
@@ -26,7 +25,10 @@ pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
 /// it.
 pub(super) const PLACES: [&str; 6] = ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "URL"];
 
-/// Whose file it is.
+/// The settings of files, by the command (`["import", "pcap"]`) and the flag.
+pub(super) type Settings = BTreeMap<(Vec<String>, String), Setting>;
+
+/// The owner of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     /// The user's own.
@@ -35,7 +37,7 @@ pub(super) enum Owner {
     Data,
 }
 
-/// What a file says of a flag.
+/// The setting of a flag in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     /// Its values; none means the flag is as if nobody had said anything.
@@ -46,9 +48,9 @@ pub(super) struct Setting {
     pub(super) line: usize,
 }
 
-/// What is wrong with a file.
+/// A mistake in a file.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ConfigError {
+pub(crate) enum ConfigError {
     #[error(transparent)]
     Unreadable(#[from] PathError),
     #[error("{}:{line}: {why}", path.display())]
@@ -62,11 +64,12 @@ pub(super) fn is_key(argument: &Arg) -> bool {
         && !argument.is_hide_set()
 }
 
-/// Reads a file; none says nothing.
+/// Reads a file. One that does not exist has no settings.
 pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Settings, ConfigError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        // Below what is no directory there is none either; who needs the directory says so.
+        // A path below something that is no directory does not exist either. Whoever needs the
+        // directory reports that.
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {

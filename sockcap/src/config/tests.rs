@@ -1,11 +1,13 @@
 //! What wins over what, and what is said of a file that is wrong.
 
+use std::any::Any;
 use std::fs;
 
 use tempfile::TempDir;
 
+use super::file::Setting;
 use super::*;
-use crate::cli::Command as Which;
+use crate::commands::{Analyze, Record, Report, Ship, Skew};
 
 /// A directory with a user's file (`user.toml`) and a data directory (`data`) with another.
 struct Place(TempDir);
@@ -27,7 +29,7 @@ impl Place {
     }
 
     /// What becomes of a command line; `DATA` stands for the data directory.
-    fn parse(&self, line: &str) -> Result<Cli, Failed> {
+    fn parse(&self, line: &str) -> Result<Box<dyn Run>, Failed> {
         let data = self.path("data").display().to_string();
         let arguments: Vec<OsString> =
             line.split(' ').map(|word| word.replace("DATA", &data).into()).collect();
@@ -36,10 +38,8 @@ impl Place {
 
     /// A report's sort key, limit and whether it is JSON.
     fn report(&self, line: &str) -> (String, usize, bool) {
-        match self.parse(line).unwrap().command {
-            Which::Report(report) => (report.sort.to_string(), report.limit, report.json),
-            other => panic!("{other:?}"),
-        }
+        let report: Box<Report> = given(self.parse(line));
+        (report.sort.to_string(), report.limit, report.json)
     }
 
     /// What is said of a command line that must fail.
@@ -49,6 +49,12 @@ impl Place {
             Failed::Usage(error, used) => format!("{error} {used:?}"),
         }
     }
+}
+
+/// The arguments of the command that was given, which must be an `A`.
+fn given<A: Run>(parsed: Result<Box<dyn Run>, Failed>) -> Box<A> {
+    let command: Box<dyn Any> = parsed.unwrap();
+    command.downcast().unwrap()
 }
 
 #[test]
@@ -66,7 +72,7 @@ fn the_command_line_wins_over_the_trace_and_that_over_the_user() {
         assert_eq!(place.report(line), ("total".into(), 10, false), "{line}");
     }
     // A table is for one command only.
-    assert!(matches!(place.parse("sockcap analyze -d DATA").unwrap().command, Which::Analyze(_)));
+    let _: Box<Analyze> = given(place.parse("sockcap analyze -d DATA"));
 }
 
 #[test]
@@ -97,14 +103,10 @@ fn what_a_file_turns_on_can_be_turned_off() {
 #[test]
 fn what_is_required_may_be_in_a_file() {
     let place = Place::with("[ship]\nto = 'collector:1'\nkey = 'web.pem'", "");
-    let Which::Ship(ship) = place.parse("sockcap ship").unwrap().command else {
-        panic!("another command")
-    };
+    let ship: Box<Ship> = given(place.parse("sockcap ship"));
     assert_eq!((ship.to.as_str(), ship.trust.key), ("collector:1", Some("web.pem".into())));
     // With --plain there is no key: what is given wins over all that it cannot be together with.
-    let Which::Ship(ship) = place.parse("sockcap ship --plain").unwrap().command else {
-        panic!("another command")
-    };
+    let ship: Box<Ship> = given(place.parse("sockcap ship --plain"));
     assert_eq!((ship.trust.key, ship.trust.plain), (None, true));
     let place = Place::with("[reconcile]\nno-translation = true", "");
     assert!(place.parse("sockcap reconcile --translation 0.9").is_ok());
@@ -126,27 +128,19 @@ fn lists_and_commands_below_commands() {
     let place = Place::with(user, "");
     assert!(place.parse("sockcap report").is_ok());
     let parsed = format!("{:?}", place.parse("sockcap import calls x.csv").unwrap());
-    assert!(parsed.contains("Milliseconds"), "{parsed}");
+    assert!(parsed.contains(r#"["ms"]"#), "{parsed}");
     let parsed = format!("{:?}", place.parse("sockcap import project5 x.txt").unwrap());
-    assert!(!parsed.contains("Milliseconds"), "{parsed}");
-    let Which::Skew(skew) = place.parse("sockcap skew --to x").unwrap().command else {
-        panic!("another command")
-    };
+    assert!(!parsed.contains(r#"["ms"]"#), "{parsed}");
+    let skew: Box<Skew> = given(place.parse("sockcap skew --to x"));
     assert_eq!(skew.clocks.len(), 2);
-    let Which::Skew(skew) = place.parse("sockcap skew --to x --host c=1s").unwrap().command else {
-        panic!("another command")
-    };
+    let skew: Box<Skew> = given(place.parse("sockcap skew --to x --host c=1s"));
     assert_eq!(skew.clocks.len(), 1, "a list that is given takes the place of the file's");
 }
 
 #[test]
 fn what_is_recorded_is_not_searched_for_flags() {
     let place = Place::with("[record]\nhost = 'web'", "");
-    let Which::Record(record) =
-        place.parse("sockcap record -- report --host record").unwrap().command
-    else {
-        panic!("another command")
-    };
+    let record: Box<Record> = given(place.parse("sockcap record -- report --host record"));
     assert_eq!((record.host.as_deref(), record.command.len()), (Some("web"), 3));
 }
 
@@ -275,7 +269,7 @@ fn for_every_flag_it_is_decided_whether_a_trace_of_others_may_give_it() {
             .filter(|below| !file::NOT_IN_DATA.contains(&below.get_name()));
         below.for_each(|below| flags(below, all));
     }
-    let (mut all, mut command) = (Vec::new(), with_switches(Cli::command()));
+    let (mut all, mut command) = (Vec::new(), with_switches(command_line::definitions()));
     command.build();
     flags(&command, &mut all);
     for (flag, name) in all {

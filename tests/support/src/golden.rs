@@ -1,5 +1,5 @@
-//! What tests of outputs share: these are compared with the files of `tests/golden` (with
-//! `UPDATE_GOLDEN=1` they are written instead), and fit the terminal.
+//! The comparison of outputs with the files of `tests/golden`, and with the width of a terminal.
+//! With `UPDATE_GOLDEN=1` the files are written instead.
 
 use std::path::Path;
 

@@ -2,13 +2,13 @@
 
 import type uPlot from "uplot";
 
-/** Slices of a pattern, as `report/src/page/series.rs` has it. */
+/** Slices of a pattern, as `report/src/tuning.rs` has it. */
 export const PATTERN_SLICES = 60;
 /** How many slices become one, where they have few paths. */
 const TOGETHER = [1, 2, 3, 4, 5, 6, 10, 12];
 /** How many paths a slice shall have on average, if it has any. A pattern with fewer in all has no slices. */
 export const WANTED = 10;
-/** The mean of fewer paths is a dot and no part of a line. `report/src/page/series.rs` has the same. */
+/** The mean of fewer paths is a dot and no part of a line. `report/src/tuning.rs` has the same. */
 export const FEW = 5;
 
 export interface PatternCharts {

@@ -1,43 +1,44 @@
-//! When, on average, each message of a pattern is sent and received, counted from the sending of
-//! the root; and which delay on the way to the last event is the largest. Terminal, table and
-//! timeline all show the same answer.
+//! The mean times at which each message of a pattern is sent and received, counted from the sending
+//! of the root; and the delay that matters most, the largest one on the path to the last event. All
+//! outputs show this same answer.
 
 use crate::paths::patterns::pattern::{Hop, PathPattern};
 
-/// A delay of a hop.
+/// The parts of the time of a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// At the sending node.
+    /// The time at the sending node.
     Node,
-    /// Between the two nodes.
+    /// The time on the network.
     Network,
-    /// At an untraced sender and on both ways to it.
+    /// The time at an untraced sender, with that of the network to it and back.
     Untraced,
-    /// At the sending node, where it waits for a connection.
+    /// The time for which the sending node waits for a connection.
     Connect,
 }
 
-/// The delay with the largest mean among those that make the path as long as it is.
+/// The delay that matters most: the one with the largest mean among those that make the path as
+/// long as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Critical {
-    /// An index of the pattern's hops.
+    /// The hop, as an index of the pattern's hops.
     pub hop: usize,
-    /// Which of the hop's delays.
+    /// The part of the time of the hop.
     pub part: Part,
 }
 
 /// The mean times of a pattern, in nanoseconds since the sending of its root.
 #[derive(Debug)]
 pub struct Timing {
-    /// By hop: when it is sent.
+    /// By hop: the time of sending.
     pub sent: Vec<f64>,
-    /// By hop: when it is received.
+    /// By hop: the time of receipt.
     pub received: Vec<f64>,
-    /// By hop: the last receipt in the subtree it causes, itself included.
+    /// By hop: the last receipt of all messages that it causes, itself included.
     pub subtree_end: Vec<f64>,
     /// By hop: the hops it causes.
     pub children: Vec<Vec<usize>>,
-    /// The hops without a parent; more than one only in a malformed pattern.
+    /// The hops without a parent. Only a malformed pattern has more than one.
     pub roots: Vec<usize>,
     /// The last receipt of all.
     pub end: f64,
@@ -68,8 +69,8 @@ impl Timing {
             let (parent_sent, parent_received) =
                 parent.map_or((0.0, 0.0), |parent| (timing.sent[parent], timing.received[parent]));
             let (sent, received) = match &hop.untraced {
-                // When an untraced node sends is not known: all of its time lies before its
-                // receipt.
+                // The time at which an untraced node sends is unknown: all of its time lies before
+                // its receipt.
                 Some(untraced) => {
                     let received = parent_sent + untraced.mean.max(0.0);
                     (received, received)
@@ -95,7 +96,7 @@ impl Timing {
         timing
     }
 
-    /// The child of `hop` whose subtree ends last: the one the path waits for.
+    /// The child of `hop` that the path waits for: the one whose last receipt is the latest.
     pub fn main_child(&self, hop: usize) -> Option<usize> {
         self.last_to_end(&self.children[hop])
     }
@@ -121,12 +122,12 @@ impl Timing {
     }
 }
 
-/// The parent of the hop at `index`, if it can be one.
+/// The parent of the hop at `index`; `None` if it does not come before the hop.
 pub fn parent(hop: &Hop, index: usize) -> Option<usize> {
     hop.parent.filter(|parent| *parent < index)
 }
 
-/// The mean delays that `hop` has.
+/// The mean delays of `hop`, by part.
 pub fn delays(hop: &Hop) -> impl Iterator<Item = (Part, f64)> {
     [(Part::Node, &hop.node), (Part::Network, &hop.network), (Part::Untraced, &hop.untraced)]
         .into_iter()
@@ -134,19 +135,19 @@ pub fn delays(hop: &Hop) -> impl Iterator<Item = (Part, f64)> {
         .chain(hop.connect.map(|connect| (Part::Connect, connect.average())))
 }
 
-/// How long the sender waits for the connection on average, also over the instances in which it
-/// does not.
+/// The mean time for which the sender waits for a connection, also over instances in which it does
+/// not wait.
 pub fn connecting(hop: &Hop) -> f64 {
     hop.connect.map_or(0.0, |connect| connect.average())
 }
 
-/// Whether what `hop` waits for its connection is worth showing: at least a hundredth of the time
-/// of its `pattern`.
+/// Whether the time for which `hop` waits for its connection is worth showing: at least a hundredth
+/// of the time of its `pattern`.
 pub fn is_noticeable(hop: &Hop, pattern: &PathPattern) -> bool {
     connecting(hop) >= 0.01 * pattern.duration.mean && connecting(hop) > 0.0
 }
 
-/// All the time that `hop` takes.
+/// The sum of the mean delays of `hop`.
 pub fn hop_time(hop: &Hop) -> f64 {
     delays(hop).map(|(_, mean)| mean.max(0.0)).sum()
 }

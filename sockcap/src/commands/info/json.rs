@@ -1,4 +1,4 @@
-//! All that `sockcap info` knows, for programs.
+//! The JSON of `sockcap info`, with all figures, for programs.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::processes::Processes;
 use crate::error::Error;
 
-/// The document. What a stage has not made yet is null.
+/// The document. The result of a stage that has not run yet is null.
 #[derive(Serialize)]
 struct Document<'a> {
     directory: &'a Path,

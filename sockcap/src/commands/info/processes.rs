@@ -1,4 +1,4 @@
-//! What was recorded, from the logs: a row for each program of a host, or one for each process.
+//! The recorded processes, from the logs: a row for each program of a host, or for each process.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,10 +11,10 @@ use serde::Serialize;
 use socket_log::layout::{lost, state};
 use socket_log::{Log, Record};
 
-use super::MOST_LISTED;
 use crate::error::Error;
 use crate::output::{self, bytes, counted};
 use crate::table::{Side, Table};
+use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::words;
 
 /// The logs of a data directory.
@@ -32,18 +32,18 @@ pub(super) struct Process {
     host: String,
     pid: u32,
     parent_pid: u32,
-    /// What the report calls it.
+    /// The name in the report.
     program: String,
     command: String,
-    /// In nanoseconds since the Unix epoch.
+    /// The time of its start, in nanoseconds since the Unix epoch.
     started: i64,
     /// `running` (or killed), `exited`, or `replaced` by another program.
     state: &'static str,
-    /// What saw its calls, where that is not the library.
+    /// The source of its log, if that is not the library.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
     records: u64,
-    /// What its log takes on the disk, in bytes.
+    /// The size of its log on the disk, in bytes.
     bytes: u64,
     has_sockets: bool,
     /// Records that were not written, by cause.
@@ -145,11 +145,11 @@ impl Processes {
     }
 
     fn write_unreadable(&self, out: &mut impl Write) -> Result<(), Error> {
-        for error in self.unreadable.iter().take(MOST_LISTED) {
+        for error in self.unreadable.iter().take(MAX_UNSEEN_LISTED) {
             writeln!(out, "# {error}")?;
         }
-        if self.unreadable.len() > MOST_LISTED {
-            writeln!(out, "# and {} more", self.unreadable.len() - MOST_LISTED)?;
+        if self.unreadable.len() > MAX_UNSEEN_LISTED {
+            writeln!(out, "# and {} more", self.unreadable.len() - MAX_UNSEEN_LISTED)?;
         }
         Ok(())
     }
@@ -199,7 +199,7 @@ impl Process {
     }
 }
 
-/// What was lost of processes and where their logs are damaged, a line each.
+/// Lines about lost records and damaged logs of processes.
 fn below(processes: &[&Process]) -> Vec<String> {
     let mut lost: BTreeMap<&str, u64> = BTreeMap::new();
     for (cause, count) in processes.iter().flat_map(|process| &process.lost) {
@@ -209,18 +209,18 @@ fn below(processes: &[&Process]) -> Vec<String> {
     let line = |(cause, count)| format!("lost {}: {cause}", counted(count, "record", "records"));
     let mut lines: Vec<String> = lost.into_iter().map(line).collect();
     let damage = || processes.iter().flat_map(|process| &process.damage);
-    lines.extend(damage().take(MOST_LISTED).map(|damage| format!("damaged: {damage}")));
+    lines.extend(damage().take(MAX_UNSEEN_LISTED).map(|damage| format!("damaged: {damage}")));
     let all = damage().count();
-    if all > MOST_LISTED {
+    if all > MAX_UNSEEN_LISTED {
         lines.push(format!(
             "and damaged in {}",
-            counted((all - MOST_LISTED) as u64, "more place", "more places")
+            counted((all - MAX_UNSEEN_LISTED) as u64, "more place", "more places")
         ));
     }
     lines
 }
 
-/// What is worth knowing beside the figures.
+/// Remarks on a process, beside its figures.
 fn in_brackets(remarks: &[String]) -> String {
     if remarks.is_empty() { String::new() } else { format!("  ({})", remarks.join(", ")) }
 }

@@ -8,12 +8,11 @@ use analyze::paths::{ChosenPatterns, PathFilter, node_names};
 use message_trace::DataDir;
 use report::{Family, Filtered};
 
-use crate::cli::{Filter, Moment};
+use crate::arguments::Filter;
+use crate::arguments::values::Moment;
 use crate::error::Error;
 use crate::page;
-
-/// Names of nodes that an error lists.
-const LISTED: usize = 12;
+use crate::tuning::{MAX_NODES_LISTED, MAX_PATTERNS_SHOWN};
 
 /// What the report is about, if that is not all.
 pub(super) fn of(
@@ -76,8 +75,8 @@ fn patterns(arguments: &Filter, data: &DataDir) -> Result<Vec<i64>, Error> {
         return Ok(patterns);
     }
     // Those that the report folds.
-    let first =
-        ChosenPatterns::read(&data.patterns(), super::MOST, |_, _| Ordering::Equal)?.patterns;
+    let first = ChosenPatterns::read(&data.patterns(), MAX_PATTERNS_SHOWN, |_, _| Ordering::Equal)?
+        .patterns;
     let mut alike = arguments.alike.clone();
     for family in Family::of(&first) {
         let members: Vec<i64> = family.patterns().map(|pattern| pattern.id).collect();
@@ -104,8 +103,8 @@ fn known_names(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
     else {
         return Ok(());
     };
-    let mut known: Vec<&str> = names.iter().take(LISTED).map(String::as_str).collect();
-    if names.len() > LISTED {
+    let mut known: Vec<&str> = names.iter().take(MAX_NODES_LISTED).map(String::as_str).collect();
+    if names.len() > MAX_NODES_LISTED {
         known.push("...");
     }
     let known = known.join(", ");

@@ -34,10 +34,12 @@ pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// The pages with commands: README, guide, configuration, and those of the commands.
+/// The pages with commands: README, guide, configuration, those of the commands, and the README of
+/// this crate.
 pub(crate) fn all() -> Vec<Page> {
-    let mut names =
-        ["README.md", "docs/guide.md", "docs/configuration.md"].map(str::to_owned).to_vec();
+    let mut names = ["README.md", "docs/guide.md", "docs/configuration.md", "sockcap/README.md"]
+        .map(str::to_owned)
+        .to_vec();
     for page in fs::read_dir(repository().join("docs/commands")).unwrap() {
         names.push(format!("docs/commands/{}", page.unwrap().file_name().to_str().unwrap()));
     }

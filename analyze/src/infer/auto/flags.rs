@@ -1,0 +1,40 @@
+//! The flags of auto.
+
+use registry::{Choice, Flag, Given};
+
+use crate::evidence::Evidence;
+use crate::infer::{flags, linking};
+use crate::options::Options;
+
+/// Kinds of evidence that are left out.
+pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
+    "without",
+    "KIND",
+    || Evidence::ALL.map(|kind| Choice::plain(kind.name())).to_vec(),
+    str::parse,
+    "Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, \
+     threads, connections, sizes (docs/accuracy.md)",
+)
+.unlisted()
+.delimited(',');
+
+/// Sets what the user chose. Messages that are no calls are linked by message linking, so its
+/// constants count, too.
+pub(super) fn apply(given: &Given, options: &mut Options) {
+    if given.has(&WITHOUT) {
+        options.without = given.all(&WITHOUT);
+    }
+    flags::set_window(given, options);
+    linking::apply(given, options);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_all_kinds_of_evidence() {
+        let names: Vec<&str> = Evidence::ALL.iter().map(|kind| kind.name()).collect();
+        assert!(WITHOUT.spec.help.contains(&names.join(", ")), "{names:?}");
+    }
+}

@@ -1,0 +1,31 @@
+//! The flags of message linking.
+
+use registry::{Flag, Given, values};
+
+use crate::infer::flags;
+use crate::options::Options;
+
+/// The constant y of WAP5 section 5.1, step 2.
+pub(in crate::infer) static SPONTANEOUS_DELAY: Flag<f64> = Flag::text(
+    "spontaneous-delay",
+    "Y",
+    values::positive,
+    "Take a message as spontaneous as if its cause lay this many mean delays back [default: 4]",
+);
+
+/// How often delays are estimated.
+pub(in crate::infer) static ITERATIONS: Flag<u16> = Flag::number(
+    "iterations",
+    "N",
+    1,
+    Some(1000),
+    "Message linking: estimate the delays this many times, from the second on by the links \
+     [default: 1]",
+);
+
+/// Sets what the user chose.
+pub(in crate::infer) fn apply(given: &Given, options: &mut Options) {
+    flags::set_window(given, options);
+    options.spontaneous_delay = given.get(&SPONTANEOUS_DELAY).unwrap_or(options.spontaneous_delay);
+    options.iterations = given.get(&ITERATIONS).map_or(options.iterations, usize::from);
+}

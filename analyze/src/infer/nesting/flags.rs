@@ -1,0 +1,59 @@
+//! The flags of the nesting algorithm.
+
+use std::time::Duration;
+
+use registry::{Flag, Given, values};
+
+use crate::infer::flags::nanoseconds;
+use crate::options::{NestingOptions, Options};
+
+const HEADING: &str = "Nesting (--algorithm nesting)";
+
+pub(super) static SKEW_WINDOW: Flag<Duration> = Flag::text(
+    "skew-window",
+    "TIME",
+    values::duration_or_none,
+    "Let a call begin before its parent, or end after it, by this much: what clocks may differ by \
+     [default: 0]",
+)
+.heading(HEADING);
+
+pub(super) static SMOOTHING: Flag<f64> = Flag::text(
+    "smoothing",
+    "BINS",
+    values::not_negative,
+    "Smooth the scoreboard by a normal curve of so many bins, each 5% of a delay [default: 0]",
+)
+.heading(HEADING);
+
+pub(super) static PENALTIES: Flag<[f64; 3]> = Flag::text(
+    "penalties",
+    "X,Y,Z",
+    values::three,
+    "The exponents of the penalties for a parent's children that overlap, that go to the same node, \
+     and all [default: 2,0,0]",
+)
+.heading(HEADING);
+
+pub(super) static SCOREBOARD_WINDOW: Flag<Duration> = Flag::text(
+    "scoreboard-window",
+    "TIME",
+    values::duration,
+    "Choose parents by the calls within a window of this length around, for systems that change \
+     [default: by the whole trace]",
+)
+.heading(HEADING);
+
+/// Sets what the user chose.
+pub(super) fn apply(given: &Given, options: &mut Options) {
+    let former = &options.nesting;
+    options.nesting = NestingOptions {
+        skew_window: given.get(&SKEW_WINDOW).map_or(former.skew_window, nanoseconds),
+        smoothing: given.get(&SMOOTHING).unwrap_or(former.smoothing),
+        penalties: given.get(&PENALTIES).unwrap_or(former.penalties),
+        scoreboard_window: given
+            .get(&SCOREBOARD_WINDOW)
+            .map(nanoseconds)
+            .or(former.scoreboard_window),
+    };
+}

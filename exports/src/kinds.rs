@@ -1,0 +1,34 @@
+//! The registry of exporters. To add one: write its file with its [`Kind`] and its code, and add
+//! one line here. Help, completions, manual page and configuration keys follow.
+
+use crate::kind::Kind;
+use crate::{chrome, dot, folded, mermaid, otlp, perfetto, tables};
+
+/// All exporters, in the order of help.
+pub static EXPORTERS: &[&Kind] = &[
+    &tables::MESSAGES,
+    &tables::NODES,
+    &tables::CALLS,
+    &tables::LINKS,
+    &tables::PATHS,
+    &tables::PATTERNS,
+    &otlp::OTLP,
+    &perfetto::PERFETTO,
+    &chrome::CHROME,
+    &folded::FOLDED,
+    &dot::DOT,
+    &mermaid::MERMAID,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_whole() {
+        assert_eq!(registry::faults(EXPORTERS), Vec::<String>::new());
+        for flag in registry::union(EXPORTERS) {
+            assert!(flag.spec().default.is_none(), "a default would be given to all exporters");
+        }
+    }
+}

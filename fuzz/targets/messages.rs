@@ -1,4 +1,0 @@
-//! `sockcap import messages` on any bytes.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| importers::fuzz::messages(bytes));

@@ -1,0 +1,94 @@
+//! Every importer on damaged files.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use super::*;
+
+/// What happens to a file: some bytes are others, some are missing, some are there twice.
+fn mutated(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+    let length = whole.len();
+    let change = (0..length, 0..length, any::<u8>(), 0u8..6);
+    proptest::collection::vec(change, 0..6).prop_map(move |changes| {
+        let mut bytes = whole.clone();
+        for (a, b, byte, kind) in changes {
+            let (a, b) = (a.min(b).min(bytes.len()), a.max(b).min(bytes.len()));
+            match kind {
+                0 => bytes.truncate(b),
+                1 => drop(bytes.drain(a..b)),
+                2 => bytes.extend_from_within(a..b),
+                3 => bytes.insert(a, byte),
+                4 => bytes.insert(a, b"\",\n\r. 9-"[usize::from(byte) % 8]),
+                _ => bytes.iter_mut().skip(a).take(1).for_each(|changed| *changed = byte),
+            }
+        }
+        bytes
+    })
+}
+
+/// Runs every importer on files that `damaged` makes of its samples.
+fn all<S: Strategy<Value = Vec<u8>>>(damaged: impl Fn(Vec<u8>) -> S) {
+    let config = ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() };
+    for kind in IMPORTERS {
+        for sample in (kind.samples)() {
+            let import = |bytes: Vec<u8>| {
+                (kind.fuzz)(&bytes);
+                Ok(())
+            };
+            TestRunner::new(config.clone()).run(&damaged(sample), import).unwrap();
+        }
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn entries_are_whole() {
+    assert_eq!(registry::faults(IMPORTERS), Vec::<String>::new());
+    for kind in IMPORTERS {
+        assert!(!(kind.samples)().is_empty(), "{kind:?} has no sample");
+        assert!(kind.flags.iter().all(|flag| flag.spec().long != "data"), "{kind:?}");
+    }
+}
+
+/// Where `scripts/fuzz` wants them, the samples become seeds of their importers.
+#[test]
+fn seeds_for_fuzzing() {
+    for kind in IMPORTERS {
+        for (number, seed) in (kind.samples)().into_iter().enumerate() {
+            (kind.fuzz)(&seed);
+            if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
+                let directory = Path::new(&corpus).join(kind.about.name);
+                std::fs::create_dir_all(&directory).unwrap();
+                std::fs::write(directory.join(format!("seed-{number}")), seed).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_files() {
+    all(mutated);
+}
+
+#[test]
+fn damaged_gzip() {
+    all(|sample| mutated(gzip(&sample)));
+}
+
+#[test]
+fn damaged_zstd() {
+    all(|sample| mutated(zstd::encode_all(sample.as_slice(), 0).unwrap()));
+}
+
+#[test]
+fn any_bytes() {
+    all(|_| proptest::collection::vec(any::<u8>(), 0..200));
+}

@@ -1,0 +1,50 @@
+//! What an entry says of itself: the words of `--help` and of the manual page.
+
+/// The name of an entry and its help.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// The name on the command line: lower case, digits and hyphens.
+    pub name: &'static str,
+    /// What it is, in one line without a full stop, for lists.
+    pub summary: &'static str,
+    /// Further paragraphs of `--help`, above the flags; may be empty. Lines within a paragraph are
+    /// joined with a blank.
+    pub details: &'static str,
+    /// Paragraphs below the flags, laid out as they are here; may be empty.
+    pub notes: &'static str,
+    /// Command lines that work, one a line. A remark may stand behind one, after three blanks.
+    pub examples: &'static [&'static str],
+}
+
+impl About {
+    /// An entry without any words, to begin with: `About { name, summary, ..About::NOTHING }`.
+    pub const NOTHING: About =
+        About { name: "", summary: "", details: "", notes: "", examples: &[] };
+
+    /// The notes and the examples, as they stand below the flags.
+    pub fn below_flags(&self) -> String {
+        let examples = match self.examples {
+            [] => String::new(),
+            lines => format!("Examples:\n  {}", lines.join("\n  ")),
+        };
+        match (self.notes, examples.is_empty()) {
+            ("", _) => examples,
+            (notes, true) => notes.to_owned(),
+            (notes, false) => format!("{notes}\n\n{examples}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_stand_above_examples() {
+        let about = About { notes: "One.\nTwo.", examples: &["a b", "c"], ..About::NOTHING };
+        assert_eq!(about.below_flags(), "One.\nTwo.\n\nExamples:\n  a b\n  c");
+        assert_eq!(About { examples: &[], ..about }.below_flags(), "One.\nTwo.");
+        assert_eq!(About { notes: "", ..about }.below_flags(), "Examples:\n  a b\n  c");
+        assert_eq!(About::NOTHING.below_flags(), "");
+    }
+}

@@ -1,0 +1,166 @@
+//! Registries: slices of entries, how one is found by its name, which flags all of them have
+//! together, and what a test looks for in a slice.
+
+use std::collections::BTreeSet;
+
+use crate::about::About;
+use crate::flag::AnyFlag;
+use crate::given::Given;
+
+/// One of a kind: an importer, an algorithm, an exporter. What it does besides is up to its kind.
+pub trait Entry {
+    /// What it says of itself.
+    fn about(&self) -> &About;
+
+    /// The flags that it takes, in the order of help.
+    fn flags(&self) -> &'static [&'static dyn AnyFlag];
+}
+
+/// The entry of this name.
+pub fn find<E: Entry>(entries: &[&'static E], name: &str) -> Option<&'static E> {
+    entries.iter().copied().find(|entry| entry.about().name == name)
+}
+
+/// The flags that any of the entries takes, each once: for a command that takes all of them. A flag
+/// that several entries take is the same `static`. Its place is in front of the next flag of its
+/// entry that is there already, so that each entry's own order is kept.
+pub fn union<E: Entry>(entries: &[&'static E]) -> Vec<&'static dyn AnyFlag> {
+    let mut all: Vec<&'static dyn AnyFlag> = Vec::new();
+    for entry in entries {
+        let mut at = all.len();
+        for flag in entry.flags().iter().rev() {
+            match place(&all, *flag) {
+                Some(there) => at = there,
+                None => all.insert(at, *flag),
+            }
+        }
+    }
+    all
+}
+
+/// Why the user may not give to `entry` what was given, where a command takes the flags of all
+/// `entries`: the words of the first flag that is not one of the entry's.
+pub fn refusal<E: Entry>(entries: &[&'static E], entry: &E, given: &Given) -> Option<String> {
+    let all = union(entries);
+    let mut foreign = all.iter().filter(|flag| place(entry.flags(), **flag).is_none());
+    foreign.find(|flag| given.has(**flag)).map(|flag| flag.spec().refusal())
+}
+
+fn place(flags: &[&'static dyn AnyFlag], flag: &dyn AnyFlag) -> Option<usize> {
+    flags.iter().position(|there| there.spec().long == flag.spec().long)
+}
+
+/// What is wrong with a registry, for its test: names that are there twice, flags that require
+/// others which are not there, defaults that cannot be read, and words that are missing.
+pub fn faults<E: Entry>(entries: &[&'static E]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        let About { name, summary, examples, .. } = *entry.about();
+        if !is_name(name) || !names.insert(name) {
+            faults.push(format!("'{name}' is no name, or is there twice"));
+        }
+        if summary.is_empty() || summary.ends_with('.') {
+            faults.push(format!("{name}: the summary is empty or ends with a full stop"));
+        }
+        if examples.iter().any(|line| line.trim().is_empty()) {
+            faults.push(format!("{name}: an example is empty"));
+        }
+        flag_faults(name, entry.flags(), &mut faults);
+    }
+    faults
+}
+
+fn flag_faults(name: &str, flags: &[&dyn AnyFlag], faults: &mut Vec<String>) {
+    let longs: BTreeSet<&str> = flags.iter().map(|flag| flag.spec().long).collect();
+    if longs.len() < flags.len() {
+        faults.push(format!("{name}: a flag is there twice"));
+    }
+    for flag in flags {
+        let spec = flag.spec();
+        if !is_name(spec.long) || spec.help.is_empty() {
+            faults.push(format!("{name}: --{} is no name, or has no help", spec.long));
+        }
+        for other in spec.requires {
+            if !longs.contains(other) {
+                faults.push(format!("{name}: --{} requires --{other}, not there", spec.long));
+            }
+        }
+        if let Some(Err(why)) = spec.default.map(|default| flag.check(default.as_ref())) {
+            faults.push(format!("{name}: the default of --{}: {why}", spec.long));
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    text.bytes().all(plain) && !text.is_empty() && !text.starts_with('-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flag::Flag;
+    use crate::values;
+
+    struct Toy(About, &'static [&'static dyn AnyFlag]);
+
+    impl Entry for Toy {
+        fn about(&self) -> &About {
+            &self.0
+        }
+
+        fn flags(&self) -> &'static [&'static dyn AnyFlag] {
+            self.1
+        }
+    }
+
+    const fn about(name: &'static str) -> About {
+        About { name, summary: "A toy", ..About::NOTHING }
+    }
+
+    static A: Flag<bool> = Flag::switch("a", "A");
+    static B: Flag<bool> = Flag::switch("b", "B");
+    static C: Flag<bool> = Flag::switch("c", "C").requires(&["a"]);
+    static E: Flag<bool> = Flag::switch("e", "E").refused("--e is for two only");
+    static D: Flag<f64> = Flag::text("d", "P", values::share, "D").default("2");
+
+    #[test]
+    fn a_union_keeps_the_order_of_each_entry() {
+        static ONE: Toy = Toy(about("one"), &[&A, &C]);
+        static TWO: Toy = Toy(about("two"), &[&B, &C, &D]);
+        let all = union(&[&ONE, &TWO]);
+        let longs: Vec<&str> = all.iter().map(|flag| flag.spec().long).collect();
+        assert_eq!(longs, ["a", "b", "c", "d"]);
+    }
+
+    #[test]
+    fn a_flag_of_another_entry_is_refused() {
+        static ONE: Toy = Toy(about("one"), &[&A]);
+        static TWO: Toy = Toy(about("two"), &[&A, &E]);
+        let mut given = Given::default();
+        given.add(&A, "true".as_ref()).unwrap();
+        assert_eq!(refusal(&[&ONE, &TWO], &ONE, &given), None);
+        given.add(&E, "true".as_ref()).unwrap();
+        assert_eq!(refusal(&[&ONE, &TWO], &ONE, &given).as_deref(), Some("--e is for two only"));
+        assert_eq!(refusal(&[&ONE, &TWO], &TWO, &given), None);
+    }
+
+    #[test]
+    fn an_entry_is_found_by_its_name() {
+        static ONE: Toy = Toy(about("one"), &[]);
+        assert!(find(&[&ONE], "one").is_some_and(|entry| std::ptr::eq(entry, &ONE)));
+        assert!(find(&[&ONE], "two").is_none());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        static ONE: Toy = Toy(about("one"), &[&A, &C]);
+        static AGAIN: Toy = Toy(about("one"), &[&C, &D, &D]);
+        assert_eq!(faults(&[&ONE]), Vec::<String>::new());
+        let faults = faults(&[&ONE, &AGAIN]);
+        let expected = ["there twice", "a flag is", "--c requires --a", "default of --d", "of --d"];
+        assert_eq!(faults.len(), expected.len(), "{faults:?}");
+        assert!(faults.iter().zip(expected).all(|(fault, part)| fault.contains(part)));
+    }
+}

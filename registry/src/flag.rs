@@ -1,0 +1,373 @@
+//! Flags as plain data: how a flag is called, which values it takes, and how they are read.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A flag whose values are of type `T`. Flags are statics, and a flag is the key by which its value
+/// is read ([`Given::get`](crate::Given::get)).
+#[derive(Debug)]
+pub struct Flag<T> {
+    /// How the flag looks.
+    pub spec: Spec,
+    reader: Reader<T>,
+}
+
+/// How a flag looks to the user: everything but the type of its values.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec {
+    /// The long name, without hyphens in front. It is the configuration key, too.
+    pub long: &'static str,
+    /// The name of one letter.
+    pub short: Option<char>,
+    /// What help calls a value, such as `TIME`; empty for a switch.
+    pub value_name: &'static str,
+    /// Which values there are.
+    pub values: Values,
+    /// The value where the user gives none.
+    pub default: Option<&'static str>,
+    /// What the flag does.
+    pub help: &'static str,
+    /// The heading that the flag stands below in help; `None` for the common one.
+    pub heading: Option<&'static str>,
+    /// Whether it may be given several times.
+    pub repeats: bool,
+    /// What separates several values in one.
+    pub delimiter: Option<char>,
+    /// Long names of flags that have to be given with it.
+    pub requires: &'static [&'static str],
+    /// Long names of flags that cannot be given with it.
+    pub conflicts: &'static [&'static str],
+    /// What completion offers besides the values.
+    pub offer: Offer,
+    /// What is said to a user who gives the flag to an entry that does not take it, where a command
+    /// has the flags of several entries.
+    pub refusal: Option<&'static str>,
+}
+
+impl Spec {
+    /// Why an entry does not take the flag.
+    pub fn refusal(&self) -> String {
+        self.refusal.map_or_else(|| format!("--{} is for others", self.long), str::to_owned)
+    }
+}
+
+/// Which values a flag takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Values {
+    /// None: the flag is on when it is given.
+    Switch,
+    /// A path, which need not exist.
+    Path,
+    /// A text that the flag's reader takes or refuses.
+    Text,
+    /// A whole number.
+    Number {
+        /// The least.
+        least: i64,
+        /// The greatest; `None`: as many as there are.
+        most: Option<i64>,
+    },
+    /// One of a few words.
+    OneOf {
+        /// The words, in the order in which they are offered.
+        choices: fn() -> Vec<Choice>,
+        /// Whether help lists them; not, where the flag's own help names them.
+        listed: bool,
+    },
+}
+
+/// One of the words that a flag takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The word.
+    pub name: &'static str,
+    /// Another word for the same, which is taken and not offered.
+    pub alias: Option<&'static str>,
+    /// What it means; may be empty.
+    pub help: &'static str,
+}
+
+impl Choice {
+    /// A word that explains itself.
+    pub const fn plain(name: &'static str) -> Choice {
+        Choice { name, alias: None, help: "" }
+    }
+}
+
+/// What a data directory has to offer for the value of a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Nothing.
+    Nothing,
+    /// The numbers of patterns.
+    Patterns,
+    /// The names of nodes.
+    Nodes,
+    /// The names of hosts.
+    Hosts,
+}
+
+/// How the text of a value becomes the value.
+#[derive(Debug)]
+enum Reader<T> {
+    /// Texts only; a wrong one is answered with how to write it.
+    Text(fn(&str) -> Result<T, String>),
+    /// Whatever a file may be called.
+    Path(fn(&OsStr) -> T),
+}
+
+impl Flag<bool> {
+    /// A flag that is on when it is given.
+    pub const fn switch(long: &'static str, help: &'static str) -> Flag<bool> {
+        Flag::new(long, "", Values::Switch, Reader::Text(number), help)
+    }
+}
+
+impl Flag<PathBuf> {
+    /// A flag that names a file or a directory.
+    pub const fn path(
+        long: &'static str,
+        value_name: &'static str,
+        help: &'static str,
+    ) -> Flag<PathBuf> {
+        Flag::new(long, value_name, Values::Path, Reader::Path(|path| path.into()), help)
+    }
+}
+
+impl<T: FromStr> Flag<T> {
+    /// A flag that takes a whole number from `least` to `most`, both included.
+    pub const fn number(
+        long: &'static str,
+        value_name: &'static str,
+        least: i64,
+        most: Option<i64>,
+        help: &'static str,
+    ) -> Flag<T> {
+        Flag::new(long, value_name, Values::Number { least, most }, Reader::Text(number), help)
+    }
+}
+
+impl<T> Flag<T> {
+    /// A flag with values that `read` takes or refuses, saying how to write one.
+    pub const fn text(
+        long: &'static str,
+        value_name: &'static str,
+        read: fn(&str) -> Result<T, String>,
+        help: &'static str,
+    ) -> Flag<T> {
+        Flag::new(long, value_name, Values::Text, Reader::Text(read), help)
+    }
+
+    /// A flag that takes one of a few words, which help lists.
+    pub const fn one_of(
+        long: &'static str,
+        value_name: &'static str,
+        choices: fn() -> Vec<Choice>,
+        read: fn(&str) -> Result<T, String>,
+        help: &'static str,
+    ) -> Flag<T> {
+        let values = Values::OneOf { choices, listed: true };
+        Flag::new(long, value_name, values, Reader::Text(read), help)
+    }
+
+    const fn new(
+        long: &'static str,
+        value_name: &'static str,
+        values: Values,
+        reader: Reader<T>,
+        help: &'static str,
+    ) -> Flag<T> {
+        let spec = Spec {
+            long,
+            short: None,
+            value_name,
+            values,
+            default: None,
+            help,
+            heading: None,
+            repeats: false,
+            delimiter: None,
+            requires: &[],
+            conflicts: &[],
+            offer: Offer::Nothing,
+            refusal: None,
+        };
+        Flag { spec, reader }
+    }
+
+    /// With a name of one letter.
+    pub const fn short(mut self, letter: char) -> Flag<T> {
+        self.spec.short = Some(letter);
+        self
+    }
+
+    /// With a value where the user gives none.
+    pub const fn default(mut self, value: &'static str) -> Flag<T> {
+        self.spec.default = Some(value);
+        self
+    }
+
+    /// Below this heading.
+    pub const fn heading(mut self, heading: &'static str) -> Flag<T> {
+        self.spec.heading = Some(heading);
+        self
+    }
+
+    /// May be given several times.
+    pub const fn repeated(mut self) -> Flag<T> {
+        self.spec.repeats = true;
+        self
+    }
+
+    /// Takes several values, with this between them.
+    pub const fn delimited(mut self, by: char) -> Flag<T> {
+        self.spec.delimiter = Some(by);
+        self
+    }
+
+    /// The words that it takes are not listed in help, as its own help names them.
+    pub const fn unlisted(mut self) -> Flag<T> {
+        if let Values::OneOf { choices, .. } = self.spec.values {
+            self.spec.values = Values::OneOf { choices, listed: false };
+        }
+        self
+    }
+
+    /// Has to be given with these flags.
+    pub const fn requires(mut self, long: &'static [&'static str]) -> Flag<T> {
+        self.spec.requires = long;
+        self
+    }
+
+    /// Cannot be given with these flags.
+    pub const fn conflicts(mut self, long: &'static [&'static str]) -> Flag<T> {
+        self.spec.conflicts = long;
+        self
+    }
+
+    /// Says why an entry does not take it.
+    pub const fn refused(mut self, why: &'static str) -> Flag<T> {
+        self.spec.refusal = Some(why);
+        self
+    }
+
+    /// Is completed to what the data directory has.
+    pub const fn offers(mut self, offer: Offer) -> Flag<T> {
+        self.spec.offer = offer;
+        self
+    }
+
+    /// The value that `text` says.
+    ///
+    /// # Errors
+    /// How to write a value, for the user.
+    pub fn read(&self, text: &OsStr) -> Result<T, String> {
+        let read = match self.reader {
+            Reader::Path(read) => return Ok(read(text)),
+            Reader::Text(read) => read,
+        };
+        let text = text.to_str().ok_or_else(|| format!("{} is no text", text.display()))?;
+        self.spec.values.admit(text)?;
+        read(text)
+    }
+}
+
+impl Values {
+    /// Whether `text` is one of the values.
+    fn admit(self, text: &str) -> Result<(), String> {
+        match self {
+            Values::Switch | Values::Path | Values::Text => Ok(()),
+            Values::Number { least, most } => {
+                let number: i64 = number(text)?;
+                match most.is_some_and(|most| number > most) || number < least {
+                    true => Err(format!("{number} is not from {least} to {}", Most(most))),
+                    false => Ok(()),
+                }
+            }
+            Values::OneOf { choices, .. } => {
+                let is = |choice: &Choice| choice.name == text || choice.alias == Some(text);
+                if choices().iter().any(is) {
+                    return Ok(());
+                }
+                let names: Vec<&str> = choices().iter().map(|choice| choice.name).collect();
+                Err(format!("'{text}' is none of {}", names.join(", ")))
+            }
+        }
+    }
+}
+
+/// The end of a range, as an error says it.
+struct Most(Option<i64>);
+
+impl std::fmt::Display for Most {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(most) => most.fmt(f),
+            None => f.write_str("any"),
+        }
+    }
+}
+
+/// Numbers, and `true` and `false`.
+fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("'{text}' cannot be read"))
+}
+
+/// A flag of any type: what a registry lists.
+pub trait AnyFlag: Send + Sync {
+    /// How the flag looks.
+    fn spec(&self) -> &Spec;
+
+    /// Whether `text` is a value of it.
+    ///
+    /// # Errors
+    /// How to write a value, for the user.
+    fn check(&self, text: &OsStr) -> Result<(), String>;
+}
+
+impl<T> AnyFlag for Flag<T> {
+    fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    fn check(&self, text: &OsStr) -> Result<(), String> {
+        self.read(text).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T>(flag: &Flag<T>, text: &str) -> Result<T, String> {
+        flag.read(OsStr::new(text))
+    }
+
+    #[test]
+    fn numbers_have_bounds() {
+        let flag: Flag<u16> = Flag::number("n", "N", 1, Some(1000), "");
+        assert_eq!((read(&flag, "1"), read(&flag, "1000")), (Ok(1), Ok(1000)));
+        for wrong in ["0", "1001", "-1", "one", "1.5"] {
+            assert!(read(&flag, wrong).unwrap_err().contains(wrong));
+        }
+        let open: Flag<u32> = Flag::number("n", "N", 1, None, "");
+        assert!(read(&open, "4294967296").is_err(), "it is no u32");
+    }
+
+    #[test]
+    fn words_are_those_that_are_listed() {
+        let choices = || vec![Choice { alias: Some("b"), ..Choice::plain("a") }];
+        let flag = Flag::one_of("w", "W", choices, |text| Ok(text.len()), "");
+        assert_eq!((read(&flag, "a"), read(&flag, "b")), (Ok(1), Ok(1)));
+        assert!(read(&flag, "c").unwrap_err().contains("'c' is none of a"));
+    }
+
+    #[test]
+    fn a_path_is_whatever_a_file_is_called() {
+        use std::os::unix::ffi::OsStrExt;
+        let name = OsStr::from_bytes(b"\xff");
+        assert_eq!(Flag::path("p", "FILE", "").read(name), Ok(PathBuf::from(name)));
+        assert!(Flag::text("t", "T", |text| Ok(text.to_owned()), "").read(name).is_err());
+    }
+}

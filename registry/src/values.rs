@@ -1,0 +1,129 @@
+//! How single values are written: sizes, time spans, numbers. Each error says how to write one.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+
+/// The longest time span, a year: its nanoseconds fit an `i64` with room to spare.
+const YEAR: Duration = Duration::from_secs(366 * 24 * 60 * 60);
+
+/// Any text.
+///
+/// # Errors
+/// None.
+pub fn text(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
+/// A whole number.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn whole(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|error: std::num::ParseIntError| error.to_string())
+}
+
+/// A size in bytes: a number, or one with K, M or G behind.
+///
+/// # Errors
+/// How to write a size.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    let shift = match text[digits.len()..].to_ascii_uppercase().as_str() {
+        "" => Some(0),
+        "K" => Some(10),
+        "M" => Some(20),
+        "G" => Some(30),
+        _ => None,
+    };
+    let size = shift.and_then(|shift| Some(u64::from(digits.parse::<u32>().ok()?) << shift));
+    size.ok_or("a size is a number of bytes, or one with K, M or G behind, such as 64M".into())
+}
+
+/// A time span like `2s` or `100ms`, longer than none and at most a year.
+///
+/// # Errors
+/// How to write a time span.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let span = text.parse().ok().and_then(|span: SignedDuration| Duration::try_from(span).ok());
+    span.filter(|span| !span.is_zero() && *span <= YEAR)
+        .ok_or_else(|| format!("'{text}' is no time span; write it like 2s, 100ms or 1m30s"))
+}
+
+/// A time span that may also be none: `0`.
+///
+/// # Errors
+/// How to write a time span.
+pub fn duration_or_none(text: &str) -> Result<Duration, String> {
+    if text == "0" { Ok(Duration::ZERO) } else { duration(text) }
+}
+
+/// A number above 0.
+///
+/// # Errors
+/// That it is none.
+pub fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("'{text}' is no positive number"))
+}
+
+/// A number from 0 up.
+///
+/// # Errors
+/// That it is none.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("'{text}' is no number from 0 up"))
+}
+
+/// Three numbers with commas between them, none of them negative.
+///
+/// # Errors
+/// How to write them.
+pub fn three(text: &str) -> Result<[f64; 3], String> {
+    let numbers: Result<Vec<f64>, String> =
+        text.split(',').map(|part| not_negative(part.trim())).collect();
+    numbers?.try_into().map_err(|_| format!("'{text}' is not three numbers such as 2,0,0"))
+}
+
+/// A share of one.
+///
+/// # Errors
+/// How to write a share.
+pub fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| format!("'{text}' is no number from 0 to 1, such as 0.9"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        assert_eq!((bytes("812"), bytes("64k"), bytes("2G")), (Ok(812), Ok(64 << 10), Ok(2 << 30)));
+        assert_eq!(bytes("4294967295G"), Ok((u64::from(u32::MAX)) << 30));
+        for wrong in ["", "K", "1KK", "1T", "-1", "1.5M", "4294967296"] {
+            assert!(bytes(wrong).unwrap_err().contains("64M"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn time_spans() {
+        assert_eq!(duration("2s"), Ok(Duration::from_secs(2)));
+        assert_eq!(duration("100ms"), Ok(Duration::from_millis(100)));
+        assert!(duration("-1s").is_err() && duration("0s").is_err() && duration("soon").is_err());
+        assert_eq!(duration_or_none("0"), Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!((positive("0.5"), not_negative("0")), (Ok(0.5), Ok(0.0)));
+        assert!(
+            positive("0").is_err() && not_negative("-1").is_err() && not_negative("inf").is_err()
+        );
+        assert_eq!(three("2,0, 0.5"), Ok([2.0, 0.0, 0.5]));
+        assert!(three("2,0").is_err() && three("2,0,-1").is_err());
+        assert!(share("0.9").is_ok() && share("1.1").is_err());
+    }
+}

@@ -1,0 +1,58 @@
+//! The two ends of a hop: its nodes, its ports, and its protocol. A hop of a pattern has them, and
+//! so has a row of delays. Labels, JSON and page take them from here.
+
+use analyze::paths::{Hop, HopDelays};
+use message_trace::Protocol;
+use serde::{Serialize, Serializer};
+
+/// The ends of a hop, with the names that JSON has for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Ends<'a> {
+    /// The name of the sending node.
+    pub(crate) src: &'a str,
+    /// The name of the receiving node.
+    pub(crate) dst: &'a str,
+    /// The sender's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub(crate) src_port: &'a str,
+    /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub(crate) dst_port: &'a str,
+    /// The protocol of the message.
+    #[serde(serialize_with = "name")]
+    pub(crate) protocol: Protocol,
+    /// Whether the sender was traced.
+    pub(crate) src_traced: bool,
+    /// Whether the receiver was traced.
+    pub(crate) dst_traced: bool,
+}
+
+impl<'a> From<&'a Hop> for Ends<'a> {
+    fn from(hop: &'a Hop) -> Ends<'a> {
+        Ends {
+            src: &hop.src,
+            dst: &hop.dst,
+            src_port: &hop.src_port,
+            dst_port: &hop.dst_port,
+            protocol: hop.protocol,
+            src_traced: hop.src_traced,
+            dst_traced: hop.dst_traced,
+        }
+    }
+}
+
+impl<'a> From<&'a HopDelays> for Ends<'a> {
+    fn from(hop: &'a HopDelays) -> Ends<'a> {
+        Ends {
+            src: &hop.src,
+            dst: &hop.dst,
+            src_port: &hop.src_port,
+            dst_port: &hop.dst_port,
+            protocol: hop.protocol,
+            src_traced: hop.src_traced,
+            dst_traced: hop.dst_traced,
+        }
+    }
+}
+
+fn name<S: Serializer>(protocol: &Protocol, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(protocol.name())
+}

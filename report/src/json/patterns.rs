@@ -1,0 +1,128 @@
+//! The document of the patterns with their hops.
+
+use analyze::paths::{Hop, PathPattern};
+use serde::Serialize;
+
+use super::connects::JsonConnects;
+use super::trace::Trace;
+use crate::ends::Ends;
+use crate::options::Options;
+use crate::summary::{Report, share};
+
+/// The whole document.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    #[serde(flatten)]
+    trace: Trace<'a>,
+    expected_paths: f64,
+    sort: &'static str,
+    /// The number of all patterns; `patterns` may be some of them.
+    pattern_count: u64,
+    total_time: f64,
+    patterns: Vec<Pattern<'a>>,
+}
+
+#[derive(Serialize)]
+struct Pattern<'a> {
+    pattern: i64,
+    /// The number of the lead of its family.
+    family: i64,
+    count: i64,
+    expected: f64,
+    expected_per_count: f64,
+    expected_per_root_count: f64,
+    max_probability: f64,
+    duration_mean: f64,
+    duration_p50: f64,
+    duration_p99: f64,
+    total_time: f64,
+    share: f64,
+    hops: Vec<JsonHop<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonHop<'a> {
+    hop: usize,
+    parent: Option<usize>,
+    depth: usize,
+    #[serde(flatten)]
+    ends: Ends<'a>,
+    bytes: f64,
+    node_mean: Option<f64>,
+    node_p50: Option<f64>,
+    node_p99: Option<f64>,
+    network_mean: Option<f64>,
+    network_p50: Option<f64>,
+    network_p99: Option<f64>,
+    untraced_mean: Option<f64>,
+    untraced_p50: Option<f64>,
+    untraced_p99: Option<f64>,
+    #[serde(flatten)]
+    connect: Option<JsonConnects>,
+}
+
+impl<'a> Document<'a> {
+    /// The patterns of `report` in the order of `options`, up to its limit.
+    pub(super) fn of(report: &'a Report<'a>, options: &Options) -> Document<'a> {
+        let total_time = report.total_time();
+        Document {
+            trace: Trace::of(&report.meta),
+            expected_paths: report.meta.expected_paths,
+            sort: options.sort.name(),
+            pattern_count: report.pattern_count(),
+            total_time,
+            patterns: report
+                .ranked(options)
+                .into_iter()
+                .map(|pattern| Pattern::of(pattern, report.families.lead(pattern), total_time))
+                .collect(),
+        }
+    }
+}
+
+impl<'a> Pattern<'a> {
+    fn of(pattern: &'a PathPattern, family: i64, total_time: f64) -> Pattern<'a> {
+        Pattern {
+            pattern: pattern.id,
+            family,
+            count: pattern.count,
+            expected: pattern.expected,
+            expected_per_count: pattern.expected_per_count(),
+            expected_per_root_count: pattern.expected_per_root_count(),
+            max_probability: pattern.max_probability,
+            duration_mean: pattern.duration.mean,
+            duration_p50: pattern.duration.p50,
+            duration_p99: pattern.duration.p99,
+            total_time: pattern.total_time,
+            share: share(pattern.total_time, total_time),
+            hops: pattern
+                .hops
+                .iter()
+                .enumerate()
+                .map(|(index, hop)| JsonHop::of(index, hop))
+                .collect(),
+        }
+    }
+}
+
+impl<'a> JsonHop<'a> {
+    fn of(index: usize, hop: &'a Hop) -> JsonHop<'a> {
+        JsonHop {
+            hop: index,
+            parent: hop.parent,
+            depth: hop.depth,
+            ends: hop.into(),
+            bytes: hop.bytes,
+            node_mean: hop.node.map(|delay| delay.mean),
+            node_p50: hop.node.map(|delay| delay.p50),
+            node_p99: hop.node.map(|delay| delay.p99),
+            network_mean: hop.network.map(|delay| delay.mean),
+            network_p50: hop.network.map(|delay| delay.p50),
+            network_p99: hop.network.map(|delay| delay.p99),
+            untraced_mean: hop.untraced.map(|delay| delay.mean),
+            untraced_p50: hop.untraced.map(|delay| delay.p50),
+            untraced_p99: hop.untraced.map(|delay| delay.p99),
+            connect: hop.connect.map(JsonConnects::of),
+        }
+    }
+}

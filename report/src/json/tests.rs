@@ -1,0 +1,114 @@
+//! The documents, read back.
+
+use analyze::paths::{PathFilter, PathPattern};
+
+use super::*;
+use crate::{Filtered, Meta, SortKey, samples};
+
+fn written(patterns: &[PathPattern], options: &Options) -> serde_json::Value {
+    let mut out = Vec::new();
+    Json.write(&Report::new(patterns, samples::meta()), options, &mut out).unwrap();
+    assert!(out.ends_with(b"}\n"));
+    serde_json::from_slice(&out).unwrap()
+}
+
+#[test]
+fn all_is_there() {
+    let patterns = samples::some();
+    let json = written(&patterns, &Options::default());
+    assert_eq!((&json["messages"], &json["sort"]), (&2416.into(), &"total".into()));
+    assert_eq!(json["not_seen"].as_array().unwrap().len(), 2, "what did not happen is left out");
+    let lookup = json["patterns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|pattern| pattern["pattern"] == 2)
+        .unwrap();
+    assert_eq!(lookup["count"], 88);
+    assert_eq!(lookup["expected_per_count"], patterns[2].expected_per_count());
+    assert_eq!(lookup["hops"][3]["untraced_mean"], 2.2e6);
+    assert_eq!(lookup["hops"][3]["node_mean"], serde_json::Value::Null);
+    assert_eq!(lookup["hops"][2]["protocol"], "udp");
+    let shares: f64 = json["patterns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pattern| pattern["share"].as_f64().unwrap())
+        .sum();
+    assert!((shares - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn connecting_is_told_where_there_is_some() {
+    let json = written(&[samples::connecting()], &Options::default());
+    let hops = &json["patterns"][0]["hops"];
+    assert_eq!((&hops[2]["connect_mean"], &hops[2]["connect_count"]), (&4e7.into(), &53.into()));
+    assert_eq!(hops[1].get("connect_mean"), None);
+}
+
+#[test]
+fn order_and_length_are_chosen() {
+    let options = Options { sort: SortKey::Count, limit: Some(2), ..Options::default() };
+    let json = written(&samples::some(), &options);
+    let ids: Vec<i64> = json["patterns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pattern| pattern["pattern"].as_i64().unwrap())
+        .collect();
+    assert_eq!(ids, [0, 1]);
+    assert_eq!(json["pattern_count"], 4);
+}
+
+#[test]
+fn a_part_says_of_what() {
+    let filter = PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
+    let filtered = Filtered { filter, begin: 5, of_patterns: 9, of_instances: 400 };
+    let meta = Meta { filtered: Some(filtered), ..samples::meta() };
+    let mut out = Vec::new();
+    Json.write(&Report::new(&samples::some(), meta), &Options::default(), &mut out).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let expected = serde_json::json!({
+        "through": ["app"], "patterns": [], "from": 7, "to": null, "min_confidence": null,
+        "of_patterns": 9, "of_instances": 400
+    });
+    assert_eq!(json["filter"], expected);
+    assert_eq!(written(&samples::some(), &Options::default())["filter"], serde_json::Value::Null);
+}
+
+#[test]
+fn delays_are_rows_by_rank() {
+    let (nodes, hops) = samples::delays();
+    let written = |table: &crate::DelaysBy, sort| {
+        let report = DelayReport { table, meta: samples::meta() };
+        let mut out = Vec::new();
+        Json.write_delays(&report, &Options { sort, ..Options::default() }, &mut out).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&out).unwrap()
+    };
+    let json = written(&nodes, SortKey::Total);
+    assert_eq!(
+        (&json["messages"], &json["instances"], &json["sort"]),
+        (&2416.into(), &400.into(), &"total".into())
+    );
+    assert_eq!(json["delays"][0]["node"], "shop.py");
+    assert_eq!(
+        (&json["delays"][0]["count"], &json["delays"][0]["mean"]),
+        (&800.into(), &2e6.into())
+    );
+    // 800 messages of probability 0.75 and 2 ms, of 400 paths of 10 ms likewise.
+    assert_eq!(json["delays"][0]["share"], 0.4);
+    let json = written(&hops, SortKey::Count);
+    let last = json["delays"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["src"], &last["dst_port"], &last["mean"]),
+        (&"shop.py".into(), &"53".into(), &serde_json::Value::Null)
+    );
+    assert_eq!((&last["protocol"], &last["dst_traced"]), (&"udp".into(), &false.into()));
+}
+
+#[test]
+fn nothing_is_a_document_too() {
+    let json = written(&[], &Options::default());
+    assert_eq!(json["patterns"], serde_json::json!([]));
+    assert_eq!(json["total_time"], 0.0);
+}

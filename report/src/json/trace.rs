@@ -1,0 +1,67 @@
+//! The fields that every document begins with: the trace in a few numbers, and what was not seen.
+
+use analyze::paths::PathFilter;
+use serde::Serialize;
+
+use crate::filtered::Filtered;
+use crate::summary::Meta;
+
+/// The fields that every document begins with.
+#[derive(Serialize)]
+pub(super) struct Trace<'a> {
+    source: &'a str,
+    messages: u64,
+    processes: u64,
+    hosts: u64,
+    span: i64,
+    not_seen: Vec<NotSeen<'a>>,
+    /// The filter of the document; null if it is about all paths.
+    filter: Option<JsonFilter<'a>>,
+}
+
+#[derive(Serialize)]
+struct JsonFilter<'a> {
+    through: &'a [String],
+    patterns: &'a [i64],
+    from: Option<i64>,
+    to: Option<i64>,
+    min_confidence: Option<f64>,
+    of_patterns: u64,
+    of_instances: u64,
+}
+
+#[derive(Serialize)]
+struct NotSeen<'a> {
+    label: &'a str,
+    count: u64,
+}
+
+impl<'a> Trace<'a> {
+    pub(super) fn of(meta: &'a Meta) -> Trace<'a> {
+        let notes = meta.notes.iter().filter(|note| note.count > 0);
+        Trace {
+            source: &meta.source,
+            messages: meta.messages,
+            processes: meta.processes,
+            hosts: meta.hosts,
+            span: meta.span,
+            not_seen: notes.map(|note| NotSeen { label: &note.label, count: note.count }).collect(),
+            filter: meta.filtered.as_ref().map(JsonFilter::of),
+        }
+    }
+}
+
+impl<'a> JsonFilter<'a> {
+    fn of(filtered: &'a Filtered) -> JsonFilter<'a> {
+        let PathFilter { through, patterns, from, to, min_confidence } = &filtered.filter;
+        JsonFilter {
+            through,
+            patterns,
+            from: *from,
+            to: *to,
+            min_confidence: *min_confidence,
+            of_patterns: filtered.of_patterns,
+            of_instances: filtered.of_instances,
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The tuned figures of this crate. Measures of the layout (columns, view boxes) are where they are
+//! used. Unless something else is said, a figure was chosen, not measured.
+
+/// Maximum number of levels by which a line of the tree is indented for the calls around it.
+pub(crate) const MAX_CALL_LEVELS: usize = 8;
+
+/// Maximum number of open calls that are searched for the one that a message answers.
+pub(crate) const MAX_OPEN_CALLS: usize = 64;
+
+/// Number of patterns in one piece of details: a page asks for a piece when the first of its
+/// patterns is opened.
+pub(crate) const PATTERNS_PER_PIECE: usize = 64;
+
+/// Maximum number of hops of one pattern that the page shows: more cannot be told apart.
+pub(crate) const MAX_HOPS: usize = 1_000;
+
+/// Maximum number of nodes of one pattern that the page can search for: those that come first.
+pub(crate) const MAX_NODES: usize = 64;
+
+/// Maximum number of instances of one pattern in a page on disk.
+pub(crate) const MAX_INSTANCES: usize = 24;
+
+/// Number of instances of one pattern in a page on disk when [`MAX_INSTANCES`] do not fit any more
+/// into [`MAX_MESSAGES`].
+pub(crate) const FEW_INSTANCES: usize = 2;
+
+/// Maximum number of messages of all instances together in a page on disk.
+pub(crate) const MAX_MESSAGES: usize = 200_000;
+
+/// Maximum number of pairs of nodes that the page names with their messages that were seen at one
+/// end only. Messages of further pairs are counted.
+pub(crate) const MAX_ONE_SIDED_PAIRS: usize = 200;
+
+/// Maximum number of clocks that the page draws; further ones are in the table only.
+pub(crate) const MAX_CLOCKS_DRAWN: usize = 24;
+
+/// Bins of a histogram to each doubling of the time at first: neighbours differ by a quarter of a
+/// per cent.
+pub(crate) const FINEST_BINS: u32 = 256;
+
+/// Bins of a histogram to each doubling of the time at last: neighbours differ by 9 per cent.
+pub(crate) const COARSEST_BINS: u32 = 8;
+
+/// Maximum number of bins that hold something; with more, each two become one. At the coarsest
+/// there may be more.
+pub(crate) const MAX_BINS: usize = 96;
+
+/// Number of slices into which the time of the whole trace is cut.
+pub(crate) const SLICES: usize = 240;
+
+/// Number of slices for one pattern; there may be thousands of patterns.
+pub(crate) const PATTERN_SLICES: usize = 60;
+
+/// Numbers of slices that may become one where they have few paths.
+pub(crate) const SLICES_TOGETHER: [usize; 10] = [1, 2, 3, 4, 5, 6, 8, 10, 15, 20];
+
+/// Number of paths that a slice shall have on average, of those that have any.
+pub(crate) const PATHS_PER_SLICE: f64 = 10.0;
+
+/// Minimum number of expected paths for a median. `web/src/time/series.ts` has the same number.
+pub(crate) const MIN_PATHS_FOR_MEDIAN: f64 = 5.0;
+
+/// Minimum number of expected paths for a 99th percentile.
+pub(crate) const MIN_PATHS_FOR_P99: f64 = 20.0;

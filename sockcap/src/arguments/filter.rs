@@ -1,0 +1,42 @@
+//! The arguments that say which paths a report is about.
+
+use clap::Args;
+
+use super::offers::{nodes, patterns};
+use super::values::{Moment, moment, share};
+
+/// Which paths are shown.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Filters")]
+pub(crate) struct Filter {
+    /// Only patterns with a node whose name has this in it, at either end of a hop; given several
+    /// times, all of them must be there
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = nodes())]
+    pub(crate) through: Vec<String>,
+    /// Only the pattern that the report calls #N; may be given several times
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = patterns())]
+    pub(crate) pattern: Vec<i64>,
+    /// Only the pattern that the report calls #N and those like it: the same hops in other numbers
+    /// or orders, which are one line otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..))]
+    pub(crate) alike: Vec<i64>,
+    /// Only paths that begin at this time or later: seconds since the trace's beginning (12.5), a
+    /// time span since then (200ms, 1m30s), or a time of day (2026-11-22T15:04:05Z)
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) from: Option<Moment>,
+    /// Only paths that begin before this time, written like that of --from
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) to: Option<Moment>,
+    /// Only path instances that are at least this likely, from 0 to 1
+    #[arg(long, value_name = "P", value_parser = share)]
+    pub(crate) min_confidence: Option<f64>,
+}
+
+impl Filter {
+    /// Whether the user filters nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Filter { through, pattern, alike, from, to, min_confidence } = self;
+        let any = [pattern, alike].into_iter().all(Vec::is_empty);
+        through.is_empty() && any && from.is_none() && to.is_none() && min_confidence.is_none()
+    }
+}

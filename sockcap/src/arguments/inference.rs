@@ -1,0 +1,165 @@
+//! What the user may say of an analysis wherever one is made: what a node is, the algorithm and its
+//! flags, and how paths are built. Algorithms and their flags come from the registry.
+
+use std::path::PathBuf;
+
+use analyze::Algorithm;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use message_trace::Grain;
+use registry::{AnyFlag, Given};
+
+use super::flags;
+use super::values::grain;
+use crate::kinds;
+
+/// The flag that names the algorithm.
+const ALGORITHM: &str = "algorithm";
+
+/// The heading of flags that have none of their own.
+const HEADING: &str = "Analysis";
+
+/// What the user may say of the analysis. To `report`, what is left out is as in the last one.
+#[derive(Debug, Default)]
+pub(crate) struct Inference {
+    nodes: Nodes,
+    algorithm: Option<Algorithm>,
+    given: Given,
+    paths: Paths,
+}
+
+/// What a node is, and how nodes are called.
+#[derive(Debug, Default, Args)]
+struct Nodes {
+    /// What a node is: host, process, command (all processes of a command on a host) or thread
+    /// [default: command]
+    #[arg(long, value_name = "GRAIN", value_parser = grain(), hide_possible_values = true)]
+    node: Option<Grain>,
+    /// Make one pattern of paths whose nodes do the same, whichever of several servers they pass:
+    /// nodes are called by what they do, a second one of a role in a path NAME#2 (docs/names.md)
+    /// [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        require_equals = true
+    )]
+    roles: Option<bool>,
+    /// A file that says what addresses, hosts, commands and endpoints are to be called
+    /// (docs/names.md) [default: DIR/aliases, if there is one]
+    #[arg(long, value_name = "FILE")]
+    aliases: Option<PathBuf>,
+}
+
+/// How paths are built of links, whatever the algorithm.
+#[derive(Debug, Default, Args)]
+struct Paths {
+    /// How many uncertain links of one path are tried both ways [default: 4]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u8).range(0..=16))]
+    try_both: Option<u8>,
+    /// Let a client's request be caused by the response before it, as the paper has it, instead of
+    /// starting a path with each request [default: false]
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        default_missing_value = "true",
+        require_equals = true
+    )]
+    link_clients: Option<bool>,
+    /// Look at this many messages together, and at a quarter as many before and behind them: more
+    /// takes more memory, less tears paths that last longer [default: 786432]
+    #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u32).range(1..))]
+    stretch: Option<u32>,
+}
+
+impl Args for Inference {
+    fn augment_args(command: Command) -> Command {
+        let all = registry::union(&kinds::algorithms());
+        let is_apart = |flag: &&dyn AnyFlag| flag.spec().heading.is_some();
+        let (apart, common): (Vec<_>, Vec<_>) = all.into_iter().partition(is_apart);
+        let command = Nodes::augment_args(command.next_help_heading(HEADING))
+            .arg(algorithm())
+            .args(common.into_iter().map(flags::argument));
+        // What a command adds to these flags stands below the last heading.
+        let last = apart.last().and_then(|flag| flag.spec().heading).unwrap_or(HEADING);
+        Paths::augment_args(command)
+            .args(apart.into_iter().map(flags::argument))
+            .next_help_heading(last)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Inference::augment_args(command)
+    }
+}
+
+/// The flag that names the algorithm. Its help says of each what it is.
+fn algorithm() -> Arg {
+    let all = kinds::algorithms();
+    let names = all.iter().map(|entry| entry.about.name);
+    let words: Vec<String> =
+        all.iter().map(|entry| format!("{} ({})", entry.about.name, entry.about.summary)).collect();
+    let words = match words.as_slice() {
+        [several @ .., last] if !several.is_empty() => format!("{} or {last}", several.join(", ")),
+        one => one.concat(),
+    };
+    Arg::new(ALGORITHM)
+        .long(ALGORITHM)
+        .value_name("NAME")
+        .help(format!("The algorithm: {words} [default: {}]", Algorithm::default()))
+        .value_parser(PossibleValuesParser::new(names))
+        .hide_possible_values(true)
+}
+
+impl FromArgMatches for Inference {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Inference, clap::Error> {
+        let all = kinds::algorithms();
+        let named = matches.get_one::<String>(ALGORITHM);
+        Ok(Inference {
+            nodes: Nodes::from_arg_matches(matches)?,
+            algorithm: named
+                .and_then(|name| registry::find(&all, name))
+                .map(|entry| entry.algorithm()),
+            given: flags::given(matches, &registry::union(&all))?,
+            paths: Paths::from_arg_matches(matches)?,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Inference::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Inference {
+    /// Nothing is said but what the nodes are to be called.
+    pub(crate) fn named_by(aliases: Option<PathBuf>) -> Inference {
+        Inference { nodes: Nodes { aliases, ..Nodes::default() }, ..Inference::default() }
+    }
+
+    /// The file that says what the nodes are to be called.
+    pub(crate) fn aliases(&self) -> Option<&PathBuf> {
+        self.nodes.aliases.as_ref()
+    }
+
+    /// `options` with what was asked for.
+    pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
+        let Inference { nodes, algorithm, given, paths } = self;
+        let mut options = analyze::Options {
+            grain: nodes.node.unwrap_or(options.grain),
+            roles: nodes.roles.unwrap_or(options.roles),
+            algorithm: algorithm.unwrap_or(options.algorithm),
+            try_both_limit: paths.try_both.map_or(options.try_both_limit, usize::from),
+            clients_start_paths: paths
+                .link_clients
+                .map_or(options.clients_start_paths, |link| !link),
+            stretch: paths.stretch.map_or(options.stretch, |messages| messages as usize),
+            ..options
+        };
+        for entry in kinds::algorithms() {
+            (entry.apply)(given, &mut options);
+        }
+        options
+    }
+}

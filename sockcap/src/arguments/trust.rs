@@ -1,0 +1,32 @@
+//! `--key FILE` or `--plain`: how hosts and collector know each other, and which addresses may do
+//! without.
+
+use std::net::ToSocketAddrs;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::error::Error;
+
+/// Who is at the other end.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Trust {
+    /// The key of this machine, as 'sockcap keys' made it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// No encryption, and anybody may write under any name; only over loopback addresses
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+/// Refuses an address that other machines can reach, or that cannot be resolved.
+pub(crate) fn only_loopback(address: &str) -> Result<(), Error> {
+    let failed = |source| Error::Address { address: address.to_owned(), source };
+    let mut addresses = address.to_socket_addrs().map_err(failed)?;
+    if addresses.all(|address| address.ip().is_loopback()) {
+        Ok(())
+    } else {
+        Err(Error::PlainAbroad(address.to_owned()))
+    }
+}

@@ -1,0 +1,123 @@
+//! Readers of single values: sizes, names, points in time. Each error says how to write the value.
+
+use std::error::Error;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use jiff::{SignedDuration, Timestamp};
+use message_trace::Grain;
+use report::SortKey;
+pub(crate) use socket_log::names::read_host_name as host_name;
+
+pub(crate) use registry::values::{bytes, duration, positive, share};
+
+/// One of a few values, by their names. The names are completed, and a wrong one is answered with
+/// them.
+fn one_of<T>(
+    names: impl IntoIterator<Item = impl Into<PossibleValue>>,
+) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: Into<Box<dyn Error + Send + Sync>>,
+{
+    PossibleValuesParser::new(names).try_map(|name: String| name.parse::<T>())
+}
+
+/// A key that patterns are ranked by.
+pub(crate) fn sort_key() -> impl TypedValueParser<Value = SortKey> {
+    one_of(SortKey::ALL.map(|key| PossibleValue::new(key.name()).help(key.label())))
+}
+
+/// What a node is.
+pub(crate) fn grain() -> impl TypedValueParser<Value = Grain> {
+    one_of(Grain::ALL.map(|grain| grain.to_string()))
+}
+
+/// A size as the library takes it.
+pub(crate) fn size(text: &str) -> Result<String, String> {
+    bytes(text).map(|_| text.to_owned())
+}
+
+/// The name of a program's file, without a directory.
+pub(crate) fn command_name(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains('/') {
+        return Err(
+            "give the name of the program's file without its directory, such as nginx".into()
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// A number of days, at most a hundred years.
+pub(crate) fn days() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=36_525)
+}
+
+/// A point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Nanoseconds since the trace's beginning.
+    Since(i64),
+    /// Nanoseconds since the Unix epoch.
+    At(i64),
+}
+
+/// A point in time: seconds or a time span since the trace's beginning, or a time of day as RFC
+/// 3339 has it.
+pub(crate) fn moment(text: &str) -> Result<Moment, String> {
+    let nanoseconds = |span: SignedDuration| i64::try_from(span.as_nanos()).ok();
+    // As a span, so that decimals are taken as they are written.
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let span = if is_number { format!("{text}s").parse() } else { text.parse() };
+    let since = span.ok().and_then(nanoseconds).filter(|span| *span >= 0).map(Moment::Since);
+    let at = || {
+        let time = text.parse::<Timestamp>().ok()?;
+        i64::try_from(time.as_nanosecond()).ok().map(Moment::At)
+    };
+    since.or_else(at).ok_or_else(|| {
+        format!(
+            "'{text}' is no time; write seconds since the trace's beginning like 12.5, a time span like 200ms, or a time of \
+             day like 2026-11-22T15:04:05Z"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments() {
+        let since = |text| match moment(text) {
+            Ok(Moment::Since(nanoseconds)) => nanoseconds,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!((since("0"), since("12.5"), since("3")), (0, 12_500_000_000, 3_000_000_000));
+        assert_eq!((since("200ms"), since("1m30s"), since("0s")), (200_000_000, 90_000_000_000, 0));
+        assert_eq!(since("0.000000001"), 1, "not as a rounded number");
+        assert_eq!(moment("1970-01-01T00:00:01.5Z"), Ok(Moment::At(1_500_000_000)));
+        assert_eq!(moment("1970-01-01T01:00:00+01:00"), Ok(Moment::At(0)));
+        for wrong in [
+            "",
+            ".",
+            "soon",
+            "-1s",
+            "1e3",
+            "inf",
+            "1.2.3",
+            "1970-01-01",
+            "300000d",
+            "9999-01-01T00:00:00Z",
+        ] {
+            assert!(moment(wrong).is_err_and(|error| error.contains("200ms")), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn host_names_are_no_paths() {
+        assert!(host_name("web-1.example").is_ok());
+        for wrong in ["", "..", ".x", "a/b", "a b"] {
+            assert!(host_name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The hosts' clocks in words: for `sockcap info`, and for the report.
+
+use std::io::{self, Write};
+
+use clocks::Clocks;
+use clocks::{HostClock, Source};
+use jiff::Timestamp;
+use report::clocks::{Clock, ClockStep, offset, ppm, within};
+
+use crate::output::counted;
+use crate::table::{Side, Table, folded};
+
+/// The clocks as a report has them.
+pub(crate) fn of_report(clocks: &Clocks) -> Vec<Clock> {
+    let of_host = |host: &HostClock| {
+        let mut fastest = [Vec::new(), Vec::new()];
+        for link in &clocks.links {
+            let [there, back] = &link.least;
+            let [received, sent] = &mut fastest;
+            if link.hosts[1] == host.host {
+                received.extend(there);
+                sent.extend(back);
+            } else if link.hosts[0] == host.host {
+                received.extend(back);
+                sent.extend(there);
+            }
+        }
+        fastest.iter_mut().for_each(|messages| messages.sort_unstable());
+        Clock {
+            host: host.host.clone(),
+            against: host.against.clone(),
+            found: found(clocks, host),
+            at: host.at,
+            offset_ns: host.offset_ns,
+            skew_ppm: host.skew_ppm,
+            uncertainty_ns: host.uncertainty_ns,
+            skew_uncertainty_ppm: host.skew_uncertainty_ppm,
+            steps: steps(host).collect(),
+            contradiction: contradiction_of(host),
+            fastest,
+        }
+    };
+    clocks.hosts.iter().map(of_host).collect()
+}
+
+/// The contradiction between messages and the collector's timestamps, and the uncertainty of both.
+fn contradiction_of(host: &HostClock) -> Option<[i64; 2]> {
+    let check = host.hints.as_ref()?.check.as_ref().filter(|check| check.contradicts)?;
+    Some([check.difference_ns, check.within_ns])
+}
+
+/// A line that says that messages and the collector's timestamps contradict each other.
+pub(crate) fn contradiction(clocks: &Clocks) -> Option<String> {
+    report::clocks::contradiction(&of_report(clocks))
+}
+
+fn steps(host: &HostClock) -> impl Iterator<Item = ClockStep> {
+    host.steps.iter().map(|step| ClockStep {
+        at: step.at,
+        offset_ns: step.offset_ns,
+        skew_ppm: step.skew_ppm,
+        within_ns: step.within_ns,
+    })
+}
+
+/// How a clock was found.
+fn found(clocks: &Clocks, host: &HostClock) -> String {
+    let links = || clocks.links.iter().filter(|link| link.hosts.contains(&host.host));
+    let messages = || links().flat_map(|link| link.messages).sum();
+    let wrong: u64 = links().map(|link| link.contradicting).sum();
+    let mut words = match host.source {
+        Source::Reference => "the common clock".to_owned(),
+        Source::Machine => format!("same machine as {}", host.against),
+        Source::Messages => counted(messages(), "message", "messages"),
+        Source::OneWay => {
+            format!("{} in one direction only", counted(messages(), "message", "messages"))
+        }
+        Source::Hints => {
+            let exchanges = host.hints.as_ref().map_or(0, |hinted| hinted.exchanges);
+            let of_group = match (messages(), exchanges) {
+                (0, _) => String::new(),
+                (messages, _) => counted(messages, "message", "messages") + " and ",
+            };
+            match exchanges {
+                0 => format!("{of_group}timestamps exchanged with the collector"),
+                count => format!(
+                    "{of_group}{} with the collector",
+                    counted(count, "exchange", "exchanges")
+                ),
+            }
+        }
+        Source::None if messages() > 0 => "best connected of its group".to_owned(),
+        Source::None => "no messages".to_owned(),
+    };
+    if wrong > 0 && host.source != Source::Reference {
+        words += &format!(", {wrong} of the fastest contradict the others");
+    }
+    words
+}
+
+/// Writes a line for each host's clock, and what can be done about unknown ones. A single clock
+/// that was never set is not written.
+pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
+    let is_plain = |host: &HostClock| {
+        matches!(host.source, Source::Reference | Source::Machine) && host.steps.is_empty()
+    };
+    if clocks.hosts.iter().all(is_plain) {
+        return Ok(());
+    }
+    writeln!(out, "\nclocks, against that of {}:", clocks.reference)?;
+    let mut rows = Table::new(&[
+        ("HOST", Side::Left),
+        ("OFFSET", Side::Right),
+        ("MAY BE OFF", Side::Right),
+        ("SKEW", Side::Right),
+        ("±PPM", Side::Right),
+        ("FOUND BY", Side::Left),
+    ]);
+    for host in &clocks.hosts {
+        let is_compared = host.against != host.host;
+        let shown = |text: String| if is_compared { text } else { "-".to_owned() };
+        let skew = host
+            .skew_uncertainty_ppm
+            .map_or_else(|| "unknown".to_owned(), |ppm| format!("{ppm:.2}"));
+        let mut found = found(clocks, host);
+        if is_compared && host.against != clocks.reference {
+            found += &format!(", against {}", host.against);
+        }
+        let steps = steps(host).map(|step| {
+            let at = Timestamp::from_nanosecond(i128::from(step.at))
+                .map_or_else(|_| String::new(), |time| format!(" at {time:.3}"));
+            let within = match step.within_ns {
+                0 => String::new(),
+                within => format!(" ± {}", message_trace::units::duration(within as f64)),
+            };
+            format!("{}{at}{within}", step.what())
+        });
+        let cells = vec![
+            host.host.clone(),
+            shown(offset(host.offset_ns)),
+            shown(within(host.uncertainty_ns)),
+            shown(ppm(host.skew_ppm)),
+            shown(skew),
+            found,
+        ];
+        rows.row(cells, steps.collect());
+    }
+    rows.write(width, out)?;
+    let lost: Vec<&HostClock> =
+        clocks.hosts.iter().filter(|host| host.source == Source::None).collect();
+    if !lost.is_empty() {
+        let names: Vec<&str> = lost.iter().map(|host| host.host.as_str()).collect();
+        let line = format!(
+            "no messages lead from {} to {}: their times are as their clocks have them; record a host that talks to both",
+            clocks.reference,
+            names.join(", ")
+        );
+        folded(&line, "", width, out)?;
+    }
+    if let Some(line) = contradiction(clocks) {
+        folded(&line, "", width, out)?;
+    }
+    let hinted = || clocks.hosts.iter().filter_map(|host| host.hints.as_ref());
+    let (damaged, left_out) =
+        (hinted().map(|of| of.damaged).sum(), hinted().map(|of| of.left_out).sum());
+    for (what, count) in [
+        (counted(damaged, "line that is", "lines that are") + " damaged or cannot be", damaged),
+        (
+            counted(left_out, "exchange", "exchanges")
+                + " of a boot without logs or of a time that the clock showed twice",
+            left_out,
+        ),
+    ] {
+        if count > 0 {
+            let line = format!("passed over of what was exchanged with the collector: {what}");
+            folded(&line, "", width, out)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clocks::{Evidence, HintCheck, Hinted, Step};
+
+    use super::*;
+
+    fn host(name: &str, against: &str, source: Source) -> HostClock {
+        HostClock {
+            host: name.to_owned(),
+            against: against.to_owned(),
+            source,
+            ..HostClock::default()
+        }
+    }
+
+    fn some() -> Clocks {
+        let link = |a: &str, b: &str, messages, contradicting| Evidence {
+            hosts: [a.to_owned(), b.to_owned()],
+            messages,
+            contradicting,
+            least: [vec![[5, 30], [9, 31]], vec![[7, 40]]],
+        };
+        let db = HostClock {
+            offset_ns: 10_800_123_456_789,
+            skew_ppm: 150.042,
+            uncertainty_ns: Some(46_200),
+            skew_uncertainty_ppm: Some(1.44),
+            steps: vec![Step {
+                at: 1_700_000_000_000_000_000,
+                offset_ns: -1_500_000_000,
+                skew_ppm: 150.0,
+                within_ns: 40_000_000,
+            }],
+            ..host("db", "web", Source::Messages)
+        };
+        let log =
+            HostClock { offset_ns: -2_000, skew_ppm: 1.0, ..host("log", "web", Source::OneWay) };
+        let web = HostClock { uncertainty_ns: Some(0), ..host("web", "web", Source::Reference) };
+        let far =
+            HostClock { uncertainty_ns: Some(9_000_000), ..host("far2", "far1", Source::Messages) };
+        Clocks {
+            reference: "web".to_owned(),
+            hosts: vec![
+                web,
+                db,
+                log,
+                host("far1", "far1", Source::None),
+                far,
+                host("alone", "alone", Source::None),
+            ],
+            links: vec![
+                link("web", "db", [1_200, 1_210], 2),
+                link("log", "web", [0, 1], 0),
+                link("far1", "far2", [3, 3], 0),
+            ],
+        }
+    }
+
+    #[test]
+    fn each_clock_is_a_line() {
+        let mut out = Vec::new();
+        table(&some(), None, &mut out).unwrap();
+        let wanted = "
+clocks, against that of web:
+HOST                  OFFSET  MAY BE OFF         SKEW     ±PPM  FOUND BY
+web                        -           -            -        -  the common clock
+db     +3 h 0 min 0.123457 s    ±46.2 µs  +150.04 ppm     1.44  2410 messages, 2 of the fastest contradict the others
+  set back by 1.500000 s at 2023-11-14T22:13:20.000Z ± 40.0 ms
+log                 −2.00 µs     unknown    +1.00 ppm  unknown  1 message in one direction only
+far1                       -           -            -        -  best connected of its group
+far2                       0    ±9.00 ms        0 ppm  unknown  6 messages, against far1
+alone                      -           -            -        -  no messages
+no messages lead from web to far1, alone: their times are as their clocks have them; record a host that talks to both
+";
+        assert_eq!(String::from_utf8(out).unwrap(), wanted);
+    }
+
+    #[test]
+    fn what_a_collector_tells_is_said() {
+        let mut clocks = some();
+        let check = |difference_ns| HintCheck {
+            against: "web".to_owned(),
+            difference_ns,
+            within_ns: 7_600_000,
+            contradicts: difference_ns > 7_600_000,
+        };
+        clocks.hosts[1].hints =
+            Some(Hinted { exchanges: 61, check: Some(check(50_000_000)), ..Hinted::default() });
+        clocks.hosts[2].hints =
+            Some(Hinted { exchanges: 1, check: Some(check(9)), damaged: 3, ..Hinted::default() });
+        for (place, exchanges) in [(3, 0), (4, 7), (5, 1)] {
+            let host = &mut clocks.hosts[place];
+            (host.source, host.against) = (Source::Hints, "web".to_owned());
+            host.uncertainty_ns = Some(12_000_000);
+            host.hints = Some(Hinted {
+                exchanges,
+                left_out: u64::from(exchanges == 7),
+                ..Hinted::default()
+            });
+        }
+        clocks.hosts[3].hints = None;
+        let mut out = Vec::new();
+        table(&clocks, None, &mut out).unwrap();
+        let wanted = "
+clocks, against that of web:
+HOST                  OFFSET  MAY BE OFF         SKEW     ±PPM  FOUND BY
+web                        -           -            -        -  the common clock
+db     +3 h 0 min 0.123457 s    ±46.2 µs  +150.04 ppm     1.44  2410 messages, 2 of the fastest contradict the others
+  set back by 1.500000 s at 2023-11-14T22:13:20.000Z ± 40.0 ms
+log                 −2.00 µs     unknown    +1.00 ppm  unknown  1 message in one direction only
+far1                       0    ±12.0 ms        0 ppm  unknown  6 messages and timestamps exchanged with the collector
+far2                       0    ±12.0 ms        0 ppm  unknown  6 messages and 7 exchanges with the collector
+alone                      0    ±12.0 ms        0 ppm  unknown  1 exchange with the collector
+messages and timestamps exchanged with the collector disagree about the clock of db: by +50.000 ms, more than both together may be off (±7.60 ms); one of them is wrong, and all times are by messages
+passed over of what was exchanged with the collector: 3 lines that are damaged or cannot be
+passed over of what was exchanged with the collector: 1 exchange of a boot without logs or of a time that the clock showed twice
+";
+        assert_eq!(String::from_utf8(out).unwrap(), wanted);
+        assert_eq!(of_report(&clocks)[1].contradiction, Some([50_000_000, 7_600_000]));
+        assert_eq!(of_report(&clocks)[2].contradiction, None);
+    }
+
+    #[test]
+    fn one_clock_needs_no_words() {
+        let mut clocks = some();
+        clocks.hosts.truncate(1);
+        let mut out = Vec::new();
+        table(&clocks, None, &mut out).unwrap();
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn a_report_has_the_messages_of_each_host() {
+        let clocks = of_report(&some());
+        // From the first host of a link to the second, and back.
+        assert_eq!(clocks[1].fastest, [vec![[5, 30], [9, 31]], vec![[7, 40]]]);
+        assert_eq!(clocks[2].fastest, [vec![[7, 40]], vec![[5, 30], [9, 31]]]);
+        assert_eq!(clocks[1].steps[0].what(), "set back by 1.500000 s");
+        assert!(clocks[5].fastest.iter().all(Vec::is_empty));
+    }
+}

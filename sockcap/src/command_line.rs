@@ -1,0 +1,76 @@
+//! The whole command line: the program's own words, and the commands of the registry. Help,
+//! completions, manual pages and configuration keys are made from these definitions.
+
+use clap::{ArgMatches, Command, CommandFactory, Parser};
+
+use crate::command::Run;
+use crate::commands::COMMANDS;
+
+const AFTER_HELP: &str = "\
+The data directory (-d, default ./sockcap.data) holds what each stage leaves
+for the next:
+  record -> hosts/HOST/*.sclog    import -> imports/NAME, or hosts/HOST
+  reconcile -> messages.parquet, nodes.parquet
+  analyze -> links, paths, patterns (.parquet)    report -> report.html
+Each stage runs the ones before it where their results are missing or out of
+date.
+
+~/.config/sockcap/config.toml and DIR/sockcap.toml can give every flag a value:
+docs/configuration.md. A flag that is on there is turned off by --FLAG=false.
+
+Examples:
+  sockcap record -- ./run-my-system && sockcap report
+  sockcap synth children-0-2 -d made && sockcap report -d made --sort p99
+
+Exit status: 0 done; 1 a stage failed; 2 wrong usage. `sockcap record` exits as
+CMD does (128 + N when signal N ended it), with 125 when sockcap itself failed
+(or --strict refused), 126 when CMD could not be run, 127 when it was not
+found.";
+
+/// See where the time goes in a distributed system of unmodified programs.
+///
+/// sockcap records the socket calls of programs as they are, works out which
+/// message caused which, and shows the paths that requests take with the delay of
+/// every hop. Two commands do it all:
+///
+///     sockcap record -- ./run-my-system
+///     sockcap report
+#[derive(Debug, Parser)]
+#[command(name = "sockcap", version, verbatim_doc_comment, after_help = AFTER_HELP)]
+struct Program {
+    /// Leave configuration files out (docs/configuration.md)
+    // Behind the flags of most commands, however many commands there are.
+    #[arg(long, global = true, display_order = 18)]
+    no_config: bool,
+}
+
+/// The definitions.
+pub(crate) fn definitions() -> Command {
+    let commands = COMMANDS.iter().map(|command| (command.define)());
+    Program::command().subcommand_required(true).arg_required_else_help(true).subcommands(commands)
+}
+
+/// The command that was given.
+///
+/// # Errors
+/// When values cannot be together.
+pub(crate) fn read(given: &ArgMatches) -> Result<Box<dyn Run>, clap::Error> {
+    let program = definitions();
+    let (name, below) = given.subcommand().unwrap_or(("", given));
+    let commands = COMMANDS.iter();
+    let mut named = commands.filter(|command| (command.define)().get_name() == name);
+    match named.next() {
+        Some(command) => (command.read)(below, &program),
+        None => Err(clap::Error::new(clap::error::ErrorKind::MissingSubcommand)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        definitions().debug_assert();
+    }
+}

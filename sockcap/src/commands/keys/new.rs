@@ -1,0 +1,61 @@
+//! `sockcap keys new`: the authority and the collector's key.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Args;
+use collector::keys::{self, AUTHORITY_FILE, Authority, COLLECTOR_FILE};
+
+use super::directory::{Directory, same_keys};
+use super::words::day;
+use crate::arguments::values::days;
+use crate::error::Error;
+
+pub(super) const HELP: &str = "\
+Examples:
+  sockcap keys new
+  sockcap keys new --keys other.keys --days 730";
+
+#[derive(Debug, Args)]
+pub(super) struct New {
+    #[command(flatten)]
+    directory: Directory,
+    /// How long authority and collector hold; no host's key holds longer
+    #[arg(long, value_name = "N", default_value_t = 3650, value_parser = days())]
+    days: u32,
+}
+
+impl New {
+    /// Makes what is missing of the authority and the collector's key.
+    pub(super) fn run(&self) -> Result<ExitCode, Error> {
+        let directory = &self.directory.path;
+        let mut out = io::stdout().lock();
+        let path = directory.join(COLLECTOR_FILE);
+        let authority = match Authority::create(directory, self.days) {
+            Ok(authority) => {
+                let until = day(authority.valid()?[1]);
+                let path = directory.join(AUTHORITY_FILE);
+                writeln!(out, "{}: the authority, until {until}; it stays here", path.display())?;
+                authority
+            }
+            Err(keys::Error::Exists(_)) if !path.exists() => Authority::open(directory)?,
+            Err(error) => return Err(error.into()),
+        };
+        let collector = authority.collector(self.days)?;
+        authority.note(&collector)?;
+        collector.write(&path, false)?;
+        writeln!(
+            out,
+            "{}: the collector's key, until {}",
+            path.display(),
+            day(collector.valid()[1])
+        )?;
+        let same = same_keys(directory);
+        anstream::eprintln!(
+            "sockcap: next: copy {} to the collector; there: sockcap collect --key {COLLECTOR_FILE}; \
+         here: sockcap keys host NAME...{same}",
+            path.display(),
+        );
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,61 @@
+//! `sockcap keys show`: whose keys these are.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use collector::keys::{Authority, REVOKED_FILE, Revoked, look};
+
+use super::directory::Directory;
+use super::words::{is_revoked, line};
+use crate::error::Error;
+
+pub(super) const HELP: &str = "\
+Examples:
+  sockcap keys show
+  sockcap keys show sockcap.keys/*.pem";
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// Key files [default: all keys that the authority has made]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    directory: Directory,
+}
+
+impl Show {
+    /// Prints a line for each file. Those that are no keys are told apart from the others and make
+    /// the command fail.
+    pub(super) fn run(&self) -> Result<ExitCode, Error> {
+        let now =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
+        let mut out = io::stdout().lock();
+        let mut code = ExitCode::SUCCESS;
+        let directory = &self.directory.path;
+        if self.files.is_empty() {
+            let authority = Authority::open(directory)?;
+            let revoked = authority.revoked()?;
+            for key in authority.issued()? {
+                writeln!(out, "{}", line(&key, is_revoked(revoked.as_ref(), &key), now))?;
+            }
+            return Ok(code);
+        }
+        for file in &self.files {
+            match look(file) {
+                Ok(contents) => {
+                    let revoked = Revoked::read(&file.with_file_name(REVOKED_FILE))?;
+                    let line = line(&contents, is_revoked(revoked.as_ref(), &contents), now);
+                    writeln!(out, "{}: {line}", file.display())?;
+                }
+                Err(error) => {
+                    anstream::eprintln!("sockcap: {error}");
+                    code = ExitCode::FAILURE;
+                }
+            }
+        }
+        Ok(code)
+    }
+}

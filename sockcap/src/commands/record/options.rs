@@ -1,0 +1,55 @@
+//! What is recorded, and how much: the library's own options, which reach every program that CMD
+//! starts.
+
+use clap::Args;
+
+use crate::arguments::values::{command_name, size};
+
+/// What is recorded, and how much: the library's own options, which reach every program that CMD
+/// starts.
+#[derive(Debug, Args)]
+pub(super) struct RecordOptions {
+    /// The largest size of a process's log: bytes, or with K, M or G behind (at least 64K)
+    /// [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<String>,
+    /// What a log that has reached its size keeps: the oldest records (it ends) or the newest (a
+    /// flight recorder)
+    #[arg(long, value_name = "WHICH", default_value = "oldest", value_parser = ["oldest", "newest"], requires = "max_size")]
+    keep: String,
+    /// Record how long threads wait in poll, select and epoll_wait
+    #[arg(long)]
+    waits: bool,
+    /// Record the thread's CPU time with every message (about half a microsecond each)
+    #[arg(long)]
+    cpu: bool,
+    /// Record a checksum of the first N bytes of each direction of a stream
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    fingerprint: Option<u32>,
+    /// Record only flows with this port at either end; several with commas (at most 64)
+    #[arg(long = "port", value_name = "PORT", value_delimiter = ',')]
+    ports: Vec<u16>,
+    /// Record only programs of this name; several with commas. Others run as they would without
+    /// sockcap
+    #[arg(long = "command", value_name = "NAME", value_delimiter = ',', value_parser = command_name)]
+    commands: Vec<String>,
+}
+
+impl RecordOptions {
+    /// The variables that tell the library, as `docs/capture.md` describes them.
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        let list = |values: &[String]| Some(values.join(",")).filter(|list| !list.is_empty());
+        let ports: Vec<String> = self.ports.iter().map(u16::to_string).collect();
+        let on = |is_on: bool| is_on.then(|| "1".to_owned());
+        let all = [
+            ("SOCKCAP_MAX_BYTES", self.max_size.clone()),
+            ("SOCKCAP_WHEN_FULL", (self.keep == "newest").then(|| self.keep.clone())),
+            ("SOCKCAP_WAITS", on(self.waits)),
+            ("SOCKCAP_CPU", on(self.cpu)),
+            ("SOCKCAP_FINGERPRINT", self.fingerprint.map(|bytes| bytes.to_string())),
+            ("SOCKCAP_PORTS", list(&ports)),
+            ("SOCKCAP_COMMANDS", list(&self.commands)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}

@@ -1,0 +1,34 @@
+//! The registries that the command line is made from. Each is a slice in the crate of its kind;
+//! tests add a toy.
+
+use analyze::infer::AlgorithmEntry;
+
+/// The importers, in the order of help.
+pub(crate) fn importers() -> Vec<&'static importers::Kind> {
+    [
+        importers::IMPORTERS,
+        #[cfg(test)]
+        &[&crate::toys::importer::KIND],
+    ]
+    .concat()
+}
+
+/// The exporters, in the order of help.
+pub(crate) fn exporters() -> Vec<&'static exports::Kind> {
+    [
+        exports::EXPORTERS,
+        #[cfg(test)]
+        &[&crate::toys::exporter::KIND],
+    ]
+    .concat()
+}
+
+/// The algorithms, in the order of help; the first is the default.
+pub(crate) fn algorithms() -> Vec<&'static AlgorithmEntry> {
+    [
+        analyze::ALGORITHMS,
+        #[cfg(test)]
+        &[&crate::toys::algorithm::ENTRY],
+    ]
+    .concat()
+}

@@ -1,0 +1,123 @@
+//! A toy of each kind, for the test that a file and a line in a registry are enough: each is found
+//! in help, completions, the manual page and the configuration keys, and runs.
+
+pub(crate) mod algorithm;
+pub(crate) mod command;
+pub(crate) mod exporter;
+pub(crate) mod importer;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use analyze::infer::Links;
+use clap_complete::engine;
+use message_trace::DataDir;
+
+use crate::{command_line, config, kinds, manual};
+
+/// Each kind: the command that its toy is part of, a flag of the toy, and what a file says of it.
+const TOYS: [(&[&str], &str, &str); 4] = [
+    (&["import", "toy"], "--late-by", "[import.toy]\nlate-by = '3ms'"),
+    (&["analyze"], "--grown-up", "[analyze]\nalgorithm = 'toy'\ngrown-up = '3s'"),
+    (&["export"], "--colour", "[export]\ncolour = 'green'"),
+    (&["toy"], "--times", "[toy]\ntimes = 3"),
+];
+
+/// What a command line makes of the data directory `dir`.
+fn run(line: &str, dir: &Path) -> Result<(), String> {
+    let words = line.replace("DIR", &dir.display().to_string());
+    let arguments: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+    let command =
+        config::parse_from(&arguments, Some(dir.join("user.toml"))).map_err(|_| "wrong usage")?;
+    let code = command.run().map_err(|error| error.to_string())?;
+    if code == ExitCode::SUCCESS { Ok(()) } else { Err("failed".into()) }
+}
+
+/// The help of a command.
+fn help(command: &[&str]) -> String {
+    let words = [&["sockcap"], command, &["--help"]].concat();
+    command_line::definitions().try_get_matches_from(words).unwrap_err().to_string()
+}
+
+/// A text with single blanks, however it is laid out.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What TAB offers at the end of a line.
+fn offered(line: &[&str]) -> Vec<String> {
+    let words: Vec<OsString> = [&["sockcap"], line].concat().iter().map(OsString::from).collect();
+    let last = words.len() - 1;
+    let found = engine::complete(&mut command_line::definitions(), words, last, None).unwrap();
+    found.into_iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect()
+}
+
+/// The manual page of a command.
+fn manual_page(command: &[&str]) -> String {
+    let mut program = command_line::definitions();
+    program.build();
+    let mut page = Vec::new();
+    let found = command.iter().fold(&program, |at, name| at.find_subcommand(name).unwrap());
+    manual::page(found.clone(), &mut page).unwrap();
+    String::from_utf8(page).unwrap().replace('\\', "")
+}
+
+#[test]
+fn toys_are_in_help_completions_and_manual() {
+    for (command, flag, _) in TOYS {
+        assert!(help(command).contains(flag), "{command:?}");
+        assert!(manual_page(command).contains(flag), "{command:?}");
+        let begun = [command, &[&flag[..5]]].concat();
+        assert!(offered(&begun).contains(&flag.to_owned()), "{command:?}");
+    }
+    assert!(words(&help(&[])).contains("toy Write a word a few times"));
+    assert!(words(&help(&["import"])).contains("toy Pairs of names"));
+    assert!(help(&["import", "toy"]).contains("sockcap import toy pairs.txt"));
+    assert!(words(&help(&["analyze"])).contains("or toy (nothing causes anything)"));
+    assert!(words(&help(&["export"])).contains("toy Crayons"), "what opens what");
+    assert!(offered(&["to"]).contains(&"toy".to_owned()));
+    assert!(offered(&["import", "to"]).contains(&"toy".to_owned()));
+    assert!(offered(&["export", "to"]).contains(&"toy".to_owned()));
+    assert!(offered(&["analyze", "--algorithm", "to"]).contains(&"toy".to_owned()));
+}
+
+#[test]
+fn toys_run_and_are_configured_by_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let dir = directory.path();
+    let keys = TOYS.map(|(_, _, text)| text).join("\n");
+    fs::write(dir.join("user.toml"), keys).unwrap();
+    fs::write(dir.join("pairs.txt"), "a b\nb c\n").unwrap();
+
+    run("sockcap import toy DIR/pairs.txt -d DIR", dir).unwrap();
+    run("sockcap analyze -d DIR", dir).unwrap();
+    let data = DataDir::new(dir);
+    let links = Links::read(&data.links()).unwrap();
+    assert_eq!((links.messages(), links.len()), (2, 0), "nothing causes anything");
+    let analysis = fs::read_to_string(data.analysis()).unwrap();
+    assert!(analysis.contains(r#""algorithm": "toy""#) && analysis.contains("3000000000"));
+
+    run("sockcap export toy -d DIR -o DIR/drawn", dir).unwrap();
+    assert_eq!(fs::read_to_string(dir.join("drawn")).unwrap(), "2 messages in green\n");
+    run("sockcap export toy -d DIR -o DIR/drawn --colour red", dir).unwrap();
+    assert_eq!(fs::read_to_string(dir.join("drawn")).unwrap(), "2 messages in red\n");
+    let refused = run("sockcap --no-config export nodes -d DIR --colour red", dir).unwrap_err();
+    assert!(refused.starts_with("--colour is for toys only"), "{refused}");
+
+    run("sockcap toy hop -d DIR", dir).unwrap();
+    assert_eq!(fs::read_to_string(dir.join("toy")).unwrap(), "hop hop hop");
+    run("sockcap toy hop -d DIR --times 1", dir).unwrap();
+    assert_eq!(fs::read_to_string(dir.join("toy")).unwrap(), "hop");
+    assert_eq!(
+        run("sockcap import toy DIR/pairs.txt --late-by soon", dir).unwrap_err(),
+        "wrong usage"
+    );
+}
+
+#[test]
+fn a_toy_importer_can_be_fuzzed() {
+    let kind = registry::find(&kinds::importers(), "toy").unwrap();
+    (kind.fuzz)(b"a b\n\xff");
+}

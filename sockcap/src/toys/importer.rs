@@ -1,0 +1,65 @@
+//! An importer of pairs of names, each a message from the first to the second.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use importers::{Error, Importer, Kind, Messages, Summary, Unit};
+use message_trace::{DataDir, Progress};
+use registry::{About, Flag, values};
+
+static LATE_BY: Flag<Duration> =
+    Flag::text("late-by", "TIME", values::duration, "How long a message takes").default("1ms");
+
+pub(crate) static KIND: Kind = Kind {
+    about: About {
+        name: "toy",
+        summary: "Pairs of names",
+        details: "A line a message, a second apart.",
+        examples: &["sockcap import toy pairs.txt"],
+        ..About::NOTHING
+    },
+    files: "The file",
+    files_by: None,
+    flags: &[&LATE_BY],
+    make: |given| Box::new(Pairs { late_by: given.get(&LATE_BY).unwrap_or_default() }),
+    fuzz: |bytes| drop(table(&String::from_utf8_lossy(bytes), Duration::ZERO)),
+};
+
+struct Pairs {
+    late_by: Duration,
+}
+
+impl Importer for Pairs {
+    fn reads(&self) -> [&'static str; 2] {
+        ["pair", "pairs"]
+    }
+
+    fn makes(&self) -> [&'static str; 2] {
+        ["message", "messages"]
+    }
+
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("pairs.csv");
+        let text = std::fs::read_to_string(&files[0]).unwrap();
+        std::fs::write(&file, table(&text, self.late_by)).unwrap();
+        let messages = Messages { name: None, unit: Unit::Nanoseconds, nodes: None };
+        messages.import(&[file], data, progress)
+    }
+}
+
+/// The pairs as a table of messages.
+fn table(text: &str, late_by: Duration) -> String {
+    let mut table = "send_ts,recv_ts,src,dst\n".to_owned();
+    for (second, line) in text.lines().enumerate() {
+        let sent = second as u128 * 1_000_000_000;
+        let received = sent + late_by.as_nanos();
+        table += &format!("{sent},{received},{}\n", line.replace(' ', ","));
+    }
+    table
+}

@@ -1,0 +1,25 @@
+//! Tuned figures of the command line: how much is read for people, listed and offered. All were
+//! chosen, not measured, unless they say otherwise.
+
+/// Maximum number of patterns that are read for a report or a page, unless `--limit` asks for more:
+/// more than anybody looks at, and as many as a page can have.
+pub(crate) const MAX_PATTERNS_SHOWN: usize = 10_000;
+
+/// Maximum number of patterns whose numbers and nodes completion offers: those with the largest
+/// total time.
+pub(crate) const MAX_PATTERNS_OFFERED: usize = 200;
+
+/// Maximum number of places that `sockcap import` lists of what it skipped.
+pub(crate) const MAX_SKIPS_LISTED: usize = 5;
+
+/// Maximum number of lines that `sockcap info` has in a list of what was not seen.
+pub(crate) const MAX_UNSEEN_LISTED: usize = 20;
+
+/// Maximum number of nodes that are named where a filter names one that is not there.
+pub(crate) const MAX_NODES_LISTED: usize = 12;
+
+/// Maximum number of holes in a recording that a note names.
+pub(crate) const MAX_HOLES_NAMED: usize = 6;
+
+/// Number of path instances that `sockcap view` sends to the page at a time.
+pub(crate) const INSTANCES_A_PIECE: usize = 96;

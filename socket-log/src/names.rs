@@ -1,0 +1,152 @@
+//! Names that a host and its logs may have. They come over the wire and become names of
+//! directories and files, so whatever passes here names a direct child of the directory it is
+//! joined to, on every host that a log may be taken to.
+
+/// Maximum length of a host's name, in bytes. The header of a log has room for no more.
+pub const HOST_NAME_LENGTH: usize = 127;
+
+/// Maximum length of a log's name, in bytes, as file systems have it.
+pub const LOG_NAME_LENGTH: usize = 255;
+
+/// Sign at the collector between the name and the number of a log whose name another had already.
+/// No name on a host has it.
+pub const AGAIN: &str = "+";
+
+/// Name on its host of a log that the collector calls `name`.
+pub fn original(name: &str) -> String {
+    match (name.split_once(AGAIN), name.rsplit_once('.')) {
+        (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Reason why a name is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It can be no host's.
+    #[error(
+        "a host name has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'"
+    )]
+    Host,
+    /// It can be no log's.
+    #[error(
+        "a log's name has at most 255 letters, digits, '-', '_' and '.', does not begin with '.', and ends in .sclog or .spare"
+    )]
+    Log,
+}
+
+/// Whether a host may have this name.
+///
+/// # Errors
+/// [`NameError::Host`], which says what it may be.
+pub fn host_name(name: &str) -> Result<(), NameError> {
+    if is_plain(name) && name.len() <= HOST_NAME_LENGTH { Ok(()) } else { Err(NameError::Host) }
+}
+
+/// The host name that a user writes.
+///
+/// # Errors
+/// What a host name may be, for the user.
+pub fn read_host_name(text: &str) -> Result<String, String> {
+    host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// Whether a log, begun or made ahead, may have this name.
+///
+/// # Errors
+/// [`NameError::Log`], which says what it may be.
+pub fn log_name(name: &str) -> Result<(), NameError> {
+    let is_log = name.ends_with(".sclog") || name.ends_with(".spare");
+    if is_plain(name) && name.len() <= LOG_NAME_LENGTH && is_log {
+        Ok(())
+    } else {
+        Err(NameError::Log)
+    }
+}
+
+/// No separator, no control character, nothing that a shell or a terminal takes for something else;
+/// neither hidden, nor the directory itself or the one above.
+fn is_plain(name: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    !name.is_empty() && !name.starts_with('.') && name.bytes().all(allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Component, Path};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_of_hosts() {
+        for right in ["a", "web-1.example", "WEB_1", "-", "10.0.0.1", &"x".repeat(127)] {
+            assert_eq!(host_name(right), Ok(()), "{right}");
+        }
+        for wrong in
+            ["", ".", "..", ".x", "a/b", "a b", "a\0", "é", "a\n", "a\\b", &"x".repeat(128)]
+        {
+            assert_eq!(host_name(wrong), Err(NameError::Host), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_of_logs() {
+        let longest = |extra: usize| format!("{}.sclog", "x".repeat(249 + extra));
+        for right in ["812-1763800000000000000.sclog", "a-0.spare", "x.2.sclog", &longest(0)] {
+            assert_eq!(log_name(right), Ok(()), "{right}");
+        }
+        for wrong in [
+            "",
+            ".sclog",
+            "..sclog",
+            "a.log",
+            "sclog",
+            "../a.sclog",
+            "/a.sclog",
+            "a.sclog/",
+            &longest(1),
+        ] {
+            assert_eq!(log_name(wrong), Err(NameError::Log), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_of_logs_whose_name_another_had() {
+        assert_eq!(original("7-1.sclog"), "7-1.sclog");
+        assert_eq!(original("7-1+2.sclog"), "7-1.sclog");
+        assert_eq!(original("7+12.spare"), "7.spare");
+        assert_eq!(original("+"), "+");
+    }
+
+    /// Names near the border: path tricks with and without a log's ending.
+    fn name() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            Just("..".to_owned()),
+            Just("/".to_owned()),
+            Just(".sclog".to_owned()),
+            Just(".spare".to_owned()),
+            Just("\0".to_owned()),
+            "[-_.a-zA-Z0-9/]{0,8}",
+            any::<String>(),
+        ];
+        proptest::collection::vec(piece, 0..4).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn what_passes_is_a_direct_child(name in name()) {
+            let directory = Path::new("/data/hosts");
+            for permitted in [host_name(&name), log_name(&name)] {
+                if permitted.is_ok() {
+                    let path = directory.join(&name);
+                    prop_assert_eq!(path.parent(), Some(directory));
+                    prop_assert_eq!(path.file_name().and_then(|last| last.to_str()), Some(name.as_str()));
+                    prop_assert!(path.components().all(|part| part != Component::ParentDir));
+                    prop_assert!(!name.contains(|c: char| c.is_control() || c.is_whitespace()));
+                }
+            }
+        }
+    }
+}
