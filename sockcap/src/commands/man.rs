@@ -46,7 +46,7 @@ impl Run for Man {
         match &self.directory {
             None => page(command, &mut io::stdout().lock())?,
             Some(directory) => {
-                let refused = |source| Error::file(&directory, source);
+                let refused = |source| Error::file(directory, source);
                 fs::create_dir_all(directory).map_err(refused)?;
                 pages(command, directory)?;
             }
