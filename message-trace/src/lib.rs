@@ -24,9 +24,6 @@ pub use message::{
 pub use mixed::mixed;
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use out_of_core::PathError;
-/// The name that [`PathError`] had, until no file uses it.
-#[doc(hidden)]
-pub use out_of_core::PathError as Error;
 pub use progress::Progress;
 pub use sparse_column::SparseColumn;
 pub use trace::{Beyond, MessageTrace};
