@@ -65,7 +65,7 @@ impl Bundle {
     }
 
     /// The names that the certificate has: those a host may send under, or
-    /// [`COLLECTOR`](COLLECTOR).
+    /// `collector.sockcap.internal`.
     pub fn names(&self) -> &[String] {
         &self.names
     }
