@@ -10,7 +10,7 @@ use analyze::infer::{Convolution, Input};
 use analyze::naming::Naming;
 use message_trace::{DataDir, MessageTrace};
 
-fn main() -> Result<(), message_trace::Error> {
+fn main() -> Result<(), message_trace::PathError> {
     let mut arguments = std::env::args().skip(1);
     let dir = DataDir::new(arguments.next().unwrap_or_else(|| "sockcap.data".into()));
     let mut number = || {

@@ -10,15 +10,15 @@ use std::time::Instant;
 
 use analyze::{Options, analyze};
 use message_trace::{
-    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node, NodeId,
-    Progress, Protocol,
+    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
+    NodeId, Progress, Protocol,
 };
 
 /// Mean delay at a node and mean latency of the network, in nanoseconds.
 const NODE: f64 = 1_000_000.0;
 const NETWORK: f64 = 100_000.0;
 
-fn main() -> Result<(), message_trace::Error> {
+fn main() -> Result<(), message_trace::PathError> {
     let mut arguments = std::env::args().skip(1);
     let mut number =
         |default: f64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
@@ -32,7 +32,7 @@ fn main() -> Result<(), message_trace::Error> {
     let steps = Steps(Mutex::new((Instant::now(), String::from("start"))));
     let directory = std::env::temp_dir().join(format!("analyze-speed-{}", std::process::id()));
     std::fs::create_dir_all(&directory)
-        .map_err(|error| message_trace::Error::io(&directory, error))?;
+        .map_err(|error| message_trace::PathError::io(&directory, error))?;
     let dir = DataDir::new(&directory);
     let start = Instant::now();
     let written = trace.write(&dir.messages(), &dir.nodes()).and_then(|()| {
@@ -44,7 +44,7 @@ fn main() -> Result<(), message_trace::Error> {
         Ok(())
     });
     std::fs::remove_dir_all(&directory)
-        .map_err(|error| message_trace::Error::io(&directory, error))?;
+        .map_err(|error| message_trace::PathError::io(&directory, error))?;
     written?;
     if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
         status.lines().filter(|line| line.starts_with("VmHWM")).for_each(|line| println!("{line}"));
@@ -112,26 +112,15 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
             let ends = (endpoint(asks, 32_768 + (request % 10_000) as u16), endpoint(answers, 80));
             let (src, dst) = if answer { (answers, asks) } else { (asks, answers) };
             let (src_endpoint, dst_endpoint) = if answer { (ends.1, ends.0) } else { ends };
-            let message = Message {
-                send_first: Some(sent),
-                send_last: Some(sent),
-                recv_first: Some(received),
-                recv_last: Some(received),
-                send_ts: Some(sent),
-                recv_ts: Some(received),
-                src,
-                dst,
-                src_endpoint,
-                dst_endpoint,
-                src_tid: None,
-                dst_tid: None,
-                flow: (request * 8 + depth) as i64,
-                direction: if answer { FROM_ACCEPTING } else { FROM_CONNECTING },
+            let ends = Ends {
+                src: End::of(src, src_endpoint),
+                dst: End::of(dst, dst_endpoint),
                 protocol: Protocol::Tcp,
-                bytes: 100,
-                parts: 1,
-                connect: None,
             };
+            let flow = (request * 8 + depth) as i64;
+            let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
+            let message = Message::new(ends, flow, direction).at(Some(sent), Some(received));
+            let message = Message { bytes: 100, ..message };
             trace.push(&message, None);
         }
     }

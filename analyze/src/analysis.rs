@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::MemoryBudget;
 use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub fn analyze(
     dir: &DataDir,
     options: &Options,
     progress: &dyn Progress,
-) -> Result<AnalysisSummary, Error> {
+) -> Result<AnalysisSummary, PathError> {
     analyze_by(&mut *options.algorithm.inference(), dir, options, progress)
 }
 
@@ -74,7 +74,7 @@ pub fn analyze_by(
     dir: &DataDir,
     options: &Options,
     progress: &dyn Progress,
-) -> Result<AnalysisSummary, Error> {
+) -> Result<AnalysisSummary, PathError> {
     let summary = dir.analysis();
     AnalysisSummary::remove(&summary)?;
     progress.step("naming nodes", 0);
@@ -113,7 +113,7 @@ pub fn analyze_by(
         progress.step("writing links", 0);
         links.append(&found, own, stretch.first)?;
         paths.append(&stretch, naming, &found);
-        // What is known of the stretch is needed no more, and paths take room themselves.
+        // The stretch and its links are needed no more, and paths take room themselves.
         drop((stretch, found));
         paths.build_former(progress)
     })?;
@@ -140,9 +140,9 @@ pub fn analyze_by(
 pub struct AnalysisSummary {
     /// The options it was made with.
     pub options: Options,
-    /// How much came of it.
+    /// Totals of the analysis.
     pub totals: Totals,
-    /// What it is not sure of as a whole.
+    /// Doubts about the analysis as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubts: Vec<Doubt>,
 }
@@ -152,28 +152,28 @@ impl AnalysisSummary {
     ///
     /// # Errors
     /// When it cannot be read, or is no summary.
-    pub fn read(path: &Path) -> Result<AnalysisSummary, Error> {
-        let text = fs::read(path).map_err(|error| Error::io(path, error))?;
-        serde_json::from_slice(&text).map_err(|error| Error::malformed(path, error))
+    pub fn read(path: &Path) -> Result<AnalysisSummary, PathError> {
+        let text = fs::read(path).map_err(|error| PathError::io(path, error))?;
+        serde_json::from_slice(&text).map_err(|error| PathError::malformed(path, error))
     }
 
     /// Removes the summary at `path`, if there is one.
-    fn remove(path: &Path) -> Result<(), Error> {
+    fn remove(path: &Path) -> Result<(), PathError> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io(path, error))
+                Err(PathError::io(path, error))
             }
             _ => Ok(()),
         }
     }
 
-    fn write(&self, path: &Path) -> Result<(), Error> {
+    fn write(&self, path: &Path) -> Result<(), PathError> {
         let mut text =
-            serde_json::to_vec_pretty(self).map_err(|error| Error::malformed(path, error))?;
+            serde_json::to_vec_pretty(self).map_err(|error| PathError::malformed(path, error))?;
         text.push(b'\n');
         let unfinished = path.with_extension("json.unfinished");
-        fs::write(&unfinished, text).map_err(|error| Error::io(&unfinished, error))?;
-        fs::rename(&unfinished, path).map_err(|error| Error::io(path, error))
+        fs::write(&unfinished, text).map_err(|error| PathError::io(&unfinished, error))?;
+        fs::rename(&unfinished, path).map_err(|error| PathError::io(path, error))
     }
 }
 

@@ -34,7 +34,7 @@ pub use candidates::Candidates;
 pub use parents::{Parent, Parents};
 pub use table::CallTable;
 
-/// What stands for no message.
+/// Row of no message.
 const NONE: u32 = u32::MAX;
 
 /// The calls of a trace, by the row of their first message.
@@ -53,7 +53,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// How many there are.
+    /// Number of calls.
     pub fn len(&self) -> usize {
         self.request.len()
     }
@@ -84,15 +84,15 @@ impl Calls {
         Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
     }
 
-    /// How likely it is that the response is another call's, from 0 (sure) to 1, where nothing but
-    /// their order tells the calls of a connection apart: of n that were open when it came, it is
+    /// Probability that the response is another call's, from 0 (sure) to 1, where nothing but their
+    /// order tells the calls of a connection apart: of n calls that were open when it came, it is
     /// this one's with 1 / n.
     pub fn doubt(&self, call: usize) -> f64 {
         let place = self.doubts.binary_search_by_key(&(call as u32), |(call, _)| *call);
         place.map_or(0.0, |place| f64::from(self.doubts[place].1))
     }
 
-    /// How many messages the call has: 1 or 2, or more where its answer came in pieces.
+    /// Number of messages of the call: 1 or 2, or more where its answer came in pieces.
     pub fn messages(&self, call: usize) -> usize {
         let place = |call: usize| self.pieces.partition_point(|(of, _)| (*of as usize) < call);
         let pieces = place(call + 1) - place(call);
@@ -142,8 +142,8 @@ impl Calls {
         }
     }
 
-    /// Who made the call and who was called, each with the thread that sent or received the request
-    /// (or, where that was not seen, the response).
+    /// The two ends of a call, who made it and who was called, each with the thread that sent or
+    /// received the request (or, where that was not seen, the response).
     pub fn ends(&self, trace: &MessageTrace, call: usize) -> [(NodeId, Option<i32>); 2] {
         let of = |m: Message| [(m.src, m.src_tid), (m.dst, m.dst_tid)];
         match self.request(call) {

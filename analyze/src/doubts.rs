@@ -1,6 +1,6 @@
-//! What an analysis is not sure of as a whole, to be said in the first lines of an answer: services
-//! whose calls do not fit the requests that they received, and connections on which several calls
-//! are open at a time.
+//! Doubts about an analysis as a whole, for the first lines of an answer: services whose calls do
+//! not fit the requests that they received, and connections on which several calls are open at a
+//! time.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ pub struct Doubt {
     pub cause: DoubtCause,
     /// The service, or the two ends of the connections.
     pub what: String,
-    /// How many calls it is about.
+    /// Number of doubtful calls.
     pub calls: u64,
-    /// How many calls there are.
+    /// Number of all calls.
     pub of: u64,
 }
 
@@ -31,7 +31,7 @@ pub enum DoubtCause {
 }
 
 impl Doubt {
-    /// What it says behind the number of calls.
+    /// Words behind the number of calls.
     pub fn words(&self) -> String {
         let share = (100.0 * self.calls as f64 / self.of.max(1) as f64).round();
         match self.cause {
@@ -60,7 +60,7 @@ impl Doubts {
         *all += of;
     }
 
-    /// Those that are worth telling, by how many calls they are about.
+    /// Doubts that are worth telling, by the number of calls.
     pub(crate) fn told(&self) -> Vec<Doubt> {
         let doubts = self.0.iter().map(|((cause, what), [calls, of])| Doubt {
             cause: *cause,
@@ -74,7 +74,7 @@ impl Doubts {
     }
 }
 
-/// Whether so many of all calls are enough to be told.
+/// Whether this number of all calls is enough to be told.
 pub(crate) fn is_large(calls: u64, of: u64) -> bool {
     calls >= MIN_CALLS && calls as f64 >= MIN_SHARE * of as f64
 }

@@ -10,23 +10,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
-    /// How soon after what a call is made, or a request answered.
+    /// The time after which a call is made, or a request answered.
     Delays,
     /// How that depends on how long after the request it is.
     Context,
-    /// Which calls a kind of request has.
+    /// The calls that a kind of request has.
     Shapes,
-    /// What is called after what.
+    /// The order of calls.
     Order,
     /// Whether those who wait are served in turn.
     Turns,
-    /// That a call mostly ends before its request does.
+    /// The nesting of calls: a call mostly ends before its request does.
     Nesting,
-    /// Which threads do what.
+    /// The threads that make calls.
     Threads,
-    /// Which calls share a connection.
+    /// The connections that calls share.
     Connections,
-    /// How many bytes are passed on and back.
+    /// The number of bytes that are passed on and back.
     Sizes,
 }
 
@@ -79,7 +79,7 @@ impl FromStr for Evidence {
     }
 }
 
-/// Which kinds of evidence are left out.
+/// Kinds of evidence that are left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Without(u16);
 

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use proptest::prelude::*;
 
 use message_trace::{
-    Connect, DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
-    NodeId, Protocol,
+    Connect, DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace,
+    Node, NodeId, Protocol,
 };
 use out_of_core::MemoryBudget;
 
@@ -76,26 +76,10 @@ impl Fixture {
         let traced =
             |id: NodeId, time| Some(time).filter(|_| self.trace.nodes.0[id as usize].traced);
         let (send, recv) = (traced(src, send), traced(dst, recv));
-        let message = Message {
-            send_first: send,
-            send_last: send,
-            recv_first: recv,
-            recv_last: recv,
-            send_ts: send,
-            recv_ts: recv,
-            src,
-            dst,
-            src_endpoint: 0,
-            dst_endpoint: 0,
-            src_tid: None,
-            dst_tid: None,
-            flow: self.messages.len() as i64,
-            direction: FROM_CONNECTING,
-            protocol: Protocol::Tcp,
-            bytes: 100,
-            parts: 1,
-            connect: None,
-        };
+        let ends = Ends { src: End::of(src, 0), dst: End::of(dst, 0), protocol: Protocol::Tcp };
+        let message =
+            Message::new(ends, self.messages.len() as i64, FROM_CONNECTING).at(send, recv);
+        let message = Message { bytes: 100, ..message };
         self.messages.push(Sent { message, ports: (40_000, 80) });
         let last = self.messages.len() - 1;
         &mut self.messages[last]

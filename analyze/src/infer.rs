@@ -1,6 +1,6 @@
-//! From messages to [`Links`]: which message may have caused which. Each algorithm is a file with a
-//! folder beside it. It takes an [`Input`], is behind the trait [`Inference`], and is listed in
-//! [`algorithms`]. None knows what is done with its links.
+//! Inference: from messages to [`Links`], which message may have caused which. Each algorithm is a
+//! file with a folder beside it. It takes an [`Input`], is behind the trait [`Inference`], and is
+//! listed in [`algorithms`]. None knows what is done with its links.
 
 mod algorithms;
 mod auto;

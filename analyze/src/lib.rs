@@ -1,10 +1,4 @@
-//! Causal path analysis: from the message trace alone to the links between messages ([`infer`]),
-//! the path instances they make, and the path patterns of which those are examples ([`paths`]).
-//!
-//! [`analyze`] is the whole of it: name the nodes at the chosen grain ([`naming`]), infer the links
-//! by the chosen algorithm, build the trees, aggregate them. It leaves the result in the data
-//! directory. All of it is done stretch by stretch ([`stretches`]), so that memory does not grow
-//! with the trace.
+#![doc = include_str!("../README.md")]
 
 mod analysis;
 pub mod calls;

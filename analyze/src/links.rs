@@ -13,7 +13,7 @@ pub(crate) use writer::LinkWriter;
 /// The possible parents of every message of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Links {
-    /// Where a message's candidates begin, and how many there are.
+    /// First pair and number of pairs of each message.
     candidates: Vec<(u32, u32)>,
     spontaneous: Vec<f64>,
     parent: Vec<u32>,
@@ -34,12 +34,12 @@ impl Links {
         }
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub fn messages(&self) -> usize {
         self.candidates.len()
     }
 
-    /// How many pairs of parent and child there are.
+    /// Number of pairs of parent and child.
     pub fn len(&self) -> usize {
         self.candidates.iter().map(|(_, count)| *count as usize).sum()
     }
@@ -63,7 +63,7 @@ impl Links {
 
     /// The most likely parent of `child`, as a place among its parents: the first of the best,
     /// unless being spontaneous is likelier than all.
-    pub fn most_likely(&self, child: usize) -> Option<usize> {
+    pub(crate) fn most_likely(&self, child: usize) -> Option<usize> {
         let mut best = (None, self.spontaneous[child]);
         for (place, (_, probability)) in self.parents(child).enumerate() {
             if probability > best.1 || (best.0.is_none() && probability == best.1) {
@@ -71,11 +71,6 @@ impl Links {
             }
         }
         best.0
-    }
-
-    /// Whether nothing is likelier for `child` than that it was spontaneous.
-    pub fn is_likely_spontaneous(&self, child: usize) -> bool {
-        self.most_likely(child).is_none()
     }
 
     /// Sets the possible parents of `child`, once. The probabilities and `spontaneous` should sum
@@ -130,6 +125,14 @@ impl Links {
     pub fn reserve(&mut self, links: usize) {
         self.parent.reserve_exact(links);
         self.probability.reserve_exact(links);
+    }
+}
+
+#[cfg(test)]
+impl Links {
+    /// Whether nothing is likelier for `child` than that it was spontaneous.
+    pub(crate) fn is_likely_spontaneous(&self, child: usize) -> bool {
+        self.most_likely(child).is_none()
     }
 }
 

@@ -1,7 +1,7 @@
-//! Who a message went between, at the chosen grain, and by which labels it is aggregated. Two
-//! things that WAP5 section 2.5 keeps apart are kept apart here: the *node* at which a cause is
-//! sought, which is never coarser than a process unless the user asks for hosts, and its *name*,
-//! which many nodes may share.
+//! Names: the nodes that a message went between, at the chosen grain, and the labels by which it is
+//! aggregated. Two things that WAP5 section 2.5 keeps apart are kept apart here. A *node* is where
+//! a cause is sought, and is never coarser than a process unless the user asks for hosts. Many
+//! nodes may share a *name*.
 
 mod by_role;
 mod host_endpoint;
@@ -21,7 +21,8 @@ use std::ops::Range;
 pub use crate::options::{AliasError, Aliases};
 pub(crate) use by_role::ByRole;
 pub use known::called;
-pub use labels::{CLIENT, GrainNode, HopName};
+pub use labels::CLIENT;
+pub(crate) use labels::{GrainNode, HopName};
 pub(crate) use namer::Namer;
 pub use node_names::NodeNames;
 pub(crate) use outline::Outline;
@@ -58,34 +59,34 @@ impl Naming {
 
     /// The node that sent the message.
     #[inline]
-    pub fn src(&self, message: usize) -> u32 {
+    pub(crate) fn src(&self, message: usize) -> u32 {
         self.src[message]
     }
 
     /// The node that received the message.
     #[inline]
-    pub fn dst(&self, message: usize) -> u32 {
+    pub(crate) fn dst(&self, message: usize) -> u32 {
         self.dst[message]
     }
 
     /// The nodes; [`Naming::src`] and [`Naming::dst`] are indices.
-    pub fn nodes(&self) -> &[GrainNode] {
+    pub(crate) fn nodes(&self) -> &[GrainNode] {
         &self.nodes
     }
 
     /// The labels of the message, as an index for [`Naming::hop_name`].
     #[inline]
-    pub fn hop(&self, message: usize) -> u32 {
+    pub(crate) fn hop(&self, message: usize) -> u32 {
         self.hop[message]
     }
 
     /// The labels of that number.
-    pub fn hop_name(&self, hop: u32) -> HopName {
+    pub(crate) fn hop_name(&self, hop: u32) -> HopName {
         self.hops[hop as usize]
     }
 
-    /// How many different labels there are.
-    pub fn hops(&self) -> usize {
+    /// Number of different labels.
+    pub(crate) fn hops(&self) -> usize {
         self.hops.len()
     }
 
@@ -95,7 +96,7 @@ impl Naming {
     }
 
     /// A name or a port's label.
-    pub fn text(&self, text: u32) -> &str {
+    pub(crate) fn text(&self, text: u32) -> &str {
         &self.texts[text as usize]
     }
 }

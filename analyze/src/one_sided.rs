@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use message_trace::table::columns::Columns;
 use message_trace::{
-    DataDir, Error, FROM_CONNECTING, MessageTrace, NodeId, Nodes, Protocol, table,
+    DataDir, FROM_CONNECTING, MessageTrace, NodeId, Nodes, PathError, Protocol, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -32,13 +32,13 @@ pub struct OneSided {
     pub from: String,
     /// The receiver's name.
     pub to: String,
-    /// What they went over.
+    /// The protocol that they went over.
     pub protocol: Protocol,
     /// The end that was not seen.
     pub missing: MissingEnd,
     /// Whether the node at that end was traced.
     pub traced: bool,
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
     /// On how many flows.
     pub flows: u64,
@@ -63,7 +63,7 @@ struct Sum {
 ///
 /// # Errors
 /// When the tables of messages and nodes cannot be read.
-pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Error> {
+pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, PathError> {
     let nodes = Nodes::read(&data.nodes())?;
     let mut sums: FxHashMap<NodeEnds, Sum> = FxHashMap::default();
     let mut flows: FxHashSet<(NodeId, MissingEnd, i64)> = FxHashSet::default();
@@ -100,7 +100,7 @@ pub fn one_sided(data: &DataDir, options: &Options) -> Result<Vec<OneSided>, Err
     Ok(named(&sums, &servers, nodes, options))
 }
 
-/// Adds up what has the same names.
+/// Adds up sums with the same names.
 fn named(
     sums: &FxHashMap<NodeEnds, Sum>,
     servers: &FxHashSet<NodeId>,

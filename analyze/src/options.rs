@@ -1,6 +1,6 @@
-//! What the user can choose about an analysis: the algorithm, the grain, and the constants of WAP5
-//! section 5.1 and of Project 5 section 5.1. They are kept in `analysis.json` beside the result, so
-//! that a report can tell how it came about.
+//! Options of an analysis: the algorithm, the grain, and the constants of WAP5 section 5.1 and of
+//! Project 5 section 5.1. They are kept in `analysis.json` beside the result, so that a report can
+//! tell how it came about.
 
 mod algorithm;
 mod aliases;
@@ -24,16 +24,16 @@ pub use resources::{Pieces, Resources};
 pub struct Options {
     /// How links are inferred.
     pub algorithm: Algorithm,
-    /// What the algorithm of our own is not to look at.
+    /// Kinds of evidence that auto leaves out.
     pub without: Vec<Evidence>,
-    /// What a node is (WAP5 section 2.5).
+    /// The grain: what a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
     pub grain: Grain,
     /// Whether instances are aggregated by what their nodes do instead of which they are (WAP5
     /// section 2.5.1, Figure 3; docs/decisions/0406). Off is left out of the summary.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roles: bool,
-    /// What the user calls the nodes.
+    /// Names that the user gives to nodes.
     pub aliases: Aliases,
     /// The window x, in nanoseconds: a message with nothing received this long before it is
     /// spontaneous. It should be longer than the longest real delay (WAP5 section 5.1, step 1).
@@ -41,8 +41,9 @@ pub struct Options {
     /// The constant y: being spontaneous weighs as much as a cause y times the average delay ago
     /// (WAP5 section 5.1, step 2). Larger makes longer paths.
     pub spontaneous_delay: f64,
-    /// How often message linking estimates delays and links: 1 as in the paper, more to estimate
-    /// them by the links of the round before (WAP5 section 5.1, step 1, names it and leaves it).
+    /// Number of times that message linking estimates delays and links: 1 as in the paper, more to
+    /// estimate them by the links of the round before (WAP5 section 5.1, step 1, names it and
+    /// leaves it).
     pub iterations: usize,
     /// Links whose probability is within these bounds are tried both ways (WAP5 section 5.1, step
     /// 3).
@@ -50,7 +51,7 @@ pub struct Options {
     /// The bound on k, the links of one root that are tried both ways: up to 2^k instances are
     /// built of it (docs/decisions/0204 has the figures behind the default).
     pub try_both_limit: usize,
-    /// The most messages that an instance may have; what goes beyond is cut off and counted.
+    /// Maximum number of messages of an instance; what goes beyond is cut off and counted.
     pub path_limit: usize,
     /// Whether what a client sends is always spontaneous (docs/decisions/0201). Off is WAP5 to the
     /// letter.
@@ -58,14 +59,14 @@ pub struct Options {
     /// A datagram port is fixed when it was seen with at least this many others (WAP5 section
     /// 2.5.1).
     pub fixed_port_peers: usize,
-    /// How many messages are looked at together. A quarter as many before and behind them are seen
-    /// with them, so that nothing is torn at the border (docs/decisions/0405).
+    /// Number of messages that are looked at together. A quarter as many before and behind them are
+    /// seen with them, so that nothing is torn at the border (docs/decisions/0405).
     pub stretch: usize,
-    /// What only the nesting algorithm has.
+    /// Options of nesting.
     pub nesting: NestingOptions,
-    /// What only the convolution algorithm has.
+    /// Options of convolution.
     pub convolution: ConvolutionOptions,
-    /// What it may take of the machine.
+    /// Memory and processors that an analysis may take.
     #[serde(skip)]
     pub resources: Resources,
 }

@@ -23,7 +23,8 @@ pub use queries::filter::{PathFilter, node_names};
 pub use queries::left_instances::LeftInstances;
 pub use queries::pattern_roots::pattern_roots;
 pub use queries::timed_instance::{TimedHop, TimedInstance, WhichInstance};
-pub use queries::timed_instances::TimedInstances;
+#[cfg(test)]
+pub(crate) use queries::timed_instances::TimedInstances;
 pub use queries::timing;
 pub use storage::path_table::{Instance, Instances};
 

@@ -20,12 +20,12 @@ pub(crate) struct Receipt {
 }
 
 impl Receipt {
-    /// Of the message of that row, that its receiver has not acted on yet.
+    /// The receipt of the message of that row, as long as its receiver has not acted on it.
     pub(crate) fn of(trace: &MessageTrace, row: usize) -> Receipt {
         Receipt::new(trace.arrival(row), trace.recv_ts(row))
     }
 
-    /// Of a message whose first and last byte were received then.
+    /// The receipt of a message whose first and last byte were received then.
     pub(crate) fn new(first: Option<i64>, last: Option<i64>) -> Receipt {
         Receipt { first, at: last }
     }

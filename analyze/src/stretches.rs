@@ -1,15 +1,15 @@
-//! A trace in stretches, so that memory does not grow with it: each is so many messages one after
-//! the other, with some before and behind them. What is inferred of a stretch is kept for its own
-//! messages, and those around it only let these be seen with what they overlap (Project 5, section
-//! 8, does so for the nesting algorithm).
+//! A trace in stretches, so that memory does not grow with it. A stretch is a number of messages in
+//! the order of the trace, with some before and behind them. What is inferred of a stretch is kept
+//! for its own messages. Those around it only show what these overlap with (Project 5, section 8,
+//! does so for the nesting algorithm).
 
 mod surplus;
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use message_trace::table::{MessageReader, WayReader};
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Nodes};
+use message_trace::table::{EndsReader, MessageReader};
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, Nodes, PathError};
 use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -28,23 +28,27 @@ pub(crate) struct Stretches {
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
-/// A stretch of a trace with what is around it.
+/// A stretch of a trace with the messages around it.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     /// The messages of the stretch and around it.
     pub(crate) trace: MessageTrace,
     /// The number that the first of these has in the whole trace.
     pub(crate) first: u64,
-    /// Which of them are the stretch's own.
+    /// The stretch's own messages among them.
     pub(crate) own: Range<usize>,
 }
 
 impl Stretches {
-    /// Those of `length` messages each, but the last, which may be longer by what is around one.
+    /// Stretches of `length` messages each. The last one may be longer by what is around one.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Stretches, Error> {
+    pub(crate) fn of(
+        data: &DataDir,
+        length: usize,
+        whole: &Overview,
+    ) -> Result<Stretches, PathError> {
         let nodes = whole.outline.nodes.clone();
         let reader = MessageReader::of_nodes(&data.messages(), nodes, whole.uneven.is_some())?;
         let rows = reader.rows();
@@ -66,7 +70,7 @@ impl Stretches {
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn next(&mut self) -> Result<Option<Arc<Stretch>>, Error> {
+    pub(crate) fn next(&mut self) -> Result<Option<Arc<Stretch>>, PathError> {
         let last = self.last.take();
         let begin = last.as_ref().map_or(0, |last| last.first + last.own.end as u64);
         if last.is_some() && begin >= self.rows {
@@ -97,24 +101,24 @@ impl Stretches {
     }
 }
 
-/// What is known of the whole trace beforehand.
+/// An overview of the whole trace, from a first reading.
 pub(crate) struct Overview {
     /// Its outline.
     pub(crate) outline: MessageTrace,
-    /// The flows of which the two sides sent different numbers of messages without call ids, where
-    /// a first message of the accepting side is not counted: it answers nothing that was seen.
-    /// `None` where no calls are looked for.
+    /// Flows whose two sides sent different numbers of messages without call ids. A first message
+    /// of the accepting side is not counted, as it answers nothing that was seen. `None` where no
+    /// calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
 }
 
 impl Overview {
-    /// What a first reading of the trace of `data` tells, by so many `threads`; of `calls` only
-    /// where they are looked for.
+    /// Overview of the trace of `data`, read by this number of `threads`; of `calls` only where
+    /// they are looked for.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, Error> {
-        let reader = WayReader::open(&data.messages(), &data.nodes(), calls)?;
+    pub(crate) fn of(data: &DataDir, threads: usize, calls: bool) -> Result<Overview, PathError> {
+        let reader = EndsReader::open(&data.messages(), &data.nodes(), calls)?;
         let mut outline = Outline::new(reader.nodes().clone());
         let mut more = Surplus::default();
         // An outline's outline is itself, so each group's is made on its own.
@@ -246,7 +250,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let data = DataDir::new(directory.path());
         whole.write(&data.messages(), &data.nodes()).unwrap();
-        assert_eq!(WayReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
+        assert_eq!(EndsReader::open(&data.messages(), &data.nodes(), true).unwrap().groups(), 2);
         for threads in [1, 3] {
             let known = Overview::of(&data, threads, true).unwrap();
             assert_eq!((known.outline.len(), known.outline.nodes.len()), (2, 2));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use message_trace::Error;
+use message_trace::PathError;
 use serde::{Deserialize, Serialize};
 
 /// The clocks of all hosts, `clocks.json`.
@@ -164,7 +164,7 @@ impl Clocks {
     ///
     /// # Errors
     /// When the file cannot be read or is something else.
-    pub fn read(path: &Path) -> Result<Clocks, Error> {
+    pub fn read(path: &Path) -> Result<Clocks, PathError> {
         message_trace::json::read(path)
     }
 
@@ -172,7 +172,7 @@ impl Clocks {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
+    pub fn write(&self, path: &Path) -> Result<(), PathError> {
         message_trace::json::write(path, self)
     }
 }

@@ -4,10 +4,10 @@
 //! A clock line that lies below all of a set of delays lies below their lower convex hull, and
 //! nothing else of the set matters (Moon et al. call it the minimum filter's line). So each pair
 //! keeps hulls only, one a time bucket, so that steps of a clock can be found between buckets. Only
-//! the part of a hull that a line of a possible slope ([`MAX_SKEW_ONE_IN`]) can touch is kept, which makes it
-//! a few messages long. The buckets are aligned to the clock, and widen by twos when there come to
-//! be too many. All that depends on which messages there were and on nothing else, so samples that
-//! were taken in parts and merged equal those taken in one.
+//! the part of a hull that a line of a possible slope ([`MAX_SKEW_ONE_IN`]) can touch is kept,
+//! which makes it a few messages long. The buckets are aligned to the clock, and widen by twos when
+//! there come to be too many. All that depends on which messages there were and on nothing else, so
+//! samples that were taken in parts and merged equal those taken in one.
 
 use crate::tuning::{
     BUCKETS, BUCKETS_A_PAIR, MAX_SKEW_ONE_IN, NARROWEST_BUCKET_BITS, WIDEST_BUCKET_BITS,

@@ -16,27 +16,27 @@ pub fn now() -> i64 {
     }
 }
 
-/// The clock that the logs of this host have.
+/// Clock by which the logs of this host are written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostClock {
-    /// Ahead by so many nanoseconds when `CLOCK_MONOTONIC` is 0,
+    /// Nanoseconds that the clock is ahead when `CLOCK_MONOTONIC` is 0.
     offset: i64,
-    /// faster by so many parts per million,
+    /// Parts per million that it is faster.
     skew: i64,
-    /// and set at these nanoseconds of `CLOCK_MONOTONIC`, by so many.
+    /// Times of `CLOCK_MONOTONIC` at which the clock is set, and by how much, in nanoseconds.
     steps: Vec<(i64, i64)>,
 }
 
 impl HostClock {
-    /// The machine's own, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
-    pub fn from_environment() -> HostClock {
+    /// The machine's own clock, unless `SOCKCAP_TEST_CLOCK` says how it is wrong (docs/capture.md).
+    pub(crate) fn from_environment() -> HostClock {
         env::var("SOCKCAP_TEST_CLOCK")
             .ok()
             .and_then(|text| HostClock::parse(&text))
             .unwrap_or_default()
     }
 
-    /// As in `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
+    /// Clock of a value of `SOCKCAP_TEST_CLOCK`: `OFFSET,SKEW[,AT:STEP]...`.
     fn parse(text: &str) -> Option<HostClock> {
         let mut parts = text.split(',');
         let offset = parts.next()?.parse().ok()?;

@@ -5,88 +5,63 @@
 //! sees to it that a host has one connection at a time, `sender` notes whose key was shown, `hints`
 //! keeps times, `event` is what all of them tell.
 
+mod deadlines;
 mod event;
 mod hints;
+mod inventory;
 mod seats;
 mod sender;
 mod session;
+mod shared;
 mod store;
 mod stored_file;
+mod violation;
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, PathError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustls::ServerConfig;
 
+pub use deadlines::Deadlines;
 pub use event::{Cause, Event, Events, Gained, Held};
 pub use store::Limits;
 
 use crate::keys::Followed;
 use crate::link::Stop;
-use session::Shared;
+use crate::tuning::{MAX_UNKNOWN_CONNECTIONS, REVOCATION_CHECK_INTERVAL, SESSION_STACK_BYTES};
+use shared::Shared;
 
-/// Connections of which it is not known yet who they are; more are turned away.
-const UNKNOWN: usize = 512;
-/// How often it is looked whether keys were revoked.
-const LOOK: Duration = Duration::from_millis(500);
-/// A thread's stack: a handshake is the deepest that it goes.
-const STACK: usize = 512 << 10;
-
-/// What a collector is to do.
+/// Options of a collector.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the hosts' logs are gathered.
+    /// Data directory where the hosts' logs are gathered.
     pub data: DataDir,
     /// TLS with certificates on both sides; without, connections are plain.
     pub tls: Option<Arc<ServerConfig>>,
-    /// The keys that were revoked, which this follows.
+    /// List of revoked keys, which is read again when it changes.
     pub revoked: Option<Arc<Followed>>,
-    /// What each host may have.
+    /// Limits of each host.
     pub limits: Limits,
-    /// How long connections are waited for.
+    /// Times that connections are waited for.
     pub deadlines: Deadlines,
 }
 
-/// How long connections are waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadlines {
-    /// Until it is known who it is.
-    pub handshake: Duration,
-    /// Between two frames. Shippers say something every ten seconds.
-    pub silence: Duration,
-    /// From a frame's first byte on, and once more for every 16 KiB that have come; and for an
-    /// answer to be taken.
-    pub frame: Duration,
-}
-
-impl Default for Deadlines {
-    fn default() -> Deadlines {
-        let [handshake, silence, frame] = [10, 60, 30].map(Duration::from_secs);
-        Deadlines { handshake, silence, frame }
-    }
-}
-
-/// What ends a collector before it began.
+/// Error that ends a collector before it began.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Something in the data directory.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file or directory.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// A file of the data directory could not be read or written.
+    #[error(transparent)]
+    File(#[from] PathError),
     /// Waiting for connections failed.
     #[error("connections cannot be waited for: {0}")]
     Listen(io::Error),
@@ -96,8 +71,8 @@ pub enum Error {
 /// frames and returns.
 ///
 /// # Errors
-/// When the data directory cannot be used. What fails later concerns single connections, and
-/// `events` hears of it.
+/// When the data directory cannot be used. Later failures concern single connections, and `events`
+/// hears of it.
 pub fn run(
     options: &Options,
     listener: &TcpListener,
@@ -105,14 +80,14 @@ pub fn run(
     stop: &Stop,
 ) -> Result<(), Error> {
     let hosts = options.data.hosts();
-    let file = |path: &PathBuf| {
-        let path = path.clone();
-        move |source| Error::File { path, source }
+    let file = |path: &Path| {
+        let path = path.to_owned();
+        move |error| PathError::io(&path, error)
     };
     fs::create_dir_all(&hosts).map_err(file(&hosts))?;
     let name = hosts.join(".store");
     let (store, _lock) = store_id(&name).map_err(file(&name))?;
-    // The way to the files has to last like the files.
+    // The directories above the files must be durable, too.
     let above =
         options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
     for directory in
@@ -132,15 +107,15 @@ pub fn run(
         stop: Arc::clone(stop),
     };
     listener.set_nonblocking(true).map_err(Error::Listen)?;
-    // Each connection has files open. Where it cannot be more, as many connections as there can be
-    // are served.
+    // Each connection has files open. If the limit of open files cannot be raised, fewer
+    // connections are served.
     let files = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, ..files });
     let unknown = AtomicUsize::new(0);
     let mut looked = Instant::now();
     std::thread::scope(|scope| {
         while !stop.load(Relaxed) {
-            if looked.elapsed() >= LOOK {
+            if looked.elapsed() >= REVOCATION_CHECK_INTERVAL {
                 looked = Instant::now();
                 look_for_revoked(&shared);
             }
@@ -152,7 +127,7 @@ pub fn run(
             let many = |why: &str| {
                 events.event(&Event::Refused { peer, host: None, cause: Cause::Many, why });
             };
-            if unknown.fetch_add(1, Relaxed) >= UNKNOWN {
+            if unknown.fetch_add(1, Relaxed) >= MAX_UNKNOWN_CONNECTIONS {
                 unknown.fetch_sub(1, Relaxed);
                 many("too many connections have not said who they are");
                 continue;
@@ -161,7 +136,7 @@ pub fn run(
             let serve = move || {
                 session::serve(shared, stream, peer, || counted.done());
             };
-            let thread = std::thread::Builder::new().stack_size(STACK);
+            let thread = std::thread::Builder::new().stack_size(SESSION_STACK_BYTES);
             if let Err(error) = thread.spawn_scoped(scope, serve) {
                 many(&format!("no thread for it: {error}"));
             }
@@ -222,13 +197,14 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// The next connection; `None` after a while, or when it was gone before it could be taken.
+/// Next connection; `None` after a while without one, or if it was gone before it could be
+/// accepted.
 fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
     match listener.accept() {
         Ok(connection) => return Ok(Some(connection)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        // Out of descriptors, or the connection was reset: what is there goes on, and this is tried
-        // again.
+        // Out of descriptors, or the connection was reset: open connections go on, and this is
+        // tried again.
         Err(_) => std::thread::sleep(Duration::from_millis(20)),
     }
     let tick = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -238,8 +214,8 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
     }
 }
 
-/// The name of this collection, made when it is begun: shippers that know it need not ask again
-/// what there is. With it the lock that keeps a second collector out.
+/// Random name of this collection, made when it is begun: shippers that know it need not ask again
+/// what the collector has. With it comes the lock that keeps a second collector out.
 fn store_id(path: &Path) -> io::Result<(u128, File)> {
     let mut file =
         File::options().read(true).write(true).create(true).truncate(false).open(path)?;

@@ -10,7 +10,7 @@ use message_trace::DataDir;
 use crate::collect::{self, Limits};
 use crate::wire::{self, FrameReader};
 
-/// What a host may have here: little, so that both limits are met.
+/// Limits of a host: low, so that both are met.
 const LIMITS: Limits = Limits { bytes: 1 << 20, files: 4 };
 
 /// Reads `bytes` as a stream of frames, as the collector does once a shipper was let in, with
@@ -45,7 +45,7 @@ pub fn wire(bytes: &[u8], root: &Path) {
     assert!(used <= 2 * LIMITS.bytes, "{used} bytes on the disk");
 }
 
-/// What is in a directory.
+/// Content of a directory.
 fn names(directory: &Path) -> Vec<fs::DirEntry> {
     fs::read_dir(directory).into_iter().flatten().flatten().collect()
 }
@@ -58,7 +58,7 @@ mod tests {
     use crate::identity::Identity;
     use crate::wire::{Exchange, Request, frame_with};
 
-    /// What a shipper sends, a frame a request.
+    /// Frames of a shipper, one for each request.
     fn frames() -> Vec<Vec<u8>> {
         let identity = |pid| Identity { boot: [7; 16], pid, ticks: 1, start: 2, name: 0 };
         let page = [9; 4096];

@@ -1,6 +1,6 @@
-//! Which log a file is: (boot, process, start), whatever it is called. A host's files are told
-//! apart by it on both sides, so that a file that was renamed is gone on with, and another one
-//! under an old name is not written over the first.
+//! Identity of a log: (boot, process, start), whatever its file is called. Both sides tell a host's
+//! files apart by it. So a renamed file is continued, and another file under an old name does not
+//! overwrite the first.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,16 +13,16 @@ use twox_hash::XxHash3_64;
 
 use socket_log::names;
 
-/// What a log is known by on its host.
+/// Identity of a log on its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// The kernel's random id of the boot.
     pub boot: [u8; 16],
     /// The process.
     pub pid: u32,
-    /// When the log began, in its clock's ticks,
+    /// Beginning of the log, in ticks of its clock.
     pub ticks: u64,
-    /// and in nanoseconds since the Unix epoch.
+    /// Beginning of the log, in nanoseconds since the Unix epoch.
     pub start: i64,
     /// A checksum of the file's name for logs that were imported, which may share all of the above;
     /// 0 otherwise.

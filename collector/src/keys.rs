@@ -19,12 +19,13 @@ mod error;
 mod files;
 mod issued;
 mod revoked;
+mod validity;
 
-pub use authority::{AUTHORITY_FILE, Authority, COLLECTOR_FILE, Validity};
+pub use authority::{AUTHORITY_FILE, Authority, COLLECTOR_FILE};
 pub use bundle::{Bundle, Contents, Role, look};
 pub use error::Error;
-pub use issued::ISSUED_FILE;
 pub use revoked::{Followed, REVOKED_FILE, Revoked};
+pub use validity::Validity;
 
 pub(crate) use certificate::{host_names, names as certificate_names};
 

@@ -1,35 +1,18 @@
-//! One connection, TLS or plain: reads and writes that end at a deadline or when the program is to
-//! stop, whatever the other side does. A socket never blocks by itself; all waiting is in one
-//! `poll`.
+//! One connection, TLS or plain, over a socket with a deadline.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+mod socket;
+
+use std::io::{self, Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConnection, ServerConfig, ServerConnection, StreamOwned};
-use socket2::{SockRef, TcpKeepalive};
 
-/// How often a wait looks whether the program is to stop.
-const TICK: Duration = Duration::from_millis(200);
-/// What is read from a socket at once.
-const READ: usize = 64 << 10;
-/// After so long without an answer from the other machine, a connection is given up by the kernel.
-const DEAD: Duration = Duration::from_secs(60);
-/// What may wait in the kernel unsent: the more, the later the other side hears of what is sent
-/// now.
-const UNSENT: u32 = 512 << 10;
-
-/// So long the other side has to take the last word,
-const LINGER: Duration = Duration::from_millis(500);
-/// and so many bytes that it has sent meanwhile are thrown away.
-const MOST_LEFT: usize = 4 << 20;
-
-/// Set when the program is to stop.
-pub type Stop = Arc<AtomicBool>;
+pub(crate) use socket::is_stop;
+#[cfg(test)]
+pub(crate) use socket::pair;
+pub use socket::{Socket, Stop};
 
 /// A connection.
 #[derive(Debug)]
@@ -43,13 +26,13 @@ pub enum Link {
 }
 
 impl Link {
-    /// The connecting side; the handshake is over when this returns.
+    /// Makes the connecting side; the handshake is over when this returns.
     ///
     /// # Errors
-    /// When the other side is not who it has to be, does not want this one, or is not done by the
+    /// When the other side is not who it has to be, refuses this one, or is not done by the
     /// deadline.
     pub fn client(socket: Socket, mut connection: ClientConnection) -> io::Result<Link> {
-        // What is waiting to be sent is bounded by what is written, a frame at a time.
+        // The buffer is bounded by what is written: one frame at a time.
         connection.set_buffer_limit(None);
         let mut stream = StreamOwned::new(connection, socket);
         while stream.conn.is_handshaking() {
@@ -58,7 +41,7 @@ impl Link {
         Ok(Link::Client(Box::new(stream)))
     }
 
-    /// The listening side; the handshake is over when this returns.
+    /// Makes the listening side; the handshake is over when this returns.
     ///
     /// # Errors
     /// As for [`client`](Link::client).
@@ -69,7 +52,7 @@ impl Link {
             while stream.conn.is_handshaking() {
                 stream.conn.complete_io(&mut stream.sock)?;
             }
-            // The last of the handshake is this side's to send.
+            // This side sends the last message of the handshake.
             while stream.conn.wants_write() {
                 stream.conn.write_tls(&mut stream.sock)?;
             }
@@ -111,7 +94,7 @@ impl Link {
             Link::Server(stream) => stream.conn.send_close_notify(),
             Link::Client(stream) => stream.conn.send_close_notify(),
         }
-        // Whoever is gone need not be told.
+        // A side that is gone need not be told.
         let _ = self.flush();
         self.socket().linger();
     }
@@ -142,227 +125,5 @@ impl Write for Link {
             Link::Server(stream) => stream.flush(),
             Link::Client(stream) => stream.flush(),
         }
-    }
-}
-
-/// A TCP connection with a deadline.
-#[derive(Debug)]
-pub struct Socket {
-    stream: TcpStream,
-    stop: Stop,
-    deadline: Instant,
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
-    received: u64,
-    sent: u64,
-}
-
-impl Socket {
-    /// Takes a connection over. It has `time` for what comes first.
-    ///
-    /// # Errors
-    /// When the system refuses a setting.
-    pub fn new(stream: TcpStream, stop: Stop, time: Duration) -> io::Result<Socket> {
-        stream.set_nonblocking(true)?;
-        stream.set_nodelay(true)?;
-        let options = SockRef::from(&stream);
-        let keepalive =
-            TcpKeepalive::new().with_time(DEAD / 6).with_interval(DEAD / 12).with_retries(4);
-        options.set_tcp_keepalive(&keepalive)?;
-        options.set_tcp_user_timeout(Some(DEAD))?;
-        options.set_tcp_notsent_lowat(UNSENT)?;
-        Ok(Socket {
-            stream,
-            stop,
-            deadline: Instant::now() + time,
-            buffer: vec![0; READ],
-            start: 0,
-            end: 0,
-            received: 0,
-            sent: 0,
-        })
-    }
-
-    /// What is read or written from now on has so much time.
-    pub fn within(&mut self, time: Duration) {
-        self.deadline = Instant::now() + time;
-    }
-
-    /// Bytes received and sent, as they were on the wire above TCP.
-    pub fn counts(&self) -> [u64; 2] {
-        [self.received, self.sent]
-    }
-
-    /// Ends the connection so that what was sent last still arrives: the kernel would throw it away
-    /// with a reset if there were something left to read.
-    fn linger(&mut self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
-        self.within(LINGER);
-        let mut rest = [0; 4096];
-        for _ in 0..MOST_LEFT / rest.len() {
-            if !matches!(self.read(&mut rest), Ok(1..)) {
-                return;
-            }
-        }
-    }
-
-    /// Looks whether the other side has closed the connection, while nothing is to come from it.
-    ///
-    /// # Errors
-    /// When it has, or the connection is dead.
-    pub fn listen(&self) -> io::Result<()> {
-        match self.stream.peek(&mut [0]) {
-            // TLS says goodbye by a message of its own.
-            Ok(_) => Err(io::Error::new(
-                ErrorKind::UnexpectedEof,
-                "the other side closed the connection",
-            )),
-            Err(error)
-                if [ErrorKind::WouldBlock, ErrorKind::Interrupted].contains(&error.kind()) =>
-            {
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Waits until the socket can be read or written.
-    fn wait(&self, what: PollFlags) -> io::Result<()> {
-        loop {
-            if self.stop.load(Relaxed) {
-                return Err(stopped());
-            }
-            let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(io::Error::new(ErrorKind::TimedOut, "the other side was too slow"));
-            }
-            let tick = left.min(TICK);
-            let tick =
-                Timespec { tv_sec: tick.as_secs() as i64, tv_nsec: i64::from(tick.subsec_nanos()) };
-            match poll(&mut [PollFd::new(&self.stream, what)], Some(&tick)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
-}
-
-/// The error of a wait that was ended as the program is to stop.
-fn stopped() -> io::Error {
-    io::Error::new(ErrorKind::ConnectionAborted, Stopped)
-}
-
-/// Why a wait ended: the program is to stop.
-#[derive(Debug, thiserror::Error)]
-#[error("stopped")]
-struct Stopped;
-
-/// Whether an error says that the program is to stop.
-pub fn is_stop(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
-}
-
-impl Read for Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // TLS asks for a few kilobytes at a time.
-        while self.start == self.end {
-            match self.stream.read(&mut self.buffer) {
-                Ok(read) => {
-                    (self.start, self.end) = (0, read);
-                    self.received += read as u64;
-                    if read == 0 {
-                        return Ok(0);
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::IN)?,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let read = buffer.len().min(self.end - self.start);
-        buffer[..read].copy_from_slice(&self.buffer[self.start..self.start + read]);
-        self.start += read;
-        Ok(read)
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            match self.stream.write(bytes) {
-                Ok(written) => {
-                    self.sent += written as u64;
-                    return Ok(written);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.wait(PollFlags::OUT)?,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Both ends of a connection, for tests.
-#[cfg(test)]
-pub(crate) fn pair() -> (TcpStream, TcpStream) {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    (client, listener.accept().unwrap().0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_read_ends_at_its_deadline_and_can_go_on() {
-        let (mut other, socket) = pair();
-        let mut socket = Socket::new(socket, Stop::default(), Duration::from_millis(1)).unwrap();
-        let error = socket.read(&mut [0; 10]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::TimedOut);
-        assert!(!is_stop(&error));
-        other.write_all(b"abc").unwrap();
-        socket.within(Duration::from_secs(30));
-        let mut read = [0; 2];
-        assert_eq!((socket.read(&mut read).unwrap(), &read), (2, b"ab"));
-        assert_eq!((socket.read(&mut read).unwrap(), read[0], socket.counts()), (1, b'c', [3, 0]));
-    }
-
-    #[test]
-    fn a_connection_that_was_closed_is_noticed() {
-        let (other, socket) = pair();
-        let socket = Socket::new(socket, Stop::default(), Duration::from_secs(1)).unwrap();
-        socket.listen().unwrap();
-        drop(other);
-        // The kernel takes a moment.
-        let closed = (0..1000).find_map(|_| {
-            std::thread::sleep(Duration::from_millis(5));
-            socket.listen().err()
-        });
-        assert_eq!(closed.unwrap().kind(), ErrorKind::UnexpectedEof);
-    }
-
-    #[test]
-    fn a_read_ends_when_the_program_is_to_stop() {
-        let (_other, socket) = pair();
-        let stop = Stop::default();
-        let mut socket = Socket::new(socket, Arc::clone(&stop), Duration::from_secs(600)).unwrap();
-        let reader = std::thread::spawn(move || socket.read(&mut [0; 10]).unwrap_err());
-        stop.store(true, Relaxed);
-        assert!(is_stop(&reader.join().unwrap()));
-    }
-
-    #[test]
-    fn a_write_ends_at_its_deadline_when_nobody_reads() {
-        let (_other, socket) = pair();
-        let mut socket = Socket::new(socket, Stop::default(), Duration::from_millis(300)).unwrap();
-        let error = socket.write_all(&vec![1; 64 << 20]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::TimedOut);
     }
 }

@@ -1,22 +1,21 @@
 //! A collector's figures, for Prometheus and for the table that `sockcap collect` prints. Sessions
-//! tell what happened; the figures of a host stay when it has gone, so that one that is silent is
-//! seen.
+//! tell what happened; the figures of a host stay when it has gone, so that a silent host is seen.
 //!
 //! `text` writes them as Prometheus reads them, `http` serves that.
 
+mod figures;
 mod http;
 mod text;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::tuning::MAX_HOSTS_WITH_FIGURES;
+
+pub use figures::{HostFigures, Totals};
 pub use http::{DEFAULT_ADDRESS, Server};
 
-/// So many hosts have figures of their own. More are counted, so that no foreign names can fill the
-/// memory.
-pub const MOST_HOSTS: usize = 10_000;
-
-/// What a collector counts and measures. All methods may be called from any thread, and none waits
+/// Counts and measures of a collector. All methods may be called from any thread, and none waits
 /// for the disk or the net.
 #[derive(Debug)]
 pub struct Metrics {
@@ -30,51 +29,8 @@ struct State {
     totals: Totals,
 }
 
-/// A host's figures.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HostFigures {
-    /// Its name.
-    pub host: String,
-    /// Its open connections: one, or two for a moment where a new one takes the place of one that
-    /// is lost.
-    pub connections: u64,
-    /// When it was last told that something is on the disk, in nanoseconds since the Unix epoch.
-    pub acknowledged: Option<i64>,
-    /// What it said then that it has yet to send, in bytes.
-    pub left: Option<u64>,
-    /// Bytes of files that were written since the collector was started.
-    pub stored: u64,
-    /// Bytes that came over the wire for that.
-    pub received: u64,
-    /// Files that it has here.
-    pub files: u64,
-    /// Bytes of disk that they take.
-    pub used: u64,
-    /// Bytes of disk that it may have.
-    pub quota: Option<u64>,
-    /// How far its clock is ahead of the collector's, in nanoseconds, as last measured.
-    pub clock_offset: Option<i64>,
-    /// How long that exchange was under way, in nanoseconds.
-    pub round_trip: Option<i64>,
-}
-
-/// The figures of a collector as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Connections of hosts.
-    pub connections: u64,
-    /// Connections that were refused, by cause.
-    pub refused: BTreeMap<&'static str, u64>,
-    /// How often something could not be stored, by what there was too little of.
-    pub not_stored: BTreeMap<&'static str, u64>,
-    /// Logs that name another host than the one that sends them.
-    pub misnamed: u64,
-    /// Tellings about hosts beyond [`MOST_HOSTS`], which have no figures.
-    pub untold: u64,
-}
-
 impl Metrics {
-    /// Figures of a collector that gives each host so many bytes of disk. The causes for which
+    /// Figures of a collector that gives each host `quota` bytes of disk. The causes for which
     /// connections are refused and the shortages are named beforehand: a count that is there from
     /// the beginning shows its first increase.
     pub fn new(quota: Option<u64>, causes: &[&'static str], shortages: &[&'static str]) -> Metrics {
@@ -102,14 +58,14 @@ impl Metrics {
         });
     }
 
-    /// What a host has here, in files and bytes of disk.
+    /// Sets what a host has here, in files and bytes of disk.
     pub fn holds(&self, host: &str, files: u64, used: u64) {
         self.of(&mut self.state(), host, |figures| (figures.files, figures.used) = (files, used));
     }
 
-    /// A host was told at `now` (nanoseconds since the Unix epoch) that so many more bytes of its
-    /// files are on the disk, which took so many bytes of the wire; it says that it has `left` yet
-    /// to send.
+    /// A host was told at `now` (nanoseconds since the Unix epoch) that `stored` more bytes of its
+    /// files are on the disk, which took `received` bytes on the wire; it says that it has `left`
+    /// more to send.
     pub fn acknowledged(&self, host: &str, now: i64, stored: u64, received: u64, left: u64) {
         self.of(&mut self.state(), host, |figures| {
             figures.acknowledged = Some(now);
@@ -173,7 +129,7 @@ impl Metrics {
         let State { hosts, totals } = state;
         if let Some(figures) = hosts.get_mut(host) {
             change(figures);
-        } else if hosts.len() < MOST_HOSTS {
+        } else if hosts.len() < MAX_HOSTS_WITH_FIGURES {
             let new =
                 HostFigures { host: host.to_owned(), quota: self.quota, ..HostFigures::default() };
             change(hosts.entry(host.to_owned()).or_insert(new));

@@ -1,20 +1,19 @@
-//! Pages: what is compared and sent. A log is not only appended to: its header and the chunks that
-//! threads write to change in place, and what the traced process stores through a mapping leaves no
-//! trace in the file's times. So a file is looked at in pages of 4 KiB, the size of a log's chunks,
-//! each known by a checksum of its content.
+//! Pages: the units that are compared and sent. A log is not only appended to: its header and the
+//! chunks that threads write to change in place, and what the traced process stores through a
+//! mapping leaves no trace in the file's times. So a file is looked at in pages of 4 KiB, the size
+//! of a log's chunks, each known by a checksum of its content.
 
 use twox_hash::XxHash3_64;
 
 /// The size of a page in bytes; the last one of a file may be shorter.
-pub const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 
-/// The checksum of a page's content: XXH3 of 64 bits, over the page filled up with zeros to
-/// [`PAGE`] bytes; 0 is that of zeros alone, so that a hole in a file has it as well as a page that
-/// nobody has.
+/// Checksum of a page: XXH3 of 64 bits, over the page filled up with zeros to [`PAGE`] bytes. A
+/// page of zeros has the checksum 0, and so have holes in a file and pages that are not there.
 ///
 /// A changed page goes unnoticed once in 2^64 times. Checksums guard against accidents only: a host
 /// is believed about its own files anyway.
-pub fn sum(page: &[u8]) -> u64 {
+pub(crate) fn sum(page: &[u8]) -> u64 {
     if is_zero(page) {
         return 0;
     }
@@ -30,15 +29,15 @@ pub fn sum(page: &[u8]) -> u64 {
 }
 
 /// Whether all bytes are zero.
-pub fn is_zero(bytes: &[u8]) -> bool {
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     // The first word decides nearly always; the rest is compared with itself shifted by it, as fast
     // as memory.
     let head = bytes.len().min(16);
     bytes[..head].iter().all(|byte| *byte == 0) && bytes[head..] == bytes[..bytes.len() - head]
 }
 
-/// How many pages `length` bytes are.
-pub fn pages(length: u64) -> u64 {
+/// Number of pages of `length` bytes.
+pub(crate) fn pages(length: u64) -> u64 {
     length.div_ceil(PAGE as u64)
 }
 

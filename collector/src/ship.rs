@@ -9,136 +9,26 @@
 mod dialog;
 mod event;
 mod files;
+mod options;
 mod outgoing;
+mod pause;
 mod rate;
 mod scan;
+mod shipper;
 mod tracked;
 
-use std::fs;
-use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use message_trace::DataDir;
-use rustls::ClientConfig;
-
 pub use dialog::Broken;
 pub use event::{Event, Events};
+pub use options::{Error, Options, Summary};
 
-use crate::clock::HostClock;
-use crate::link::{Link, Socket, Stop};
-use crate::tls;
-use crate::wire::{Answer, Request, Shortage, VERSION};
-use dialog::Dialog;
-use outgoing::{Gone, Outgoing};
-use scan::{Failed, Scanner};
-use tracked::Look;
-
-/// How long a connection may take to be made, and to be let in.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How long to wait before the first new attempt, and at most; each failure doubles it.
-const AGAIN: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(30)];
-/// What may be queued between the stages: frames of at most a third of a megabyte.
-const ITEMS: usize = 8;
-/// Answers wait here for the first stage: those to all that it can have asked before it looks.
-const REPLIES: usize = 64;
-/// Times are exchanged so often at the beginning of a connection,
-const FIRST_EXCHANGES: usize = 4;
-/// and from then on each time this has passed. It also tells the collector that the shipper is
-/// there.
-const EXCHANGE: Duration = Duration::from_secs(10);
-
-/// How long a shipper that waits does not look whether its connection is still there.
-const LISTEN: Duration = Duration::from_millis(500);
-
-/// So long, what is under way when the program is to stop has to come to its end.
-const LAST: Duration = Duration::from_secs(10);
-
-/// What a shipper is to do.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where the logs are.
-    pub data: DataDir,
-    /// Whose logs are sent.
-    pub host: String,
-    /// The collector, as `HOST:PORT`.
-    pub to: String,
-    /// TLS with certificates on both sides; without, connections are plain.
-    pub tls: Option<Arc<ClientConfig>>,
-    /// Goes on when all is sent.
-    pub follow: bool,
-    /// How long to wait between two looks at the files.
-    pub interval: Duration,
-    /// Removes what the collector has, once nobody writes to it any more.
-    pub remove: bool,
-    /// At most so many bytes a second, as they are on the wire.
-    pub limit: Option<u64>,
-    /// Unless it follows: gives up when nothing could be sent for so long.
-    pub patience: Duration,
-}
-
-/// What a shipper did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Bytes of files that were sent.
-    pub sent: u64,
-    /// Bytes on the wire.
-    pub wire: u64,
-    /// Files that could not be read.
-    pub unreadable: u64,
-}
-
-/// What ends a shipper.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// Something in the data directory.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file or directory.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// Nothing could be sent for too long.
-    #[error("{to}: {why}; nothing is lost, and the next run goes on where this one ended")]
-    GaveUp {
-        /// The collector.
-        to: String,
-        /// What was wrong last.
-        why: String,
-    },
-    /// The collector has no room, and got none for too long.
-    #[error(
-        "{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended"
-    )]
-    NoRoom {
-        /// The collector.
-        to: String,
-        /// Of what there is too little.
-        shortage: Shortage,
-    },
-    /// The collector does not want this host.
-    #[error("{to}: {why}")]
-    Refused {
-        /// The collector.
-        to: String,
-        /// Why.
-        why: String,
-    },
-}
-
-/// How one connection went.
-enum Went {
-    /// All is sent, or the program is to stop.
-    Over,
-    /// The collector has had no room for too long.
-    NoRoom(Shortage),
-    /// It ended.
-    Broken(Broken),
-}
+use crate::link::Stop;
+use crate::tuning::{RETRY_PAUSES, STOP_GRACE};
+use pause::pause;
+use shipper::{Shipper, Went};
 
 /// Sends until all is sent, or, where it follows, until `stop` is set.
 ///
@@ -160,7 +50,7 @@ pub fn run(options: &Options, events: &dyn Events, stop: &Stop) -> Result<Summar
 fn give_up_when_stopped(stop: &Stop, abort: &Stop, over: &Stop) {
     let mut stopped: Option<Instant> = None;
     while !over.load(Relaxed) {
-        if stop.load(Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() >= LAST {
+        if stop.load(Relaxed) && stopped.get_or_insert_with(Instant::now).elapsed() >= STOP_GRACE {
             return abort.store(true, Relaxed);
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -174,7 +64,7 @@ fn go_on(
     events: &dyn Events,
     stop: &Stop,
 ) -> Result<Summary, Error> {
-    let [first, longest] = AGAIN;
+    let [first, longest] = RETRY_PAUSES;
     let mut again = first;
     let mut progress = Instant::now();
     while !stop.load(Relaxed) {
@@ -206,229 +96,4 @@ fn go_on(
     }
     let unreadable = shipper.scanner.unreadable.len() as u64;
     Ok(Summary { sent: shipper.scanner.sent, wire: shipper.wire, unreadable })
-}
-
-/// Waits, unless the program is to stop.
-fn pause(time: Duration, stop: &Stop) {
-    let until = Instant::now() + time;
-    while !stop.load(Relaxed) {
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        std::thread::sleep(left.min(Duration::from_millis(50)));
-    }
-}
-
-/// What lasts over connections.
-struct Shipper<'a> {
-    options: &'a Options,
-    events: &'a dyn Events,
-    stop: &'a Stop,
-    scanner: Scanner<'a>,
-    clock: HostClock,
-    boot: [u8; 16],
-    wire: u64,
-    durable: u64,
-    /// Set some time after the program is to stop: what is under way then is given up.
-    abort: Stop,
-}
-
-impl<'a> Shipper<'a> {
-    fn new(
-        options: &'a Options,
-        events: &'a dyn Events,
-        stop: &'a Stop,
-    ) -> Result<Shipper<'a>, Error> {
-        let hosts = options.data.hosts();
-        let others = other_hosts(options);
-        if !others.is_empty() {
-            events.event(&Event::Others { hosts: &others });
-        }
-        let boot = boot_id();
-        let scanner = Scanner::new(
-            hosts.join(&options.host),
-            boot,
-            options.remove,
-            options.limit,
-            events,
-            Arc::clone(stop),
-        )
-        .map_err(|source| Error::File { path: hosts, source })?;
-        let clock = HostClock::from_environment();
-        Ok(Shipper {
-            options,
-            events,
-            stop,
-            scanner,
-            clock,
-            boot,
-            wire: 0,
-            durable: 0,
-            abort: Stop::default(),
-        })
-    }
-
-    /// One connection, from its making to its end.
-    fn connection(&mut self) -> Result<Went, Error> {
-        let (mut dialog, store) = match self.connect() {
-            Ok(connected) => connected,
-            Err(broken) => return Ok(Went::Broken(broken)),
-        };
-        self.scanner.connected(store);
-        self.events.event(&Event::Connected);
-        let (items, taken) = crossbeam_channel::bounded(ITEMS);
-        let (given, replies) = crossbeam_channel::bounded(REPLIES);
-        let mut out = Outgoing::new(items, replies);
-        let (scanned, spoken) = std::thread::scope(|scope| {
-            let dialog = &mut dialog;
-            let speaking = scope.spawn(move || {
-                let result = dialog.run(&taken, &given);
-                dialog.close();
-                result
-            });
-            let scanned = self.look(&mut out);
-            self.durable += out.durable;
-            // This closes the queues, too, so that the dialog ends.
-            self.scanner.lost(&out.into_lost());
-            (scanned, speaking.join())
-        });
-        self.wire += dialog.sent();
-        match scanned {
-            Ok(None) => Ok(Went::Over),
-            Ok(Some(shortage)) => Ok(Went::NoRoom(shortage)),
-            Err(Failed::Io(path, source)) => Err(Error::File { path, source }),
-            Err(Failed::Gone(Gone)) => Ok(Went::Broken(match spoken {
-                Ok(Err(broken)) => broken,
-                _ => Broken::Lost("the collector answered what was not asked".into()),
-            })),
-        }
-    }
-
-    /// Makes the connection and says who this is.
-    fn connect(&self) -> Result<(Dialog, u128), Broken> {
-        let to = &self.options.to;
-        let addresses = to.to_socket_addrs().map_err(|error| Broken::Lost(error.to_string()))?;
-        let mut why = Broken::Lost("no such address".into());
-        for address in addresses {
-            let stream = match TcpStream::connect_timeout(&address, CONNECT) {
-                Ok(stream) => stream,
-                Err(error) => {
-                    // Whoever tells of it names the collector, as it was given.
-                    let at = address.to_string();
-                    why = Broken::Lost(if at == *to {
-                        error.to_string()
-                    } else {
-                        format!("{error} at {at}")
-                    });
-                    continue;
-                }
-            };
-            let socket = Socket::new(stream, Arc::clone(&self.abort), CONNECT)?;
-            let link = match &self.options.tls {
-                None => Link::Plain(socket),
-                Some(config) => {
-                    let connection = tls::connect(Arc::clone(config))
-                        .map_err(|e| Broken::Lost(e.to_string()))?;
-                    Link::client(socket, connection)?
-                }
-            };
-            let mut dialog =
-                Dialog::new(link, self.options.limit, self.clock.clone(), Arc::clone(&self.abort));
-            let hello =
-                Request::Hello { version: VERSION, host: &self.options.host, boot: self.boot };
-            return match dialog.ask(&hello)? {
-                Answer::Welcome { version: VERSION, store } => Ok((dialog, store)),
-                _ => Err(Broken::Lost("this is no collector of this version".into())),
-            };
-        }
-        Err(why)
-    }
-
-    /// Looks at the files, once or over and over. What there was too little of at the end, unless
-    /// it follows.
-    fn look(&mut self, out: &mut Outgoing) -> Result<Option<Shortage>, Failed> {
-        let mut exchanged = Instant::now();
-        for _ in 0..FIRST_EXCHANGES {
-            self.exchange(out)?;
-        }
-        let [first, longest] = AGAIN;
-        let mut again = first;
-        let mut look = Look::All;
-        let (mut durable, mut progress) = (0, Instant::now());
-        loop {
-            let scanned = self.scanner.scan(out, look)?;
-            if std::mem::replace(&mut durable, out.durable) != out.durable {
-                progress = Instant::now();
-            }
-            match scanned.shortage {
-                Some(shortage)
-                    if !self.options.follow && progress.elapsed() >= self.options.patience =>
-                {
-                    out.bye()?;
-                    return Ok(Some(shortage));
-                }
-                Some(shortage) => {
-                    self.events.event(&Event::NotStored { shortage, again });
-                    self.wait(out, again, &mut exchanged)?;
-                    again = longest.min(again * 2);
-                }
-                None if self.options.follow => {
-                    (look, again) = (Look::Likely, first);
-                    self.wait(out, self.options.interval, &mut exchanged)?;
-                }
-                None => return Ok(out.bye().map(|()| None)?),
-            }
-            if scanned.stopped || self.stop.load(Relaxed) {
-                return Ok(out.bye().map(|()| None)?);
-            }
-        }
-    }
-
-    /// Waits, and exchanges times when that is due.
-    fn wait(
-        &self,
-        out: &mut Outgoing,
-        time: Duration,
-        exchanged: &mut Instant,
-    ) -> Result<(), Failed> {
-        let until = Instant::now() + time;
-        while !self.stop.load(Relaxed) {
-            if exchanged.elapsed() >= EXCHANGE {
-                self.exchange(out)?;
-                *exchanged = Instant::now();
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
-            }
-            pause(left.min(LISTEN), self.stop);
-            out.listen()?;
-        }
-        Ok(())
-    }
-
-    fn exchange(&self, out: &mut Outgoing) -> Result<(), Failed> {
-        let exchange = out.exchange()?;
-        self.events.event(&Event::Hint(exchange));
-        Ok(())
-    }
-}
-
-/// The hosts besides this one of which there are logs.
-fn other_hosts(options: &Options) -> Vec<String> {
-    let entries = fs::read_dir(options.data.hosts()).into_iter().flatten().flatten();
-    let hosts = entries
-        .filter(|entry| entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().into_string().ok());
-    let mut others: Vec<String> = hosts.filter(|host| *host != options.host).collect();
-    others.sort();
-    others
-}
-
-/// The kernel's random id of this boot, as logs have it; zeros where it is not known.
-fn boot_id() -> [u8; 16] {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
-    u128::from_str_radix(&digits, 16).unwrap_or(0).to_be_bytes()
 }

@@ -17,15 +17,11 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, DnsName, ServerName};
 
 use crate::keys::{self, Bundle, Followed, Role};
+use crate::names::COLLECTOR;
 use verifier::Verifier;
 
-/// What [`refusal`] says of a certificate that was revoked.
-pub const REVOKED: &str = "certificate revoked";
-
-/// The name that the collector's certificate has, and that shippers check whatever address they
-/// connect to: who makes keys need not know where the collector will be. Nothing on the net can be
-/// called so (`.internal` is kept for that).
-pub const COLLECTOR: &str = "collector.sockcap.internal";
+/// Word of [`refusal`] for a certificate that was revoked.
+pub(crate) const REVOKED: &str = "certificate revoked";
 
 /// A configuration could not be made, or a peer's certificate is for nobody.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +45,7 @@ pub enum Error {
     NoHost(String),
 }
 
-/// How a collector speaks: it wants a certificate of its authority from everybody.
+/// Configuration of a collector: everybody has to show a certificate of its authority.
 ///
 /// # Errors
 /// The key is not a collector's, or cannot be used.
@@ -57,7 +53,8 @@ pub fn server(bundle: &Bundle) -> Result<Arc<ServerConfig>, Error> {
     server_with(bundle, None)
 }
 
-/// The same, where the certificate must not be among the revoked ones that are followed.
+/// Configuration of a collector, as [`server`], that also refuses certificates on the list of
+/// revoked ones.
 ///
 /// # Errors
 /// As [`server`].
@@ -87,7 +84,7 @@ pub fn server_with(
     Ok(Arc::new(config))
 }
 
-/// How a shipper speaks; [`connect`] makes connections of it.
+/// Configuration of a shipper; [`connect`] makes connections of it.
 ///
 /// # Errors
 /// The key is not a host's, or cannot be used.
@@ -119,7 +116,7 @@ pub fn connect(config: Arc<ClientConfig>) -> Result<ClientConnection, Error> {
 ///
 /// # Errors
 /// There is no certificate, or it has a name that no host may have.
-pub fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Error> {
+pub(crate) fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Error> {
     let no_host = |why: &dyn std::fmt::Display| Error::NoHost(why.to_string());
     let first = certificates.first().ok_or_else(|| no_host(&"none was shown"))?;
     let names = keys::certificate_names(first).map_err(|error| no_host(&error))?;
@@ -129,7 +126,7 @@ pub fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String>, Erro
 
 /// Why a handshake failed or a connection was ended, in a few words that are the same for the same
 /// cause, for log lines and counters; none if TLS is not to blame.
-pub fn refusal(error: &io::Error) -> Option<&'static str> {
+pub(crate) fn refusal(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(match error {
         rustls::Error::NoCertificatesPresented => "no certificate",
@@ -158,7 +155,7 @@ pub fn refusal(error: &io::Error) -> Option<&'static str> {
     })
 }
 
-/// What the other side says is wrong with us.
+/// Complaint of the other side about us.
 fn refused_by_peer(alert: AlertDescription) -> &'static str {
     match alert {
         AlertDescription::CertificateExpired => "our certificate has expired, or is not yet valid",

@@ -1,4 +1,4 @@
-//! What goes over the wire, version 1: `docs/wire-format.md` in code. `message` has the messages,
+//! Protocol on the wire, version 1: `docs/wire-format.md` in code. `message` has the messages,
 //! `frames` cuts the stream into them. A shipper asks and tells, the collector answers, in the
 //! order in which it was asked: neither ever waits for something that the other does not know it
 //! has to send.
@@ -8,16 +8,17 @@ mod message;
 #[cfg(test)]
 mod tests;
 
-pub use frames::{Error, FrameReader, decode_answer, decode_request, frame, frame_with};
+pub(crate) use frames::decode_request;
+pub use frames::{Error, FrameReader, decode_answer, frame, frame_with};
 pub use message::{Answer, Exchange, Request, Shortage};
 
 /// The version of this protocol. A collector refuses every other.
 pub const VERSION: u32 = 1;
-/// The most bytes that one frame may have behind its length.
+/// Maximum size of a frame behind its length, in bytes.
 pub const FRAME_LIMIT: usize = 320 << 10;
-/// The most bytes of a file that one [`Request::Extent`] may hold, before compression.
+/// Maximum size of one [`Request::Extent`] before compression, in bytes.
 pub const EXTENT_LIMIT: usize = 256 << 10;
-/// The most pages that a shipper may ask the checksums of at once.
+/// Maximum number of pages whose checksums a shipper asks for at once.
 pub const ASK_LIMIT: u32 = 32 << 10;
-/// How many [`Request::Flush`] may be unanswered.
-pub const FLUSHES: usize = 4;
+/// Maximum number of [`Request::Flush`] without an answer.
+pub(crate) const FLUSHES: usize = 4;

@@ -1,7 +1,7 @@
 //! Whether anybody still writes to a log. The header says when a process ended, but not when it was
 //! killed. The kernel knows: it grants a lease on a file only while nobody has it open for writing,
-//! and a mapping counts as open. Where leases do not know of mappings, the process itself is asked
-//! after, if its id means here what it meant there.
+//! and a mapping counts as open. Where leases do not know of mappings, the process itself is looked
+//! for, if process ids mean here what they meant where the log was written.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -14,8 +14,8 @@ use rustix::process::{Pid, test_kill_process};
 use socket_log::Header;
 use socket_log::layout::source;
 
-/// File systems of which it is known that their leases know of mappings. On overlayfs, for one, a
-/// mapping is of the file below, and a lease would be granted.
+/// File systems whose leases are known to know of mappings. On overlayfs, for one, a mapping is of
+/// the file below, and a lease would be granted.
 const KNOWN: [i64; 5] = [
     0xef53,      // ext2, ext3, ext4
     0x5846_5342, // xfs
@@ -24,8 +24,8 @@ const KNOWN: [i64; 5] = [
     0xf2f5_2010, // f2fs
 ];
 
-/// `true` where nobody writes to the file or can begin to by a mapping there is; `false` where
-/// somebody can; `None` where the system does not tell.
+/// Whether nobody has the file open for writing or mapped: `true` if so, `false` if somebody has,
+/// `None` where the system does not tell.
 pub fn none(file: &File) -> Option<bool> {
     let of = fstatfs(file).ok()?.f_type;
     if !KNOWN.contains(&of) {
@@ -52,7 +52,7 @@ pub fn none(file: &File) -> Option<bool> {
     }
 }
 
-/// Where this process runs: what ids of processes mean here.
+/// Place where this process runs, as ids of processes have a meaning there only.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Here {
     /// The kernel's id of this boot; zeros where it is not known.
@@ -62,7 +62,7 @@ pub(super) struct Here {
 }
 
 impl Here {
-    /// On a kernel that has this boot id.
+    /// Place of this process on a kernel that has this boot id.
     pub(super) fn new(boot: [u8; 16]) -> Here {
         Here { boot, namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()) }
     }
@@ -71,9 +71,9 @@ impl Here {
     /// kernel and in this namespace, and nobody has its id any more. A log is mapped by its own
     /// process only.
     ///
-    /// One of another container may be alive under an id that nobody has here, and a log made ahead
-    /// says nothing of it; an id that was given to somebody else since is as good as that of one
-    /// that lives.
+    /// A process of another container may be alive under an id that nobody has here, and a log made
+    /// ahead has no process yet: both count as alive. So does a process whose id was given to
+    /// another one since.
     pub(super) fn has_lost(&self, header: &Header) -> bool {
         let is_ours = header.source == source::LIBRARY
             && self.boot != [0; 16]

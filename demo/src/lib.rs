@@ -1,7 +1,4 @@
-//! What the demo's own programs share: one line asks, one line answers.
-//!
-//! They stand in for nginx, the python applications and redis where those cannot be installed, and
-//! show the same shapes of requests: a chain, a node that asks two others in turn, and a datagram.
+#![doc = include_str!("../README.md")]
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};

@@ -11,7 +11,7 @@ pub enum Error {
     Output(#[from] io::Error),
     /// A table cannot be read, or not be written to the output.
     #[error(transparent)]
-    Table(#[from] message_trace::Error),
+    Table(#[from] message_trace::PathError),
     /// There is no pattern of this number.
     #[error("{}: there is no pattern {pattern}; they are 0 to {last}", data.display())]
     NoPattern {

@@ -2,21 +2,18 @@
 //! skipped and counted.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use message_trace::PathError;
 
 use crate::summary::{At, Place};
 
 /// An error of an [`Importer`](crate::Importer).
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system refused.
-    #[error("{file}: {source}", file = file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    /// A file could not be read or written, or a table of the data directory is damaged.
+    #[error(transparent)]
+    File(#[from] PathError),
     /// A file is not what it should be.
     #[error("{place}: {why}")]
     Malformed {
@@ -25,15 +22,12 @@ pub enum Error {
         /// What is wrong, and what to do.
         why: String,
     },
-    /// A table of the data directory could not be written.
-    #[error(transparent)]
-    Table(#[from] message_trace::Error),
 }
 
 impl Error {
     /// An error of the operating system on `file`.
     pub fn io(file: &Path, source: io::Error) -> Error {
-        Error::Io { file: file.to_owned(), source }
+        Error::File(PathError::io(file, source))
     }
 
     /// `why` the place `at` in `file` is not what it should be.

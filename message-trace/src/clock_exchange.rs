@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// The first line of the file, and of what a collector adds to it later, if it likes.
 pub const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_received";
-/// No line is longer, in bytes, with the newline that ends it.
+/// Maximum length of a line in bytes, with the newline that ends it.
 pub const LONGEST_LINE: usize = 256;
 
 /// Four timestamps, as NTP exchanges them: a question of the host and the collector's answer. In
@@ -34,12 +34,12 @@ pub struct ClockExchange {
 }
 
 impl ClockExchange {
-    /// How long question and answer were under way together, in nanoseconds. `None`: that is less
-    /// than nothing, or the answer left before the question came, so that this is damaged, or a
-    /// clock was set between.
+    /// Round trip: time that question and answer were under way together, in nanoseconds. `None`:
+    /// that is less than nothing, or the answer left before the question came, so that this is
+    /// damaged, or a clock was set between.
     ///
-    /// So a single number that was changed makes the round trip longer, which then says less, or is
-    /// found out here, or makes no bound wrong by more than the round trip was.
+    /// A single number that was changed either makes the round trip longer, so that the exchange
+    /// says less, or is found out here, or makes no bound wrong by more than the round trip was.
     pub fn round_trip(&self) -> Option<i64> {
         let waited = self.collector_sent.checked_sub(self.collector_received)?;
         let all = self.host_received.checked_sub(self.host_sent)?;
@@ -181,7 +181,7 @@ mod tests {
             "+001fe33343536373839306162636465,1000,-7,0,1050",
             "0001fe33343536373839306162636465,1000,-7,0,10 50",
             "0001fe33343536373839306162636465,1000,-7,0,9223372036854775808",
-            // Two lines of which the first was cut off.
+            // Two lines; the first was cut off.
             "0001fe33343536373839306162636465,1000,-7,0001fe33343536373839306162636465,1000,-7,0,1050",
             &long,
         ];

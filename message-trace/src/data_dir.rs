@@ -1,11 +1,11 @@
-//! The data directory: which stage keeps what under which name.
+//! Data directory: the path of each file that a stage writes.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::Error;
+use crate::PathError;
 
 /// The name of the file with a host's clock hints.
 const CLOCK_HINTS: &str = "clock-hints.csv";
@@ -13,8 +13,8 @@ const CLOCK_HINTS: &str = "clock-hints.csv";
 /// The name of the file that says who sends a host's logs.
 const SENDER: &str = "sender";
 
-/// A data directory, by default `./sockcap.data`. Every stage finds there what the one before it
-/// left.
+/// A data directory, by default `./sockcap.data`. Every stage finds there what the former one
+/// wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataDir(PathBuf);
 
@@ -29,12 +29,12 @@ impl DataDir {
         &self.0
     }
 
-    /// Where the hosts' logs are: `hosts/NAME/*.sclog`.
+    /// Directory of the hosts' logs: `hosts/NAME/*.sclog`.
     pub fn hosts(&self) -> PathBuf {
         self.0.join("hosts")
     }
 
-    /// Where traces are that are messages already: `imports/NAME/messages.parquet` and
+    /// Directory of traces that are messages already: `imports/NAME/messages.parquet` and
     /// `nodes.parquet`. Reconcile puts them together with what the logs give.
     pub fn imports(&self) -> PathBuf {
         self.0.join("imports")
@@ -49,7 +49,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When the directory cannot be read.
-    pub fn imported(&self) -> Result<Vec<Import>, Error> {
+    pub fn imported(&self) -> Result<Vec<Import>, PathError> {
         let mut imports: Vec<Import> = entries(&self.imports())?
             .into_iter()
             .filter_map(|directory| {
@@ -66,14 +66,14 @@ impl DataDir {
         Ok(imports)
     }
 
-    /// When anything about the imports last changed; `None` when there never were any.
+    /// Time of the last change of the imports; `None` when there never were any.
     ///
     /// # Errors
     /// When their directory cannot be read.
-    pub fn imports_changed(&self) -> Result<Option<SystemTime>, Error> {
+    pub fn imports_changed(&self) -> Result<Option<SystemTime>, PathError> {
         let tables = self.imported()?;
         let tables = tables.iter().flat_map(|import| [import.messages(), import.nodes()]);
-        // One that was taken away leaves its mark on the directory.
+        // Removing an import changes the directory's own time.
         Ok(tables.chain([self.imports()]).filter_map(|path| DataDir::written(&path)).max())
     }
 
@@ -87,17 +87,17 @@ impl DataDir {
         self.0.join("nodes.parquet")
     }
 
-    /// How the hosts' clocks differ, as reconcile found.
+    /// Clocks of the hosts, as reconcile estimated them.
     pub fn clocks(&self) -> PathBuf {
         self.0.join("clocks.json")
     }
 
-    /// What reconcile could not match, by cause.
+    /// Summary of reconcile: counts, and what could not be matched, by cause.
     pub fn reconciliation(&self) -> PathBuf {
         self.0.join("reconciliation.json")
     }
 
-    /// What the user calls addresses, hosts, commands and endpoints.
+    /// Aliases: the user's names for addresses, hosts, commands and endpoints.
     pub fn aliases(&self) -> PathBuf {
         self.0.join("aliases")
     }
@@ -131,7 +131,7 @@ impl DataDir {
     ///
     /// # Errors
     /// When a directory cannot be read.
-    pub fn logs(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn logs(&self) -> Result<Vec<PathBuf>, PathError> {
         let mut logs = Vec::new();
         for host in entries(&self.hosts())? {
             if host.is_dir() {
@@ -142,20 +142,20 @@ impl DataDir {
         Ok(logs)
     }
 
-    /// Where the timestamps are that the host `host` exchanged with the collector
+    /// File of the timestamps that the host `host` exchanged with the collector
     /// ([`ClockExchange`](crate::ClockExchange)).
     pub fn clock_hints(&self, host: &str) -> PathBuf {
         self.hosts().join(host).join(CLOCK_HINTS)
     }
 
-    /// Who sends the logs of the host `host` to the collector that gathers into this directory: the
-    /// names that its key is for, a line each. There is none where nobody had to show a key, and
-    /// where the host's programs were recorded.
+    /// File that says who sends the logs of the host `host` to the collector that gathers into this
+    /// directory: the names that its key is for, a line each. There is none where nobody had to
+    /// show a key, and where the host's programs were recorded.
     pub fn sender(&self, host: &str) -> PathBuf {
         DataDir::sender_of(&self.hosts().join(host))
     }
 
-    /// The same of the host whose directory this is.
+    /// File that says who sends the logs of the host whose directory this is.
     pub fn sender_of(directory: &Path) -> PathBuf {
         directory.join(SENDER)
     }
@@ -165,14 +165,14 @@ impl DataDir {
     ///
     /// # Errors
     /// When the directory of the hosts cannot be read.
-    pub fn all_clock_hints(&self) -> Result<Vec<PathBuf>, Error> {
+    pub fn all_clock_hints(&self) -> Result<Vec<PathBuf>, PathError> {
         let files = entries(&self.hosts())?.into_iter().map(|host| host.join(CLOCK_HINTS));
         let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
         files.sort();
         Ok(files)
     }
 
-    /// When `path` was last written, or `None` when it is not there.
+    /// Time of the last write of `path`; `None` when it is not there.
     pub fn written(path: &Path) -> Option<SystemTime> {
         path.metadata().and_then(|metadata| metadata.modified()).ok()
     }
@@ -183,7 +183,7 @@ impl DataDir {
 pub struct Import {
     /// Its name.
     pub name: String,
-    /// Where its tables are.
+    /// Directory of its tables.
     pub directory: PathBuf,
 }
 
@@ -212,12 +212,14 @@ fn is_log(path: &Path) -> bool {
     }
 }
 
-fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, PathError> {
     let read = match std::fs::read_dir(directory) {
         Ok(read) => read,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io(directory, error)),
+        Err(error) => return Err(PathError::io(directory, error)),
     };
-    read.map(|entry| entry.map(|entry| entry.path()).map_err(|error| Error::io(directory, error)))
-        .collect()
+    read.map(|entry| {
+        entry.map(|entry| entry.path()).map_err(|error| PathError::io(directory, error))
+    })
+    .collect()
 }

@@ -4,6 +4,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
 
+/// Row of an endpoint in the dictionary of a [`MessageTrace`](crate::MessageTrace).
+pub type EndpointId = u32;
+
 /// An endpoint: where a flow ends, by the name that the sockets have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Endpoint {

@@ -7,27 +7,27 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::Error;
+use crate::PathError;
 
 /// Writes `value` to `path`, replacing what was there only when all of it is written.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+pub fn write(path: &Path, value: &impl Serialize) -> Result<(), PathError> {
     let text =
-        serde_json::to_string_pretty(value).map_err(|error| Error::malformed(path, error))?;
+        serde_json::to_string_pretty(value).map_err(|error| PathError::malformed(path, error))?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".unfinished");
     let unfinished = path.with_file_name(name);
-    fs::write(&unfinished, text + "\n").map_err(|error| Error::io(&unfinished, error))?;
-    fs::rename(&unfinished, path).map_err(|error| Error::io(path, error))
+    fs::write(&unfinished, text + "\n").map_err(|error| PathError::io(&unfinished, error))?;
+    fs::rename(&unfinished, path).map_err(|error| PathError::io(path, error))
 }
 
 /// Reads what [`write()`] wrote.
 ///
 /// # Errors
 /// When the file cannot be read or holds something else.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
-    let text = fs::read_to_string(path).map_err(|error| Error::io(path, error))?;
-    serde_json::from_str(&text).map_err(|error| Error::malformed(path, error))
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, PathError> {
+    let text = fs::read_to_string(path).map_err(|error| PathError::io(path, error))?;
+    serde_json::from_str(&text).map_err(|error| PathError::malformed(path, error))
 }

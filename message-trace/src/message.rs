@@ -1,10 +1,11 @@
 //! One message: the data of one send or receive call, or of several adjacent ones of a flow and
 //! direction taken as one (a fat message, WAP5 section 2.3), with its times at both ends.
 
-use crate::node::NodeId;
-use crate::trace::EndpointId;
 use std::fmt;
 use std::str::FromStr;
+
+use crate::endpoint::EndpointId;
+use crate::node::NodeId;
 
 /// [`Message::direction`]: sent by the side that connected.
 pub const FROM_CONNECTING: i8 = 0;
@@ -41,18 +42,18 @@ pub struct Message {
     pub src_tid: Option<i32>,
     /// The thread that made the last receive.
     pub dst_tid: Option<i32>,
-    /// The same for both directions of one connection.
+    /// Number of the flow: the same for both directions of one connection.
     pub flow: i64,
     /// [`FROM_CONNECTING`] or [`FROM_ACCEPTING`].
     pub direction: i8,
-    /// What it went over.
+    /// Transport protocol.
     pub protocol: Protocol,
     /// The payload's size.
     pub bytes: i64,
-    /// How many messages were merged into this one; 0 where it is the making of a connection.
+    /// Number of messages that were merged into this one; 0 where it is the making of a connection.
     pub parts: i32,
-    /// How the connection was made, of which it is the first message; `None` where that is not
-    /// known, and of all others.
+    /// Making of the connection, where this is the first message on it; `None` where it is not, and
+    /// where the making is not known.
     pub connect: Option<Connect>,
 }
 
@@ -68,26 +69,72 @@ pub struct Connect {
 }
 
 impl Message {
-    /// When it was sent or, where that is unknown, received: the time by which a trace is sorted,
+    /// Message between `ends`: one part without payload, at times that are not known. All messages
+    /// are made from this one, by naming the fields that differ.
+    #[inline]
+    pub fn new(ends: Ends, flow: i64, direction: i8) -> Message {
+        Message {
+            send_first: None,
+            send_last: None,
+            recv_first: None,
+            recv_last: None,
+            send_ts: None,
+            recv_ts: None,
+            src: ends.src.node,
+            dst: ends.dst.node,
+            src_endpoint: ends.src.endpoint,
+            dst_endpoint: ends.dst.endpoint,
+            src_tid: ends.src.tid,
+            dst_tid: ends.dst.tid,
+            flow,
+            direction,
+            protocol: ends.protocol,
+            bytes: 0,
+            parts: 1,
+            connect: None,
+        }
+    }
+
+    /// This message, sent and received at once: first and last part have the same time on the clock
+    /// of their end. The times on the common clock stay as they are.
+    #[inline]
+    pub fn at_own(self, sent: Option<i64>, received: Option<i64>) -> Message {
+        Message {
+            send_first: sent,
+            send_last: sent,
+            recv_first: received,
+            recv_last: received,
+            ..self
+        }
+    }
+
+    /// This message as [`Message::at_own`] makes it, where all clocks are one: these are the times
+    /// on the common clock, too.
+    #[inline]
+    pub fn at(self, sent: Option<i64>, received: Option<i64>) -> Message {
+        Message { send_ts: sent, recv_ts: received, ..self.at_own(sent, received) }
+    }
+
+    /// Time of sending or, where that is unknown, of receipt: the time by which a trace is sorted,
     /// on the common clock.
     pub fn time(&self) -> i64 {
         self.send_ts.or(self.recv_ts).unwrap_or(i64::MIN)
     }
 
-    /// When its first byte was received, on the common clock: from then on it can cause what its
-    /// receiver does. The receiver may read the last byte much later, or never.
+    /// Time when the first byte was received, on the common clock: from then on it can cause what
+    /// its receiver does. The receiver may read the last byte much later, or never.
     pub fn arrival(&self) -> Option<i64> {
         arrival(self.recv_ts, self.recv_first, self.recv_last)
     }
 
-    /// Whether it is the making of a connection, from the call to connect to the return from
+    /// Whether this is the making of a connection, from the call to connect to the return from
     /// accept, and carries no data. There is one where the accepting side speaks first: what it
     /// says is caused by the connection.
     pub fn is_connect(&self) -> bool {
         self.parts == 0
     }
 
-    /// When its connection was made, as [`Message::connect`] but on the common clock.
+    /// Time when its connection was made: [`Message::connect`] on the common clock.
     pub fn connecting(&self) -> Option<Connect> {
         self.connect.zip(self.send_ts.zip(self.send_first)).map(|(connect, (common, own))| {
             let shift = common.saturating_sub(own);
@@ -98,20 +145,20 @@ impl Message {
         })
     }
 
-    /// Its network latency, which includes what clock error is left (WAP5 section 5.2).
+    /// Network latency; it includes the clock error that is left (WAP5 section 5.2).
     pub fn network_latency(&self) -> Option<i64> {
         Some(self.recv_ts?.saturating_sub(self.send_ts?))
     }
 }
 
-/// What is known of a message but its times and what it carries.
+/// Both ends of a message, and its protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Who sent it.
+    /// Sender.
     pub src: End,
-    /// Who received it.
+    /// Receiver.
     pub dst: End,
-    /// What it went over.
+    /// Transport protocol.
     pub protocol: Protocol,
 }
 
@@ -124,6 +171,14 @@ pub struct End {
     pub endpoint: EndpointId,
     /// The thread that sent or received.
     pub tid: Option<i32>,
+}
+
+impl End {
+    /// End whose thread is not known.
+    #[inline]
+    pub fn of(node: NodeId, endpoint: EndpointId) -> End {
+        End { node, endpoint, tid: None }
+    }
 }
 
 /// [`Message::arrival`] by [`Message::recv_ts`], [`Message::recv_first`] and
@@ -140,7 +195,7 @@ pub fn arrival(
     })
 }
 
-/// What a message went over.
+/// Transport protocol of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Protocol {
     /// A TCP connection.
@@ -168,7 +223,7 @@ impl Protocol {
         Protocol::Other,
     ];
 
-    /// Whether messages go over connections, of which one side accepted the other.
+    /// Whether messages go over connections: one side connected, the other accepted.
     pub fn has_connections(self) -> bool {
         matches!(self, Protocol::Tcp | Protocol::UnixStream | Protocol::UnixSequence)
     }

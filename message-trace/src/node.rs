@@ -1,6 +1,6 @@
-//! Nodes: what does the work. The trace keeps them as processes, the finest grain that needs no
-//! more than the process table; analysis sees them as hosts, processes, commands on a host, or
-//! threads, as the user chooses.
+//! Nodes: processes that do the work. The trace keeps them as processes, the finest grain that
+//! needs no more than the process table; analysis sees them as hosts, processes, commands on a
+//! host, or threads, as the user chooses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -41,7 +41,7 @@ impl Nodes {
         usize::try_from(id).ok().and_then(|row| self.0.get(row))
     }
 
-    /// How many there are.
+    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -64,7 +64,7 @@ impl Nodes {
     }
 }
 
-/// How finely nodes are told apart (WAP5 section 2.5).
+/// Grain in which nodes are told apart (WAP5 section 2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Grain {
     /// All processes of a host are one node.

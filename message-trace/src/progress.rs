@@ -1,11 +1,11 @@
-//! How a stage tells how far it is, without knowing whether anyone looks.
+//! Progress of a stage, told without knowing whether anyone listens.
 
 /// A listener for the progress of a stage. All methods may be called from any thread.
 pub trait Progress: Sync {
     /// A step of the stage begins: `what` for people ("reading logs"), and how many units it has, 0
     /// if unknown.
     fn step(&self, what: &str, units: u64);
-    /// So many more units of the step are done.
+    /// `units` more units of the step are done.
     fn advance(&self, units: u64);
 }
 

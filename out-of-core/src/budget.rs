@@ -19,8 +19,8 @@ impl MemoryBudget {
         }
     }
 
-    /// What `memory` leaves beside `tables` bytes, and at least an eighth of it: with less, what is
-    /// written comes in ever smaller pieces.
+    /// Budget that `memory` leaves beside `tables` bytes, and at least an eighth of it: with less,
+    /// what is written comes in ever smaller pieces.
     pub fn beside(memory: u64, tables: usize) -> MemoryBudget {
         MemoryBudget::new(memory.saturating_sub(tables as u64).max(memory / 8))
     }

@@ -17,14 +17,8 @@ use std::collections::binary_heap::PeekMut;
 use std::path::Path;
 
 use crate::PathError;
+use crate::tuning::{MAX_READ_BUFFER_BYTES, MAX_READ_BUFFERS_BYTES, MIN_READ_BUFFER_BYTES};
 use crate::{MemoryBudget, PartitionStore, Plain};
-
-/// Maximum bytes of a run's read buffer.
-const BUFFER_BYTES: usize = 16 << 10;
-/// Maximum bytes of the read buffers of all runs together; each is smaller where there are many.
-const BUFFERS_BYTES: usize = 4 << 20;
-/// Minimum bytes of a run's read buffer, whatever their number. Reading is slow with it.
-const MIN_BUFFER_BYTES: usize = 1 << 10;
 
 /// A record that is sorted by a key.
 pub trait Keyed: Plain {
@@ -98,7 +92,8 @@ impl<T: Keyed> SortedRuns<'_, T> {
     /// The records in order. It ends where one cannot be read, and `failed` then has the error.
     pub fn iter<'s>(&'s self, failed: &'s ReadFailure) -> Merged<'s, T> {
         let runs = &self.runs.all;
-        let buffer = (BUFFERS_BYTES / runs.len().max(1)).clamp(MIN_BUFFER_BYTES, BUFFER_BYTES);
+        let buffer = (MAX_READ_BUFFERS_BYTES / runs.len().max(1))
+            .clamp(MIN_READ_BUFFER_BYTES, MAX_READ_BUFFER_BYTES);
         let first = |(run, (key, _)): (usize, &(T::Key, usize))| Reverse((*key, run));
         let mut heap: BinaryHeap<_> = runs.iter().enumerate().map(first).collect();
         heap.extend(self.last.first().map(|first| Reverse((first.key(), runs.len()))));

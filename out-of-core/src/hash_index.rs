@@ -5,11 +5,10 @@ use crate::PathError;
 
 use crate::MemoryPool;
 use crate::SpillableVec;
+use crate::tuning::MIN_INDEX_SLOTS;
 
 /// Content of a free slot.
 const FREE: u32 = u32::MAX;
-/// Minimum number of slots, once there is a number.
-const MIN_SLOTS: usize = 64;
 
 /// Numbers by the hash of their values.
 #[derive(Debug, Default)]
@@ -38,7 +37,7 @@ impl HashIndex {
         }
         // The old slots go first, so that both never exist at a time.
         self.numbers = SpillableVec::new(&self.pool);
-        self.numbers.resize((4 * count).next_power_of_two().max(MIN_SLOTS), FREE)?;
+        self.numbers.resize((4 * count).next_power_of_two().max(MIN_INDEX_SLOTS), FREE)?;
         for number in 0..count as u32 {
             if let Err(Some(free)) = self.find(hash(number), |_| false) {
                 self.put(free, number);

@@ -10,12 +10,9 @@ use rustc_hash::FxBuildHasher;
 use crate::HashIndex;
 use crate::MemoryPool;
 use crate::SpillableVec;
+use crate::tuning::NEIGHBOUR_BITS;
 
-/// Number of neighbouring values that have slots side by side, as a power of two. Chosen, not
-/// measured.
-const NEIGHBOURS: u32 = 6;
-
-/// Where a value is on a line, so that neighbours can be kept together.
+/// Position of a value on a line, so that neighbours can be stored together.
 pub trait Locality {
     /// Its position, which other values may share. Values that mostly come one after the other have
     /// positions side by side.
@@ -75,8 +72,8 @@ impl<T: Copy + Eq + Locality> Interner<T> {
 
 /// A hash that is side by side for values that are side by side.
 fn hash(value: &impl Locality) -> u64 {
-    let (block, within) = (value.at() >> NEIGHBOURS, value.at() & ((1 << NEIGHBOURS) - 1));
-    FxBuildHasher.hash_one(block) << NEIGHBOURS | within
+    let (block, within) = (value.at() >> NEIGHBOUR_BITS, value.at() & ((1 << NEIGHBOUR_BITS) - 1));
+    FxBuildHasher.hash_one(block) << NEIGHBOUR_BITS | within
 }
 
 #[cfg(test)]

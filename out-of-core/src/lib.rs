@@ -9,6 +9,7 @@ mod memory_pool;
 mod partitions;
 mod path_error;
 mod spillable_vec;
+mod tuning;
 pub mod workers;
 
 pub use budget::MemoryBudget;

@@ -13,8 +13,7 @@ use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 
-/// Bytes of zeros that are written at once where the file system cannot reserve room.
-const ZEROS: usize = 64 << 10;
+use crate::tuning::ZERO_WRITE_BYTES;
 
 /// The memory that a mapped file takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +102,7 @@ fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    let zeros = vec![0; ZEROS];
+    let zeros = vec![0; ZERO_WRITE_BYTES];
     let mut at = from;
     while at < to {
         let bytes = zeros.get(..(to - at) as usize).unwrap_or(&zeros);

@@ -15,18 +15,11 @@ use crate::MemoryBudget;
 use crate::workers::lock;
 
 use crate::mapped_file::{MappedFile, Region};
-
-/// Unit in which memory of mapped files is counted, in bytes. The kernel reads that much at a time
-/// where its cache holds it.
-pub(crate) const BLOCK_BYTES: usize = 64 << 10;
-/// Minimum for the bytes of mapped files in memory, however small the pool is.
-const MIN_MAPPED_BYTES: usize = 1 << 20;
-/// Number of blocks that each thread remembers as used lately. A power of two.
-const RECENT: usize = 256;
+use crate::tuning::{MAPPED_BLOCK_BYTES, MIN_MAPPED_BYTES, RECENT_BLOCKS};
 
 thread_local! {
     /// Blocks that this thread used lately, each at the place that its number hashes to.
-    static LATELY: [Cell<usize>; RECENT] = const { [const { Cell::new(usize::MAX) }; RECENT] };
+    static LATELY: [Cell<usize>; RECENT_BLOCKS] = const { [const { Cell::new(usize::MAX) }; RECENT_BLOCKS] };
 }
 
 /// The memory that the tables of one stage share. A clone is the same pool.
@@ -63,7 +56,7 @@ impl MemoryPool {
             budget: MemoryBudget::new(memory / 2),
             all: memory / 2,
             directory: directory.to_owned(),
-            max_resident: mapped / BLOCK_BYTES,
+            max_resident: mapped / MAPPED_BLOCK_BYTES,
             resident: AtomicUsize::new(0),
             mapped: Mutex::new(Vec::new()),
         }))
@@ -93,11 +86,12 @@ impl MemoryPool {
     /// Notes that the byte at `address` of a mapped file is about to be used.
     #[inline]
     pub(crate) fn touch(&self, address: usize) {
-        let block = address / BLOCK_BYTES;
+        let block = address / MAPPED_BLOCK_BYTES;
         let is_new = LATELY.with(|lately| {
             // Rows of several tables are used in turns: the hash gives neighbouring blocks, and
             // mostly those of other tables, places of their own.
-            let place = block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - RECENT.ilog2());
+            let place =
+                block.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - RECENT_BLOCKS.ilog2());
             lately.get(place).is_some_and(|last| last.replace(block) != block)
         });
         if is_new {

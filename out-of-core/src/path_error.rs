@@ -19,7 +19,7 @@ pub enum PathError {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Reason.
         why: String,
     },
 }

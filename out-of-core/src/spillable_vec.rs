@@ -6,28 +6,26 @@
 //! tells the pool, so that pages are given back in time. Access in the order of places costs least,
 //! but any order is right.
 
+mod grow;
 mod sort;
 
 use std::ops::{Index, IndexMut, Range};
-use std::{ptr, slice};
+use std::slice;
 
 use crate::PathError;
-
 use crate::mapped_file::MappedFile;
-use crate::memory_pool::{BLOCK_BYTES, MemoryPool};
-
-/// Maximum bytes of a vector that stays in memory even when the pool is used up.
-const ALWAYS_IN_MEMORY: usize = 4 << 10;
+use crate::memory_pool::MemoryPool;
+use crate::tuning::MAPPED_BLOCK_BYTES;
 
 /// Rows of one kind, in memory or in a mapped file.
 #[derive(Debug)]
 pub struct SpillableVec<T: Copy> {
-    kept: Kept<T>,
+    storage: Storage<T>,
     pool: MemoryPool,
 }
 
 #[derive(Debug)]
-enum Kept<T> {
+enum Storage<T> {
     /// The rows, and how many bytes were taken from the budget for them.
     Memory(Vec<T>, usize),
     /// The file, and the number of rows in it.
@@ -43,7 +41,7 @@ impl<T: Copy> Default for SpillableVec<T> {
 impl<T: Copy> SpillableVec<T> {
     /// An empty vector in the memory of `pool`.
     pub fn new(pool: &MemoryPool) -> SpillableVec<T> {
-        SpillableVec { kept: Kept::Memory(Vec::new(), 0), pool: pool.clone() }
+        SpillableVec { storage: Storage::Memory(Vec::new(), 0), pool: pool.clone() }
     }
 
     /// `value`, `len` times.
@@ -77,9 +75,9 @@ impl<T: Copy> SpillableVec<T> {
     /// Number of rows.
     #[inline]
     pub fn len(&self) -> usize {
-        match &self.kept {
-            Kept::Memory(rows, _) => rows.len(),
-            Kept::File(_, len) => *len,
+        match &self.storage {
+            Storage::Memory(rows, _) => rows.len(),
+            Storage::File(_, len) => *len,
         }
     }
 
@@ -120,7 +118,7 @@ impl<T: Copy> SpillableVec<T> {
         let range = self.within(range);
         let most = self.pieces().1;
         let pool = self.pool.clone();
-        let pool = matches!(self.kept, Kept::File(..)).then_some(&pool);
+        let pool = matches!(self.storage, Storage::File(..)).then_some(&pool);
         for piece in self.rows_mut()[range].chunks_mut(most) {
             note(pool, piece);
             piece.iter_mut().for_each(&mut each);
@@ -130,14 +128,14 @@ impl<T: Copy> SpillableVec<T> {
     /// The rows of `range` side by side. All of them are in memory together, so keep it small.
     pub fn slice(&self, range: Range<usize>) -> &[T] {
         let range = self.within(range);
-        if let Kept::File(file, _) = &self.kept
+        if let Storage::File(file, _) = &self.storage
             && !range.is_empty()
         {
             let start = file.start().as_ptr().addr();
             let bytes = start + range.start * size_of::<T>()..start + range.end * size_of::<T>();
             bytes
                 .clone()
-                .step_by(BLOCK_BYTES)
+                .step_by(MAPPED_BLOCK_BYTES)
                 .chain([bytes.end - 1])
                 .for_each(|byte| self.pool.touch(byte));
         }
@@ -173,16 +171,16 @@ impl<T: Copy> SpillableVec<T> {
     /// When a temporary file cannot be written.
     #[inline]
     pub fn push(&mut self, row: T) -> Result<(), PathError> {
-        let room = match &self.kept {
-            Kept::Memory(rows, _) => rows.len() < rows.capacity(),
-            Kept::File(file, len) => (len + 1) * size_of::<T>() <= file.bytes(),
+        let room = match &self.storage {
+            Storage::Memory(rows, _) => rows.len() < rows.capacity(),
+            Storage::File(file, len) => (len + 1) * size_of::<T>() <= file.bytes(),
         };
         if !room {
             self.reserve(1)?;
         }
-        match &mut self.kept {
-            Kept::Memory(rows, _) => rows.push(row),
-            Kept::File(file, len) => {
+        match &mut self.storage {
+            Storage::Memory(rows, _) => rows.push(row),
+            Storage::File(file, len) => {
                 let place = file.start().as_ptr().cast::<T>().wrapping_add(*len);
                 self.pool.touch(place.addr());
                 // SAFETY: there is room for it, and the file is aligned as pages are.
@@ -213,9 +211,9 @@ impl<T: Copy> SpillableVec<T> {
 
     /// Drops all rows behind the first `most`.
     pub fn truncate(&mut self, most: usize) {
-        match &mut self.kept {
-            Kept::Memory(rows, _) => rows.truncate(most),
-            Kept::File(_, len) => *len = most.min(*len),
+        match &mut self.storage {
+            Storage::Memory(rows, _) => rows.truncate(most),
+            Storage::File(_, len) => *len = most.min(*len),
         }
     }
 
@@ -245,62 +243,9 @@ impl<T: Copy> SpillableVec<T> {
         self.truncate(kept);
     }
 
-    /// Makes room for `more` rows.
-    fn reserve(&mut self, more: usize) -> Result<(), PathError> {
-        let needed = self.len() + more;
-        match &mut self.kept {
-            Kept::Memory(rows, _) if needed <= rows.capacity() => Ok(()),
-            Kept::Memory(rows, taken) => {
-                let most = needed.max(2 * rows.capacity()).max(4);
-                let bytes = Some(most * size_of::<T>())
-                    .filter(|bytes| *bytes > ALWAYS_IN_MEMORY)
-                    .unwrap_or(0);
-                if bytes > *taken && !self.pool.budget().take(bytes - *taken) {
-                    return self.spill(needed);
-                }
-                rows.reserve_exact(most - rows.len());
-                *taken = bytes;
-                Ok(())
-            }
-            Kept::File(file, _) => {
-                let bytes = needed * size_of::<T>();
-                if bytes <= file.bytes() {
-                    return Ok(());
-                }
-                let bytes =
-                    bytes.max(file.bytes() + file.bytes() / 4).next_multiple_of(BLOCK_BYTES);
-                let grown = file
-                    .grown(bytes)
-                    .map_err(|error| PathError::io(self.pool.directory(), error))?;
-                self.pool.mapped(grown.region());
-                self.pool.unmap(&mut std::mem::replace(file, grown));
-                Ok(())
-            }
-        }
-    }
-
-    /// Puts all rows into a file, with room for `needed`.
-    fn spill(&mut self, needed: usize) -> Result<(), PathError> {
-        let directory = self.pool.directory();
-        let bytes = (needed * size_of::<T>()).next_multiple_of(BLOCK_BYTES);
-        let file = tempfile::tempfile_in(directory).and_then(|file| MappedFile::new(file, bytes));
-        let file = file.map_err(|error| PathError::io(directory, error))?;
-        self.pool.mapped(file.region());
-        let rows = self.rows();
-        let (from, len) = (rows.as_ptr(), rows.len());
-        // SAFETY: there is room for as many, the file is aligned as pages are, and it is
-        // elsewhere.
-        unsafe { ptr::copy_nonoverlapping(from, file.start().as_ptr().cast::<T>(), len) };
-        self.pool.came((len * size_of::<T>()).div_ceil(BLOCK_BYTES));
-        // Dropping the former value gives its memory back to the budget.
-        let former = SpillableVec { kept: Kept::File(file, len), pool: self.pool.clone() };
-        *self = former;
-        Ok(())
-    }
-
     #[inline]
     fn touch(&self, at: usize) {
-        if let Kept::File(file, _) = &self.kept {
+        if let Storage::File(file, _) = &self.storage {
             self.pool.touch(file.start().as_ptr().cast::<T>().wrapping_add(at).addr());
         }
     }
@@ -308,11 +253,11 @@ impl<T: Copy> SpillableVec<T> {
     /// All rows, without telling the pool which of them are used.
     #[inline]
     fn rows(&self) -> &[T] {
-        match &self.kept {
-            Kept::Memory(rows, _) => rows,
+        match &self.storage {
+            Storage::Memory(rows, _) => rows,
             // SAFETY: `len` rows of this type were written, and nobody changes them while this is
             // borrowed.
-            Kept::File(file, len) => unsafe {
+            Storage::File(file, len) => unsafe {
                 slice::from_raw_parts(file.start().as_ptr().cast::<T>(), *len)
             },
         }
@@ -320,10 +265,10 @@ impl<T: Copy> SpillableVec<T> {
 
     #[inline]
     fn rows_mut(&mut self) -> &mut [T] {
-        match &mut self.kept {
-            Kept::Memory(rows, _) => rows,
+        match &mut self.storage {
+            Storage::Memory(rows, _) => rows,
             // SAFETY: as in `rows`.
-            Kept::File(file, len) => unsafe {
+            Storage::File(file, len) => unsafe {
                 slice::from_raw_parts_mut(file.start().as_ptr().cast::<T>(), *len)
             },
         }
@@ -331,9 +276,11 @@ impl<T: Copy> SpillableVec<T> {
 
     /// The pool to tell of pieces of rows that are used, and the maximum length of a piece.
     fn pieces(&self) -> (Option<&MemoryPool>, usize) {
-        match self.kept {
-            Kept::Memory(..) => (None, usize::MAX),
-            Kept::File(..) => (Some(&self.pool), (BLOCK_BYTES / size_of::<T>().max(1)).max(1)),
+        match self.storage {
+            Storage::Memory(..) => (None, usize::MAX),
+            Storage::File(..) => {
+                (Some(&self.pool), (MAPPED_BLOCK_BYTES / size_of::<T>().max(1)).max(1))
+            }
         }
     }
 
@@ -365,15 +312,6 @@ impl<T: Copy> IndexMut<usize> for SpillableVec<T> {
     fn index_mut(&mut self, at: usize) -> &mut T {
         self.touch(at);
         &mut self.rows_mut()[at]
-    }
-}
-
-impl<T: Copy> Drop for SpillableVec<T> {
-    fn drop(&mut self) {
-        match &mut self.kept {
-            Kept::Memory(_, taken) => self.pool.budget().give(*taken),
-            Kept::File(file, _) => self.pool.unmap(file),
-        }
     }
 }
 

@@ -1,8 +1,4 @@
-//! Answers requests over plain HTTP, for those few of sockcap's pages and figures that programs and
-//! browsers of the same machine read: no more than reading, one request a connection. Whoever
-//! connects is bounded in time, size and number, so that it can hold up neither the program that
-//! answers nor, for long, another reader. What is at which path is the caller's: a function from a
-//! [`Request`] to an [`Answer`].
+#![doc = include_str!("../README.md")]
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -13,31 +9,31 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// The longest head of a request, in bytes.
+/// Maximum length of the head of a request, in bytes.
 const LONGEST_HEAD: usize = 64 << 10;
-/// How long a connection may take from its first byte to its last.
+/// Maximum time of a connection from its first byte to its last.
 const DEADLINE: Duration = Duration::from_secs(5);
-/// How long a request may take to come: browsers open connections that they do not use.
+/// Maximum time until a request has come: browsers open connections that they do not use.
 const HEAD_DEADLINE: Duration = Duration::from_secs(2);
-/// So many are served at once; more wait in the kernel.
+/// Number of connections that are served at once; more wait in the kernel.
 const THREADS: usize = 8;
-/// How often it is seen whether to stop.
+/// Interval of looking whether to stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// What is asked for, as much of it as anybody here needs (RFC 9112, section 3).
+/// Request, as much of it as anybody here needs (RFC 9112, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     /// The method, such as `GET`.
     pub method: &'a str,
     /// The path, as it came: `/metrics`.
     pub path: &'a str,
-    /// What stands behind its question mark.
+    /// Query: the text behind the question mark.
     pub query: &'a str,
-    /// By what name the reader knows this server: the field `Host`.
+    /// Name by which the reader knows this server: the field `Host`.
     pub host: Option<&'a str>,
 }
 
-/// What answers.
+/// Server that answers.
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -55,7 +51,7 @@ impl Server {
         Ok(Server { listener, deadline: DEADLINE })
     }
 
-    /// Where it listens.
+    /// Address where it listens.
     ///
     /// # Errors
     /// As the kernel gives them.
@@ -63,7 +59,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// The same, giving each connection no more than `deadline` from its first byte to its last.
+    /// This server with another deadline: the maximum time of a connection from its first byte to
+    /// its last.
     #[must_use]
     pub fn with_deadline(self, deadline: Duration) -> Server {
         Server { deadline, ..self }
@@ -154,7 +151,7 @@ fn head(stream: &mut impl Read) -> io::Result<String> {
     }
 }
 
-/// What a head asks for, or why it is not answered.
+/// Request that a head makes, or the refusal.
 fn request(head: &str) -> Result<Request<'_>, Answer> {
     let mut lines = head.split("\r\n");
     let mut parts = lines.next().unwrap_or_default().split(' ');
@@ -174,7 +171,7 @@ fn request(head: &str) -> Result<Request<'_>, Answer> {
     Ok(Request { method, path, query, host })
 }
 
-/// What is answered.
+/// Answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     status: u16,
@@ -183,7 +180,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What was asked for: a body of a media type.
+    /// Answer with a body of a media type.
     pub fn of(kind: &'static str, body: impl Into<Arc<[u8]>>) -> Answer {
         Answer { status: 200, kind, body: body.into() }
     }
@@ -221,7 +218,7 @@ impl Answer {
     }
 }
 
-/// A connection of which reads and writes end at a moment, however little comes at a time.
+/// Connection whose reads and writes end at a deadline, however little comes at a time.
 struct Until {
     stream: TcpStream,
     end: Instant,

@@ -115,7 +115,7 @@ struct Survey {
 ///
 /// # Errors
 /// When the directory cannot be listed.
-pub fn find(data: &DataDir) -> Result<BlindSpots, message_trace::Error> {
+pub fn find(data: &DataDir) -> Result<BlindSpots, message_trace::PathError> {
     // Where a process ran may be known from the logs of others only, so all headers are read first.
     let (mut machines, mut paths, mut homes) = (Machines::default(), data.logs()?, Vec::new());
     paths.retain(|path| {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use crate::capture::{Capture, LogFile, NONE};
 use crate::socket::{Socket, Sockets};
@@ -26,7 +26,7 @@ impl Chosen {
         capture: &Capture,
         sockets: &Sockets,
         is: impl Fn(u32, &Socket) -> bool,
-    ) -> Result<Chosen, Error> {
+    ) -> Result<Chosen, PathError> {
         let (mut chosen, mut numbers) =
             (SpillableVec::new(&capture.tables), SpillableVec::new(&capture.tables));
         for (place, socket) in (0u32..).zip(sockets.all.iter()) {
@@ -60,7 +60,7 @@ impl Chosen {
         capture: &Capture,
         sockets: &Sockets,
         log: usize,
-    ) -> Result<Members<'_>, Error> {
+    ) -> Result<Members<'_>, PathError> {
         let own = self.own.get(log).cloned().unwrap_or_default();
         let flows = capture.logs.get(log).map(places).unwrap_or_default();
         let numbers = sockets.of_flow.range(flows).filter_map(|(_, socket)| self.number(*socket));

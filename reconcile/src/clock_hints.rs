@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use message_trace::{ClockExchange, DataDir, Error, Progress};
+use message_trace::{ClockExchange, DataDir, PathError, Progress};
 use out_of_core::workers;
 
 use crate::capture::Capture;
@@ -27,7 +27,7 @@ pub(crate) fn read(
     hosts: &[HostFacts],
     threads: usize,
     progress: &dyn Progress,
-) -> Result<Hints, Error> {
+) -> Result<Hints, PathError> {
     let mut hints = Hints::new(hosts.len());
     let files = data.all_clock_hints()?;
     if files.is_empty() {
@@ -43,7 +43,7 @@ pub(crate) fn read(
             let boots = boots.get(&host);
             read_file(&files[piece], host, boots.unwrap_or(&BTreeMap::new()), &mut hints);
         }
-        Ok::<_, Error>(hints)
+        Ok::<_, PathError>(hints)
     };
     workers::in_order(threads, files.len(), work, |piece, found| {
         hints.merge(found);

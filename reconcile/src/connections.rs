@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::FxHashSet;
 use socket_log::encode::Role;
 
@@ -44,7 +44,7 @@ pub(crate) fn partners(
     sockets: &SpillableVec<Socket>,
     listening: &Listening,
     first_calls: &FirstCalls,
-) -> Result<SpillableVec<u32>, Error> {
+) -> Result<SpillableVec<u32>, PathError> {
     let mut partner = SpillableVec::filled(&capture.tables, sockets.len(), NONE)?;
     let mut pair_up = |(connecting, accepting): (u32, u32)| {
         let (one, other) = (connecting as usize, accepting as usize);
@@ -64,7 +64,7 @@ pub(crate) fn connections(
     sockets: &SpillableVec<Socket>,
     partner: &SpillableVec<u32>,
     listening: &Listening,
-) -> Result<SpillableVec<Connection>, Error> {
+) -> Result<SpillableVec<Connection>, PathError> {
     let mut all: SpillableVec<(i64, Connection)> = SpillableVec::new(&capture.tables);
     for (place, (socket, partner)) in (0..).zip(sockets.iter().zip(partner.iter())) {
         let connection = match *partner {
@@ -200,7 +200,7 @@ fn tcp(
     sockets: &SpillableVec<Socket>,
     listening: &Listening,
     mut pair_up: impl FnMut((u32, u32)),
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     let names = &capture.names;
     // The names in a fixed order, the machine where they are its own, and which of the names is the
     // socket's.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use out_of_core::MemoryBudget;
 use socket_log::encode::Role;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -65,7 +65,7 @@ impl AllFlows {
         &mut self,
         flows: &[DatagramFlow],
         slots: &[DatagramSlot],
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let (begin, partition) = (self.slots.len(), self.begins.len() as u32);
         let mut first = 0;
         for (place, flow) in (0u32..).zip(flows) {
@@ -104,9 +104,9 @@ impl<'a> FlowMaker<'a> {
     /// to be known of it before its messages are handed on.
     pub(crate) fn partition(
         &self,
-        messages: impl Iterator<Item = Result<Vec<DatagramMessage>, Error>>,
+        messages: impl Iterator<Item = Result<Vec<DatagramMessage>, PathError>>,
         rows: &mut RowSink,
-    ) -> Result<MatchedFlows, Error> {
+    ) -> Result<MatchedFlows, PathError> {
         let mut sorter = self.sorter();
         for block in messages {
             for message in block? {
@@ -148,7 +148,7 @@ impl<'a> FlowMaker<'a> {
         messages: impl Iterator<Item = DatagramMessage>,
         matched: &mut MatchedFlows,
         rows: &mut RowSink,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let socket = |end: End| match end {
             End::Socket(place) => self.views.sockets.get(place as usize),
             End::Untraced { .. } => None,
@@ -226,7 +226,7 @@ impl<'a> Known<'a> {
         Known { sockets: first.sockets, arrivals, process: process(maker.views, first, 0) }
     }
 
-    fn add(&mut self, views: &Views, message: &DatagramMessage) -> Result<(), Error> {
+    fn add(&mut self, views: &Views, message: &DatagramMessage) -> Result<(), PathError> {
         self.process = self
             .process
             .filter(|one| [0, 1].iter().all(|side| process(views, message, *side) == Some(*one)));
@@ -239,7 +239,7 @@ impl<'a> Known<'a> {
 
     /// Whether one process made all the sends and all the receives, and how many of the datagrams
     /// came after one that was sent later.
-    fn finish(self) -> Result<(bool, u64), Error> {
+    fn finish(self) -> Result<(bool, u64), PathError> {
         let failed = ReadFailure::default();
         let mut reordered = 0;
         for arrivals in self.arrivals {

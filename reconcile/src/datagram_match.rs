@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use message_trace::Error;
+use message_trace::PathError;
 use rustc_hash::FxHashSet;
 
 use crate::calls::Datagram;
@@ -152,7 +152,7 @@ pub(crate) fn match_all(
     reach: Reach,
     datagrams: &SpillableVec<Datagram>,
     passes: &[Pass],
-) -> Result<Matches, Error> {
+) -> Result<Matches, PathError> {
     matched(reach, None, datagrams, passes)
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn match_translated(
     reach: Reach,
     translations: &DatagramTranslations,
     datagrams: &SpillableVec<Datagram>,
-) -> Result<Matches, Error> {
+) -> Result<Matches, PathError> {
     matched(reach, Some(translations), datagrams, &[Pass::TranslatedBothWays, Pass::Translated])
 }
 
@@ -170,7 +170,7 @@ fn matched(
     translations: Option<&DatagramTranslations>,
     datagrams: &SpillableVec<Datagram>,
     passes: &[Pass],
-) -> Result<Matches, Error> {
+) -> Result<Matches, PathError> {
     let tables = &reach.capture.tables;
     let mut matcher =
         Matcher { reach, tables, translations, datagrams, matches: Matches::new(tables) };
@@ -200,7 +200,11 @@ impl Matcher<'_> {
     }
 
     /// Those of `places` that take part in the pass, sorted.
-    fn sides(&self, pass: Pass, places: &SpillableVec<u32>) -> Result<SpillableVec<Side>, Error> {
+    fn sides(
+        &self,
+        pass: Pass,
+        places: &SpillableVec<u32>,
+    ) -> Result<SpillableVec<Side>, PathError> {
         let side = |at: &u32| {
             let datagram = self.datagram(*at);
             if !pass.takes(datagram) {
@@ -230,7 +234,7 @@ impl Matcher<'_> {
         pass: Pass,
         sends: &mut SpillableVec<u32>,
         receives: &mut SpillableVec<u32>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         if sends.is_empty() || receives.is_empty() {
             return Ok(());
         }
@@ -259,7 +263,7 @@ impl Matcher<'_> {
     }
 
     /// Matches the sends and receives of one key, class by class.
-    fn group(&mut self, pass: Pass, sides: &mut Sides, group: Ranges) -> Result<(), Error> {
+    fn group(&mut self, pass: Pass, sides: &mut Sides, group: Ranges) -> Result<(), PathError> {
         let [sends, receives] = &group;
         if pass.is_translated() {
             let [to, from] = [class_ranges(&sides[0], sends), class_ranges(&sides[1], receives)]
@@ -291,7 +295,7 @@ impl Matcher<'_> {
         pass: Pass,
         sides: &mut Sides,
         [sends, receives]: &Ranges,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let send_classes =
             SpillableVec::collect(self.tables, class_ranges(&sides[0], sends).map(Class::of))?;
         let receive_classes =
@@ -355,7 +359,11 @@ impl Matcher<'_> {
 
     /// If these receives are of these sends, how many are left over on both sides, and how many
     /// nanoseconds the others took on average; as many as can be where their clocks differ.
-    fn distance(&self, sides: &Sides, [sends, receives]: &Ranges) -> Result<(usize, i64), Error> {
+    fn distance(
+        &self,
+        sides: &Sides,
+        [sends, receives]: &Ranges,
+    ) -> Result<(usize, i64), PathError> {
         // None before it was sent: what only the slack between clocks allows is no sign.
         let clocks = self.apart(sides, [sends, receives]).map(|_| 0);
         let (to, from) = (TimesOf(&sides[0], sends.clone()), TimesOf(&sides[1], receives.clone()));
@@ -375,7 +383,11 @@ impl Matcher<'_> {
     }
 
     /// Matches what is left of two classes in order.
-    fn match_classes(&mut self, sides: &mut Sides, [sends, receives]: Ranges) -> Result<(), Error> {
+    fn match_classes(
+        &mut self,
+        sides: &mut Sides,
+        [sends, receives]: Ranges,
+    ) -> Result<(), PathError> {
         let apart = self.apart(sides, [&sends, &receives]);
         let [to, from] = sides;
         if sends.len() == 1 && receives.len() == 1 {
@@ -418,7 +430,7 @@ impl Matcher<'_> {
         pass: Pass,
         sides: &mut Sides,
         [sends, receives]: &Ranges,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let [to, from] = sides;
         let done = from.range(receives.clone()).filter(|side| side.done);
         let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();

@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 
@@ -34,7 +34,7 @@ pub(crate) fn fallbacks(
     names: &mut Names,
     sockets: &SpillableVec<Socket>,
     addresses: &Addresses,
-) -> Result<FxHashMap<u32, Fallback>, Error> {
+) -> Result<FxHashMap<u32, Fallback>, PathError> {
     let mut all = FxHashMap::default();
     for (place, socket) in
         sockets.iter().enumerate().filter(|(_, socket)| socket.protocol == Protocol::Udp)
@@ -99,14 +99,14 @@ impl AllSeenNames {
     }
 
     /// Adds what a part of the work learned.
-    pub(crate) fn absorb(&mut self, part: SeenNames) -> Result<(), Error> {
+    pub(crate) fn absorb(&mut self, part: SeenNames) -> Result<(), PathError> {
         self.rows.extend(part.0)?;
         // Parts may have learned the same.
         if self.rows.len() > 2 * self.before + MANY { self.put_in_order() } else { Ok(()) }
     }
 
     /// Leaves the first of each socket and peer, in their order.
-    pub(crate) fn put_in_order(&mut self) -> Result<(), Error> {
+    pub(crate) fn put_in_order(&mut self) -> Result<(), PathError> {
         self.rows.sort_by_key(|row| *row)?;
         self.rows.dedup_by_key(|row| row.0);
         self.before = self.rows.len();

@@ -1,7 +1,7 @@
 //! The datagrams of one partition (those of some contents): what was matched, what was lost, and
 //! what only one side saw, each on its way to its flow.
 
-use message_trace::Error;
+use message_trace::PathError;
 use out_of_core::{PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
 
@@ -38,9 +38,9 @@ pub(crate) struct DatagramMatcher<'a, 'b> {
 }
 
 /// The datagrams of a partition, block by block.
-pub(crate) trait Blocks: Iterator<Item = Result<Vec<Datagram>, Error>> {}
+pub(crate) trait Blocks: Iterator<Item = Result<Vec<Datagram>, PathError>> {}
 
-impl<T: Iterator<Item = Result<Vec<Datagram>, Error>>> Blocks for T {}
+impl<T: Iterator<Item = Result<Vec<Datagram>, PathError>>> Blocks for T {}
 
 /// So many datagrams make a block, 640 KB.
 const BLOCK: usize = 16 << 10;
@@ -56,7 +56,7 @@ pub(crate) struct MatchedDatagrams {
 
 impl DatagramMatcher<'_, '_> {
     /// All of them side by side: as many may be equal as there are.
-    fn joined(&self, blocks: impl Blocks) -> Result<SpillableVec<Datagram>, Error> {
+    fn joined(&self, blocks: impl Blocks) -> Result<SpillableVec<Datagram>, PathError> {
         let mut all = SpillableVec::new(&self.reach.capture.tables);
         for block in blocks {
             all.extend(block?)?;
@@ -70,7 +70,7 @@ impl DatagramMatcher<'_, '_> {
         piece: usize,
         datagrams: impl Blocks,
         samples: &mut Samples,
-    ) -> Result<MatchedDatagrams, Error> {
+    ) -> Result<MatchedDatagrams, PathError> {
         let datagrams = self.joined(datagrams)?;
         let mut matches = match_all(self.reach, &datagrams, &[Pass::Exact, Pass::UnknownSender])?;
         let mut matched = MatchedDatagrams::default();
@@ -108,7 +108,7 @@ impl DatagramMatcher<'_, '_> {
         piece: usize,
         datagrams: impl Blocks,
         samples: &mut Samples,
-    ) -> Result<MatchedDatagrams, Error> {
+    ) -> Result<MatchedDatagrams, PathError> {
         let datagrams = self.joined(datagrams)?;
         let matches = match_all(self.reach, &datagrams, Pass::LATE)?;
         let matches = self.without_astray(piece, &datagrams, matches)?;
@@ -124,7 +124,7 @@ impl DatagramMatcher<'_, '_> {
         piece: usize,
         datagrams: &SpillableVec<Datagram>,
         mut matches: Matches,
-    ) -> Result<Matches, Error> {
+    ) -> Result<Matches, PathError> {
         let Some(astray) = self.astray else { return Ok(matches) };
         let mut dealer = PartitionWriter::new(astray, piece);
         for left in [&mut matches.sends, &mut matches.receives] {
@@ -147,7 +147,7 @@ impl DatagramMatcher<'_, '_> {
         piece: [usize; 2],
         datagrams: impl Blocks,
         both: &PartitionStore<Datagram>,
-    ) -> Result<(MatchedDatagrams, Hints), Error> {
+    ) -> Result<(MatchedDatagrams, Hints), PathError> {
         let mut hints = Hints::default();
         let [alone, rest] = split(self.reach, self.joined(datagrams)?, &mut hints)?;
         let mut matched = MatchedDatagrams::default();
@@ -172,7 +172,7 @@ impl DatagramMatcher<'_, '_> {
         piece: usize,
         datagrams: impl Blocks,
         translations: &DatagramTranslations,
-    ) -> Result<MatchedDatagrams, Error> {
+    ) -> Result<MatchedDatagrams, PathError> {
         let datagrams = self.joined(datagrams)?;
         let matches = match_translated(self.reach, translations, &datagrams)?;
         let mut matched = MatchedDatagrams::default();
@@ -191,7 +191,7 @@ impl DatagramMatcher<'_, '_> {
         matches: &Matches,
         samples: &mut Samples,
         matched: &mut MatchedDatagrams,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let counts = &mut matched.counts.datagrams;
         counts.matched += matches.pairs.len() as u64;
         counts.copies += matches.copies.len() as u64;

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Datagram;
@@ -66,13 +66,13 @@ fn ways(reach: Reach, sent: &Datagram, received: &Datagram) -> [Way; 2] {
     })
 }
 
-/// Groups `datagrams` by content and tells what is not in both directions, and so cannot be
+/// RowGroups `datagrams` by content and tells what is not in both directions, and so cannot be
 /// matched, from the rest; which comes in the order of content. The hints of the rest are counted.
 pub(crate) fn split(
     reach: Reach,
     mut datagrams: SpillableVec<Datagram>,
     hints: &mut Hints,
-) -> Result<[SpillableVec<Datagram>; 2], Error> {
+) -> Result<[SpillableVec<Datagram>; 2], PathError> {
     let content = |datagram: &Datagram| (datagram.checksum, datagram.bytes);
     datagrams.sort_by_key(content)?;
     let tables = &reach.capture.tables;

@@ -6,7 +6,7 @@
 //! before it was sent, and soon. This is a pure function of one key: the step by key of
 //! reconciliation for datagrams.
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use crate::capture::NONE;
 use out_of_core::MemoryPool;
@@ -50,7 +50,7 @@ pub(crate) fn match_in_order(
     sends: &impl Times,
     receives: &impl Times,
     apart: Option<i64>,
-) -> Result<SpillableVec<u32>, Error> {
+) -> Result<SpillableVec<u32>, PathError> {
     let mut matched = in_order(tables, sends, receives, apart.map(|_| 0))?;
     if apart.is_none_or(|apart| apart == 0) || !matched.iter().any(|send| *send == NONE) {
         return Ok(matched);
@@ -84,7 +84,7 @@ fn in_order(
     sends: &impl Times,
     receives: &impl Times,
     apart: Option<i64>,
-) -> Result<SpillableVec<u32>, Error> {
+) -> Result<SpillableVec<u32>, PathError> {
     let possible =
         |send: i64, receive: i64| apart.is_none_or(|apart| send <= receive.saturating_add(apart));
     // From the end: each receive takes the latest send that is left. That leaves the most to those

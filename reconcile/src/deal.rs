@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use message_trace::{Error, Progress};
+use message_trace::{PathError, Progress};
 use out_of_core::workers;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
@@ -46,7 +46,7 @@ impl Partitions {
         tables: &MemoryPool,
         connections: &SpillableVec<Connection>,
         sockets: &SpillableVec<Socket>,
-    ) -> Result<Partitions, Error> {
+    ) -> Result<Partitions, PathError> {
         let mut this = Partitions {
             connection_of: SpillableVec::filled(tables, sockets.len(), NONE)?,
             partition_of: SpillableVec::new(tables),
@@ -115,7 +115,7 @@ pub(crate) fn deal(
     stores: &Stores,
     threads: usize,
     progress: &dyn Progress,
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     let capture = reach.capture;
     progress.step("reading calls", capture.logs.iter().map(|log| log.records).sum());
     let work = |piece: usize| {

@@ -22,5 +22,5 @@ pub enum Error {
     },
     /// A file of the data directory could not be read or written.
     #[error(transparent)]
-    Table(#[from] message_trace::Error),
+    Table(#[from] message_trace::PathError),
 }

@@ -139,7 +139,7 @@ impl OfLog {
         members: &Members,
         limit: usize,
         tables: &MemoryPool,
-    ) -> Result<OfLog, message_trace::Error> {
+    ) -> Result<OfLog, message_trace::PathError> {
         let mut this =
             OfLog { calls: SpillableVec::new(tables), forgotten: SpillableVec::new(tables) };
         // How many calls there are of each way, and whether some are forgotten.

@@ -8,7 +8,7 @@
 
 use std::net::SocketAddr;
 
-use message_trace::{Error, Progress, Protocol};
+use message_trace::{PathError, Progress, Protocol};
 use out_of_core::workers;
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
@@ -37,7 +37,7 @@ impl HalfFlows {
         partner: &SpillableVec<u32>,
         threads: usize,
         progress: &dyn Progress,
-    ) -> Result<Option<HalfFlows>, Error> {
+    ) -> Result<Option<HalfFlows>, PathError> {
         let tables = &capture.tables;
         let wanted = |place: u32, socket: &Socket| {
             partner.get(place as usize) == Some(&NONE) && names(capture, socket).is_some()
@@ -106,7 +106,7 @@ impl Found {
     }
 
     /// What one log has.
-    fn of(log: &SecondReading, members: &Members, tables: &MemoryPool) -> Result<Found, Error> {
+    fn of(log: &SecondReading, members: &Members, tables: &MemoryPool) -> Result<Found, PathError> {
         let mut this = Found::new(tables);
         this.beginnings.extend(members.numbers().map(|number| (number, Beginning::default())))?;
         if this.beginnings.is_empty() {

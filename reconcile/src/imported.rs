@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use message_trace::{
-    Endpoint, EndpointId, Error, Import, Message, MessageTrace, NodeId, Nodes, Progress, table,
+    Endpoint, EndpointId, Import, Message, MessageTrace, NodeId, Nodes, PathError, Progress, table,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -75,12 +75,13 @@ pub(crate) struct CallIds {
 const LENGTH_BITS: u32 = 16;
 
 impl CallIds {
-    pub(crate) fn new(directory: &Path) -> Result<CallIds, Error> {
-        let file = tempfile::tempfile_in(directory).map_err(|error| Error::io(directory, error))?;
+    pub(crate) fn new(directory: &Path) -> Result<CallIds, PathError> {
+        let file =
+            tempfile::tempfile_in(directory).map_err(|error| PathError::io(directory, error))?;
         Ok(CallIds { directory: directory.to_owned(), file, end: 0, waiting: Vec::new() })
     }
 
-    fn add(&mut self, text: &str) -> Result<u64, Error> {
+    fn add(&mut self, text: &str) -> Result<u64, PathError> {
         let mut length = text.len().min((1 << LENGTH_BITS) - 1);
         while !text.is_char_boundary(length) {
             length -= 1;
@@ -95,8 +96,8 @@ impl CallIds {
         Ok(1 << 63 | place << LENGTH_BITS | length as u64)
     }
 
-    fn flush(&mut self) -> Result<(), Error> {
-        let io = |error| Error::io(&self.directory, error);
+    fn flush(&mut self) -> Result<(), PathError> {
+        let io = |error| PathError::io(&self.directory, error);
         self.file.write_all_at(&self.waiting, self.end).map_err(io)?;
         self.end += self.waiting.len() as u64;
         self.waiting.clear();
@@ -120,7 +121,7 @@ pub(crate) struct CallReader<'a> {
 
 impl CallReader<'_> {
     /// The text that [`ImportedRow::call`] stands for.
-    pub(crate) fn get(&mut self, call: u64) -> Result<Option<String>, Error> {
+    pub(crate) fn get(&mut self, call: u64) -> Result<Option<String>, PathError> {
         const WINDOW: u64 = 64 << 10;
         if call == 0 {
             return Ok(None);
@@ -130,7 +131,7 @@ impl CallReader<'_> {
             self.begin = place;
             self.window.resize(WINDOW.max(length).min(self.calls.end - place) as usize, 0);
             let read = self.calls.file.read_exact_at(&mut self.window, place);
-            read.map_err(|error| Error::io(&self.calls.directory, error))?;
+            read.map_err(|error| PathError::io(&self.calls.directory, error))?;
         }
         let from = (place - self.begin) as usize;
         let text = self.window.get(from..from + length as usize).unwrap_or_default();
@@ -144,7 +145,7 @@ pub(crate) fn sample(
     imports: &[Import],
     hosts: &mut Vec<HostFacts>,
     progress: &dyn Progress,
-) -> Result<Samples, Error> {
+) -> Result<Samples, PathError> {
     let mut most = hosts.len();
     for import in imports {
         most += table::rows(&import.nodes())? as usize;
@@ -190,8 +191,8 @@ fn each(
     import: &Import,
     nodes: &Nodes,
     progress: &dyn Progress,
-    mut message: impl FnMut(&MessageTrace, usize) -> Result<(), Error>,
-) -> Result<(), Error> {
+    mut message: impl FnMut(&MessageTrace, usize) -> Result<(), PathError>,
+) -> Result<(), PathError> {
     let path = import.messages();
     for batch in table::read(&path)? {
         let trace = MessageTrace::of_batch(&path, &batch?, nodes.len())?;
@@ -221,8 +222,8 @@ impl Joining<'_, '_> {
         &mut self,
         imports: &[Import],
         progress: &dyn Progress,
-        mut row: impl FnMut(ImportedRow) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut row: impl FnMut(ImportedRow) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
         let mut known: FxHashMap<message_trace::Node, NodeId> = FxHashMap::default();
         // Of the nodes that are there only those that come again matter.
         let mut again: FxHashSet<message_trace::Node> = FxHashSet::default();
@@ -263,7 +264,7 @@ impl Joining<'_, '_> {
                     let id = self
                         .output
                         .imported_endpoint(trace.endpoint(endpoint).unwrap_or(&nothing))?;
-                    Ok::<_, Error>((nodes.get(node as usize).copied().unwrap_or(0), id))
+                    Ok::<_, PathError>((nodes.get(node as usize).copied().unwrap_or(0), id))
                 };
                 let mut ends = [slot(m.src_endpoint, m.src)?, slot(m.dst_endpoint, m.dst)?];
                 if m.direction != 0 {

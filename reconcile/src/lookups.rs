@@ -10,7 +10,7 @@
 //! name server                ├ receives  sends ┤
 //! ```
 
-use message_trace::{Endpoint, Error, Protocol};
+use message_trace::{Endpoint, PathError, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::api::Api;
 
@@ -125,8 +125,8 @@ impl Lookups {
     pub(crate) fn rows(
         &self,
         output: &mut Output<'_>,
-        mut row: impl FnMut(ImportedRow) -> Result<(), Error>,
-    ) -> Result<u64, Error> {
+        mut row: impl FnMut(ImportedRow) -> Result<(), PathError>,
+    ) -> Result<u64, PathError> {
         let mut slots: FxHashMap<(u32, u32, Api), u32> = FxHashMap::default();
         for lookup in &self.all {
             let slot = match slots.get(&(lookup.process, lookup.tid, lookup.api)) {
@@ -155,7 +155,7 @@ impl Lookups {
 }
 
 /// The ends of a thread's lookups.
-fn ends(output: &mut Output<'_>, lookup: &Timed) -> Result<[Place; 2], Error> {
+fn ends(output: &mut Output<'_>, lookup: &Timed) -> Result<[Place; 2], PathError> {
     let own = Endpoint::Other(format!("lookup:{}/{}", lookup.process, lookup.tid));
     let caller = Place { node: lookup.process as i32, endpoint: output.imported_endpoint(&own)? };
     let called = Endpoint::Other(lookup.api.name().to_owned());

@@ -6,7 +6,7 @@
 use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use message_trace::{Endpoint, Error};
+use message_trace::{Endpoint, PathError};
 use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
 
@@ -89,7 +89,7 @@ impl Names {
         }
     }
 
-    pub(crate) fn intern(&mut self, name: SocketName) -> Result<NameId, Error> {
+    pub(crate) fn intern(&mut self, name: SocketName) -> Result<NameId, PathError> {
         let mut ids = std::mem::take(&mut self.ids);
         let hash =
             |id| self.row(id).and_then(|row| self.sought(row)).map_or(0, |sought| sought.hash());
@@ -119,7 +119,7 @@ impl Names {
         Ok(id)
     }
 
-    pub(crate) fn intern_some(&mut self, name: Option<SocketName>) -> Result<NameId, Error> {
+    pub(crate) fn intern_some(&mut self, name: Option<SocketName>) -> Result<NameId, PathError> {
         name.map_or(Ok(NO_NAME), |name| self.intern(name))
     }
 

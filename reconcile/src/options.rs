@@ -3,6 +3,8 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use out_of_core::workers;
+
 /// Choices of [`reconcile`](crate::reconcile()).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -56,7 +58,6 @@ impl Default for Options {
 impl Options {
     /// How many threads to use.
     pub(crate) fn threads(&self) -> usize {
-        let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(all, NonZeroUsize::get)
+        self.threads.map_or_else(workers::threads, NonZeroUsize::get)
     }
 }

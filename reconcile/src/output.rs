@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use message_trace::{Endpoint, EndpointId, Error, Node, NodeId, Protocol};
+use message_trace::{Endpoint, EndpointId, Node, NodeId, PathError, Protocol};
 use rustc_hash::FxHashMap;
 
 use crate::addresses::Addresses;
@@ -156,7 +156,7 @@ impl<'a> Output<'a> {
         &mut self,
         connections: &SpillableVec<Connection>,
         used: &[bool],
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         for (connection, used) in connections.iter().zip(used) {
             let protocol = self.sockets[connection.socket() as usize].protocol;
             let nothing = Place { node: 0, endpoint: 0 };
@@ -178,7 +178,7 @@ impl<'a> Output<'a> {
         self.connecting.get(row.slot as usize).filter(|_| row.opens())
     }
 
-    fn places(&mut self, connection: &Connection) -> Result<[Place; 2], Error> {
+    fn places(&mut self, connection: &Connection) -> Result<[Place; 2], PathError> {
         let local =
             |place: u32| self.sockets.get(place as usize).map_or(NO_NAME, |socket| socket.local);
         let peer =
@@ -206,7 +206,7 @@ impl<'a> Output<'a> {
         mut all: AllFlows,
         lookups: &Lookups,
         addresses: &Addresses,
-    ) -> Result<Vec<u32>, Error> {
+    ) -> Result<Vec<u32>, PathError> {
         let begin = self.slots.len();
         let ends = [Place { node: 0, endpoint: 0 }; 2];
         let nothing = Slot { flow: 0, protocol: Protocol::Udp, ends };
@@ -251,12 +251,12 @@ impl<'a> Output<'a> {
     }
 
     /// The node that looks names up for a process.
-    pub(crate) fn name_lookup(&mut self, process: u32) -> Result<NodeId, Error> {
+    pub(crate) fn name_lookup(&mut self, process: u32) -> Result<NodeId, PathError> {
         let host = self.capture.processes.get(process as usize).map_or(0, |process| process.host);
         self.name_lookup_of(host)
     }
 
-    fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, Error> {
+    fn name_lookup_of(&mut self, host: u32) -> Result<NodeId, PathError> {
         let number = self.untraced.number(Peer::NameLookup(host))?;
         if number as usize == self.seen.len() {
             self.seen.push(Seen { of: NONE, name: NO_NAME, client: false })?;
@@ -266,7 +266,7 @@ impl<'a> Output<'a> {
 
     /// The end that is the socket number `place`, under the name `name` (its own, or as its peer
     /// sees it).
-    fn traced(&mut self, place: u32, name: NameId) -> Result<Place, Error> {
+    fn traced(&mut self, place: u32, name: NameId) -> Result<Place, PathError> {
         let socket = &self.sockets[place as usize];
         let endpoint = match self.named(name) {
             Some(endpoint) => endpoint,
@@ -277,7 +277,7 @@ impl<'a> Output<'a> {
 
     /// The untraced end of a flow whose traced end is the socket number `place`, under the name
     /// `name` as that end sees it. A `client` is the side that connected.
-    fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Result<Place, Error> {
+    fn untraced(&mut self, place: u32, name: NameId, client: bool) -> Result<Place, PathError> {
         let (socket, names) = (&self.sockets[place as usize], &self.capture.names);
         let machine = if names.is_of_its_machine(name) { socket.machine } else { u32::MAX };
         let (peer, endpoint) = match self.named(name) {
@@ -336,12 +336,15 @@ impl<'a> Output<'a> {
     }
 
     /// The number of an endpoint that is no name of a socket.
-    fn other(&mut self, other: Other) -> Result<EndpointId, Error> {
+    fn other(&mut self, other: Other) -> Result<EndpointId, PathError> {
         Ok(OTHERS + self.others.number(other)?)
     }
 
     /// The number of an endpoint of an import.
-    pub(crate) fn imported_endpoint(&mut self, endpoint: &Endpoint) -> Result<EndpointId, Error> {
+    pub(crate) fn imported_endpoint(
+        &mut self,
+        endpoint: &Endpoint,
+    ) -> Result<EndpointId, PathError> {
         let text = match self.text_ids.get(endpoint) {
             Some(text) => *text,
             None => {

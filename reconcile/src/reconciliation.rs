@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use message_trace::{DataDir, Error};
+use message_trace::{DataDir, PathError};
 use serde::{Deserialize, Serialize};
 use socket_log::Log;
 use socket_log::layout::state;
@@ -182,7 +182,7 @@ impl Reconciliation {
     ///
     /// # Errors
     /// When there is none, or it is not what it should be.
-    pub fn read(data: &DataDir) -> Result<Reconciliation, Error> {
+    pub fn read(data: &DataDir) -> Result<Reconciliation, PathError> {
         message_trace::json::read(&data.reconciliation())
     }
 
@@ -190,7 +190,7 @@ impl Reconciliation {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, data: &DataDir) -> Result<(), Error> {
+    pub fn write(&self, data: &DataDir) -> Result<(), PathError> {
         message_trace::json::write(&data.reconciliation(), self)
     }
 

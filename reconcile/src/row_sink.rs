@@ -2,7 +2,7 @@
 //! have any number of them, and some are kept as the sample that says where to cut time into
 //! stretches.
 
-use message_trace::Error;
+use message_trace::PathError;
 use out_of_core::PartitionStore;
 
 use crate::rows::Row;
@@ -33,7 +33,7 @@ impl<'s, 'a> RowSink<'s, 'a> {
         RowSink { store, partition, buffer: Vec::new(), blocks: 0, taken: Taken::default() }
     }
 
-    pub(crate) fn push(&mut self, row: Row) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, row: Row) -> Result<(), PathError> {
         if self.taken.count.is_multiple_of(EACH as u64) {
             self.taken.sample.push(row);
         }
@@ -46,14 +46,14 @@ impl<'s, 'a> RowSink<'s, 'a> {
         self.block(full)
     }
 
-    fn block(&mut self, mut rows: Vec<Row>) -> Result<(), Error> {
+    fn block(&mut self, mut rows: Vec<Row>) -> Result<(), PathError> {
         rows.shrink_to_fit();
         self.blocks += 1;
         self.store.push(self.partition, self.blocks, rows)
     }
 
     /// Hands over what is left.
-    pub(crate) fn finish(mut self) -> Result<Taken, Error> {
+    pub(crate) fn finish(mut self) -> Result<Taken, PathError> {
         let rest = std::mem::take(&mut self.buffer);
         self.block(rest)?;
         Ok(self.taken)

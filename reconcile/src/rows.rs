@@ -2,7 +2,7 @@
 //! with the others of its flow. Times are those of the hosts' own clocks until all messages are
 //! matched, as only then the clocks are known.
 
-use message_trace::{Connect, EndpointId, Message, NodeId, Protocol};
+use message_trace::{Connect, End, EndpointId, Ends, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{Part, Seen};
@@ -128,11 +128,15 @@ impl Row {
         let backward = self.parts & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
-        let node = |side: usize, place: Place| match self.nodes[side] {
-            NONE => place.node,
-            node => node as NodeId,
+        let end = |side: usize, place: Place| End {
+            node: match self.nodes[side] {
+                NONE => place.node,
+                node => node as NodeId,
+            },
+            endpoint: place.endpoint,
+            tid: Some(self.tids[side]).filter(|tid| *tid != NO_THREAD),
         };
-        let thread = |side: usize| Some(self.tids[side]).filter(|tid| *tid != NO_THREAD);
+        let ends = Ends { src: end(0, src), dst: end(1, dst), protocol: slot.protocol };
         Message {
             send_first: own(0),
             send_last: own(1),
@@ -140,18 +144,10 @@ impl Row {
             recv_last: own(3),
             send_ts: self.common(0, self.times[0], common),
             recv_ts: self.common(1, self.times[3], common),
-            src: node(0, src),
-            dst: node(1, dst),
-            src_endpoint: src.endpoint,
-            dst_endpoint: dst.endpoint,
-            src_tid: thread(0),
-            dst_tid: thread(1),
-            flow: slot.flow,
-            direction: i8::from(backward),
-            protocol: slot.protocol,
             bytes: self.bytes,
             parts: (self.parts & PARTS) as i32,
             connect: connecting.and_then(|connecting| self.connect(connecting, slot, common)),
+            ..Message::new(ends, slot.flow, i8::from(backward))
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::net::SocketAddr;
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::layout::source;
 
@@ -23,7 +23,7 @@ pub(crate) fn find(
     capture: &Capture,
     sockets: &SpillableVec<Socket>,
     addresses: &Addresses,
-) -> Result<Vec<u32>, Error> {
+) -> Result<Vec<u32>, PathError> {
     let mut second: Vec<u32> = Vec::new();
     if sockets.iter().all(|socket| socket.source == source::LIBRARY) {
         return Ok(second);
@@ -45,7 +45,7 @@ fn streams(
     capture: &Capture,
     sockets: &SpillableVec<Socket>,
     second: &mut Vec<u32>,
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     let names = &capture.names;
     let mut ends: SpillableVec<(Names, u32, i64, u32)> = SpillableVec::new(&capture.tables);
     for (place, socket) in sockets.iter().enumerate() {

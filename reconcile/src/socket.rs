@@ -4,7 +4,7 @@
 //! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
 //! one order of calls, by the machine's clock.
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::encode::Role;
 use socket_log::layout::source;
@@ -98,7 +98,7 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     /// Leaves out the sockets of `places`, which are sorted, and their calls.
-    pub(crate) fn remove(&mut self, places: &[u32], tables: &MemoryPool) -> Result<(), Error> {
+    pub(crate) fn remove(&mut self, places: &[u32], tables: &MemoryPool) -> Result<(), PathError> {
         if places.is_empty() {
             return Ok(());
         }
@@ -126,11 +126,11 @@ impl Sockets {
 pub(crate) fn sockets(
     capture: &mut Capture,
     outcome: &mut Reconciliation,
-) -> Result<Sockets, Error> {
+) -> Result<Sockets, PathError> {
     let tables = capture.tables.clone();
     let flows = std::mem::take(&mut capture.flows);
     let namings = std::mem::take(&mut capture.namings);
-    let groups = Groups::of(capture, &flows, outcome)?;
+    let groups = RowGroups::of(capture, &flows, outcome)?;
     // Sockets are numbered in the order of their first flows.
     let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&tables);
     let mut count = 0;
@@ -187,19 +187,19 @@ pub(crate) fn sockets(
 }
 
 /// Which flows are of one socket.
-struct Groups {
+struct RowGroups {
     /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
     first: SpillableVec<u32>,
     /// The next flow of the same socket.
     next: SpillableVec<u32>,
 }
 
-impl Groups {
+impl RowGroups {
     fn of(
         capture: &Capture,
         flows: &SpillableVec<Flow>,
         outcome: &mut Reconciliation,
-    ) -> Result<Groups, Error> {
+    ) -> Result<RowGroups, PathError> {
         let tables = &capture.tables;
         let mut first = SpillableVec::new(tables);
         // The kernel's number is no other kernel's, and another source may have taken the socket's
@@ -229,7 +229,8 @@ impl Groups {
             }
         }
         by_cookie.sort_by_key(|row| *row)?;
-        let mut groups = Groups { first, next: SpillableVec::filled(tables, flows.len(), NONE)? };
+        let mut groups =
+            RowGroups { first, next: SpillableVec::filled(tables, flows.len(), NONE)? };
         let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
         if apart.contains(&true) {
             let counted = |row: &mut Row| {

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use message_trace::Error;
+use message_trace::PathError;
 use out_of_core::MemoryBudget;
 
 use crate::calls::{Part, StreamCall, Transfer};
@@ -53,17 +53,17 @@ impl StreamMatcher<'_> {
     pub(crate) fn partition(
         &self,
         range: Range<u32>,
-        calls: impl Iterator<Item = Result<Vec<StreamCall>, Error>>,
+        calls: impl Iterator<Item = Result<Vec<StreamCall>, PathError>>,
         samples: &mut Samples,
         rows: &mut RowSink,
-    ) -> Result<MatchedStreams, Error> {
+    ) -> Result<MatchedStreams, PathError> {
         let is_large = |place: &u32| self.calls(*place) > self.options.at_once as u64;
         let sorting =
             |place| (place, SortingWays::new(self.budget, self.directory, self.options.at_once));
         let mut large: Vec<(u32, SortingWays)> =
             range.clone().filter(is_large).map(sorting).collect();
         let rest = match large.as_slice() {
-            [] => calls.collect::<Result<Vec<_>, Error>>()?,
+            [] => calls.collect::<Result<Vec<_>, PathError>>()?,
             _ => self.without_large(calls, &mut large)?,
         };
         let ways = ManyWays::new(self.owners, &range, rest);
@@ -95,9 +95,9 @@ impl StreamMatcher<'_> {
     /// Gives those of `calls` to the connections that are `large` which are theirs; the others.
     fn without_large(
         &self,
-        calls: impl Iterator<Item = Result<Vec<StreamCall>, Error>>,
+        calls: impl Iterator<Item = Result<Vec<StreamCall>, PathError>>,
         large: &mut [(u32, SortingWays)],
-    ) -> Result<Vec<Vec<StreamCall>>, Error> {
+    ) -> Result<Vec<Vec<StreamCall>>, PathError> {
         let mut rest = Vec::new();
         for block in calls {
             for call in block? {
@@ -140,7 +140,7 @@ impl Matching<'_> {
         counts: &mut Reconciliation,
         samples: &mut Samples,
         rows: &mut RowSink,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, PathError> {
         if !(0..4).any(|way| ways.tally(way).calls) {
             return Ok(false);
         }
@@ -204,7 +204,7 @@ impl Matching<'_> {
         counts: &mut Reconciliation,
         samples: &mut Samples,
         rows: &mut RowSink,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let internal = treatment.internal;
         let inside = Inside::of(&treatment.exchanges, direction);
         let [sends, receives] = [2 * direction, 2 * direction + 1];

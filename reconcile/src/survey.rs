@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use message_trace::Error;
+use message_trace::PathError;
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Direction, ProcessEvent};
 use socket_log::layout::tick;
@@ -48,7 +48,10 @@ pub(crate) struct Survey {
 ///
 /// # Errors
 /// When the tables have no room.
-pub(crate) fn survey(path: &Path, tables: &MemoryPool) -> Result<Result<Survey, OpenError>, Error> {
+pub(crate) fn survey(
+    path: &Path,
+    tables: &MemoryPool,
+) -> Result<Result<Survey, OpenError>, PathError> {
     let log = match Log::open(path) {
         Ok(log) => log,
         Err(error) => return Ok(Err(error)),
@@ -128,7 +131,7 @@ struct Reading {
     has_positions: bool,
     positions: Positions,
     /// Why the tables have no more room.
-    failed: Option<Error>,
+    failed: Option<PathError>,
 }
 
 impl Reading {
@@ -150,7 +153,7 @@ impl Reading {
         }
     }
 
-    fn entry(&mut self, entry: Entry) -> Result<(), Error> {
+    fn entry(&mut self, entry: Entry) -> Result<(), PathError> {
         let Entry { ticks, record, tid } = entry;
         let time = ticks as i64;
         match record {
@@ -261,7 +264,7 @@ impl Reading {
         }) as u32
     }
 
-    fn place(&mut self, number: u32, ticks: u64) -> Result<u32, Error> {
+    fn place(&mut self, number: u32, ticks: u64) -> Result<u32, PathError> {
         let next = self.flows.len() as u32;
         let place = self.places.of(number, || next);
         if place == next {
@@ -270,7 +273,7 @@ impl Reading {
         Ok(place)
     }
 
-    fn at(&mut self, number: u32, ticks: u64) -> Result<&mut Flow, Error> {
+    fn at(&mut self, number: u32, ticks: u64) -> Result<&mut Flow, PathError> {
         let place = self.place(number, ticks)? as usize;
         Ok(&mut self.flows[place])
     }

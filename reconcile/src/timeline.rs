@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
-use message_trace::{EndpointId, Error, Progress};
+use message_trace::{EndpointId, PathError, Progress};
 use out_of_core::workers;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
@@ -79,7 +79,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds imported rows.
-    pub(crate) fn add_imported(&mut self, rows: Vec<ImportedRow>) -> Result<(), Error> {
+    pub(crate) fn add_imported(&mut self, rows: Vec<ImportedRow>) -> Result<(), PathError> {
         self.count += rows.len() as u64;
         self.imported_sample.extend(rows.iter().step_by(EACH));
         self.imported.push_partition(rows)
@@ -108,7 +108,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Writes the rows to `path`, in the order of the common time.
-    pub(crate) fn write(self, path: &Path, writing: &Writing) -> Result<(), Error> {
+    pub(crate) fn write(self, path: &Path, writing: &Writing) -> Result<(), PathError> {
         let Writing { output, common, threads, progress, .. } = *writing;
         progress.step("sorting messages", self.count);
         let borders = self.borders(output, common);
@@ -153,7 +153,7 @@ impl<'a> Rows<'a> {
             |_, dealt: Vec<u64>| {
                 progress.advance(dealt.iter().sum());
                 counts.iter_mut().zip(dealt).for_each(|(count, more)| *count += more);
-                Ok::<_, Error>(())
+                Ok::<_, PathError>(())
             },
         )?;
 
@@ -208,7 +208,7 @@ impl Stretches<'_> {
         encoder: &GroupEncoder,
         first: i64,
         writing: &Writing,
-    ) -> Result<Vec<RowGroup>, Error> {
+    ) -> Result<Vec<RowGroup>, PathError> {
         let Writing { output, common, .. } = *writing;
         let (own, imported) =
             (self.own.take(stretch)?.concat(), self.imported.take(stretch)?.concat());

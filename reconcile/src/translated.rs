@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use message_trace::{Error, Progress};
+use message_trace::{PathError, Progress};
 
 use crate::capture::{Capture, NONE};
 use crate::connections::Connection;
@@ -46,7 +46,7 @@ pub(crate) fn pair_up(
     options: &Options,
     progress: &dyn Progress,
     outcome: &mut Reconciliation,
-) -> Result<Doubtful, Error> {
+) -> Result<Doubtful, PathError> {
     let mut doubtful = Doubtful(SpillableVec::new(&capture.tables));
     let Some(least) = options.translation else { return Ok(doubtful) };
     let Some(flows) = HalfFlows::read(capture, sockets, partner, options.threads(), progress)?

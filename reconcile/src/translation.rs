@@ -33,7 +33,7 @@ mod timing;
 
 use std::net::SocketAddr;
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use candidates::Rare;
 pub use confidence::Evidence;
@@ -138,7 +138,7 @@ pub struct Pair {
 ///
 /// # Errors
 /// There are none, as all of it is in memory.
-pub fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Result<Vec<Pair>, Error> {
+pub fn pairs(halves: &[HalfFlow], known: &[Offset], least: f64) -> Result<Vec<Pair>, PathError> {
     Ok(pairs_of(&Halves::of(halves)?, known, least)?.iter().copied().collect())
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn pairs_of(
     halves: &Halves,
     known: &[Offset],
     least: f64,
-) -> Result<SpillableVec<Pair>, Error> {
+) -> Result<SpillableVec<Pair>, PathError> {
     let field = candidates::Field::of(halves)?;
     let Rare { mut edges, crowds } = field.rare()?;
     let mut clocks = offsets::Clocks::new(halves, known);

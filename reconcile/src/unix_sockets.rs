@@ -5,7 +5,7 @@
 //! path is the k-th that was accepted there from that process. The ends of a `socketpair` are known
 //! from the call itself.
 
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 use rustc_hash::FxHashMap;
 use socket_log::SocketName;
 use socket_log::encode::Role;
@@ -94,7 +94,7 @@ fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
 pub(crate) fn ambiguous(
     capture: &Capture,
     sockets: &SpillableVec<Socket>,
-) -> Result<SpillableVec<bool>, Error> {
+) -> Result<SpillableVec<bool>, PathError> {
     let mut ends: SpillableVec<((bool, u32), u32, usize, u32)> = SpillableVec::new(&capture.tables);
     let mut texts = Texts::default();
     for (place, socket) in (0u32..).zip(sockets.iter()) {
@@ -127,7 +127,7 @@ pub(crate) fn connected(
     sockets: &SpillableVec<Socket>,
     first_calls: &FirstCalls,
     mut pair: impl FnMut((u32, u32)),
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     let tables = &capture.tables;
     let mut done = SpillableVec::filled(tables, sockets.len(), false)?;
     for (text_of, with_client) in KEYS {

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use message_trace::Error;
+use message_trace::PathError;
 use out_of_core::MemoryBudget;
 
 use crate::calls::{StreamCall, Transfer};
@@ -28,7 +28,7 @@ pub(crate) trait Ways {
     fn tally(&self, way: usize) -> Tally;
 
     /// Whether all calls could be read.
-    fn check(&self) -> Result<(), Error>;
+    fn check(&self) -> Result<(), PathError>;
 }
 
 /// Whose calls they are.
@@ -127,7 +127,7 @@ impl Ways for InMemory<'_> {
         tally
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), PathError> {
         Ok(())
     }
 }
@@ -166,7 +166,7 @@ impl<'a> SortingWays<'a> {
         owners: Owners,
         connection: u32,
         call: StreamCall,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let way = owners.way(connection, &call);
         self.tallies[way].add(&call.transfer());
         self.sorters[way].push(call)
@@ -187,7 +187,7 @@ impl Ways for SortedWays<'_> {
         self.tallies[way]
     }
 
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self) -> Result<(), PathError> {
         self.failed.check()
     }
 }

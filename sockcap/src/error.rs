@@ -4,13 +4,15 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use message_trace::PathError;
+
 use crate::visibility::Unseen;
 
 /// An error that ends the command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
-    Table(#[from] message_trace::Error),
+    Table(#[from] PathError),
     #[error(transparent)]
     Reconcile(#[from] reconcile::Error),
     #[error(transparent)]
@@ -33,8 +35,9 @@ pub(crate) enum Error {
     Usage(String),
     #[error(transparent)]
     Export(#[from] exports::Error),
-    #[error("{}: {source}", path.display())]
-    File { path: PathBuf, source: io::Error },
+    /// A file that is no table: a pipe that is closed there is an error.
+    #[error(transparent)]
+    File(PathError),
     #[error(
         "{}: no logs here and nothing imported; record some with 'sockcap record -d {} -- CMD', or name another directory with -d",
         .0.display(), .0.display()
@@ -82,10 +85,10 @@ impl Error {
     /// reader has read enough.
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
-        | Error::Table(message_trace::Error::Io { source: error, .. })
+        | Error::Table(PathError::Io { source: error, .. })
         | Error::Export(
             exports::Error::Output(error)
-            | exports::Error::Table(message_trace::Error::Io { source: error, .. }),
+            | exports::Error::Table(PathError::Io { source: error, .. }),
         ) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {

@@ -2,17 +2,17 @@
 //! directories and files, so whatever passes here names a direct child of the directory it is
 //! joined to, on every host that a log may be taken to.
 
-/// The longest name of a host, in bytes. The header of a log has room for no more.
+/// Maximum length of a host's name, in bytes. The header of a log has room for no more.
 pub const HOST_NAME_LENGTH: usize = 127;
 
-/// The longest name of a log, in bytes, as file systems have it.
+/// Maximum length of a log's name, in bytes, as file systems have it.
 pub const LOG_NAME_LENGTH: usize = 255;
 
-/// What stands at the collector between the name and the number of a log whose name another had
-/// already. No name on a host has it.
+/// Sign at the collector between the name and the number of a log whose name another had already.
+/// No name on a host has it.
 pub const AGAIN: &str = "+";
 
-/// What a log that the collector calls `name` is called on its host.
+/// Name on its host of a log that the collector calls `name`.
 pub fn original(name: &str) -> String {
     match (name.split_once(AGAIN), name.rsplit_once('.')) {
         (Some((stem, _)), Some((_, extension))) => format!("{stem}.{extension}"),
@@ -20,7 +20,7 @@ pub fn original(name: &str) -> String {
     }
 }
 
-/// Why a name is none.
+/// Reason why a name is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// It can be no host's.

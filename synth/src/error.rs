@@ -1,28 +1,22 @@
-//! What can go wrong with a truth, each with the file, the line and what to do.
+//! Errors of traces and truths; each names the file and the line, and says what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use message_trace::PathError;
+
 /// An error of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A table of the data directory.
+    /// A file could not be read or written, or a table of the data directory is damaged.
     #[error(transparent)]
-    Table(#[from] message_trace::Error),
-    /// The operating system refused.
-    #[error("{path}: {source}", path = path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File(#[from] PathError),
     /// The file is not what it should be.
     #[error("{path}: {why}", path = path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong, where, and what to do.
+        /// Reason, place in the file, and what to do.
         why: String,
     },
     /// Something that the user named is not there.
@@ -32,7 +26,7 @@ pub enum Error {
 
 impl Error {
     pub(crate) fn io(path: &Path, source: io::Error) -> Error {
-        Error::Io { path: path.to_owned(), source }
+        Error::File(PathError::io(path, source))
     }
 
     pub(crate) fn malformed(path: &Path, why: impl ToString) -> Error {

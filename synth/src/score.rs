@@ -1,6 +1,6 @@
-//! How well what was inferred agrees with the truth. All is judged by calls, as that is what both
-//! say something of, whatever the algorithm: what a call's parent is ([`links`]), how sure of it
-//! one may be ([`confidence`]), and what the paths look like ([`paths`], Project 5 section 7.5.1;
+//! Score: how well a result agrees with the truth. Everything is judged by calls, as both the truth
+//! and every algorithm say something of them: the parent of a call ([`links`]), how sure of it one
+//! may be ([`confidence`]), and the shape of paths ([`paths`], Project 5 section 7.5.1;
 //! [`pruning`], its Figure 17).
 //!
 //! Only calls that the truth knows are judged. The calls of excluded callers are not counted as
@@ -14,6 +14,7 @@ mod links;
 mod open;
 mod paths;
 mod pruning;
+mod share;
 mod table;
 
 use analyze::infer::Links;
@@ -21,30 +22,28 @@ use message_trace::{MessageTrace, Progress};
 use serde::Serialize;
 
 pub use confidence::{Bin, Confidence};
-pub use judged::Judged;
+pub use judged::{Judged, Population};
 use likely_trees::LikelyTrees;
 pub use links::LinkAccuracy;
-pub use paths::{FalsePaths, Found};
+pub use paths::{FalseCounts, FalsePaths};
 pub use pruning::Omission;
 
 use crate::error::Error;
 use crate::truth::Truth;
+use crate::tuning::LIKELY_TREES;
 
-/// How many of the most probable trees of a root are tried.
-pub const LIKELY_TREES: usize = 5;
-
-/// How well a result agrees with a truth. Shares are from 0 to 1, null where there is nothing to
+/// Agreement of a result with a truth. Shares are from 0 to 1, null where there is nothing to
 /// share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Score {
-    /// What was judged and what was not.
+    /// Calls that were judged and calls that were not.
     pub population: Population,
     /// Links, requests and traces that are right.
     #[serde(flatten)]
     pub links: LinkAccuracy,
     /// The share of traces whose true tree is among the five most probable ones of its root.
     pub top5_trace_accuracy: Option<f64>,
-    /// How far the probabilities can be trusted.
+    /// Confidence: how far the probabilities can be trusted.
     #[serde(flatten)]
     pub confidence: Confidence,
     /// Paths that were missed and made up.
@@ -52,26 +51,6 @@ pub struct Score {
     /// Of the N most frequent true patterns, how many are not among the N most frequent inferred
     /// ones.
     pub top_n_omission: Vec<Omission>,
-}
-
-/// What was judged and what was not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Population {
-    /// Calls of the trace.
-    pub calls: u64,
-    /// Calls of which the truth says nothing.
-    pub calls_without_truth: u64,
-    /// Calls or messages of the truth that the trace does not have.
-    pub truth_without_calls: u64,
-    /// Calls whose true parent the trace does not have; they count to the nearest above it that it
-    /// has.
-    pub adopted: u64,
-    /// Calls of excluded callers.
-    pub excluded: u64,
-    /// Calls that begin a path in truth.
-    pub roots: u64,
-    /// Those of them that were given a parent.
-    pub roots_with_a_parent: u64,
 }
 
 /// Judges `links`, inferred of `trace` with `options`, by `truth`; the calls made by `exclude`
@@ -118,11 +97,6 @@ impl Score {
     pub fn json(&self) -> Result<String, Error> {
         serde_json::to_string_pretty(self).map_err(|error| Error::Unknown(error.to_string()))
     }
-}
-
-/// A part of a whole, none of nothing.
-fn share(part: usize, whole: usize) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 #[cfg(test)]

@@ -1,25 +1,25 @@
 //! skewer (Project 5, section 7.5.6): gives hosts clocks that are off and run at another rate, or
-//! takes that away from a trace of which it is known from elsewhere. A host's clock shows `t +
+//! removes such errors from a trace where they are known from elsewhere. A host's clock shows `t +
 //! offset + skew * (t - at)` at the time `t`.
 
 use message_trace::{MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
-use crate::place;
+use crate::made_import;
 
 /// The clock of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clock {
     /// The host.
     pub host: String,
-    /// What it is ahead at [`Skew::at`], in nanoseconds.
+    /// Offset at [`Skew::at`]: nanoseconds that it is ahead.
     pub offset: i64,
-    /// How fast it runs ahead, in millionths.
+    /// Skew: rate at which it runs ahead, in millionths.
     pub skew_ppm: f64,
 }
 
-/// What is done to a trace.
+/// Change of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skew {
     /// The clocks; a host that is not named keeps its own.
@@ -37,8 +37,7 @@ pub struct Skew {
 }
 
 impl Clock {
-    /// What the clock shows at `time`, by the one that is right; `at` is when it is off by its
-    /// offset.
+    /// Time that the clock shows at the true time `time`; `at` is when it is wrong by its offset.
     fn shows(&self, time: i64, at: i64) -> i64 {
         let passed = time.saturating_sub(at);
         time.saturating_add(self.offset)
@@ -88,7 +87,7 @@ pub fn skew(trace: &MessageTrace, skew: &Skew) -> Result<MessageTrace, Error> {
         };
         clock.zip(time).map_or(time, |(clock, time)| Some(by(clock, time)))
     };
-    let mut others = place::changed(trace, |_, mut m| {
+    let mut others = made_import::changed(trace, |_, mut m| {
         // A trace that came with common times only has none of the hosts' own.
         m.send_first = moved(m.src, m.send_first.or(m.send_ts));
         m.send_last = moved(m.src, m.send_last.or(m.send_ts));

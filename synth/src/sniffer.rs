@@ -1,41 +1,41 @@
-//! What a sniffer drops (Project 5, section 7.5.5): it captures at most so many messages a second,
-//! keeps what comes faster in a queue, and discards what finds the queue full. So losses come in
-//! bursts, where the traffic does.
+//! Sniffer that drops messages (Project 5, section 7.5.5): it captures messages at a maximum rate,
+//! keeps faster ones in a queue, and discards those that find the queue full. So losses come in
+//! bursts, as traffic does.
 
 use message_trace::MessageTrace;
 
 use crate::error::Error;
+use crate::made_import;
 use crate::maketrace::TruthTable;
-use crate::place;
 use crate::truth::Truth;
 
-/// A sniffer. Every message counts as one packet.
+/// Sniffer. Every message counts as one packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sniffer {
-    /// How many messages it captures a second at its peak.
+    /// Maximum rate of capture, in messages a second.
     pub rate: f64,
-    /// How many it can keep waiting; the paper's has 64.
+    /// Maximum number of waiting messages; the paper's sniffer has 64.
     pub queue: u32,
 }
 
-/// What is left of a trace.
+/// Trace that was captured.
 #[derive(Clone, Debug)]
 pub struct Captured {
-    /// What was captured, in the order of the trace.
+    /// Messages that were captured, in the order of the trace.
     pub trace: MessageTrace,
     /// The row of each former message; none of one that was dropped.
     pub rows: Vec<Option<u64>>,
 }
 
 impl Sniffer {
-    /// What it captures of `trace`, which must be sorted.
+    /// Captures `trace`, which must be sorted.
     ///
     /// # Errors
     /// When it captures nothing at all.
     pub fn capture(&self, trace: &MessageTrace) -> Result<Captured, Error> {
         let (mut waiting, mut last) = (0.0f64, None);
         let (mut rows, mut kept) = (Vec::with_capacity(trace.len()), 0);
-        let captured = place::changed(trace, |_, message| {
+        let captured = made_import::changed(trace, |_, message| {
             let time = message.time();
             let passed = last.map_or(0, |last: i64| time.saturating_sub(last).max(0));
             last = Some(time);
@@ -58,7 +58,7 @@ impl Sniffer {
 }
 
 impl Captured {
-    /// How many messages were dropped.
+    /// Number of messages that were dropped.
     pub fn dropped(&self) -> u64 {
         self.rows.iter().filter(|row| row.is_none()).count() as u64
     }
@@ -103,7 +103,7 @@ mod tests {
     use crate::maketrace::{Config, make};
     use std::path::Path;
 
-    /// A message every millisecond, ten of them, each of which causes the next.
+    /// Ten messages, one every millisecond; each causes the next.
     fn trace() -> (MessageTrace, Truth) {
         let text = r#"
 call_ids = false

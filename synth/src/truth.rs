@@ -1,6 +1,6 @@
-//! What really caused what: a table of calls (`call_id,parent_call_id`) or of messages
-//! (`child,parent`, rows of the trace), as CSV, plain or compressed by gzip or zstd, which is told
-//! by the first bytes.
+//! Truth about causes: a table of calls (`call_id,parent_call_id`) or of messages (`child,parent`,
+//! rows of the trace), as CSV, plain or compressed by gzip or zstd, which is told by the first
+//! bytes.
 //!
 //! A truth may know of more than the trace has, as messages are lost. What a lost call caused
 //! counts to the nearest call above it that the trace has: that is the best that anybody could
@@ -26,7 +26,7 @@ pub enum Truth {
     Messages(FxHashMap<u64, Option<u64>>),
 }
 
-/// Where a call really comes from.
+/// True origin of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Origin {
     /// The truth does not say.
@@ -50,7 +50,7 @@ pub struct Origins {
     /// Traces of more than one call, whether the trace has them or not; none where the truth cannot
     /// know of others.
     pub traces: Option<u64>,
-    /// Of each call, whether it is the root of a trace of which no call is missing.
+    /// For each call, whether it is the root of a whole trace: no call of it is missing.
     pub whole: Vec<bool>,
 }
 
@@ -117,7 +117,7 @@ impl Truth {
         Ok(truth)
     }
 
-    /// Where the calls of `trace` come from.
+    /// True origins of the calls of `trace`.
     pub fn origins(&self, trace: &MessageTrace, calls: &Calls) -> Origins {
         match self {
             Truth::Calls(of) => by_calls(of, trace, calls),
@@ -158,8 +158,8 @@ fn by_calls(
     origins
 }
 
-/// How many traces of more than one call there are in truth, and which calls are roots of traces of
-/// which none is missing; `numbers` has the calls that are there.
+/// Number of traces of more than one call in truth, and which calls are roots of traces where none
+/// is missing; `numbers` has the calls that are there.
 fn whole(
     of: &FxHashMap<String, Option<String>>,
     numbers: &FxHashMap<&str, u32>,
@@ -225,7 +225,7 @@ fn by_messages(of: &FxHashMap<u64, Option<u64>>, trace: &MessageTrace, calls: &C
     origins
 }
 
-/// The bytes of `file`, of which some may be compressed.
+/// Bytes of `file`, which may be compressed.
 fn unpacked(file: File) -> io::Result<Box<dyn Read>> {
     const GZIP: &[u8] = &[0x1f, 0x8b];
     const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];

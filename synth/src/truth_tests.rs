@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use message_trace::{FROM_ACCEPTING, FROM_CONNECTING, Message, Node, Protocol};
+use message_trace::{End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, Protocol};
 use proptest::prelude::*;
 
 use super::*;
@@ -24,26 +24,9 @@ fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
     {
         let (time, (direction, id)) = (Some(row as i64), id);
         let (src, dst) = if direction == FROM_CONNECTING { (0, 1) } else { (1, 0) };
-        let message = Message {
-            send_first: time,
-            send_last: time,
-            recv_first: time,
-            recv_last: time,
-            send_ts: time,
-            recv_ts: time,
-            src,
-            dst,
-            src_endpoint: endpoint,
-            dst_endpoint: endpoint,
-            src_tid: None,
-            dst_tid: None,
-            flow: 0,
-            direction,
-            protocol: Protocol::Other,
-            bytes: 1,
-            parts: 1,
-            connect: None,
-        };
+        let [src, dst] = [src, dst].map(|node| End::of(node, endpoint));
+        let ends = Ends { src, dst, protocol: Protocol::Other };
+        let message = Message { bytes: 1, ..Message::new(ends, 0, direction).at(time, time) };
         trace.push(&message, Some(*id));
     }
     let calls = Calls::of(&trace);

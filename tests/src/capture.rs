@@ -51,7 +51,7 @@ pub fn python() -> PathBuf {
     if path.exists() { path.to_owned() } else { program("python3") }
 }
 
-/// Python: `echo(clients, rounds)` has so many clients of an asyncio server, each with longer
+/// Python: `echo(clients, rounds)` has `clients` clients of an asyncio server, each with longer
 /// messages than the one before.
 pub const ECHO: &str = r#"
 import asyncio
@@ -173,7 +173,7 @@ pub struct Recorded {
     pub log: Log,
     /// Its records, thread by thread.
     pub entries: Vec<Entry>,
-    /// What could not be read.
+    /// Logs that could not be read.
     pub damage: Vec<Damage>,
 }
 
@@ -194,7 +194,7 @@ impl Recorded {
 
     /// The messages of each thread and direction, on all flows. Datagrams without payload are left
     /// out.
-    pub fn thread_traffic(&self) -> ThreadTraffic {
+    pub(crate) fn thread_traffic(&self) -> ThreadTraffic {
         let mut traffic = BTreeMap::<_, Traffic>::new();
         self.records().count(); // Which looks whether all is there.
         for entry in &self.entries {
@@ -226,15 +226,15 @@ impl Recorded {
     }
 }
 
-/// What each thread sent and received.
-pub type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), Traffic>;
+/// Traffic of each thread.
+pub(crate) type ThreadTraffic = BTreeMap<(u32, socket_log::encode::Direction), Traffic>;
 
 /// Calls and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// How many calls (or messages, where a call moves several).
+    /// Number of calls (or messages, where a call moves several).
     pub calls: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -243,7 +243,7 @@ pub fn traffic(log: &Recorded, flow: u32, direction: socket_log::encode::Directi
     log.traffic().get(&(flow, direction)).copied().unwrap_or_default()
 }
 
-/// So many calls of so many bytes in all.
+/// Number of calls, and bytes of all of them.
 pub fn sum(calls: u64, bytes: u64) -> Traffic {
     Traffic { calls, bytes }
 }

@@ -5,14 +5,14 @@ use std::process::{Command, Output, Stdio};
 
 use crate::sockcap;
 
-/// What comes of it; whether it succeeds is for the test to say.
+/// Outcome of a command; whether it has to succeed is for the test to say.
 pub fn run(arguments: &[&str], directory: &Path) -> Output {
     let mut command = Command::new(sockcap());
     command.args(arguments).current_dir(directory).stdin(Stdio::null());
     command.output().expect("sockcap starts")
 }
 
-/// What it prints; it must succeed.
+/// Output of a command that must succeed.
 pub fn succeeds(arguments: &[&str], directory: &Path) -> String {
     let output = run(arguments, directory);
     assert!(output.status.success(), "{arguments:?}: {output:?}");
@@ -29,7 +29,7 @@ pub fn fails(arguments: &[&str], directory: &Path, status: i32, words: &[&str]) 
     }
 }
 
-/// What a program printed.
+/// Text that a program printed.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

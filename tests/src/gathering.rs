@@ -12,7 +12,7 @@ use crate::capture::{program, successful};
 use crate::lab::{Host, Running};
 use crate::sockcap;
 
-/// How long a test waits for what must happen.
+/// Maximum time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The port of all collectors.
@@ -36,7 +36,7 @@ impl Collector {
             successful(Command::new(sockcap()).args(arguments).arg("--keys").arg(&keys))
         };
         run(&["keys", "new"]);
-        // They are on one machine, and what they say of it is to be believed.
+        // All hosts are on one machine, and what they say of it is believed.
         run(&[&["keys", "host", "--together"], hosts].concat());
         for host in hosts.iter().skip(1) {
             fs::copy(keys.join(format!("{}.pem", hosts[0])), keys.join(format!("{host}.pem")))
@@ -60,7 +60,7 @@ impl Collector {
         self.keys.join(format!("{of}.pem"))
     }
 
-    /// Where it listens.
+    /// Address where it listens.
     pub fn address(&self) -> SocketAddr {
         self.host.at(PORT)
     }
@@ -88,7 +88,7 @@ impl Collector {
         command
     }
 
-    /// What it has of a host's logs.
+    /// Logs of a host that it has.
     pub fn gathered(&self, host: &Host) -> BTreeMap<String, Vec<u8>> {
         logs(&self.data.join("hosts").join(host.name()))
     }
@@ -146,7 +146,7 @@ pub fn assert_same(gathered: &BTreeMap<String, Vec<u8>>, original: &BTreeMap<Str
 pub struct Tmpfs(PathBuf);
 
 impl Tmpfs {
-    /// Of so many KiB.
+    /// Size in KiB.
     pub fn new(directory: &Path, size: u32) -> Tmpfs {
         fs::create_dir_all(directory).expect("a directory");
         successful(

@@ -27,7 +27,7 @@ pub use running::Running;
 
 /// A system of hosts, and the data directory into which they are recorded.
 pub struct Lab {
-    /// What all hosts record into one data directory, and room for the test's files.
+    /// Directory of the data directory into which all hosts record, and of the test's files.
     pub recording: Recording,
     prefix: String,
     namespaces: Vec<Namespace>,

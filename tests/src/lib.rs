@@ -1,4 +1,4 @@
-//! What the end-to-end tests share.
+//! Helpers of the end-to-end tests.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// Where the running test was built.
+/// Directory where the running test was built.
 pub fn target_directory() -> PathBuf {
     // A test program lies in TARGET/PROFILE/deps.
     let program = env::current_exe().expect("the test program's path");

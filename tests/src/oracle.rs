@@ -13,7 +13,7 @@ use socket_log::encode::Direction;
 use crate::capture::{Recording, ThreadTraffic, Traffic, program, successful};
 use crate::strace;
 
-/// A recording of which strace tells, too.
+/// Recording that strace observes, too.
 #[derive(Default)]
 pub struct Witnessed {
     /// The recording.

@@ -1,4 +1,4 @@
-//! What went over the wire, by the kernel's own account: the bytes of each TCP connection by its
+//! Traffic on the wire, by the kernel's own account: the bytes of each TCP connection by its
 //! sequence numbers, as `tcpdump` shows them, and the datagrams of each host by nftables' counters.
 //! The oracle for what was recorded.
 
@@ -25,7 +25,7 @@ struct Direction {
     first: u32,
     /// That of its end, by a packet of its own.
     last: Option<u32>,
-    /// What the other end had received when it ended its own direction.
+    /// Bytes that the other end had received when it ended its own direction.
     acknowledged: Option<u32>,
 }
 
@@ -110,9 +110,9 @@ impl Packet {
 /// Datagrams and their payloads' bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How many.
+    /// Number of packets.
     pub datagrams: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -134,7 +134,7 @@ pub fn count_datagrams(host: &Host) {
     ));
 }
 
-/// What a host has received and sent since then.
+/// Traffic of a host since then.
 pub fn datagrams(host: &Host) -> [Count; 2] {
     let text = host.nft("list table inet count");
     let field = |text: &str, name: &str| -> u64 {

@@ -1,6 +1,6 @@
-//! All that the links say of a call's parent: each possible parent with its probability, where
-//! [`super::Parents`] has only what the most likely links lead to. Routes that lead to the same
-//! parent are added up.
+//! Candidates: each possible parent of a call with its probability by the links. [`super::Parents`]
+//! has only the parents that the most likely links lead to. Routes that lead to the same parent are
+//! added up.
 
 use super::delivered::all_delivered;
 use super::{Calls, order};
@@ -10,7 +10,7 @@ use crate::tuning::calls::candidates::MAX_CANDIDATES;
 /// The possible parents of every call.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// Where the candidates of each call begin, and how many there are.
+    /// First candidate and number of candidates of each call.
     of: Vec<(u32, u32)>,
     candidates: Vec<(Option<u32>, f64)>,
 }
@@ -20,7 +20,7 @@ impl Candidates {
     pub fn of(calls: &Calls, links: &Links) -> Candidates {
         let mut all = Candidates { of: vec![(0, 0); calls.len()], ..Candidates::default() };
         let mut routes: Vec<(Option<u32>, f64)> = Vec::new();
-        // Of a call that is not there yet nothing is known; that is so on routes in circles.
+        // A call that is not there yet has no candidates; that is so on routes in circles.
         for call in order::by_causes(calls, links).into_iter().map(|call| call as usize) {
             routes.clear();
             if let Some(request) = calls.request(call).filter(|request| *request < links.messages())
@@ -33,8 +33,8 @@ impl Candidates {
                     if calls.request(from) == Some(cause as usize) {
                         routes.push((Some(from as u32), probability));
                     } else {
-                        // What was called before was called for the same parent, or brought work
-                        // from others.
+                        // An earlier call was made for the same parent, or brought work from
+                        // others.
                         let brought = all_delivered(calls, links, from);
                         routes.extend(
                             brought.clone().map(|(by, share)| (Some(by), share * probability)),

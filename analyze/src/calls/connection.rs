@@ -3,7 +3,7 @@
 
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace};
 
-/// Which side of its flow sent the message of that row.
+/// The side of its flow that sent the message of that row.
 pub(super) fn direction(trace: &MessageTrace, row: u32) -> i8 {
     trace.direction(row as usize)
 }

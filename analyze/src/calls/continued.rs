@@ -18,26 +18,25 @@ struct Piece {
     row: u32,
     /// The place of the pair that it may belong to.
     pair: usize,
-    /// How long the client waited for it, since the reply before.
+    /// Time for which the client waited for it, since the reply before.
     waited: i64,
-    /// How long after it the client sent the next request.
+    /// Time after it at which the client sent the next request.
     then: Option<i64>,
     /// When the client asked, and when it got the piece, by its own clock.
     span: Option<[i64; 2]>,
     client: NodeId,
 }
 
-/// What there is at one accepting endpoint.
+/// Pieces and answers at one accepting endpoint.
 #[derive(Default)]
 struct AtEndpoint {
     pieces: Vec<Piece>,
-    /// How long the answers took.
+    /// Times that the answers took.
     answers: Vec<i64>,
 }
 
-/// Makes later pieces of an answer, which are paired with nothing, part of its pair, of which the
-/// last piece becomes the response. Returns the pieces before it, each with the request that it
-/// answers.
+/// Makes later pieces of an answer, which are paired with nothing, part of its pair. The last piece
+/// becomes the response. Returns the pieces before it, each with the request that it answers.
 pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     let mut endpoints = at_endpoints(trace, pairs);
     endpoints.retain(|_, endpoint| endpoint.pieces.len() >= MIN_PIECES);
@@ -58,7 +57,7 @@ pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u3
         if (waited_for as f64) < AWAITED_SHARE * endpoint.pieces.len() as f64 {
             continue;
         }
-        // What came much later than answers do is something else, here as well.
+        // A piece much later than answers are is something else, here as well.
         for piece in endpoint.pieces.iter().filter(|piece| piece.waited <= usual) {
             let (request, response) = &mut pairs[piece.pair];
             before.push((*response, *request));
@@ -71,7 +70,8 @@ pub(super) fn join(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) -> Vec<(u3
     before
 }
 
-/// What looks like second pieces of answers, and how long the answers took, by accepting endpoint.
+/// Messages that look like second pieces of answers, and the times that answers took, by accepting
+/// endpoint.
 fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<EndpointId, AtEndpoint> {
     let mut endpoints: FxHashMap<EndpointId, AtEndpoint> = FxHashMap::default();
     let is_told = |(request, response): &&(u32, u32)| {
@@ -126,8 +126,8 @@ fn at_endpoints(trace: &MessageTrace, pairs: &[(u32, u32)]) -> FxHashMap<Endpoin
     endpoints
 }
 
-/// How much later than the `one` message the `other` one of its connection was seen, by the clock
-/// of one of the ends.
+/// Time by which the `other` message of a connection was seen later than the `one`, by the clock of
+/// one of the ends.
 fn between(trace: &MessageTrace, one: u32, other: u32) -> Option<i64> {
     let (one, other) = (connection::times(trace, one), connection::times(trace, other));
     one.into_iter().zip(other).find_map(|(one, other)| Some(other? - one?))

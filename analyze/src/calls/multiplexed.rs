@@ -45,7 +45,7 @@ pub(super) fn pair(
         let bytes = trace.bytes(row as usize);
         (1..=MAX_OWN_BYTES).contains(&bytes) && 2 * bytes < usual
     };
-    // Of calls that are open together nothing else tells, so these have to be rare.
+    // Nothing else tells apart calls that are open together, so these have to be rare.
     let is_small =
         |row: u32| is_below(row, if is_request(trace, row) { requests.0 } else { answers.0 });
     let larger: Vec<u32> = rows.iter().map(|(_, row)| *row).filter(|row| !is_small(*row)).collect();
@@ -141,7 +141,7 @@ fn comes_back(trace: &MessageTrace, rows: &[u32]) -> bool {
 
 /// Appends the pairs of `rows`, each answer with the request that has been open longest.
 fn in_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
-    // How many more requests than answers there were, behind each answer.
+    // Number of requests more than answers, behind each answer.
     let mut balance = 0_i64;
     let behind = |row: &u32| {
         balance += if is_request(trace, *row) { 1 } else { -1 };
@@ -166,7 +166,7 @@ fn in_order(trace: &MessageTrace, rows: &[u32], pairs: &mut Vec<(u32, u32)>) {
     pairs.extend(open.into_iter().map(|request| (request, NONE)));
 }
 
-/// Of each value the least of it and the [`ANSWERS_AHEAD`] values behind it.
+/// The least of each value and the [`ANSWERS_AHEAD`] values behind it.
 fn least_ahead(values: &[i64]) -> Vec<i64> {
     // Values that may be the least, from the end on, with their places; the least stands first.
     let mut candidates: VecDeque<(i64, usize)> = VecDeque::new();
@@ -184,7 +184,7 @@ fn least_ahead(values: &[i64]) -> Vec<i64> {
     least
 }
 
-/// Which of the times of a call are by one clock.
+/// The times of a call that are by one clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Caller,
@@ -247,7 +247,7 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
         };
         let found = together.doubts();
         let mean = found.iter().map(|(_, doubt)| doubt).sum::<f64>() / found.len().max(1) as f64;
-        // What seems to have no answer may have one that was given to another call.
+        // A call that seems to have no answer may have one that was given to another call.
         let left =
             flow.iter().filter(|call| !is_answered(call)).map(|(_, request, _)| (*request, mean));
         let all = found.iter().map(|(call, doubt)| (call.request, *doubt)).chain(left);

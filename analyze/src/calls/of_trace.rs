@@ -9,8 +9,8 @@ impl Calls {
     /// Pairs the messages of `trace`, which must be sorted: by call id where they have one, else by
     /// the turns of their connection, or by their order where no connection is known.
     pub fn of(trace: &MessageTrace) -> Calls {
-        // By the row of its first message, what the other message of the call is and whether it is
-        // the request.
+        // By the row of its first message, the other message of the call, and whether that is the
+        // request.
         let mut second = vec![(NONE, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
         let mut pairs = pairing::pairs(trace);

@@ -1,10 +1,11 @@
 //! Flows whose messages are no calls: both sides send on their own, and no message answers another.
 //! Their turns pair strangers, so they are not paired at all.
 //!
-//! What is paired by an id is a call. So is what takes turns, as most connections do: a message
-//! from each side, one after the other. Where more than one in five messages follows another of its own
-//! side, either several calls are open at a time, and then most answers come a usual time after
-//! some request, or both sides send whenever they like, and then no more of them do than by chance.
+//! Messages that are paired by an id are a call. So are messages that take turns, as on most
+//! connections: one from each side, one after the other. Where more than one in five messages
+//! follows another of its own side, either several calls are open at a time, or both sides send
+//! whenever they like. In the first case most answers come a usual time after some request; in the
+//! second no more of them do than by chance.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,10 +16,10 @@ use crate::tuning::calls::one_way::{
     MIN_MESSAGES_OF_FLOW, SHARE_BETWEEN, TIMES_TRIED,
 };
 
-/// All flows between the same two nodes, one of which accepts.
+/// Two nodes, for all flows between them. The second one accepts.
 type NodePair = (NodeId, NodeId);
 
-/// What both sides sent over the flows between two nodes.
+/// Messages of both sides of the flows between two nodes.
 #[derive(Default)]
 struct Sides {
     flows: Vec<i64>,
@@ -44,7 +45,7 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
             apart.push((std::mem::replace(response, NONE), NONE));
         }
     }
-    // What has no answer is a message by itself, whoever sent it.
+    // A message without an answer is one by itself, whoever sent it.
     for (request, response) in pairs.iter_mut() {
         if *request == NONE && is_one_way(*response) {
             *request = std::mem::replace(response, NONE);

@@ -6,7 +6,7 @@
 use super::Calls;
 use crate::links::Links;
 
-/// Where the search is with a call.
+/// State of the search at a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     New,

@@ -1,29 +1,29 @@
-//! Which messages are the request and the response of one call: those with one call id or, where
-//! the source knows none, by the turns of their connection or, where not even that is known, by
+//! Pairing: the request and the response of one call. They have one call id or, where the source
+//! knows none, are paired by the turns of their connection or, where not even that is known, by
 //! their order (Project 5, section 5.1.1.1).
 //!
-//! An id pairs two messages of opposite directions. Which of them is the request is told by a clock
-//! that both were read by: who sent a request receives the response later. On a connection without
-//! ids the k-th request of the connecting side is answered by the k-th fat message back. Only where
-//! the two sides sent different numbers of messages, so that something is not answered, or in
-//! several pieces, are requests that are still open forgotten when it is the connecting side's turn
-//! again; else one such message would shift all pairs behind it. There, one that was lost on its
-//! way is not what is answered if another one was not.
+//! An id pairs two messages of opposite directions. A clock that both were read by tells which of
+//! them is the request: who sent a request receives the response later. On a connection without ids
+//! the k-th request of the connecting side is answered by the k-th fat message back. Where the two
+//! sides sent different numbers of messages, something is not answered, or in several pieces. Only
+//! there, open requests are forgotten when it is the connecting side's turn again; else one such
+//! message would shift all pairs behind it. Also there, a request that was lost on its way is not
+//! the one that is answered if another one was not lost.
 //!
-//! A message is received with its first byte: who answers may read the rest later (the record that
-//! closes a FastCGI request). What the accepting side has sent before anything of a request had
-//! come is not its answer, whatever the order elsewhere.
+//! A message is received with its first byte: its receiver may read the rest later, after its
+//! answer (the record that closes a FastCGI request). A message that the accepting side has sent
+//! before anything of a request had come is not its answer, whatever the order elsewhere.
 //!
 //! Where the accepting side speaks first, the making of the connection is the request and the
 //! greeting its response. If the making was not seen, as the connection is older than the recording
 //! or was imported, the first message answers something unknown: it is a response without a
 //! request, and no part of the turns behind it.
 //!
-//! Of a trace that tells only of nodes who calls whom, all calls from one to another are one flow,
+//! A trace may tell only which node calls which. Then all calls from one to another are one flow,
 //! whose ends have no names. Many of them are open at once, so there are no turns: each return is
 //! matched with the earliest unmatched call. Calls with an id that is not unique are matched so as
-//! well, where there are as many returns; with fewer, as where a call was sent again or its return
-//! was lost, the latest one is the one that was answered.
+//! well, where there are as many returns. With fewer returns, as where a call was sent again or its
+//! return was lost, the latest call is the one that was answered.
 
 use std::collections::VecDeque;
 
@@ -104,15 +104,15 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
         }
         alone.extend(open.drain(..).map(|open| (call[0].0, open)));
     }
-    // Of a single message its direction says what it is, unless the accepting side was seen to call
-    // as well.
+    // A single message is what its direction says, unless the accepting side was seen to call as
+    // well.
     pairs.extend(alone.into_iter().map(|(flow, row)| {
         let is_request = direction(trace, row) == FROM_CONNECTING || both_call.contains(&flow);
         if is_request { (row, NONE) } else { (NONE, row) }
     }));
 }
 
-/// Which of two messages of opposite directions is the request.
+/// Two messages of opposite directions as request and response.
 fn ordered(trace: &MessageTrace, one: u32, other: u32) -> Pair {
     let (a, b) = (one as usize, other as usize);
     let before = |at: Option<i64>, then: Option<i64>| Some(at? <= then?);
@@ -189,7 +189,7 @@ impl Turns {
                 if !in_order && self.open.front().is_some_and(|row| is_lost(trace, *row)) {
                     give_up_lost(trace, &mut self.open, pairs);
                 }
-                // What nobody asked for is a message of the accepting side's own.
+                // A message that nobody asked for is the accepting side's own.
                 let request = self.open.front().copied();
                 let request = request.filter(|request| !is_too_early(trace, *row, *request));
                 pairs.push(request.map_or((*row, NONE), |request| (request, *row)));
@@ -204,7 +204,7 @@ impl Turns {
 }
 
 /// Before an answer, gives up the first of the `open` requests if they were lost and one soon
-/// behind them was not: it is what is answered, as where a datagram was sent again.
+/// behind them was not: that one is answered, as where a datagram was sent again.
 fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<Pair>) {
     let first = open.iter().take(MAX_LOST);
     let lost = first.take_while(|request| is_lost(trace, **request)).count();
@@ -213,7 +213,7 @@ fn give_up_lost(trace: &MessageTrace, open: &mut VecDeque<u32>, pairs: &mut Vec<
     }
 }
 
-/// Whether a request is a datagram that is known not to have been received. What went over a
+/// Whether a request is a datagram that is known not to have been received. A message over a
 /// connection arrived, whoever saw it.
 fn is_lost(trace: &MessageTrace, row: u32) -> bool {
     if row == NONE || trace.recv_ts(row as usize).is_some() {

@@ -23,12 +23,12 @@ pub struct Parents {
 pub struct Parent {
     /// The call; none where the call most likely has none.
     pub call: Option<usize>,
-    /// How likely that is, from 0 to 1. 0 where the links do not say.
+    /// Probability of that, from 0 to 1. 0 where the links do not say.
     pub probability: f64,
 }
 
 impl Parents {
-    /// The parents that `links` give to `calls`, of which `candidates` are all.
+    /// Parents by `links`. `candidates` are all possible parents of the same `calls`.
     pub fn of(calls: &Calls, links: &Links, candidates: &Candidates) -> Parents {
         let mut parents =
             Parents { parent: vec![NONE; calls.len()], probability: vec![f64::NAN; calls.len()] };
@@ -40,8 +40,8 @@ impl Parents {
                 continue;
             };
             let mut by_link = false;
-            // The most likely link decides; of one that leads to no request, as that was not seen,
-            // the next.
+            // The most likely link decides; where it leads to no request, as that was not seen, the
+            // next.
             let mut decided = (links.spontaneous(request), None, links.spontaneous(request));
             for (cause, probability) in
                 links.parents(request).filter(|(cause, _)| calls.is_message(*cause))
@@ -63,7 +63,7 @@ impl Parents {
             }
             let of_decided = |(parent, _): &&(Option<u32>, f64)| *parent == decided.1;
             let likely = candidates.of_call(call).iter().find(of_decided);
-            // Of many candidates only some are kept; the likeliest way is known all the same.
+            // Only some of many candidates are kept; the likeliest is known all the same.
             let likely = likely.map_or(decided.2, |(_, likely)| *likely);
             parents.parent[call] = decided.1.unwrap_or(NONE);
             parents.probability[call] = likely;

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 use message_trace::table::BATCH_ROWS;
 use message_trace::table::columns::{self, dictionary, nullable, required};
-use message_trace::{Endpoint, Error, MessageTrace};
+use message_trace::{Endpoint, MessageTrace, PathError};
 
 use super::{Calls, Candidates, Parents};
 use crate::links::Links;
@@ -72,7 +72,7 @@ impl<'a> CallTable<'a> {
         ])
     }
 
-    fn batch(&mut self) -> Result<RecordBatch, Error> {
+    fn batch(&mut self) -> Result<RecordBatch, PathError> {
         let rows = self.next..(self.next + BATCH_ROWS).min(self.calls.len());
         self.next = rows.end;
         let (trace, calls, parents) = (self.trace, &self.calls, &self.parents);
@@ -132,7 +132,7 @@ impl<'a> CallTable<'a> {
         columns::batch(self.path, &CallTable::schema(), arrays)
     }
 
-    /// What the user calls `endpoint`, or its own name, if it has one.
+    /// The user's name of `endpoint`, or its own name, if it has one.
     fn endpoint(&self, endpoint: &Endpoint) -> Option<String> {
         let text = endpoint.to_string();
         let called = self.options.aliases.endpoint_text(&text);
@@ -141,7 +141,7 @@ impl<'a> CallTable<'a> {
 }
 
 impl Iterator for CallTable<'_> {
-    type Item = Result<RecordBatch, Error>;
+    type Item = Result<RecordBatch, PathError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         (self.next < self.calls.len()).then(|| self.batch())

@@ -23,7 +23,7 @@ pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
         if trace.call_number(row).is_none() && flows.contains(&trace.flow(row)) {
             let alone = std::mem::replace(response, NONE);
             match *request {
-                // What has no question is a message by itself, whoever sent it.
+                // A message without a question is one by itself, whoever sent it.
                 NONE => *request = alone,
                 _ => apart.push((alone, NONE)),
             }

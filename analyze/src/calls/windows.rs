@@ -14,7 +14,7 @@ mod roots;
 
 use std::ops::ControlFlow;
 
-use message_trace::{DataDir, Error, FROM_CONNECTING, MessageTrace, Protocol};
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, PathError, Protocol};
 use rustc_hash::FxHashMap;
 
 use super::{Calls, Candidates, Parents};
@@ -49,13 +49,13 @@ pub struct TracedCall<'window> {
     /// The call it was most likely made for; none where it most likely was made for none, or where
     /// nothing is known.
     pub parent: Option<ParentCall>,
-    /// How likely that is, from 0 to 1; none where the links say nothing.
+    /// Probability of that parent, from 0 to 1; none where the links say nothing.
     pub probability: Option<f64>,
-    /// Where its trace begins; itself where it has no parent.
+    /// The root of its trace; itself where it has no parent.
     pub root: Root,
-    /// Who made it: a place in [`CallWindow::parties`].
+    /// The caller, as a place in [`CallWindow::parties`].
     pub caller: usize,
-    /// Who serves it.
+    /// The callee, likewise.
     pub callee: usize,
     /// The threads of the two.
     pub threads: [Option<i32>; 2],
@@ -65,7 +65,7 @@ pub struct TracedCall<'window> {
     pub dst_endpoint: Option<&'window str>,
     /// Whether the caller made the connection, so that the callee's port is a server's.
     pub from_connecting: bool,
-    /// What it went over.
+    /// The protocol that it went over.
     pub protocol: Protocol,
     /// The request; none where only the response was seen.
     pub request: Option<CallMessage>,
@@ -92,7 +92,7 @@ pub struct CallWindow<'whole> {
 }
 
 impl CallWindow<'_> {
-    /// How many calls there are.
+    /// Number of calls.
     pub fn len(&self) -> usize {
         self.own.len()
     }
@@ -102,7 +102,7 @@ impl CallWindow<'_> {
         self.own.is_empty()
     }
 
-    /// How many messages its calls have.
+    /// Number of messages of these calls.
     pub fn messages(&self) -> usize {
         let late = self.own.iter().filter(|call| self.late_answer(**call).is_some()).count();
         self.own.iter().map(|call| self.calls.messages(*call)).sum::<usize>() + late
@@ -177,7 +177,7 @@ impl CallWindow<'_> {
 ///
 /// # Errors
 /// When a table cannot be read, and those of `each`.
-pub fn in_windows<E: From<Error>>(
+pub fn in_windows<E: From<PathError>>(
     data: &DataDir,
     options: &Options,
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,

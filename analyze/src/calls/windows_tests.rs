@@ -59,7 +59,7 @@ fn directory(calls: i64, width: i64) -> (tempfile::TempDir, DataDir, MessageTrac
 
 fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
     let (mut rows, mut roots, mut windows) = (Vec::new(), Vec::new(), 0);
-    in_windows::<Error>(data, options, |window| {
+    in_windows::<PathError>(data, options, |window| {
         windows += 1;
         for call in window.calls() {
             let times = |seen: Option<CallMessage>| {
@@ -156,7 +156,7 @@ fn circles_are_cut_and_an_endpoint_has_its_text() {
     trace.write(&data.messages(), &data.nodes()).unwrap();
     links.write(&data.links()).unwrap();
     let mut seen = Vec::new();
-    in_windows::<Error>(&data, &Options::default(), |window| {
+    in_windows::<PathError>(&data, &Options::default(), |window| {
         assert_eq!((window.len(), window.is_empty()), (2, false));
         seen.extend(window.calls().map(|call| (call.parent.map(|p| p.call), call.root.call)));
         assert_eq!(window.calls().next().unwrap().dst_endpoint, Some("10.0.0.2:80"));
@@ -179,7 +179,7 @@ fn who_connected_is_known_of_each_call() {
     trace.write(&data.messages(), &data.nodes()).unwrap();
     Links::spontaneous_only(4).write(&data.links()).unwrap();
     let mut seen = Vec::new();
-    in_windows::<Error>(&data, &Options::default(), |window| {
+    in_windows::<PathError>(&data, &Options::default(), |window| {
         let port =
             |endpoint: Option<&str>| endpoint.and_then(|e| Some(e.rsplit_once(':')?.1.to_owned()));
         seen.extend(window.calls().map(|call| {

@@ -1,29 +1,34 @@
 //! The algorithm of our own: which call was made for which request, from all that a black box shows
 //! of a service. It learns from the trace itself how long after what each kind of call is made,
-//! which calls a kind of request has and in which order, and whether those who wait are served in
-//! turn; and it takes the assignment of all calls of a service that fits all of it best together.
+//! which calls a kind of request has and in which order, and whether requests that wait are served
+//! in turn. It takes the assignment of all calls of a service that fits all of this best together.
 //! Nothing is configured, and no call graph is given.
 //!
-//! Each part is a module: what a service sees ([`service`], from the trace in [`observe`], with
-//! those that were not traced in [`middle`], and what is told of it beforehand in [`prepare`]),
-//! which calls a timer makes ([`timers`]), what calls are made after ([`trigger`]), the densities
-//! of delays ([`density`]), the shapes of requests ([`shapes`]), what threads prove ([`threads`],
-//! [`holders`]), what connections and sizes do ([`connections`], [`sizes`]), what is known of a
-//! service ([`model`]), how it is counted ([`learn`], [`discipline`]), the search ([`search`], part
-//! by part in [`parts`], with what it finds at one event in [`at_event`] and [`continuations`]) with the
-//! probabilities that come of it ([`lattice`]), what is exchanged after it ([`exchanges`]), and how
-//! model and assignment are brought to agree ([`estimate`], which also asks [`waits`], and measures
-//! delays by [`thread_time`] where a thread has too much to do).
+//! The files by step:
 //!
-//! Before that, what queues deliver is found ([`queues`]): it is caused by who sent it, and to who
-//! gets it it is a request like others ([`jobs`]), whoever does it ([`pool`]). A process that was
-//! started for a request is a call of the node that started it ([`spawned`]).
-//!
-//! Of messages that belong to no call, and of nodes whose messages are mostly not answered, message
-//! linking says what can be said; but what an untraced node answered, or a process that was handed
-//! the connection, is known by the connection or call id. A node that only passes messages on which
-//! nobody answers is a service all the same ([`one_way`]), also where it finds what it is told of
-//! before the message comes ([`early`]).
+//! - **Groundwork** of a stretch ([`groundwork`]): message linking, calls, and what queues deliver
+//!   ([`queues`], [`in_turn`]).
+//! - **Services** ([`services`], [`service`]): requests and calls of each node ([`observe`],
+//!   [`node_clocks`], [`offsets`]), with untraced nodes ([`middle`]), jobs out of queues ([`jobs`],
+//!   [`pool`]), processes that were started for a request ([`spawned`], [`process_tree`]), one-way
+//!   messages ([`one_way`]) and work that is found before it is told of ([`early`]). Calls of
+//!   timers are put aside ([`timers`]), processes of one program are put together ([`together`]),
+//!   calls are told apart by size ([`size_kinds`]), and the rest is told beforehand ([`prepare`],
+//!   [`afterwards`], [`holders`], [`fits`]).
+//! - **Learning** ([`estimate`]): beginnings ([`beginnings`], [`first_assignments`], [`correlate`],
+//!   [`waits`]), how far they agree ([`agreement`]), and rounds of learning ([`rounds`],
+//!   [`learner`]).
+//! - **Model** ([`model`], [`fit`]): delays ([`density`]) after triggers ([`trigger`]), shapes of
+//!   requests ([`shapes`]), the order of service ([`discipline`]), and what threads, connections,
+//!   sizes and the ends of calls prove ([`threads`], [`connections`], [`sizes`], [`promises`]). It
+//!   is learned from an assignment ([`learn`], [`idle`]), in the time of a thread where that has
+//!   too much to do ([`thread_time`]).
+//! - **Search** ([`search`]) through the events of a service ([`events`]), part by part
+//!   ([`parts`]): hypotheses ([`beam`], [`states`], [`at_event`], [`continuations`]), probabilities
+//!   ([`lattice`]), and exchanges after it ([`exchanges`]).
+//! - **Links** of all messages ([`message_links`]), with doubts ([`doubted`]). Messages that belong
+//!   to no call, or to nodes that mostly do not answer, have the links of message linking, unless
+//!   the connection or call id tells more ([`answered_by_another`]).
 
 mod afterwards;
 mod agreement;
@@ -119,7 +124,7 @@ use size_kinds::SizeKinds;
 use super::call_links::NONE;
 use super::linking::{ITERATIONS, SPONTANEOUS_DELAY};
 
-/// What auto says of itself.
+/// The entry of auto.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: About { name: "auto", summary: "learns each service", ..About::NOTHING },
     flags: &[&flags::WITHOUT, &WINDOW, &SPONTANEOUS_DELAY, &ITERATIONS],

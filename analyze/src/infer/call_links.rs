@@ -1,8 +1,8 @@
-//! From "this call was made for that request, with such a probability" to links of messages. The
-//! parent of a request that a node sends, or of a response, is what the node received last of the
-//! same request: the request itself, or the response to a call that was made for it. Every
-//! algorithm that assigns calls to requests says so here, node by node, and nothing is kept but the
-//! calls of one node by their requests.
+//! From the requests of calls, with probabilities, to links of messages. The parent of a request
+//! that a node sends, or of a response, is what the node received last for the same request: the
+//! request itself, or the response to a call that was made for it. Every algorithm that assigns
+//! calls to requests hands them over here, node by node. Nothing is kept but the calls of one node
+//! by their requests.
 
 use super::span::{OPEN, Span};
 use crate::calls::Calls;
@@ -20,17 +20,17 @@ pub(super) const DELIVERY: u32 = 1 << 31;
 pub(super) struct NodeCalls<'a> {
     /// When the requests were received, and answered.
     pub(super) requests: &'a [Span],
-    /// Which calls of the trace the requests are; what is marked as [`DELIVERY`] is none.
+    /// The calls of the trace that the requests are; one marked as [`DELIVERY`] is none.
     pub(super) request_calls: &'a [u32],
     /// When the calls were made, and answered.
     pub(super) calls: &'a [Span],
-    /// Which calls of the trace they are.
+    /// The calls of the trace that they are.
     pub(super) made_calls: &'a [u32],
 }
 
 /// The calls of a node by the request that each was most likely made for.
 struct MadeFor {
-    /// Where the calls of each request begin among all, and where those of the last end.
+    /// First call of each request among all, and the end of the last.
     bounds: Vec<u32>,
     /// The calls of each request in the order of time.
     calls: Vec<u32>,
@@ -69,7 +69,7 @@ pub(super) fn of<Shares: Iterator<Item = (u32, f64)>>(
             let last = made.last(calls, node, *request, call as u32, node.calls[call].begin);
             last.map(|(message, _)| *request = message).is_some()
         });
-        // What is left out is shared by those that stay.
+        // The parents that stay share what is left out.
         let sum: f64 = parents.iter().map(|(_, share)| share).sum();
         let caused = if sum > 0.0 { (1.0 - none).clamp(0.0, 1.0) } else { 0.0 };
         parents.iter_mut().for_each(|(_, share)| *share = *share / sum * caused);
@@ -106,7 +106,7 @@ fn likeliest(shares: impl Iterator<Item = (u32, f64)>) -> Option<(u32, f64)> {
     shares.max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(request, _)| *request != NONE)
 }
 
-/// What was done for a request last, as far as is looked back.
+/// The last calls for a request, as far as is looked back.
 pub(super) fn recent(made: &[u32]) -> &[u32] {
     made.split_at(made.len().saturating_sub(CALLS_BACK)).1
 }
@@ -129,8 +129,8 @@ impl MadeFor {
         MadeFor { bounds, calls }
     }
 
-    /// What was received last for a request, of the calls before one, until a time: the message,
-    /// and the call that it is the response of. A call to oneself is not for its own request.
+    /// The message that was received last for a request until a time, of the calls before one, and
+    /// the call that it is the response of. A call to oneself is not for its own request.
     fn last(
         &self,
         calls: &Calls,

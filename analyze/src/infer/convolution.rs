@@ -1,17 +1,17 @@
-//! The convolution algorithm (Project 5 section 5.2): messages are not looked at one by one. All
-//! that one node sent to another is a signal over time, and where the signal of what a node sends
-//! is like that of what it received, later by d, the one caused the other.
+//! The convolution algorithm (Project 5 section 5.2). Messages are not looked at one by one. All
+//! that one node sent to another is a signal over time. Where the signal of what a node sends is
+//! like that of what it received, later by d, the one caused the other.
 //!
-//! Its steps are one module each: who sent and received what ([`sites`]); messages as indicator
-//! functions ([`indicator`], section 5.2.1) and how long a time quantum is ([`time_step`]);
-//! FindCorrelation ([`correlation`]) and the spikes of what it gives ([`spikes`]); the messages
-//! that belong to a spike ([`select`], lines 22 to 27 of Figure 6 and section 5.2.2);
-//! FindPathsFromRoot, ProcessNode and FindCausedMessages ([`search`]), with what is removed
-//! ([`undesirable`], section 5.2.3); and the graph that they make ([`graph`]), also as Project 5
-//! draws it ([`delays`]).
+//! Its steps are a file each: who sent and received what ([`sites`]); messages as indicator
+//! functions ([`indicator`], section 5.2.1) and the length of a time quantum ([`time_step`]);
+//! FindCorrelation ([`correlation`]) and the spikes of its result ([`spikes`]); the messages that
+//! belong to a spike ([`select`], lines 22 to 27 of Figure 6 and section 5.2.2), as a set with a
+//! common delay ([`caused`]); FindPathsFromRoot, ProcessNode and FindCausedMessages ([`search`]),
+//! with what is removed ([`undesirable`], section 5.2.3); and the graph that they make ([`graph`]),
+//! also as Project 5 draws it ([`delays`]).
 //!
-//! The graph says which nodes work for which, and how long they take. Everything after an inference
-//! goes by links between messages, which are derived from it ([`parents`]).
+//! The graph says which nodes work for which, and how long they take. Links between messages are
+//! derived from it ([`parents`]), as everything after an inference goes by links.
 
 mod caused;
 mod correlation;
@@ -40,7 +40,7 @@ pub use graph::{Edge, Graph, Path, Vertex};
 use search::Search;
 use sites::Sites;
 
-/// What convolution says of itself.
+/// The entry of convolution.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: About { name: "convolution", summary: "Project 5", ..About::NOTHING },
     flags: &[

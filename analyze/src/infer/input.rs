@@ -1,4 +1,4 @@
-//! What an algorithm is given.
+//! The input of an algorithm.
 
 use message_trace::{MessageTrace, Progress};
 
@@ -13,9 +13,9 @@ pub struct Input<'a> {
     pub trace: &'a MessageTrace,
     /// The nodes and hops of these messages.
     pub naming: &'a Naming,
-    /// What the user chose, also for other algorithms.
+    /// Options that the user chose, also for other algorithms.
     pub options: &'a Options,
-    /// Who is told how far the inference is.
+    /// Progress reports go here.
     pub progress: &'a dyn Progress,
 }
 

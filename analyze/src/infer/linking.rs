@@ -1,7 +1,7 @@
 //! Message linking (WAP5 section 5.1): a message was probably caused by one that its sender
-//! received shortly before. Its steps are one module each: who received and sent what, where
+//! received shortly before. Its steps are a file each: the arrivals and departures at each place
 //! ([`places`], with the rule for untraced nodes in [`untraced`]), the average delays ([`delay`],
-//! step 1), the possible parents ([`parents`], step 2). Step 3 builds trees of any algorithm's
+//! step 1), and the possible parents ([`parents`], step 2). Step 3 builds trees of any algorithm's
 //! links and is in [`crate::paths`].
 //!
 //! Each step looks at one place and one window of time only, so that places can be worked on apart.
@@ -33,7 +33,7 @@ use out_of_core::workers;
 use places::Places;
 pub(super) use untraced::Rounds;
 
-/// What message linking says of itself.
+/// The entry of message linking.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: About { name: "linking", summary: "WAP5", ..About::NOTHING },
     flags: &[&WINDOW, &flags::SPONTANEOUS_DELAY, &flags::ITERATIONS],

@@ -1,13 +1,13 @@
 //! The nesting algorithm (Project 5 section 5.1): a call was probably caused by one that encloses
-//! it in time at the node that makes it, and of several such by the one whose delay to it is the
-//! most common in the trace. Its steps are one module each: [`call_pairs`] (FindCallPairs) with
-//! what is open when a call returns ([`open_calls`]), [`scoreboard`] (ScoreNestings),
-//! [`nested_pairs`] (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows
-//! of section 8. FindCallPaths is [`crate::paths`], as for every algorithm.
+//! it in time at the node that makes it. Of several such, it was the one whose delay to it is the
+//! most common in the trace. Its steps are a file each: [`call_pairs`] (FindCallPairs) with what is
+//! open when a call returns ([`open_calls`]), [`scoreboard`] (ScoreNestings), [`nested_pairs`]
+//! (FindNestedPairs) with its [`penalties`], and [`windows`], the sliding windows of section 8.
+//! FindCallPaths is [`crate::paths`], as for every algorithm.
 //!
-//! Each call pair is looked at as it was seen by one node, and nodes are worked on apart. What may
-//! be nested in what is not kept but found twice, once to score and once to choose, so that memory
-//! does not grow with the parallelism.
+//! Each call pair is looked at as one node saw it, and nodes are worked on apart. Possible nestings
+//! are found twice, once to score and once to choose, and not kept, so that memory does not grow
+//! with the parallelism.
 
 mod call_pairs;
 mod flags;
@@ -31,7 +31,7 @@ use crate::calls::Calls;
 use crate::links::Links;
 use out_of_core::workers;
 
-/// What nesting says of itself.
+/// The entry of nesting.
 pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
     about: About {
         name: "nesting",

@@ -9,9 +9,10 @@ pub(super) struct Span {
     pub(super) begin: i64,
     /// The response was sent, or received; [`OPEN`] where none was seen.
     pub(super) end: i64,
-    /// Who asked whom, and at which port: requests and calls of one kind are thought to be alike.
+    /// The kind: who asked whom, and at which port. Requests and calls of one kind are taken to be
+    /// alike.
     pub(super) kind: u32,
 }
 
-/// The end of what has none.
+/// The end of a span without one.
 pub(super) const OPEN: i64 = i64::MAX;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::links::Links;
 
-/// Where the search is with a message.
+/// State of the search at a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     New,

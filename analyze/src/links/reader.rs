@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use message_trace::Error;
+use message_trace::PathError;
 use message_trace::table::columns::Columns;
 use message_trace::table::{self, Batches};
 
@@ -25,7 +25,7 @@ impl LinkReader {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn open(path: &Path) -> Result<LinkReader, Error> {
+    pub(crate) fn open(path: &Path) -> Result<LinkReader, PathError> {
         let batches = table::read(path)?;
         Ok(LinkReader {
             path: path.to_owned(),
@@ -40,14 +40,19 @@ impl LinkReader {
     ///
     /// # Errors
     /// When the table cannot be read, or is none of links.
-    pub(crate) fn read(&mut self, links: &mut Links, first: u64, end: u64) -> Result<(), Error> {
+    pub(crate) fn read(
+        &mut self,
+        links: &mut Links,
+        first: u64,
+        end: u64,
+    ) -> Result<(), PathError> {
         let mut parents: Vec<(u32, f64)> = Vec::new();
         while let Some((child, ..)) =
             self.peek()?.filter(|(child, ..)| u64::try_from(*child).is_ok_and(|c| c < end))
         {
             if u64::try_from(child) != Ok(self.next) {
                 let why = format!("child {child} is missing or out of order");
-                return Err(Error::malformed(&self.path, why));
+                return Err(PathError::malformed(&self.path, why));
             }
             parents.clear();
             let mut spontaneous = 0.0;
@@ -59,10 +64,10 @@ impl LinkReader {
                     continue;
                 };
                 let parent =
-                    u64::try_from(parent).map_err(|why| Error::malformed(&self.path, why))?;
+                    u64::try_from(parent).map_err(|why| PathError::malformed(&self.path, why))?;
                 let here = match parent.checked_sub(first) {
                     Some(here) => {
-                        u32::try_from(here).map_err(|why| Error::malformed(&self.path, why))?
+                        u32::try_from(here).map_err(|why| PathError::malformed(&self.path, why))?
                     }
                     None => Links::ELSEWHERE,
                 };
@@ -73,7 +78,7 @@ impl LinkReader {
             self.next += 1;
         }
         if let Some((child, ..)) = self.peek()?.filter(|(child, ..)| *child < 0) {
-            return Err(Error::malformed(
+            return Err(PathError::malformed(
                 &self.path,
                 format!("child {child} is missing or out of order"),
             ));
@@ -82,14 +87,14 @@ impl LinkReader {
     }
 
     /// The next row.
-    fn peek(&mut self) -> Result<Option<Row>, Error> {
+    fn peek(&mut self) -> Result<Option<Row>, PathError> {
         while self.rows.peek().is_none() {
             let Some(batch) = self.batches.next() else { return Ok(None) };
             let batch = batch?;
             let table = Columns::new(&self.path, &batch);
             let (children, parents) = (table.int64("child")?, table.int64("parent")?);
             let probabilities = table.float64("probability")?;
-            let rows: Result<Vec<Row>, Error> = (0..batch.num_rows())
+            let rows: Result<Vec<Row>, PathError> = (0..batch.num_rows())
                 .map(|row| {
                     let child = table.some("child", children[row])?;
                     Ok((child, parents[row], table.some("probability", probabilities[row])?))

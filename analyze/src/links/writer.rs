@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::Error;
+use message_trace::PathError;
 use message_trace::table::columns::{self, nullable, required};
 use message_trace::table::{RowGroupWriter, Stored};
 use out_of_core::workers::in_order;
@@ -35,7 +35,7 @@ impl LinkWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub(crate) fn create(path: &Path) -> Result<LinkWriter, Error> {
+    pub(crate) fn create(path: &Path) -> Result<LinkWriter, PathError> {
         let stored = |column: &str| match column {
             "probability" => Stored::Bytewise,
             _ => Stored::Differences,
@@ -53,7 +53,7 @@ impl LinkWriter {
         links: &Links,
         children: Range<usize>,
         first: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let encoder = self.table.encoder();
         let pieces = children.len().div_ceil(CHILDREN_AT_ONCE);
         let encode = |piece: usize| {
@@ -77,7 +77,7 @@ impl LinkWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(self) -> Result<(), PathError> {
         self.table.finish()
     }
 }
@@ -122,7 +122,7 @@ impl Links {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
+    pub fn write(&self, path: &Path) -> Result<(), PathError> {
         let mut writer = LinkWriter::create(path)?;
         writer.append(self, 0..self.messages(), 0)?;
         writer.finish()
@@ -133,7 +133,7 @@ impl Links {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: &Path) -> Result<Links, Error> {
+    pub fn read(path: &Path) -> Result<Links, PathError> {
         let mut links = Links::default();
         LinkReader::open(path)?.read(&mut links, 0, u64::MAX)?;
         Ok(links)

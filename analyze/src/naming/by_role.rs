@@ -34,7 +34,7 @@ impl ByRole {
         self.hops[hop as usize]
     }
 
-    /// How many different labels there are.
+    /// Number of different labels.
     pub(crate) fn hops(&self) -> usize {
         self.hops.len()
     }
@@ -44,13 +44,13 @@ impl ByRole {
         &self.roles[role as usize]
     }
 
-    /// How many different names the nodes of that role have.
+    /// Number of different names of the nodes of that role.
     pub(crate) fn names(&self, role: u32) -> u32 {
         self.names[role as usize]
     }
 }
 
-/// What gives nodes and hops their roles, stretch by stretch.
+/// A namer of nodes and hops by their roles, stretch by stretch.
 pub(super) struct RoleNamer<'trace> {
     names: RoleNames<'trace>,
     /// The role of each name of a node, by the number of its text.
@@ -63,7 +63,7 @@ pub(super) struct RoleNamer<'trace> {
 }
 
 impl<'trace> RoleNamer<'trace> {
-    /// What gives the nodes of `trace` their roles, or those of which it is the outline.
+    /// The roles of the nodes of `trace`, or of the trace that it is the outline of.
     pub(super) fn of(
         trace: &'trace MessageTrace,
         known: &[Known<'trace>],
@@ -79,8 +79,8 @@ impl<'trace> RoleNamer<'trace> {
         }
     }
 
-    /// Takes note of a node, of which `text` is the number of its `name`. Several of one name have
-    /// the role of the first.
+    /// Adds a node; `text` is the number of its `name`. Several nodes of one name have the role of
+    /// the first.
     pub(super) fn add_node(&mut self, text: u32, name: &str, node: Option<(&Node, &Known)>) {
         if self.of_name.contains_key(&text) {
             return;
@@ -93,7 +93,7 @@ impl<'trace> RoleNamer<'trace> {
         self.of_name.insert(text, role);
     }
 
-    /// The labels of all `hops`, of which the first are those of the call before.
+    /// Labels of all `hops`. The first ones are those of the call before.
     pub(super) fn label(&mut self, hops: &[HopName], texts: &mut Interner<String>) -> ByRole {
         let ephemeral = texts.intern(EPHEMERAL.to_owned());
         for hop in &hops[self.of_hop.len()..] {

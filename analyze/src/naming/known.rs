@@ -1,9 +1,9 @@
-//! Who the nodes of a trace are, before any grain is chosen: their hosts and names as the user
-//! calls them ([`super::Aliases`]), as far as the user does, and untraced ones by the host that is
-//! known to have their address.
+//! Names and hosts of the nodes of a trace before any grain is chosen: as the user calls them
+//! ([`super::Aliases`]), as far as the user does. An untraced node has the host that is known to
+//! have its address.
 //!
-//! A node of which no process is known is known by an address or a name only. Where the user gives
-//! one name to several of them, they are one node.
+//! A node without a known process is known by an address or a name only. Where the user gives one
+//! name to several of them, they are one node.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -12,14 +12,14 @@ use rustc_hash::FxHashMap;
 
 use super::Aliases;
 
-/// What is known of a node.
+/// Names of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Known<'a> {
     /// Its host.
     pub(super) host: &'a str,
-    /// What the user calls the host.
+    /// The user's name of the host.
     pub(super) host_alias: Option<&'a str>,
-    /// What the program is called.
+    /// The name of the program.
     pub(super) name: String,
     /// Whether the user calls it so, of whatever host it is.
     pub(super) is_alias: bool,
@@ -29,7 +29,7 @@ pub(super) struct Known<'a> {
     pub(super) same: NodeId,
 }
 
-/// What is known of every node of `trace`.
+/// Names of every node of `trace`.
 pub(super) fn nodes<'a>(trace: &'a MessageTrace, aliases: &'a Aliases) -> Vec<Known<'a>> {
     let owners = Owners::of(trace);
     let at_endpoints = named_by_endpoint(trace, aliases);
@@ -65,9 +65,9 @@ pub fn called(trace: &MessageTrace, aliases: &Aliases) -> Nodes {
     Nodes(trace.nodes.0.iter().zip(known).map(called).collect())
 }
 
-/// What is known of `node`, whose endpoint the user calls `of_endpoint`; `owner` is the host that
-/// has an address. Also whether all nodes of the name are one, if they are no processes: the user
-/// named an address or endpoint of theirs.
+/// Names of `node`, whose endpoint the user calls `of_endpoint`; `owner` is the host that has an
+/// address. Also whether all nodes of the name are one, if they are no processes: the user named an
+/// address or endpoint of theirs.
 fn one<'a>(
     node: &'a Node,
     of_endpoint: Option<&'a str>,
@@ -113,10 +113,10 @@ fn one<'a>(
     }
 }
 
-/// Which traced hosts have which addresses, as far as that is clear.
+/// Addresses of traced hosts, as far as they are clear.
 struct Owners<'a> {
     addresses: FxHashMap<IpAddr, Option<&'a str>>,
-    /// By untraced node the host of those who talk to it.
+    /// The host of those who talk to each untraced node.
     peers: Vec<Option<&'a str>>,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// What the user calls the nodes that accept at an endpoint.
+/// The user's names of the nodes that accept at an endpoint.
 fn named_by_endpoint<'a>(trace: &MessageTrace, aliases: &'a Aliases) -> Vec<Option<&'a str>> {
     if !aliases.have_endpoints() {
         return Vec::new();

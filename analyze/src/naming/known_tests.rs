@@ -1,7 +1,7 @@
 use super::*;
 use crate::naming::Naming;
 use crate::options::Options;
-use message_trace::{FROM_ACCEPTING, Grain, Nodes, Protocol};
+use message_trace::{End, Ends, FROM_ACCEPTING, Grain, Nodes, Protocol};
 
 /// Nodes by host, process, command and whether they were traced.
 type NodeRow = (&'static str, Option<i32>, &'static str, bool);
@@ -27,26 +27,13 @@ fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
                 if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
             let seen = |node: i32, time: i64| Some(time).filter(|_| nodes[node as usize].3);
             let (sent, received) = (seen(src, at), seen(dst, at + 1));
-            let message = Message {
-                send_first: sent,
-                send_last: sent,
-                recv_first: received,
-                recv_last: received,
-                send_ts: sent,
-                recv_ts: received,
-                src,
-                dst,
-                src_endpoint,
-                dst_endpoint,
-                src_tid: None,
-                dst_tid: None,
-                flow: time,
-                direction,
+            let ends = Ends {
+                src: End::of(src, src_endpoint),
+                dst: End::of(dst, dst_endpoint),
                 protocol: Protocol::Tcp,
-                bytes: 1,
-                parts: 1,
-                connect: None,
             };
+            let message =
+                Message { bytes: 1, ..Message::new(ends, time, direction).at(sent, received) };
             trace.push(&message, None);
         }
     }

@@ -1,35 +1,35 @@
-//! What messages are labelled with: nodes at a grain, and hops by their names and ports.
+//! Labels of messages: nodes at a grain, and hops by their names and ports.
 
 use message_trace::Protocol;
 
-/// The one name of all clients of which no program is known.
+/// The one name of all clients without a known program.
 pub const CLIENT: &str = "CLIENT";
 /// The one label of all ephemeral ports.
 pub(super) const EPHEMERAL: &str = "*";
 
 /// A node at the chosen grain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GrainNode {
+pub(crate) struct GrainNode {
     /// Its name, as an index of the texts.
-    pub name: u32,
+    pub(crate) name: u32,
     /// Whether its side of the communication was captured.
-    pub traced: bool,
+    pub(crate) traced: bool,
     /// Whether it uses ephemeral ports only (WAP5 section 2.5.1).
-    pub client: bool,
+    pub(crate) client: bool,
 }
 
 /// The labels of a message: two messages with the same ones are the same hop of a path pattern.
-/// Each text is an index for [`Naming::text`].
+/// Each text is an index for [`Naming::text`](super::Naming::text).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct HopName {
+pub(crate) struct HopName {
     /// The sender's name.
-    pub src: u32,
+    pub(crate) src: u32,
     /// The receiver's name.
-    pub dst: u32,
+    pub(crate) dst: u32,
     /// The sender's port.
-    pub src_port: u32,
+    pub(crate) src_port: u32,
     /// The receiver's port.
-    pub dst_port: u32,
-    /// What the message went over.
-    pub protocol: Protocol,
+    pub(crate) dst_port: u32,
+    /// The protocol that the message went over.
+    pub(crate) protocol: Protocol,
 }

@@ -18,8 +18,8 @@ impl Naming {
     }
 }
 
-/// What names the messages of a trace stretch by stretch: a node, a hop and a text have the same
-/// number in all of them.
+/// A namer of the messages of a trace, stretch by stretch: a node, a hop and a text have the same
+/// number in all stretches.
 pub(crate) struct Namer<'trace> {
     outline: &'trace MessageTrace,
     roles: Roles,
@@ -29,8 +29,8 @@ pub(crate) struct Namer<'trace> {
 }
 
 impl<'trace> Namer<'trace> {
-    /// What names the trace of which `outline` has all nodes, and all ways between endpoints
-    /// ([`Outline`]).
+    /// A namer for the trace whose `outline` this is: it has all nodes, and all pairs of endpoints
+    /// ([`Outline`](super::Outline)).
     pub(crate) fn of(outline: &'trace MessageTrace, options: &'trace Options) -> Namer<'trace> {
         let known = known::nodes(outline, &options.aliases);
         let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
@@ -43,7 +43,7 @@ impl<'trace> Namer<'trace> {
     pub(crate) fn name(&mut self, stretch: &MessageTrace) -> Naming {
         let Namer { outline, roles, nodes, hops, texts } = self;
         let labels = PortLabels::new(stretch, texts);
-        // What the outline does not have is not fixed.
+        // An endpoint that the outline does not have is not fixed.
         let known: Vec<Option<EndpointId>> =
             stretch.endpoints().iter().map(|endpoint| outline.endpoint_id(endpoint)).collect();
         let is_fixed = |node: NodeId, endpoint: EndpointId| {

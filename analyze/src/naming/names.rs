@@ -81,7 +81,7 @@ pub(super) struct GrainNodes<'trace> {
     whole: Vec<Option<u32>>,
     hosts: FxHashMap<(String, bool), u32>,
     pub(super) list: Vec<GrainNode>,
-    /// What is told of every node, where roles are asked for.
+    /// The roles of nodes, where they are asked for.
     pub(super) by_role: Option<RoleNamer<'trace>>,
 }
 

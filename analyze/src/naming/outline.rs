@@ -1,11 +1,11 @@
-//! The outline of a trace: who sent what to whom over which endpoints, each pair of
-//! endpoints once, however many messages went between them. Who is a server, which ports are fixed and whom an address belongs to are
-//! learned from all of a trace; an outline has all that this needs, so that it need not be in
+//! The outline of a trace: who sent what to whom over which endpoints, each pair of endpoints once,
+//! however many messages went between them. Servers, fixed ports and owners of addresses are
+//! learned from all of a trace. An outline has all that this needs, so the trace need not be in
 //! memory as a whole.
 //!
-//! Connections come from ever new ports, which say nothing: what tells is where they are accepted.
-//! So the connecting ends of one address are one endpoint here, and only those of datagrams, which
-//! may be a server's, stay apart.
+//! Connections come from ever new ports, which say nothing; the place where they are accepted does.
+//! So the connecting ends of one address are one endpoint here. Only those of datagrams, which may
+//! be a server's, stay apart.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
 //! Ports at which a program accepts for once. Some servers tell their clients over one connection
-//! at which port they wait for another one (FTP's files, calls back): the port is the kernel's
-//! choice or the next of a range, it is open for a moment, and the next has another number. What
-//! goes over such connections is of one kind, whatever the ports are.
+//! at which port they wait for another one (FTP's files, calls back). The port is the kernel's
+//! choice or the next of a range. It is open for a moment, and the next one has another number. All
+//! such connections are of one kind, whatever the ports are.
 //!
-//! It shows in the trace: a program that accepts at many ports, at nearly all of which it hardly
-//! ever accepts, and each time for a short time. Services of one program name on one host, each at
-//! a port of its own, are asked again and again.
+//! The trace shows a program that accepts at many ports, hardly ever at nearly all of them, and
+//! each time for a short time. Services of one program name on one host, each at a port of its own,
+//! are asked again and again.
 
 use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::FxHashMap;
@@ -58,7 +58,7 @@ pub(super) fn of(trace: &MessageTrace, host: impl Fn(NodeId) -> Option<u32>) -> 
         }
     }
     let short = last.saturating_sub(first) as f64 * MAX_TIME_SHARE;
-    // Of each program how many ports it has, and those that pass.
+    // Number of ports of each program, and its passing ports.
     let mut by_program: FxHashMap<(u32, &str), (usize, Vec<HostEndpoint>)> = FxHashMap::default();
     for (place, accepted) in &places {
         let node = programs.get(place).and_then(|node| trace.nodes.get(*node));

@@ -1,12 +1,17 @@
-//! What the role of a node is called: what it does, whichever of several servers that do it it is
-//! (WAP5 section 2.5.1, Figure 3). The paper leaves open how a role is known. Here it is, of the
-//! first that there is:
+//! Names of roles. A role is what a node does, whichever of several servers that do it it is (WAP5
+//! section 2.5.1, Figure 3). The paper leaves open how a role is known. Here its name is the first
+//! that there is of these:
 //!
-//! 1. what a `role` rule of the user calls it by its name;
-//! 2. `CLIENT`, for those who only ask and of which no program is known;
-//! 3. what the user calls the program or, where a node is no program, the host;
-//! 4. the program; of a host as a whole, the programs that serve there;
-//! 5. for what is known by an address only, the port: `any:443`;
+//! 1. the name by a `role` rule of the user;
+//!
+//! 2. `CLIENT`, for nodes that only ask and have no known program;
+//!
+//! 3. the user's name of the program or, where a node is no program, of the host;
+//!
+//! 4. the program; for a host as a whole, the programs that serve there;
+//!
+//! 5. for a node known by an address only, the port: `any:443`;
+//!
 //! 6. the name of the host, without the number at its end where several have the rest in common.
 
 use std::net::{IpAddr, SocketAddr};
@@ -20,15 +25,15 @@ use super::labels::CLIENT;
 use super::roles::Roles;
 use crate::options::Options;
 
-/// What a node of which nothing but an address is known is called in place of the address.
+/// Name in place of the address, for a node known by its address only.
 const ANY: &str = "any";
 
 /// The name of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Role {
-    /// What it is called.
+    /// Name of the role.
     pub(crate) name: String,
-    /// What follows the name: a port with a colon before it, or nothing.
+    /// Port behind the name, with a colon before it, or nothing.
     pub(crate) port: String,
 }
 
@@ -42,8 +47,7 @@ impl Role {
         Role::named(CLIENT)
     }
 
-    /// What the `number`-th node of the role in a path is called, from 0: `proxy`, `proxy#2`,
-    /// `any#2:443`.
+    /// Name of the `number`-th node of the role in a path, from 0: `proxy`, `proxy#2`, `any#2:443`.
     pub(crate) fn text(&self, number: u32) -> String {
         let Role { name, port } = self;
         match number {
@@ -57,9 +61,9 @@ impl Role {
 pub(super) struct RoleNames<'trace> {
     aliases: &'trace Aliases,
     grain: Grain,
-    /// Where hosts are nodes: the programs that serve there.
+    /// Programs that serve at each host, where hosts are nodes.
     programs: FxHashMap<&'trace str, String>,
-    /// What several hosts are called but for the numbers at their ends.
+    /// Names that several hosts share but for the numbers at their ends.
     stems: FxHashSet<&'trace str>,
 }
 
@@ -94,8 +98,8 @@ impl<'trace> RoleNames<'trace> {
         }
     }
 
-    /// Whether the ports of a role's nodes tell what is asked of them. Where the user says that
-    /// nodes do the same, they may do it at any port, as replicas on one host must.
+    /// Whether ports tell one kind of request to a role's nodes from another. Where the user says
+    /// that nodes do the same, they may do it at any port, as replicas on one host must.
     pub(super) fn ports_matter(&self, role: &Role) -> bool {
         !self.aliases.have_role(&role.name)
     }
@@ -120,7 +124,7 @@ impl<'trace> RoleNames<'trace> {
         }
     }
 
-    /// The role of whom only the host is known.
+    /// The role of a node known by its host only.
     fn without_number(&self, host: &str) -> Role {
         match host.parse::<IpAddr>() {
             Ok(_) => Role::named(ANY),
@@ -141,7 +145,7 @@ fn stem(host: &str) -> &str {
     if stem.is_empty() || host.parse::<IpAddr>().is_ok() { host } else { stem }
 }
 
-/// By host, the programs of which a process there serves others: `nginx+shop.py`.
+/// Programs that serve others, by host: `nginx+shop.py`.
 fn programs<'trace>(
     trace: &MessageTrace,
     known: &[Known<'trace>],

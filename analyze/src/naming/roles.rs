@@ -1,5 +1,5 @@
-//! Which ports are fixed and which nodes are clients, so that the same work begun by thousands of
-//! clients from thousands of ephemeral ports is one pattern (WAP5 section 2.5.1).
+//! Fixed ports and clients, so that the same work begun by thousands of clients from thousands of
+//! ephemeral ports is one pattern (WAP5 section 2.5.1).
 //!
 //! The paper has addresses only, so it calls a port fixed that is seen with many others. A capture
 //! also says which side of a flow accepted it, and that settles it for connections, however few
@@ -19,7 +19,7 @@ use super::passing_ports;
 pub(super) struct Roles {
     hosts: Vec<u32>,
     fixed: FxHashSet<HostEndpoint>,
-    /// By node, what is a server or a client: the host or the process.
+    /// The server or client that each node is: the host or the process.
     role: Vec<u32>,
     servers: Vec<bool>,
 }

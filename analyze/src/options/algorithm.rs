@@ -1,4 +1,4 @@
-//! Which algorithm infers the links, by its name.
+//! The algorithm that infers the links, by its name.
 
 use std::fmt;
 

@@ -19,6 +19,7 @@ mod rule;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use message_trace::PathError;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -44,17 +45,12 @@ struct Stored {
     rules: Vec<String>,
 }
 
-/// What is wrong with a file of aliases.
+/// Error in a file of aliases.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be read.
-    #[error("{file}: {source}", file = file.display())]
-    Io {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    /// The file cannot be read.
+    #[error(transparent)]
+    File(#[from] PathError),
     /// A line is no rule.
     #[error("{file}:{line}: {why}", file = file.display())]
     Line {
@@ -62,7 +58,7 @@ pub enum Error {
         file: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong, and what to do.
+        /// Fault of the line, and what to do.
         why: String,
     },
 }
@@ -73,8 +69,7 @@ impl Aliases {
     /// # Errors
     /// When it cannot be read, or a line is no rule.
     pub fn read(file: &Path) -> Result<Aliases, Error> {
-        let text =
-            std::fs::read(file).map_err(|source| Error::Io { file: file.to_owned(), source })?;
+        let text = std::fs::read(file).map_err(|source| PathError::io(file, source))?;
         let mut aliases = Aliases::default();
         let mut lines = FxHashMap::default();
         // An editor of another system may have left a mark at the beginning.
@@ -149,8 +144,8 @@ impl Aliases {
         self.rules.iter().any(|rule| rule.what == What::Role && rule.name == role)
     }
 
-    /// What to call that endpoint in a table of messages: the name of whoever is there, or else
-    /// that of the address, with the port.
+    /// Name of that endpoint in a table of messages: the name of whoever is there, or else that of
+    /// the address, with the port.
     pub fn endpoint_text(&self, endpoint: &str) -> Option<String> {
         if let Some(name) = self.endpoint(endpoint) {
             return Some(name.to_owned());

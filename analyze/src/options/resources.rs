@@ -1,5 +1,5 @@
-//! What an analysis may take of the machine. It changes nothing in what is found, so it is not kept
-//! with the result.
+//! Resources that an analysis may take of the machine. They change nothing in what is found, so
+//! they are not kept with the result.
 
 use std::num::NonZeroUsize;
 
@@ -10,10 +10,10 @@ use out_of_core::workers;
 /// Memory and processors of an analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
-    /// How many bytes of path instances are held in memory before more go to temporary files in the
-    /// data directory.
+    /// Number of bytes of path instances that are held in memory before more go to temporary files
+    /// in the data directory.
     pub memory: u64,
-    /// How many threads work at once; `None`: as many as there are processors.
+    /// Number of threads that work at once; `None`: as many as there are processors.
     pub threads: Option<NonZeroUsize>,
     /// The size of pieces of the work. The result is the same with any; it is here for tests.
     #[doc(hidden)]
@@ -24,7 +24,7 @@ pub struct Resources {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pieces {
-    /// Messages of which one worker builds the instances at a time.
+    /// Number of messages whose instances one worker builds at a time.
     pub messages: usize,
     /// Partitions into which instances are dealt by their shapes.
     pub partitions: usize,
@@ -42,7 +42,7 @@ impl Default for Resources {
 }
 
 impl Resources {
-    /// How many threads to use.
+    /// Number of threads to use.
     pub(crate) fn threads(&self) -> usize {
         self.threads.map_or_else(workers::threads, NonZeroUsize::get)
     }

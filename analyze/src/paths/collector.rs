@@ -1,15 +1,15 @@
-//! Path building as a stream: the instances of one stretch of the trace after the other are built
-//! on all processors, and what is needed of each is collected as bytes, in memory while a budget lasts
-//! and in temporary files beyond it. What is needed is its row in the table of paths
-//! ([`path_log`](super::storage::path_log)), and what its pattern is described by
-//! ([`record`](super::patterns::record)), dealt into partitions by shape, so that all instances of a pattern
-//! meet in one (docs/decisions/0404).
+//! Path building as a stream. The instances of one stretch of the trace after the other are built
+//! on all processors. What is needed of each is collected as bytes, in memory while a budget lasts
+//! and in temporary files beyond it: its rows in the table of paths
+//! ([`path_log`](super::storage::path_log)), and the record that its pattern is described by
+//! ([`record`](super::patterns::record)). Records are dealt into partitions by shape, so that all
+//! instances of a pattern meet in one (docs/decisions/0404).
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::workers::{in_order, lock};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
@@ -22,7 +22,7 @@ use super::storage::path_log::{PathBlock, PathLog, PathLogger};
 use crate::naming::Naming;
 use crate::options::Options;
 
-/// A stretch of the trace, of whose roots the instances are to be built.
+/// A stretch of the trace, and the roots whose instances are built.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch<'a> {
     /// The messages of the stretch, and all that messages of the stretch may have caused.
@@ -31,9 +31,9 @@ pub(crate) struct Stretch<'a> {
     pub(crate) naming: &'a Naming,
     /// The links among these messages.
     pub(crate) children: &'a Children,
-    /// Which of the messages may be roots now.
+    /// The messages that may be roots now.
     pub(crate) roots: (usize, usize),
-    /// How many messages of the whole trace come before these.
+    /// Number of messages of the whole trace before these.
     pub(crate) before: u64,
 }
 
@@ -48,23 +48,23 @@ impl Stretch<'_> {
 pub(crate) struct Collector<'a> {
     options: &'a Options,
     budget: &'a MemoryBudget,
-    /// Where temporary files go.
+    /// Directory of temporary files.
     directory: PathBuf,
     by_shape: PartitionStore<'a, u8>,
     collected: CollectedPaths<'a>,
     builders: Mutex<Vec<Builder>>,
 }
 
-/// What is collected of instances beside that which is dealt by shape, in the order in which they are
+/// Parts of the instances beside the records dealt by shape, in the order in which instances are
 /// numbered.
 struct CollectedPaths<'a> {
     paths: PathLog<'a>,
-    /// How many instances come before those of each piece of the work.
+    /// Number of instances before those of each piece of the work.
     before: Vec<u64>,
     counts: Counts,
 }
 
-/// How much was collected.
+/// Counts of what was collected.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     /// How building went.
@@ -77,7 +77,7 @@ pub(crate) struct Counts {
     pub(crate) patterns: u64,
 }
 
-/// What comes of a piece of the work beside the instances that were dealt.
+/// Results of a piece of the work beside the instances that were dealt.
 struct Piece {
     paths: Vec<PathBlock>,
     probabilities: Vec<f64>,
@@ -117,7 +117,7 @@ impl<'a> Collector<'a> {
         &mut self,
         stretch: &Stretch<'_>,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let size = self.options.resources.pieces.messages.max(1);
         let pieces = stretch.roots().len().div_ceil(size);
         let Collector { options, by_shape, collected, builders, .. } = self;
@@ -153,7 +153,7 @@ impl<'a> Collector<'a> {
         naming: &Naming,
         dir: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Counts, Error> {
+    ) -> Result<Counts, PathError> {
         let Collector { options, budget, directory, by_shape, collected, .. } = self;
         let CollectedPaths { paths, before, mut counts } = collected;
         let (threads, rows) = (options.resources.threads(), options.resources.pieces.rows);
@@ -175,7 +175,7 @@ impl<'a> Collector<'a> {
 
 impl CollectedPaths<'_> {
     /// Adds what the next piece of the work made.
-    fn add(&mut self, piece: Piece) -> Result<(), Error> {
+    fn add(&mut self, piece: Piece) -> Result<(), PathError> {
         let CollectedPaths { paths, before, counts } = self;
         before.push(counts.instances);
         counts.instances += piece.probabilities.len() as u64;
@@ -185,7 +185,7 @@ impl CollectedPaths<'_> {
     }
 }
 
-/// Where the instances of one piece of the work go.
+/// Collector of the instances of one piece of the work.
 struct PieceCollector<'s, 'a> {
     piece: u64,
     recorder: Recorder<'s>,
@@ -210,7 +210,7 @@ impl<'s, 'a> PieceCollector<'s, 'a> {
     }
 
     /// Keeps a tree of messages with their depths.
-    fn keep(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), Error> {
+    fn keep(&mut self, tree: &[(u32, u32)], probability: f64) -> Result<(), PathError> {
         let place = (self.piece, self.probabilities.len() as u64);
         let (record, shape) = self.recorder.record(place, tree, probability);
         let partition = (u128::from(shape) * self.dealer.partitions() as u128) >> u64::BITS;
@@ -220,7 +220,7 @@ impl<'s, 'a> PieceCollector<'s, 'a> {
         Ok(())
     }
 
-    fn finish(self, built: Built) -> Result<Piece, Error> {
+    fn finish(self, built: Built) -> Result<Piece, PathError> {
         self.dealer.finish()?;
         Ok(Piece { paths: self.paths.finish(), probabilities: self.probabilities, built })
     }

@@ -1,10 +1,10 @@
-//! Paths over the border of two stretches: the instances of the roots of a stretch are built when
+//! Paths over the border of two stretches. The instances of the roots of a stretch are built when
 //! the links of the next one are known as well, from both together. What goes on beyond the next
 //! one is not in a path.
 
 use std::path::Path;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::MemoryBudget;
 
 use super::collector::{self, Collector, Counts};
@@ -20,7 +20,7 @@ pub(crate) struct PathsOfStretches<'a> {
     options: &'a Options,
     collector: Collector<'a>,
     last: Option<Inferred>,
-    /// How many of its messages are of the stretch before.
+    /// Number of its messages that are of the stretch before.
     roots: usize,
 }
 
@@ -30,12 +30,12 @@ struct Inferred {
     messages: PathMessages,
     naming: Naming,
     children: Children,
-    /// How many messages of the whole trace come before them.
+    /// Number of messages of the whole trace before them.
     before: u64,
 }
 
 impl<'a> PathsOfStretches<'a> {
-    /// Those of no stretch yet; temporary files go to `directory` when `budget` is used up.
+    /// Paths of no stretch yet; temporary files go to `directory` when `budget` is used up.
     pub(crate) fn new(
         options: &'a Options,
         budget: &'a MemoryBudget,
@@ -45,7 +45,7 @@ impl<'a> PathsOfStretches<'a> {
         PathsOfStretches { options, collector, last: None, roots: 0 }
     }
 
-    /// Takes what is needed of a stretch, its names and its `links`.
+    /// Takes the needed parts of a stretch, its names and its `links`.
     pub(crate) fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links) {
         let before = stretch.first + stretch.own.start as u64;
         let both = self.last.get_or_insert_with(|| Inferred { before, ..Inferred::default() });
@@ -57,7 +57,7 @@ impl<'a> PathsOfStretches<'a> {
     ///
     /// # Errors
     /// When a temporary file cannot be written.
-    pub(crate) fn build_former(&mut self, progress: &dyn Progress) -> Result<(), Error> {
+    pub(crate) fn build_former(&mut self, progress: &dyn Progress) -> Result<(), PathError> {
         let Some(mut both) = self.last.take() else { return Ok(()) };
         if self.roots > 0 {
             self.build(&both, self.roots, progress)?;
@@ -75,7 +75,7 @@ impl<'a> PathsOfStretches<'a> {
         mut self,
         dir: &DataDir,
         progress: &dyn Progress,
-    ) -> Result<Counts, Error> {
+    ) -> Result<Counts, PathError> {
         let naming = match self.last.take() {
             Some(last) => {
                 self.build(&last, last.messages.len(), progress)?;
@@ -87,7 +87,12 @@ impl<'a> PathsOfStretches<'a> {
     }
 
     /// Builds the instances of the first `roots` messages of `of`.
-    fn build(&mut self, of: &Inferred, roots: usize, progress: &dyn Progress) -> Result<(), Error> {
+    fn build(
+        &mut self,
+        of: &Inferred,
+        roots: usize,
+        progress: &dyn Progress,
+    ) -> Result<(), PathError> {
         progress.step("building paths", roots as u64);
         let Inferred { messages, naming, children, before } = of;
         let stretch =

@@ -1,10 +1,10 @@
-//! Which flows have as many answers as requests: there answers are given to requests in order,
-//! elsewhere by turns. It takes one reading of a trace before its stretches are, in any parts.
+//! Flows with as many answers as requests: there answers are given to requests in order, elsewhere
+//! by turns. One reading of a trace before its stretches tells them, in any parts.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// How many messages more the connecting side of each flow has sent than the accepting one. Flows
-/// of which both sent as many are not kept, so that there are no more than are open.
+/// Number of messages that the connecting side of each flow has sent more than the accepting one.
+/// Flows without a difference are not kept, so that there are no more of them than are open.
 #[derive(Default)]
 pub(super) struct Surplus {
     flows: FxHashMap<i64, Count>,
@@ -37,9 +37,9 @@ impl Surplus {
         }
     }
 
-    /// The flows of different numbers. A first message of the accepting side is not counted. One
-    /// that comes where both have sent as many is like a first: nothing is open that it could
-    /// answer, nor shifts it what is behind.
+    /// Flows with different numbers on their sides. A first message of the accepting side is not
+    /// counted. One that comes where both have sent as many is like a first: nothing is open that
+    /// it could answer, nor does it shift later answers.
     pub(super) fn uneven(self) -> FxHashSet<i64> {
         let counted = |count: &Count| count.more + i64::from(count.accepting_first);
         self.flows

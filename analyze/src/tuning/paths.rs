@@ -31,7 +31,7 @@ pub(crate) mod path_log {
 /// Path instances.
 pub(crate) mod tree {
     /// Smallest probability of an instance that is kept, unless it is the likeliest of its root.
-    /// Measured in docs/decisions/0425: less likely instances mostly make patterns that were seen
-    /// once and are expected never.
+    /// Measured in docs/decisions/0425: 27,610 patterns are left of 76,172, with 34,527.7 of
+    /// 34,535.6 expected instances.
     pub(crate) const MIN_PROBABILITY: f64 = 0.001;
 }

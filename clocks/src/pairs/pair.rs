@@ -96,8 +96,8 @@ pub(crate) fn fit<'a>(
     Bounds::new(points(above), points(below), [-MAX_SKEW, MAX_SKEW]).fit()
 }
 
-/// All pairs of clocks with messages. `clock_of` gives each host's clock, and `on_clock` its own time on
-/// that one, where it can be told.
+/// All pairs of clocks with messages. `clock_of` gives each host's clock, and `on_clock` its own
+/// time on that one, where it can be told.
 pub(crate) fn pairs(
     minima: &[&Minima],
     clock_of: &[usize],

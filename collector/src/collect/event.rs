@@ -1,5 +1,5 @@
-//! What a collector tells whoever runs it: a line for people, figures for Prometheus. Sessions say
-//! what happened and know of neither.
+//! Events that a collector tells whoever runs it: lines for people, figures for Prometheus.
+//! Sessions say what happened and know of neither.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,20 +9,20 @@ use std::time::Duration;
 use crate::keys;
 use crate::wire::{Exchange, Shortage};
 
-/// Who hears of events. Called from many threads.
+/// Listener for events. Called from many threads.
 pub trait Events: Sync {
-    /// Something happened.
+    /// An event happened.
     fn event(&self, event: &Event<'_>);
 }
 
-/// Something happened.
+/// Event of a collector.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A shipper was let in.
     Connected {
         /// Its host.
         host: &'a str,
-        /// From where.
+        /// Its address.
         peer: SocketAddr,
     },
     /// A flush was answered, or a host has just connected.
@@ -31,18 +31,18 @@ pub enum Event<'a> {
         host: &'a str,
         /// Since the last such event.
         gained: Gained,
-        /// What the host has.
+        /// Data of the host at the collector now.
         has: Held,
-        /// What it says that it has to send yet, in bytes; not known when it has just connected.
+        /// Bytes that it says it has yet to send; not known when it has just connected.
         left: Option<u64>,
     },
     /// Something could not be stored.
     NotStored {
         /// The host.
         host: &'a str,
-        /// Of what there was too little.
+        /// The shortage.
         shortage: Shortage,
-        /// What the disk said.
+        /// Error of the disk.
         error: Option<io::Error>,
     },
     /// A log says that it is another host's than the one that sends it. It is kept as that one's.
@@ -54,11 +54,12 @@ pub enum Event<'a> {
         /// The host that it names.
         says: &'a str,
     },
-    /// The list of revoked keys is another one, or cannot be used and the former is.
+    /// The list of revoked keys has changed; where the new one cannot be used, the former one
+    /// stays.
     Revocations {
         /// Its file.
         path: &'a Path,
-        /// What is wrong with it.
+        /// Error of the list; `None` where the new list is used.
         error: Option<&'a keys::Error>,
     },
     /// An exchange of times.
@@ -72,25 +73,25 @@ pub enum Event<'a> {
     Disconnected {
         /// Its host.
         host: &'a str,
-        /// Why; `None` where the shipper or the collector ended as they should.
+        /// Reason; `None` for a regular end.
         why: Option<&'a str>,
-        /// How long it was.
+        /// Duration of the connection.
         after: Duration,
     },
     /// A connection was refused, or ended for what the other side did.
     Refused {
-        /// From where.
+        /// Its address.
         peer: SocketAddr,
         /// Its host, where that was known.
         host: Option<&'a str>,
-        /// In a word, for counting.
+        /// Cause, for counting.
         cause: Cause,
-        /// In full.
+        /// Reason in full.
         why: &'a str,
     },
 }
 
-/// What came from a host.
+/// Data that came from a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gained {
     /// Bytes of files.
@@ -99,7 +100,7 @@ pub struct Gained {
     pub wire: u64,
 }
 
-/// What a host has at the collector.
+/// Data that a host has at the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// Files.
@@ -108,7 +109,7 @@ pub struct Held {
     pub bytes: u64,
 }
 
-/// Why connections are refused.
+/// Cause of a refused connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The TLS handshake failed: no certificate, an expired or a foreign one, or no TLS at all.
@@ -117,22 +118,22 @@ pub enum Cause {
     Revoked,
     /// It was too slow, or silent for too long.
     Slow,
-    /// What it sent is not this protocol.
+    /// Bytes that are not this protocol.
     Protocol,
     /// It speaks another version.
     Version,
     /// It wants to write under a name that is not its own, or that no host can have.
     Name,
-    /// It did what no shipper does, such as to name a file outside its directory.
+    /// It did something that no shipper does, such as naming a file outside its directory.
     Violation,
     /// There are too many connections.
     Many,
-    /// The collector itself could not go on with it.
+    /// The collector itself failed.
     Internal,
 }
 
 impl Cause {
-    /// All of them.
+    /// All causes.
     pub const ALL: [Cause; 9] = [
         Cause::Tls,
         Cause::Revoked,
@@ -145,7 +146,7 @@ impl Cause {
         Cause::Internal,
     ];
 
-    /// One word.
+    /// Word for the cause.
     pub fn word(self) -> &'static str {
         match self {
             Cause::Tls => "tls",

@@ -1,4 +1,4 @@
-//! Where clock hints are kept: a line an exchange in `hosts/NAME/clock-hints.csv`, which reconcile
+//! File of clock hints: a line for each exchange in `hosts/NAME/clock-hints.csv`, which reconcile
 //! reads. They are hints: a line that is lost with the machine is no loss.
 
 use std::fs::{self, File};
@@ -8,10 +8,8 @@ use std::path::Path;
 
 use message_trace::clock_exchange::{ClockExchange, HEAD};
 
+use crate::tuning::MAX_HINTS_BYTES;
 use crate::wire::Exchange;
-
-/// Beyond this size in bytes, none are added: half a million exchanges.
-const LONGEST: u64 = 64 << 20;
 
 /// Adds an exchange with a host whose kernel has this boot id to the file at `path`, which is made
 /// if need be.
@@ -28,7 +26,7 @@ pub(super) fn add(path: &Path, boot: [u8; 16], exchange: &Exchange) -> io::Resul
         (file, _) => file?,
     };
     let length = file.metadata()?.len();
-    if length > LONGEST {
+    if length > MAX_HINTS_BYTES {
         return Ok(());
     }
     let mut last = [b'\n'];

@@ -1,19 +1,17 @@
-//! One connection a host: the newest. A shipper that comes again after its network was cut must not
-//! wait until the collector notices that its former connection is dead; and that one must be done
-//! with its files before the new one begins.
+//! Seats: each host has one, for its newest connection. A shipper that connects again after its
+//! network was cut must not wait until the collector notices that the former connection is dead.
+//! The former one must be done with the host's files before the new one begins.
 
 use std::collections::HashMap;
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 
-/// How long a connection waits for the one before it to end.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::tuning::SEAT_TIMEOUT;
 
-/// Who is connected.
+/// Connected hosts.
 #[derive(Debug, Default)]
 pub(super) struct Seats {
     state: Mutex<State>,
@@ -23,20 +21,20 @@ pub(super) struct Seats {
 #[derive(Debug, Default)]
 struct State {
     taken: HashMap<String, Taken>,
-    /// The number of the newest connection of each host that has its place or waits for it.
+    /// Number of the newest connection of each host that has its seat or waits for it.
     newest: HashMap<String, u64>,
 }
 
-/// A connection that has its host's place.
+/// Connection that has its host's seat.
 #[derive(Debug)]
 struct Taken {
     stream: TcpStream,
-    /// What it has shown of its key, where it had to.
+    /// Certificate that it has shown, where it had to.
     certificate: Option<CertificateDer<'static>>,
     revoked: Arc<AtomicBool>,
 }
 
-/// A host's place, until this is dropped.
+/// Seat of a host, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Seat<'seats> {
     seats: &'seats Seats,
@@ -46,8 +44,8 @@ pub(super) struct Seat<'seats> {
 }
 
 impl Seats {
-    /// Takes the place of `host` for a connection, ending the one that has it. `None` when that
-    /// does not end, or a still newer one has come.
+    /// Takes the seat of `host` for a connection, and ends the one that has it. `None` when that
+    /// one does not end, or a still newer one has come.
     pub(super) fn take(
         &self,
         host: &str,
@@ -66,7 +64,7 @@ impl Seats {
         let waits = |state: &mut State| {
             state.taken.contains_key(host) && state.newest.get(host) == Some(&number)
         };
-        let waited = self.left.wait_timeout_while(state, PATIENCE, waits);
+        let waited = self.left.wait_timeout_while(state, SEAT_TIMEOUT, waits);
         state = waited.unwrap_or_else(PoisonError::into_inner).0;
         if state.newest.get(host) != Some(&number) {
             return None;
@@ -81,8 +79,7 @@ impl Seats {
         Some(Seat { seats: self, host: host.to_owned(), number, revoked })
     }
 
-    /// Takes the places away of those whose certificates are revoked now. Nothing more is read from
-    /// them.
+    /// Ends the connections whose certificates are revoked now. Nothing more is read from them.
     pub(super) fn revoke(&self, is_revoked: impl Fn(&CertificateDer<'_>) -> bool) {
         for taken in self.lock().taken.values() {
             if taken.certificate.as_ref().is_some_and(&is_revoked) {
@@ -100,7 +97,7 @@ impl Seats {
 }
 
 impl Seat<'_> {
-    /// Whether the key of whoever has it was revoked.
+    /// Whether the key of the seat's connection was revoked.
     pub(super) fn is_revoked(&self) -> bool {
         self.revoked.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Who sends a host's logs, as reconcile has to know it: the names that the key is for, in a file
+//! Sender of a host's logs, as reconcile has to know it: the names that the key is for, in a file
 //! beside the logs. What a host says of its machine is believed of the hosts of one key.
 
 use std::fs;

@@ -2,89 +2,27 @@
 //! it asks and what it is answered. Nothing that comes from it is believed before it was looked at,
 //! and nothing it does or fails to do costs more than one frame, one extent and a few timeouts.
 
-use std::collections::HashSet;
+mod end;
+mod requests;
+
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use message_trace::DataDir;
-use rustls::ServerConfig;
-use socket_log::Log;
-use socket_log::layout::HEADER_BYTES;
+use end::End;
+use requests::Gathering;
+pub(super) use requests::answer_all;
 
-use super::Deadlines;
-use super::event::{Cause, Event, Events, Gained, Held};
-use super::hints;
-use super::seats::Seats;
-use super::store::{HostStore, Limits};
-use crate::clock;
-use crate::identity::Identity;
-use crate::keys::Followed;
-use crate::link::{Link, Socket, Stop, is_stop};
+use super::event::{Cause, Event, Gained, Held};
+use super::shared::Shared;
+use super::store::HostStore;
+use crate::link::{Link, Socket, is_stop};
+use crate::names;
 use crate::tls;
-use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request, VERSION};
-use socket_log::names::{self, HOST_NAME_LENGTH};
-
-/// A frame that has begun has its time once more for each piece that has come,
-/// of so many bytes: the slowest network that is waited for brings a kilobyte a second.
-const PIECE: usize = 16 << 10;
-
-/// What all connections share.
-pub(super) struct Shared<'a> {
-    /// None for plain connections.
-    pub(super) tls: Option<Arc<ServerConfig>>,
-    /// The keys that were revoked.
-    pub(super) revoked: Option<Arc<Followed>>,
-    /// Where the logs go.
-    pub(super) data: DataDir,
-    /// The name of this collection.
-    pub(super) store: u128,
-    pub(super) limits: Limits,
-    pub(super) deadlines: Deadlines,
-    pub(super) seats: Seats,
-    pub(super) events: &'a dyn Events,
-    pub(super) stop: Stop,
-}
-
-/// Why a connection ended.
-enum End {
-    /// As it should: the shipper said so, or the collector is to stop.
-    Over,
-    /// The network or the shipper is gone.
-    Lost(String),
-    /// The shipper is to be told, if it can be.
-    Refused(Cause, String),
-}
-
-impl From<wire::Error> for End {
-    fn from(error: wire::Error) -> End {
-        match error {
-            wire::Error::Closed => End::Lost("the shipper closed it".into()),
-            wire::Error::CutOff => End::Lost(error.to_string()),
-            wire::Error::TooLong(_) | wire::Error::Malformed => {
-                End::Refused(Cause::Protocol, error.to_string())
-            }
-            wire::Error::Io(error) => error.into(),
-        }
-    }
-}
-
-impl From<io::Error> for End {
-    fn from(error: io::Error) -> End {
-        match error.kind() {
-            _ if is_stop(&error) => End::Over,
-            ErrorKind::TimedOut => {
-                End::Refused(Cause::Slow, "it was too slow, or silent for too long".into())
-            }
-            // TLS has its own word for what does not belong there.
-            ErrorKind::InvalidData => End::Refused(Cause::Protocol, error.to_string()),
-            _ => End::Lost(error.to_string()),
-        }
-    }
-}
+use crate::tuning::DEADLINE_PIECE_BYTES;
+use crate::wire::{self, Answer, FrameReader, Request, VERSION};
 
 /// Serves a connection to its end. `known` is called once it is known who it is.
 pub(super) fn serve(
@@ -130,10 +68,10 @@ pub(super) fn serve(
     }
 }
 
-/// Who is at the other end.
+/// Greeting of the other side: who it is.
 struct Greeting {
     host: String,
-    /// The kernel's id of its boot.
+    /// Boot id of its kernel.
     boot: [u8; 16],
     /// The names that its key is for, where it had to show one.
     names: Option<Vec<String>>,
@@ -144,7 +82,7 @@ struct Session {
     link: Link,
     reader: FrameReader,
     connected: bool,
-    /// Another descriptor of it, with which a newer connection ends it.
+    /// Second descriptor of the connection, by which a newer connection ends it.
     stream: Option<TcpStream>,
 }
 
@@ -177,7 +115,7 @@ impl Session {
         Ok(Session { link, reader: FrameReader::default(), connected: false, stream: Some(second) })
     }
 
-    /// Who is it? `named` is its host also where it is refused.
+    /// Reads the greeting. `named` is the host also where it is refused.
     fn greet(&mut self, shared: &Shared<'_>, named: &mut Option<String>) -> Result<Greeting, End> {
         let frame = self.reader.next(&mut self.link)?;
         let (Request::Hello { version, host, boot }, _) = wire::decode_request(frame)? else {
@@ -211,7 +149,7 @@ impl Session {
         Ok(Greeting { host, boot, names })
     }
 
-    /// All that follows.
+    /// Everything after the greeting.
     fn gather(&mut self, shared: &Shared<'_>, peer: SocketAddr, greeting: &Greeting) -> End {
         let host = greeting.host.as_str();
         let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
@@ -226,7 +164,8 @@ impl Session {
                 "another connection of this host does not end".into(),
             );
         };
-        // From here on it is told when its key is revoked; that may have been since its handshake.
+        // From here on the seat tells when the key is revoked. It may have been revoked since the
+        // handshake.
         let is_revoked = || {
             let listed = shared.revoked.as_ref().zip(certificate.as_ref());
             seat.is_revoked() || listed.is_some_and(|(list, certificate)| list.has(certificate))
@@ -248,7 +187,8 @@ impl Session {
         let welcome = Answer::Welcome { version: VERSION, store: shared.store };
         let end = match self.answer(&welcome, shared.deadlines.frame) {
             Ok(()) => loop {
-                // One that always has something to say is not asked by its socket.
+                // A shipper that always sends never waits at its socket, where a stop would be
+                // noticed.
                 if shared.stop.load(Relaxed) {
                     break End::Over;
                 }
@@ -261,7 +201,7 @@ impl Session {
             },
             Err(end) => end,
         };
-        // What came since the last flush is put on the disk, though nobody is told.
+        // Data since the last flush is put on the disk, though nobody is told.
         let _ = store.flush();
         drop(seat);
         end
@@ -285,12 +225,12 @@ impl Session {
 
     fn answer(&mut self, answer: &Answer, time: Duration) -> Result<(), End> {
         let frame = wire::frame(answer)?;
-        self.link.socket().within(time * (1 + frame.len() / PIECE) as u32);
+        self.link.socket().within(time * (1 + frame.len() / DEADLINE_PIECE_BYTES) as u32);
         self.link.write_all(&frame)?;
         Ok(self.link.flush()?)
     }
 
-    /// Says a last word to one who might not listen.
+    /// Sends a last answer to a shipper that may not listen any more.
     fn tell(&mut self, answer: &Answer) {
         self.link.socket().within(Duration::from_secs(1));
         if let Ok(frame) = wire::frame(answer) {
@@ -299,7 +239,7 @@ impl Session {
     }
 }
 
-/// The next frame: silence before it may last, but once it has begun it must go on.
+/// Next frame. There may be silence before it, but once it has begun it must go on.
 fn next_frame<'reader>(
     reader: &'reader mut FrameReader,
     link: &mut Link,
@@ -315,7 +255,7 @@ fn next_frame<'reader>(
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let read = self.link.read(buffer)?;
             self.bytes += read;
-            let pieces = Some(self.bytes / PIECE);
+            let pieces = Some(self.bytes / DEADLINE_PIECE_BYTES);
             if self.pieces != pieces {
                 self.pieces = pieces;
                 self.link.socket().within(self.time);
@@ -324,194 +264,4 @@ fn next_frame<'reader>(
         }
     }
     reader.next(&mut Hurried { link, time, pieces: None, bytes: 0 })
-}
-
-/// What a connection that was let in does.
-struct Gathering<'a> {
-    shared: &'a Shared<'a>,
-    host: &'a str,
-    boot: [u8; 16],
-    store: &'a mut HostStore,
-    extent: Vec<u8>,
-    decompressor: Option<zstd::bulk::Decompressor<'static>>,
-    gained: Gained,
-    /// Bytes received in all when that was last told.
-    received: u64,
-    flush: u64,
-    /// The times that the last question for the time was answered with, until the host says how
-    /// that went.
-    told: Option<[i64; 2]>,
-    /// Files that were said to name another host.
-    misnamed: HashSet<Identity>,
-}
-
-impl<'a> Gathering<'a> {
-    fn new(
-        shared: &'a Shared<'a>,
-        host: &'a str,
-        boot: [u8; 16],
-        store: &'a mut HostStore,
-    ) -> Gathering<'a> {
-        Gathering {
-            shared,
-            host,
-            boot,
-            store,
-            extent: Vec::new(),
-            decompressor: None,
-            gained: Gained::default(),
-            received: 0,
-            flush: 0,
-            told: None,
-            misnamed: HashSet::new(),
-        }
-    }
-
-    /// Does what is asked. `received` counts the bytes of the connection so far.
-    fn request(
-        &mut self,
-        request: Request<'_>,
-        rest: &[u8],
-        received: u64,
-    ) -> Result<Option<Answer>, End> {
-        let violation =
-            |error: super::store::Violation| End::Refused(Cause::Violation, error.to_string());
-        let protocol = |why: &str| End::Refused(Cause::Protocol, why.to_owned());
-        Ok(match request {
-            Request::Hello { .. } => return Err(protocol("it greeted twice")),
-            Request::File { name, identity } => {
-                self.store.select(name, identity).map_err(violation)?;
-                None
-            }
-            Request::Ask { page, pages } => {
-                if pages > ASK_LIMIT {
-                    return Err(protocol("it asked for too many checksums at once"));
-                }
-                let (length, sums) = self
-                    .store
-                    .have(page, pages)
-                    .map_err(violation)?
-                    .map_err(|error| End::Refused(Cause::Internal, error.to_string()))?;
-                Some(Answer::Have { length, sums })
-            }
-            Request::Extent { offset, length } => {
-                if length as usize > EXTENT_LIMIT {
-                    return Err(protocol("it sent an extent that is longer than any may be"));
-                }
-                let bytes = self.decompress(rest, length as usize)?;
-                self.store.write(offset, &self.extent[..bytes]).map_err(violation)?;
-                if offset == 0 {
-                    self.look_at_header(bytes);
-                }
-                self.gained.stored += bytes as u64;
-                None
-            }
-            Request::Length { length } => {
-                self.store.set_length(length).map_err(violation)?;
-                None
-            }
-            Request::Flush { number, left } => {
-                if number != self.flush + 1 {
-                    return Err(protocol("its flushes are not counted one by one"));
-                }
-                self.flush = number;
-                Some(self.flush(number, left, received))
-            }
-            Request::Time => {
-                let (received, sent) = (clock::now(), clock::now());
-                self.told = Some([received, sent]);
-                Some(Answer::Time { received, sent })
-            }
-            Request::Hint(exchange) => {
-                // A host may say of its own clock what it likes, and nothing of the collector's.
-                if self.told.take() != Some([exchange.collector_received, exchange.collector_sent])
-                {
-                    let why = "it told of an exchange of times that there was not";
-                    return Err(End::Refused(Cause::Violation, why.to_owned()));
-                }
-                let path = self.shared.data.clock_hints(self.host);
-                // A hint that cannot be kept is no loss; whatever is wrong with the disk, a flush
-                // will tell.
-                let _ = hints::add(&path, self.boot, &exchange);
-                self.shared.events.event(&Event::Hint { host: self.host, exchange });
-                None
-            }
-            Request::Bye => Some(Answer::Bye),
-        })
-    }
-
-    /// Tells of a log that says that it is another host's: what reads it later takes it for this
-    /// one's all the same.
-    fn look_at_header(&mut self, bytes: usize) {
-        let page = self.extent.get(..bytes.min(HEADER_BYTES)).unwrap_or(&[]);
-        let Some((identity, name)) = self.store.current() else { return };
-        let Ok(log) = Log::from_bytes(Path::new(name), page.to_vec()) else { return };
-        let says = log.header().host.as_str();
-        // A name is cut for the header, and has no slash as a directory's.
-        let says = says.replace('/', "_");
-        if says.is_empty()
-            || self.host.starts_with(&says)
-                && [self.host.len(), HOST_NAME_LENGTH].contains(&says.len())
-        {
-            return;
-        }
-        if self.misnamed.insert(identity) {
-            let says = says.escape_debug().to_string();
-            self.shared.events.event(&Event::Misnamed { host: self.host, name, says: &says });
-        }
-    }
-
-    /// Decompresses an extent into its buffer; it must have the length that was announced.
-    fn decompress(&mut self, compressed: &[u8], length: usize) -> Result<usize, End> {
-        let internal = |error: io::Error| End::Refused(Cause::Internal, error.to_string());
-        if self.extent.len() < length {
-            self.extent.resize(length, 0);
-        }
-        let decompressor = match &mut self.decompressor {
-            Some(decompressor) => decompressor,
-            none => none.insert(zstd::bulk::Decompressor::new().map_err(internal)?),
-        };
-        match decompressor.decompress_to_buffer(compressed, &mut self.extent[..length]) {
-            Ok(bytes) if bytes == length => Ok(bytes),
-            _ => {
-                let why = "it sent an extent that is not what was announced";
-                Err(End::Refused(Cause::Protocol, why.to_owned()))
-            }
-        }
-    }
-
-    fn flush(&mut self, number: u64, left: u64, received: u64) -> Answer {
-        let result = self.store.flush();
-        let gained = Gained { wire: received - self.received, ..std::mem::take(&mut self.gained) };
-        self.received = received;
-        let has = Held { files: self.store.files(), bytes: self.store.used() };
-        let host = self.host;
-        match result {
-            Ok(()) => {
-                self.shared.events.event(&Event::Stored { host, gained, has, left: Some(left) });
-                Answer::Durable { number }
-            }
-            Err((shortage, error)) => {
-                self.shared.events.event(&Event::NotStored { host, shortage, error });
-                Answer::NotStored { number, shortage }
-            }
-        }
-    }
-}
-
-/// Answers a stream of frames as that of a host that was let in, until the first that is refused.
-pub(super) fn answer_all(mut bytes: &[u8], shared: &Shared<'_>, host: &str) {
-    let Ok(mut store) = HostStore::open(&shared.data.hosts().join(host), shared.limits, None)
-    else {
-        return;
-    };
-    let mut gathering = Gathering::new(shared, host, [0; 16], &mut store);
-    let mut reader = FrameReader::default();
-    while let Ok(frame) = reader.next(&mut bytes) {
-        let Ok((request, rest)) = wire::decode_request(frame) else { break };
-        let Ok(answer) = gathering.request(request, rest, 0) else { break };
-        // What is answered can be sent.
-        debug_assert!(answer.is_none_or(|answer| wire::frame(&answer).is_ok()));
-    }
-    let _ = store.flush();
 }

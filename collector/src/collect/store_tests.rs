@@ -1,9 +1,12 @@
-//! What a host's store keeps, counts and refuses.
+//! Tests of a host's store: what it keeps, counts and refuses.
 
 use socket_log::layout::source;
 use socket_log::write::LogWriter;
 
+use std::fs::{self, File};
+
 use super::*;
+use crate::collect::stored_file::disk_use;
 
 const LIMITS: Limits = Limits { bytes: 10 << 20, files: 3 };
 
@@ -78,7 +81,10 @@ fn an_imported_log_under_another_s_name_is_found_again() {
         host.select("x.sclog", identity).unwrap();
         assert!(host.have(0, 10).unwrap().unwrap().0 > 0);
     }
-    assert_eq!((host.files(), &host.names[&second]), (2, &"x+2.sclog".to_owned()));
+    assert_eq!(
+        (host.files(), host.inventory.name_of(&second, "x.sclog")),
+        (2, "x+2.sclog".to_owned())
+    );
 }
 
 #[test]

@@ -8,15 +8,9 @@ use std::path::Path;
 use rustix::fs::{Advice, OFlags, SeekFrom, fadvise, seek};
 use rustix::io::Errno;
 
-use super::store::Violation;
+use super::violation::Violation;
 use crate::page::{self, PAGE};
-
-/// By how much a file may be longer than what is in it. A log of a program that confined itself is
-/// made 256 MiB longer than its use at once; without a bound a host could make files that take
-/// forever to read.
-const SPARSE: u64 = 1 << 30;
-/// What is read at once for checksums.
-const READ: usize = 64 * PAGE;
+use crate::tuning::{CHECKSUM_READ_BYTES, MAX_SPARSE_BYTES};
 
 /// An open file.
 #[derive(Debug)]
@@ -26,10 +20,10 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Whether the file may be so long, by what is in it already.
+    /// Whether the file may be `length` bytes long, by what is in it already.
     pub(super) fn room_for(&self, length: u64) -> Result<io::Result<()>, Violation> {
         match disk_use(&self.file) {
-            Ok(used) if length > used.saturating_add(SPARSE) => {
+            Ok(used) if length > used.saturating_add(MAX_SPARSE_BYTES) => {
                 Err(Violation::Sparse { length, used })
             }
             result => Ok(result.map(|_| ())),
@@ -37,7 +31,7 @@ impl Open {
     }
 }
 
-/// Opens a file that is there, and is one, not a way to another.
+/// Opens an existing regular file; a symbolic link is refused.
 pub(super) fn existing(path: &Path) -> io::Result<File> {
     let file =
         File::options().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
@@ -54,7 +48,7 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Opens a log that is there.
+/// Opens an existing log for writing.
 pub(super) fn reopen(directory: &Path, name: &str) -> io::Result<Open> {
     let mut options = File::options();
     options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
@@ -78,20 +72,19 @@ pub(super) fn make(directory: &Path, name: &str) -> io::Result<Open> {
     Ok(Open { name: name.to_owned(), file })
 }
 
-/// Whether an error of [`existing`] says that there is something else than a file, or nothing (any
-/// more).
+/// Whether an error of [`existing`] says that the path is no regular file, or is not there.
 pub(super) fn is_no_file(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
     kinds.contains(&error.kind())
         || [Some(Errno::LOOP), Some(Errno::NXIO)].contains(&Errno::from_io_error(error))
 }
 
-/// Makes the entries of a directory last.
+/// Makes the entries of a directory durable.
 pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// How many bytes a file takes on the disk.
+/// Number of bytes that a file takes on the disk.
 pub(super) fn disk_use(file: &File) -> io::Result<u64> {
     // Blocks are of 512 bytes whatever the file system.
     Ok(file.metadata()?.blocks() * 512)
@@ -100,8 +93,7 @@ pub(super) fn disk_use(file: &File) -> io::Result<u64> {
 /// The size of a file and the checksums of its pages from `first` on, at most `count`, after making
 /// them durable.
 pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<u64>)> {
-    // What is there might have been written by a collector that was killed before it could make it
-    // last.
+    // The content may be of a collector that was killed before it could make it durable.
     if first == 0 {
         file.sync_data().inspect_err(|_| forget_cached(file))?;
     }
@@ -111,7 +103,7 @@ pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<
     }
     let last = page::pages(length).min(first.saturating_add(u64::from(count)));
     let mut sums = Vec::with_capacity(last.saturating_sub(first) as usize);
-    let mut buffer = vec![0; READ];
+    let mut buffer = vec![0; CHECKSUM_READ_BYTES];
     let mut at = first * PAGE as u64;
     let end = last * PAGE as u64;
     while at < end {
@@ -142,8 +134,8 @@ pub(super) fn sums(file: &File, first: u64, count: u32) -> io::Result<(u64, Vec<
     Ok((length, sums))
 }
 
-/// Drops what the kernel has of a file that it could not write, and takes for written: it shall be
-/// read from the disk when it is looked at again.
+/// Drops the kernel's cache of a file that it could not write and now takes for written, so that
+/// the file is read from the disk next time.
 pub(super) fn forget_cached(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }

@@ -1,24 +1,24 @@
 //! The authority that signs the machines' certificates. Its key lies in a directory of whoever runs
 //! the experiment and is needed only to make keys: neither shipping nor collecting reads it.
 
-use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+mod lists;
 
+use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use message_trace::PathError;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyIdMethod, KeyPair, KeyUsagePurpose,
-    RevokedCertParams, SanType, SerialNumber,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-use time::OffsetDateTime;
 
-use super::bundle::{Bundle, Contents, Role};
-use super::issued::ISSUED_FILE;
-use super::revoked::{REVOKED_FILE, Revoked};
-use super::{Error, certificate, files, issued, revoked};
-use crate::tls;
+use super::bundle::{Bundle, Role};
+use super::validity::Validity;
+use super::{Error, certificate, files};
+use crate::names::COLLECTOR;
 
 /// The file of the authority's key in its directory.
 pub const AUTHORITY_FILE: &str = "authority.pem";
@@ -26,40 +26,18 @@ pub const AUTHORITY_FILE: &str = "authority.pem";
 /// The file of the collector's key beside it; a host's is called after the host.
 pub const COLLECTOR_FILE: &str = "collector.pem";
 
-const DAY: i64 = 24 * 60 * 60;
-
-/// When a certificate holds: the first and the last second, since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Validity {
-    /// The first second.
-    pub from: i64,
-    /// The last second.
-    pub until: i64,
-}
-
-impl Validity {
-    /// So many days from now. It has held since yesterday, as hosts are not asked how wrong their
-    /// clocks are.
-    pub fn days(days: u32) -> Validity {
-        let now =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);
-        Validity { from: now - DAY, until: now + i64::from(days) * DAY }
-    }
-}
-
 /// The authority, which can make keys.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
     /// The certificate as it is copied into every machine's file.
     pem: String,
-    /// Where its key is, and what it has issued and revoked.
+    /// Directory of its key, and of the lists of what it has issued and revoked.
     directory: PathBuf,
 }
 
 impl Authority {
-    /// Makes an authority that holds for so many days, and the directory that its key is written
-    /// to.
+    /// Makes an authority that holds for `days` days, and the directory that its key is written to.
     ///
     /// # Errors
     /// There is one already ([`Error::Exists`]), or it cannot be written.
@@ -67,14 +45,14 @@ impl Authority {
         Authority::create_for(directory, Validity::days(days))
     }
 
-    /// The same for a time that is given exactly.
+    /// Makes an authority, as [`Authority::create`], for a time that is given exactly.
     ///
     /// # Errors
     /// As [`create`](Self::create).
-    pub fn create_for(directory: &Path, valid: Validity) -> Result<Authority, Error> {
+    pub(crate) fn create_for(directory: &Path, valid: Validity) -> Result<Authority, Error> {
         let key = KeyPair::generate()?;
         let mut params = params(&key)?;
-        (params.not_before, params.not_after) = times(valid)?;
+        (params.not_before, params.not_after) = valid.times()?;
         let certificate = params.self_signed(&key)?;
         let text = format!(
             "sockcap: the authority's own key. Who has it can make keys for any host: keep it here.\n{}{}",
@@ -100,7 +78,9 @@ impl Authority {
     pub fn open(directory: &Path) -> Result<Authority, Error> {
         let path = directory.join(AUTHORITY_FILE);
         let text = match files::read(&path) {
-            Err(Error::File { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Err(Error::File(PathError::Io { source, .. }))
+                if source.kind() == ErrorKind::NotFound =>
+            {
                 return Err(Error::NoAuthority(directory.to_owned()));
             }
             result => result?,
@@ -140,16 +120,16 @@ impl Authority {
         })
     }
 
-    /// A key for the collector that holds for so many days, but no longer than the authority's.
+    /// Key for the collector that holds for `days` days, but no longer than the authority's.
     ///
     /// # Errors
     /// The authority's own time is over, or the key cannot be made.
     pub fn collector(&self, days: u32) -> Result<Bundle, Error> {
-        self.issue(Role::Collector, &[tls::COLLECTOR], Validity::days(days))
+        self.issue(Role::Collector, &[COLLECTOR], Validity::days(days))
     }
 
-    /// A key for a host that may send logs under these names. It holds for so many days, but no
-    /// longer than the authority's.
+    /// Key for a host that may send logs under these names. It holds for `days` days, but no longer
+    /// than the authority's.
     ///
     /// # Errors
     /// A name that no certificate can have or that is the collector's; as
@@ -181,11 +161,11 @@ impl Authority {
         // bound this one's.
         let [_, last] = self.valid()?;
         (params.not_before, params.not_after) =
-            times(Validity { until: valid.until.min(last), ..valid })?;
+            Validity { until: valid.until.min(last), ..valid }.times()?;
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.use_authority_key_identifier_extension = true;
         let names: Vec<String> = match role {
-            Role::Collector => vec![tls::COLLECTOR.to_owned()],
+            Role::Collector => vec![COLLECTOR.to_owned()],
             Role::Host => names.iter().map(|name| name.as_ref().to_owned()).collect(),
         };
         for name in &names {
@@ -203,88 +183,6 @@ impl Authority {
         let _ = write!(text, "{}{}{}", key.serialize_pem(), certificate.pem(), self.pem);
         Bundle::from_pem(Path::new("the new key"), text)
     }
-
-    /// Notes that a key was issued, so that it can be revoked without its file. This comes before
-    /// the key is written anywhere.
-    ///
-    /// # Errors
-    /// It cannot be noted.
-    pub fn note(&self, bundle: &Bundle) -> Result<(), Error> {
-        issued::add(&self.directory, &format!("{}\n", bundle.certificate_pem()))
-    }
-
-    /// The certificates of all keys that were noted, in that order.
-    ///
-    /// # Errors
-    /// The list of them cannot be read.
-    pub fn issued(&self) -> Result<Vec<Contents>, Error> {
-        let path = self.directory.join(ISSUED_FILE);
-        let unread = |error| Error::Damaged {
-            path: path.clone(),
-            why: format!("a certificate cannot be read ({error})"),
-        };
-        let contents = |certificate: CertificateDer<'static>| {
-            let names = certificate::names(&certificate).map_err(unread)?;
-            let role =
-                if certificate::collector_name(&names) { Role::Collector } else { Role::Host };
-            let valid = certificate::validity(&certificate).map_err(unread)?;
-            Ok(Contents { role: Some(role), names, valid, certificate })
-        };
-        issued::all(&self.directory)?.into_iter().map(contents).collect()
-    }
-
-    /// The list of revoked keys, if any was ever revoked.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn revoked(&self) -> Result<Option<Revoked>, Error> {
-        Revoked::read(&self.directory.join(REVOKED_FILE))
-    }
-
-    /// Revokes these certificates: writes a new list, with all that were on the former one. Where
-    /// it is.
-    ///
-    /// # Errors
-    /// The former list cannot be read, or the new one not be written.
-    pub fn revoke(&self, certificates: &[CertificateDer<'static>]) -> Result<PathBuf, Error> {
-        let path = self.directory.join(REVOKED_FILE);
-        let now = Validity::days(0).until;
-        let mut entries = revoked::entries(&path)?;
-        for certificate in certificates {
-            let serial = certificate::serial(certificate).map_err(|error| Error::Damaged {
-                path: path.clone(),
-                why: format!("a certificate cannot be read ({error})"),
-            })?;
-            if entries.iter().all(|(known, _)| *known != serial) {
-                entries.push((serial, now));
-            }
-        }
-        let [_, last] = self.valid()?;
-        let time = |seconds| {
-            OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
-        };
-        let revoked_certs = entries.iter().map(|(serial, at)| RevokedCertParams {
-            serial_number: SerialNumber::from_slice(serial),
-            revocation_time: time(*at),
-            reason_code: None,
-            invalidity_date: None,
-        });
-        let list = CertificateRevocationListParams {
-            this_update: time(now),
-            // There is a next one when a key is revoked, and no other day.
-            next_update: time(last.max(now + DAY)),
-            crl_number: SerialNumber::from(u64::try_from(now).unwrap_or(0)),
-            issuing_distribution_point: None,
-            revoked_certs: revoked_certs.collect(),
-            key_identifier_method: KeyIdMethod::Sha256,
-        };
-        let list = list.signed_by(&self.issuer)?.pem()?;
-        let text = format!(
-            "sockcap: keys that were revoked. It is for the collector, beside its key.\n{list}"
-        );
-        files::write_public(&path, &text)?;
-        Ok(path)
-    }
 }
 
 /// Whose key it is, for people.
@@ -295,8 +193,8 @@ fn named(role: Role, names: &[String]) -> String {
     }
 }
 
-/// What an authority's certificate is made of, time aside. All follows from its key, so that it
-/// need not be read from the certificate again; with the key in its name, two authorities are never
+/// Parameters of an authority's certificate, time aside. All follows from its key, so that it need
+/// not be read from the certificate again; with the key in its name, two authorities are never
 /// taken for one.
 pub(super) fn params(key: &KeyPair) -> Result<CertificateParams, Error> {
     let mut params = CertificateParams::default();
@@ -310,13 +208,4 @@ pub(super) fn params(key: &KeyPair) -> Result<CertificateParams, Error> {
     params.distinguished_name = Default::default();
     params.distinguished_name.push(DnType::CommonName, name);
     Ok(params)
-}
-
-/// A certificate's times.
-fn times(Validity { from, until }: Validity) -> Result<(OffsetDateTime, OffsetDateTime), Error> {
-    let time = |seconds| OffsetDateTime::from_unix_timestamp(seconds).ok().filter(|_| seconds >= 0);
-    match (time(from), time(until)) {
-        (Some(first), Some(last)) if from < until => Ok((first, last)),
-        _ => Err(Error::Validity { from, until }),
-    }
 }

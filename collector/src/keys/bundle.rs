@@ -1,5 +1,5 @@
-//! What one machine needs, in one file that is copied there: its private key, its certificate, and
-//! the authority's certificate, by which it knows the other side.
+//! Bundle of what one machine needs, in one file that is copied there: its private key, its
+//! certificate, and the authority's certificate, by which it knows the other side.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use webpki::KeyUsage;
 
 use super::{Error, certificate, files};
 
-/// What a key is for.
+/// Purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Sending logs.
@@ -58,13 +58,13 @@ impl Bundle {
         files::write(path, &self.pem.0, replace)
     }
 
-    /// What the key is for.
+    /// Purpose of the key.
     pub fn role(&self) -> Role {
         self.role
     }
 
     /// The names that the certificate has: those a host may send under, or
-    /// [`tls::COLLECTOR`](crate::tls::COLLECTOR).
+    /// [`COLLECTOR`](crate::names::COLLECTOR).
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -84,7 +84,7 @@ impl Bundle {
         text.get(begin..end).unwrap_or("")
     }
 
-    /// A machine's file, of which `text` is the content.
+    /// Machine's file with the content `text`.
     pub(super) fn from_pem(path: &Path, text: String) -> Result<Bundle, Error> {
         let Parts { key, certificates } = parts(path, &text)?;
         let missing = |missing| Error::Missing { path: path.to_owned(), missing };
@@ -138,10 +138,10 @@ impl Bundle {
     }
 }
 
-/// What a key file is, whatever kind it is of.
+/// Contents of a key file of any kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// What the key is for; none: the authority's own.
+    /// Purpose of the key; `None` for the authority's own.
     pub role: Option<Role>,
     /// The names that the certificate has.
     pub names: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a certificate says, as rustls' own library reads it: for whom it is, from when until when,
+//! Content of a certificate, as rustls' own library reads it: for whom it is, from when until when,
 //! and by whom.
 
 use std::time::Duration;
@@ -10,11 +10,10 @@ use webpki::{
 };
 
 use super::Error;
-use crate::tls;
-use socket_log::names::host_name;
+use crate::names::{COLLECTOR, host_name};
 
-/// What machines other than hosts have their files called after.
-const RESERVED: [&str; 3] = ["authority", "collector", tls::COLLECTOR];
+/// Names of the files of machines other than hosts.
+const RESERVED: [&str; 3] = ["authority", "collector", COLLECTOR];
 
 /// Whether hosts may have these names in a certificate.
 pub(crate) fn host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), Error> {
@@ -35,7 +34,7 @@ pub(crate) fn host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), Error> 
 
 /// Whether these are the collector's names: one, which no host has.
 pub(super) fn collector_name<Name: AsRef<str>>(names: &[Name]) -> bool {
-    matches!(names, [name] if name.as_ref() == tls::COLLECTOR)
+    matches!(names, [name] if name.as_ref() == COLLECTOR)
 }
 
 /// The DNS names that a certificate is for.

@@ -1,21 +1,17 @@
-//! What can be wrong with keys, with the file and what to do.
+//! Errors of keys; each names the file and says what to do.
 
-use std::io;
 use std::path::PathBuf;
 
-use socket_log::names::NameError;
+use message_trace::PathError;
+
+use crate::names::NameError;
 
 /// Keys could not be made, written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] PathError),
     /// Nothing is overwritten without being told to.
     #[error("{}: there is a key already, which machines may be using; it is left as it is", .0.display())]
     Exists(PathBuf),
@@ -38,7 +34,7 @@ pub enum Error {
         /// Which part.
         missing: &'static str,
     },
-    /// What is there is no key or no certificate, or the parts do not belong together.
+    /// The content is no key or no certificate, or the parts do not belong together.
     #[error("{}: {why}; copy the file again as 'sockcap keys' has written it", path.display())]
     Damaged {
         /// Which file.
@@ -46,7 +42,7 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// What is there is no list of revoked keys of this authority.
+    /// The content is no list of revoked keys of this authority.
     #[error("{}: {why}; this is to be the list of revoked keys, as 'sockcap keys revoke' has written it", path.display())]
     List {
         /// Which file.
@@ -54,7 +50,7 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// A key is to be revoked of which nothing is known.
+    /// A key cannot be revoked, as nothing is known of it.
     #[error(
         "no key of '{0}' is known here; name its file, or a host as 'sockcap keys show' has it"
     )]
@@ -67,7 +63,7 @@ pub enum Error {
     Name {
         /// The name.
         name: String,
-        /// What it may be.
+        /// Rule that the name breaks.
         source: NameError,
     },
     /// A certificate cannot have this name.

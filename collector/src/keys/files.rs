@@ -6,15 +6,15 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use message_trace::PathError;
 
-/// More than any key file has: three parts of about a kilobyte.
-const LARGEST: u64 = 256 << 10;
+use super::Error;
+use crate::tuning::MAX_KEY_FILE_BYTES;
 
 /// Makes the directory of an authority, which only its owner may enter.
 pub(super) fn make_directory(path: &Path) -> Result<(), Error> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|source| Error::File { path: path.to_owned(), source })
+    made.map_err(|error| PathError::io(path, error).into())
 }
 
 /// Writes a file that only its owner can read. One that exists is replaced if told to, whole or not
@@ -30,7 +30,7 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), Error> {
 
 fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Error> {
     let at = if replace { beside(path) } else { path.to_owned() };
-    let file = |source| Error::File { path: at.clone(), source };
+    let file = |error| PathError::io(&at, error);
     // With `create_new` no link that somebody laid there is followed, and the mode is there from
     // the first moment.
     let mut target = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&at) {
@@ -46,10 +46,10 @@ fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Err
     if written.is_err() {
         let _ = fs::remove_file(&at);
     }
-    written.map_err(file)
+    Ok(written.map_err(file)?)
 }
 
-/// Where a file is written that is to take `path`'s place.
+/// Path where the file that replaces `path` is written.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.new", std::process::id()));
@@ -62,7 +62,7 @@ fn beside(path: &Path) -> PathBuf {
 /// readable to a group, as root has chosen who is in it, and that is how services (and systemd's
 /// credentials) are handed keys.
 pub(super) fn read(path: &Path) -> Result<String, Error> {
-    let file = |source| Error::File { path: path.to_owned(), source };
+    let file = |error| PathError::io(path, error);
     let opened = File::open(path).map_err(file)?;
     let metadata = opened.metadata().map_err(file)?;
     let user = rustix::process::geteuid();
@@ -71,7 +71,7 @@ pub(super) fn read(path: &Path) -> Result<String, Error> {
         return Err(Error::Readable { path: path.to_owned(), mode: metadata.mode() & 0o7777 });
     }
     let mut text = String::new();
-    opened.take(LARGEST).read_to_string(&mut text).map_err(file)?;
+    opened.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text).map_err(file)?;
     Ok(text)
 }
 

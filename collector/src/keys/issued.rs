@@ -1,5 +1,5 @@
-//! Which certificates an authority has issued, so that keys can be revoked of which nobody has the
-//! file any more: one PEM file beside the authority's own, to which each is added before its key is
+//! Certificates that an authority has issued, so that a key can be revoked when nobody has its file
+//! any more: one PEM file beside the authority's own, to which each is added before its key is
 //! written anywhere. It has no secret in it.
 
 use std::fs::OpenOptions;
@@ -7,21 +7,23 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use message_trace::PathError;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
 use super::Error;
 
 /// The file's name.
-pub const ISSUED_FILE: &str = "issued.certs";
+pub(crate) const ISSUED_FILE: &str = "issued.certs";
 
 /// Adds certificates, in PEM.
 pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {
     let path = directory.join(ISSUED_FILE);
-    let file = |source| Error::File { path: path.clone(), source };
+    let file = |error| PathError::io(&path, error);
     let mut target =
         OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(file)?;
-    target.write_all(certificates.as_bytes()).and_then(|()| target.sync_all()).map_err(file)
+    let written = target.write_all(certificates.as_bytes()).and_then(|()| target.sync_all());
+    Ok(written.map_err(file)?)
 }
 
 /// All that were issued, in that order; none of an authority that has noted none.
@@ -30,7 +32,7 @@ pub(super) fn all(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Erro
     let text = match std::fs::read(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(Error::File { path, source }),
+        Err(error) => return Err(PathError::io(&path, error).into()),
     };
     let why =
         |error| Error::Damaged { path: path.clone(), why: format!("it is not whole ({error})") };

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use message_trace::PathError;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
 use webpki::{
@@ -65,7 +66,7 @@ fn der(path: &Path) -> Result<Option<CertificateRevocationListDer<'static>>, Err
             })
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(Error::File { path: path.to_owned(), source }),
+        Err(error) => Err(PathError::io(path, error).into()),
     }
 }
 
@@ -107,7 +108,7 @@ impl Followed {
         Ok(followed)
     }
 
-    /// Where it is.
+    /// Path of the list.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -156,7 +157,7 @@ impl Followed {
     }
 }
 
-/// What a file is like without a look into it.
+/// Stamp of a file, without a look into it.
 fn stamp(path: &Path) -> Option<[i64; 5]> {
     let status = fs::metadata(path).ok()?;
     let [inode, size] = [status.ino(), status.size()].map(|number| number as i64);

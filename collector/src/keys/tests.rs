@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::tls;
-use socket_log::names::NameError;
+use crate::names::COLLECTOR;
+use crate::names::NameError;
 
 const DAY: i64 = 24 * 60 * 60;
 
@@ -36,7 +36,7 @@ fn a_key_says_whose_it_is_and_until_when() {
     let after = Validity::days(30);
     assert_eq!(
         (collector.role(), collector.names()),
-        (Role::Collector, [tls::COLLECTOR.to_owned()].as_slice())
+        (Role::Collector, [COLLECTOR.to_owned()].as_slice())
     );
     let [from, until] = collector.valid();
     assert!(
@@ -93,9 +93,7 @@ fn names_that_no_host_can_have() {
     for wrong in ["10.0.0.1", "web-", "-web", "a..b", "web.", "7", &"x".repeat(64)] {
         assert!(matches!(error(wrong), Error::NotInCertificates(_)), "{wrong}");
     }
-    for wrong in
-        ["collector", "Collector", "authority", tls::COLLECTOR, "COLLECTOR.sockcap.internal"]
-    {
+    for wrong in ["collector", "Collector", "authority", COLLECTOR, "COLLECTOR.sockcap.internal"] {
         assert!(matches!(error(wrong), Error::Reserved(_)), "{wrong}");
     }
     assert!(matches!(authority.host::<&str>(&[], 1), Err(Error::NoName)));
@@ -214,7 +212,7 @@ fn what_was_noted_is_listed_and_can_be_revoked() {
     [&collector, &one, &two].iter().for_each(|bundle| authority.note(bundle).unwrap());
     let issued = Authority::open(directory.path()).unwrap().issued().unwrap();
     let names: Vec<&str> = issued.iter().map(|key| key.names[0].as_str()).collect();
-    assert_eq!(names, [tls::COLLECTOR, "web1", "web2"]);
+    assert_eq!(names, [COLLECTOR, "web1", "web2"]);
 
     let followed = Followed::open(&path, &collector).unwrap();
     assert!(!followed.look().unwrap() && !followed.has(&one.certificate));

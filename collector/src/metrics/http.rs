@@ -8,16 +8,16 @@ use plain_http::{Answer, Request};
 
 use super::Metrics;
 
-/// Where the figures are served unless the user says otherwise: to this machine only.
+/// Address where the figures are served unless the user names another: for this machine only.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:9713";
 
-/// What Prometheus asks.
+/// Server that Prometheus asks.
 #[derive(Debug)]
 pub struct Server(plain_http::Server);
 
 impl Server {
-    /// Listens at an address, of which anybody who can reach it can read the figures: hosts' names
-    /// and how much they send.
+    /// Listens at an address. Anybody who can reach it can read the figures: hosts' names and how
+    /// much they send.
     ///
     /// # Errors
     /// The address is none, is taken, or is not this machine's.
@@ -25,7 +25,7 @@ impl Server {
         Ok(Server(plain_http::Server::bind(address)?))
     }
 
-    /// Where it listens.
+    /// Address where it listens.
     ///
     /// # Errors
     /// As the kernel gives them.

@@ -135,14 +135,14 @@ fn nothing_of_a_new_collector_is_missing() {
 #[test]
 fn hosts_beyond_the_bound_are_counted_only() {
     let metrics = metrics();
-    for host in 0..MOST_HOSTS {
+    for host in 0..MAX_HOSTS_WITH_FIGURES {
         metrics.connected(&format!("host{host}"));
     }
     metrics.connected("one-more");
     metrics.disconnected("one-more");
     metrics.clock("host0", 1, 1);
-    assert_eq!((metrics.hosts().len(), metrics.totals().untold), (MOST_HOSTS, 2));
-    assert_eq!(metrics.totals().connections, MOST_HOSTS as u64);
+    assert_eq!((metrics.hosts().len(), metrics.totals().untold), (MAX_HOSTS_WITH_FIGURES, 2));
+    assert_eq!(metrics.totals().connections, MAX_HOSTS_WITH_FIGURES as u64);
     let (samples, _) = parse(&metrics.text());
     assert_eq!(samples["sockcap_collector_untold_total"], 2.0);
     assert!(!samples.keys().any(|name| name.contains("one-more")));

@@ -10,9 +10,9 @@ use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 
-use super::{HostFigures, Totals};
+use super::figures::{HostFigures, Totals};
 
-/// What every name begins with.
+/// Beginning of every name.
 const PREFIX: &str = "sockcap_collector";
 
 /// A figure and how it is written.
@@ -21,7 +21,7 @@ enum Figure {
     Counter(u64),
     /// A whole number.
     Gauge(u64),
-    /// A number of seconds, of which there are nanoseconds here.
+    /// A time, written in seconds; here in nanoseconds.
     Seconds(i64),
 }
 

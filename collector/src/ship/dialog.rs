@@ -7,36 +7,30 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
-use super::pause;
+use super::pause::pause;
 use super::rate::Bucket;
 use crate::clock::HostClock;
 use crate::link::{Link, Stop};
 use crate::tls;
+use crate::tuning::{ANSWER_TIMEOUT, IDLE_CHECK_INTERVAL};
 use crate::wire::{self, Answer, Exchange, FLUSHES, FrameReader, Request};
 
-/// How long a frame may take to be written, and an answer to come. A connection that is dead is
-/// noticed long before, by the kernel; this is for a collector that lives and does nothing.
-const PATIENCE: Duration = Duration::from_secs(300);
-
-/// How often a connection over which nothing goes is looked at, whether it is still there.
-const LISTEN: Duration = Duration::from_millis(500);
-
-/// What the first stage wants done.
+/// Task from the first stage.
 #[derive(Debug)]
 pub(super) enum Item {
-    /// A frame that is not answered.
+    /// Sends a frame that has no answer.
     Frame(Vec<u8>),
-    /// One that is, some time.
+    /// Sends a frame that has an answer, at any time.
     Answered(Vec<u8>),
-    /// A flush, likewise; not too many of them may be unanswered.
+    /// Sends a flush; the number of flushes without an answer is limited.
     Flush(Vec<u8>),
-    /// All answers that are due are to come.
+    /// Waits for all answers that are due.
     Drain,
-    /// Times are to be exchanged; nothing else is under way.
+    /// Exchanges times; nothing else is under way.
     Exchange,
 }
 
-/// What the first stage hears.
+/// Reply to the first stage.
 #[derive(Debug)]
 pub(super) enum Reply {
     /// An answer of the collector.
@@ -53,7 +47,7 @@ pub enum Broken {
     /// It could not be made, or broke.
     #[error("{0}")]
     Lost(String),
-    /// The collector wants nothing of this shipper, or is not the one that it should be.
+    /// The collector refuses this shipper, or is not the one that it should be.
     #[error("refused: {0}")]
     Refused(String),
 }
@@ -86,12 +80,12 @@ pub(super) struct Dialog {
     abort: Stop,
     due: usize,
     flushes: usize,
-    /// The collector has let this host in.
+    /// Whether the collector has let this host in.
     welcome: bool,
 }
 
 impl Dialog {
-    /// Over this connection, with at most so many bytes a second.
+    /// Dialog over a connection, with at most `limit` bytes a second.
     pub(super) fn new(link: Link, limit: Option<u64>, clock: HostClock, abort: Stop) -> Dialog {
         let bucket = limit.map(|rate| Bucket::new(rate, Instant::now()));
         Dialog {
@@ -120,7 +114,7 @@ impl Dialog {
         replies: &Sender<Reply>,
     ) -> Result<(), Broken> {
         loop {
-            let item = match items.recv_timeout(LISTEN) {
+            let item = match items.recv_timeout(IDLE_CHECK_INTERVAL) {
                 Ok(item) => item,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) if self.due > 0 => continue,
@@ -193,7 +187,7 @@ impl Dialog {
     }
 
     fn read(&mut self) -> Result<Answer, Broken> {
-        self.link.socket().within(PATIENCE);
+        self.link.socket().within(ANSWER_TIMEOUT);
         let answer = wire::decode_answer(self.reader.next(&mut self.link)?)?;
         match answer {
             // Who was let in once is wanted; what went wrong since may pass.
@@ -218,7 +212,7 @@ impl Dialog {
     }
 
     fn put(&mut self, frame: &[u8]) -> Result<(), Broken> {
-        self.link.socket().within(PATIENCE);
+        self.link.socket().within(ANSWER_TIMEOUT);
         let written = self.link.write_all(frame).and_then(|()| self.link.flush());
         written.map_err(|error| match self.last_word() {
             Some(why) if self.welcome => Broken::Lost(why),
@@ -238,7 +232,7 @@ impl Dialog {
         None
     }
 
-    /// Ends it.
+    /// Ends the connection.
     pub(super) fn close(&mut self) {
         self.link.close();
     }

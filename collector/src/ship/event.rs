@@ -1,11 +1,11 @@
-//! What a shipper tells whoever runs it.
+//! Events that a shipper tells whoever runs it.
 
 use std::io;
 use std::time::Duration;
 
 use crate::wire::{Exchange, Shortage};
 
-/// Who hears of events.
+/// Listener for events.
 pub trait Events: Sync {
     /// Something happened.
     fn event(&self, event: &Event<'_>);
@@ -16,25 +16,25 @@ pub trait Events: Sync {
 pub enum Event<'a> {
     /// The collector has let this host in.
     Connected,
-    /// It has been so far; both in bytes of files.
+    /// Progress, in bytes of files.
     Progress {
         /// Sent since the program began.
         sent: u64,
-        /// Known of and not sent, about.
+        /// Estimate of the bytes that are known and not sent.
         left: u64,
     },
     /// The connection ended, or could not be made.
     Lost {
         /// Why.
         why: &'a str,
-        /// When it is tried again.
+        /// Time until the next attempt.
         again: Duration,
     },
     /// The collector cannot store what was sent. It is sent again later.
     NotStored {
-        /// Of what it has too little.
+        /// The shortage.
         shortage: Shortage,
-        /// When it is tried again.
+        /// Time until the next attempt.
         again: Duration,
     },
     /// A file is a copy of another, and is not sent.

@@ -1,5 +1,5 @@
-//! The logs of a host's directory as they are at a moment: which there are, how long, and where
-//! they have content.
+//! Logs of a host's directory as they are at a moment: their names, their lengths, and where they
+//! have content.
 
 use std::fs::{self, File};
 use std::io;
@@ -33,8 +33,8 @@ pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// What a file is like without a look into it: when it is the same, so is the file, if nobody
-/// writes to it.
+/// Stamp of a file, without a look into it: when it is the same, so is the file, if nobody writes
+/// to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp([i64; 5]);
 

@@ -1,22 +1,16 @@
-//! What is on its way: frames are handed to the dialog through a bounded queue, in batches that the
-//! collector acknowledges. Of a batch that was not stored, or whose answer never came, it is told
-//! which pages it had, and they are sent again.
+//! Data on its way: frames are handed to the dialog through a bounded queue, in batches that the
+//! collector acknowledges. The pages of a batch that was not stored, or whose answer never came,
+//! are told and sent again.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError};
 
 use super::dialog::{Item, Reply};
 use crate::identity::Identity;
+use crate::tuning::{BATCH_BYTES, BATCH_TIME, KEEP_ALIVE_INTERVAL};
 use crate::wire::{self, Answer, Exchange, Request, Shortage};
-
-/// A batch ends with so many bytes of files,
-const BATCH: usize = 8 << 20;
-/// or after so long.
-const BATCH_TIME: Duration = Duration::from_secs(1);
-/// After so long without a frame, one is sent so that the collector knows that somebody is there.
-const SILENCE: Duration = Duration::from_secs(10);
 
 /// The dialog has ended; why is for it to say.
 #[derive(Debug)]
@@ -30,7 +24,7 @@ pub(super) struct Pages {
     pub(super) count: usize,
 }
 
-/// What is on its way over one connection.
+/// Data on its way over one connection.
 pub(super) struct Outgoing {
     items: Sender<Item>,
     replies: Receiver<Reply>,
@@ -45,7 +39,7 @@ pub(super) struct Outgoing {
     answers: VecDeque<(u64, Vec<u64>)>,
     /// Pages that were not stored.
     pub(super) lost: Vec<Pages>,
-    /// Of what there was too little, since this was last taken.
+    /// Shortage at the collector since this was last taken.
     pub(super) shortage: Option<Shortage>,
     /// Bytes of files that the shipper knows of and has not sent.
     pub(super) left: u64,
@@ -54,7 +48,7 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Nothing yet, over this queue and back over that one.
+    /// Nothing on its way yet, with these queues to the dialog and back.
     pub(super) fn new(items: Sender<Item>, replies: Receiver<Reply>) -> Outgoing {
         let now = Instant::now();
         Outgoing {
@@ -84,7 +78,7 @@ impl Outgoing {
         self.send(Item::Frame(wire::frame(request).map_err(|_| Gone)?))
     }
 
-    /// What follows is of this file.
+    /// Selects the file that the next requests are about.
     pub(super) fn select(&mut self, name: &str, identity: Identity) -> Result<(), Gone> {
         if self.current != Some(identity) {
             self.current = Some(identity);
@@ -118,22 +112,22 @@ impl Outgoing {
         self.batch_bytes += bytes;
         self.left = self.left.saturating_sub(bytes as u64);
         self.send(Item::Frame(frame))?;
-        if self.batch_bytes >= BATCH || self.flushed.elapsed() >= BATCH_TIME {
+        if self.batch_bytes >= BATCH_BYTES || self.flushed.elapsed() >= BATCH_TIME {
             self.flush()
         } else {
             Ok(())
         }
     }
 
-    /// Says how long the selected file is. A loss is told as that of no pages.
+    /// Sends the length of the selected file. If it is lost, that is told as a loss of no pages.
     pub(super) fn length(&mut self, of: Identity, length: u64) -> Result<(), Gone> {
         self.batch.push(Pages { of, first: 0, count: 0 });
         self.request(&Request::Length { length })
     }
 
-    /// Says something if nothing was said for long.
+    /// Sends a frame if none was sent for long.
     pub(super) fn keep_alive(&mut self) -> Result<(), Gone> {
-        if self.spoke.elapsed() >= SILENCE { self.flush() } else { Ok(()) }
+        if self.spoke.elapsed() >= KEEP_ALIVE_INTERVAL { self.flush() } else { Ok(()) }
     }
 
     /// Ends the batch.
@@ -174,7 +168,7 @@ impl Outgoing {
         }
     }
 
-    /// Hears what there is to hear; among it, that the connection has ended.
+    /// Takes the replies that are there; one may be that the connection has ended.
     pub(super) fn listen(&mut self) -> Result<(), Gone> {
         loop {
             match self.replies.try_recv() {
@@ -217,7 +211,7 @@ impl Outgoing {
         }
     }
 
-    /// All of which it is not known that it was stored, when the connection has ended.
+    /// Pages that may not have been stored when the connection ended.
     pub(super) fn into_lost(mut self) -> Vec<Pages> {
         // What was answered last may still wait here.
         let _ = self.listen();
@@ -244,7 +238,7 @@ mod tests {
         let (replies, given) = crossbeam_channel::bounded(100);
         let mut outgoing = Outgoing::new(items, given);
         for first in 0..4 {
-            outgoing.extent(pages(first), vec![0], BATCH).unwrap();
+            outgoing.extent(pages(first), vec![0], BATCH_BYTES).unwrap();
         }
         replies.send(Reply::Answer(Answer::Durable { number: 1 })).unwrap();
         replies
@@ -267,7 +261,7 @@ mod tests {
         let (items, _taken) = crossbeam_channel::bounded(100);
         let (replies, given) = crossbeam_channel::bounded(100);
         let mut outgoing = Outgoing::new(items, given);
-        outgoing.extent(pages(0), vec![0], BATCH).unwrap();
+        outgoing.extent(pages(0), vec![0], BATCH_BYTES).unwrap();
         replies.send(Reply::Answer(Answer::Durable { number: 2 })).unwrap();
         assert!(outgoing.drain().is_err());
     }

@@ -18,8 +18,8 @@ impl Bucket {
         Bucket { rate: rate as f64, tokens: rate as f64, filled: now }
     }
 
-    /// Takes `bytes` and returns how long to wait before they may be sent. More than there are can
-    /// be taken, and those who come later wait for it.
+    /// Takes `bytes` and returns the time to wait before they may be sent. The bucket may go below
+    /// zero; whoever comes later waits for that, too.
     pub(super) fn take(&mut self, bytes: usize, now: Instant) -> Duration {
         let since = now.saturating_duration_since(self.filled).as_secs_f64();
         self.tokens = (self.tokens + since * self.rate).min(self.rate) - bytes as f64;
@@ -51,7 +51,7 @@ mod tests {
         for _ in 0..100 {
             now += bucket.take(3_000, now);
         }
-        // 300,000 bytes, of which the first 10,000 at once.
+        // 300,000 bytes: the first 10,000 at once.
         assert_eq!((now - start).as_millis(), 29_000);
     }
 }

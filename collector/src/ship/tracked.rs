@@ -1,24 +1,18 @@
-//! What a shipper knows of one of its files: what the collector has of each page, and which pages
-//! are worth a look. Every page is looked at in the end; what is guessed is only how soon, so that
-//! following a large directory costs little.
+//! Knowledge of a shipper about one of its files: what the collector has of each page, and which
+//! pages are worth a look. Every page is looked at in the end; what is guessed is only how soon, so
+//! that following a large directory costs little.
 
 use crate::identity::Identity;
 use crate::page::{self, PAGE};
+use crate::tuning::{CALM_LOOKS, CALM_TURN, FULL_PAGE_ROOM};
 
-/// The checksum of a page of which it is not known what the collector has.
+/// Checksum of a page where it is not known what the collector has.
 const UNKNOWN: u64 = u64::MAX;
-/// A page with fewer zero bytes at its end than this has no room for most records, and seldom
-/// changes again.
-const ROOM: usize = 256;
-/// Such a page is looked at no more after it was the same so often,
-const CALM: u8 = 3;
-/// except in its turn: one such page in so many a scan.
-const TURN: usize = 64;
 
 /// Which pages of a file to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
-    /// Those that may well have changed, and some others in turn.
+    /// Pages that may well have changed, and some others in turn.
     Likely,
     /// All.
     All,
@@ -32,17 +26,17 @@ pub(super) struct Tracked {
     pub(super) asked: bool,
     /// Nobody can write to it any more, and the collector has all of it.
     pub(super) done: bool,
-    /// How long the collector's file is; `None` where that is not sure.
+    /// Length of the collector's file; `None` where that is not sure.
     pub(super) remote: Option<u64>,
     /// The checksums of what the collector has; behind the last there are zeros.
     sums: Vec<u64>,
-    /// How often each page was the same, see [`CALM`].
+    /// Number of looks at which each page was the same, see [`CALM_LOOKS`].
     calm: Vec<u8>,
     turn: usize,
 }
 
 impl Tracked {
-    /// A file of which nothing is known.
+    /// File about which nothing is known yet.
     pub(super) fn new(identity: Identity) -> Tracked {
         Tracked {
             identity,
@@ -55,12 +49,12 @@ impl Tracked {
         }
     }
 
-    /// The collector is another one, or has begun anew.
+    /// Forgets what the collector has: it is another one, or has begun anew.
     pub(super) fn forget(&mut self) {
         *self = Tracked::new(self.identity);
     }
 
-    /// What the collector has from page `first` on.
+    /// Takes note of what the collector has from page `first` on.
     pub(super) fn has(&mut self, first: usize, sums: &[u64]) {
         self.sums.resize(first, 0);
         self.sums.extend_from_slice(sums);
@@ -68,8 +62,8 @@ impl Tracked {
     }
 
     /// Whether the collector still has the file, by its length there and the checksum of its first
-    /// page. Whoever makes room there may take away what was acknowledged; what is done stays so
-    /// then, and what is not has to be sent as a whole again.
+    /// page. Somebody who makes room there may remove an acknowledged file. A file that is done
+    /// stays done then; any other has to be sent as a whole again.
     pub(super) fn is_there(&self, length: u64, first: Option<u64>) -> bool {
         let is_known = |sum: &u64| *sum != 0 && *sum != UNKNOWN;
         if self.done || !self.sums.iter().any(is_known) {
@@ -82,7 +76,7 @@ impl Tracked {
         is_same && self.remote.is_none_or(|remote| length >= remote)
     }
 
-    /// Nobody knows whether these pages are there.
+    /// Takes note that nobody knows whether these pages are there.
     pub(super) fn lost(&mut self, first: usize, pages: usize) {
         self.remote = None;
         self.done = false;
@@ -93,7 +87,7 @@ impl Tracked {
         }
     }
 
-    /// Makes room for what is known of a file of so many bytes.
+    /// Makes room for what is known of a file of `length` bytes.
     pub(super) fn resize(&mut self, length: u64) {
         let pages = page::pages(length) as usize;
         self.sums.resize(pages, 0);
@@ -109,7 +103,7 @@ impl Tracked {
         longest: usize,
     ) -> Vec<[usize; 2]> {
         let pages = self.sums.len();
-        let turn = self.turn..self.turn.saturating_add(pages.div_ceil(TURN));
+        let turn = self.turn..self.turn.saturating_add(pages.div_ceil(CALM_TURN));
         if look == Look::Likely {
             self.turn = if turn.end >= pages { 0 } else { turn.end };
         }
@@ -118,7 +112,7 @@ impl Tracked {
         for at in 0..pages {
             while data.next_if(|[_, end]| *end <= at).is_some() {}
             let is_data = data.peek().is_some_and(|[first, _]| *first <= at);
-            let is_likely = at == 0 || self.calm[at] < CALM || turn.contains(&at);
+            let is_likely = at == 0 || self.calm[at] < CALM_LOOKS || turn.contains(&at);
             if !(look == Look::All || is_likely) || !(is_data || self.sums[at] != 0) {
                 continue;
             }
@@ -136,7 +130,7 @@ impl Tracked {
             return false;
         };
         let sum = page::sum(content).min(UNKNOWN - 1);
-        let is_full = !page::is_zero(&content[content.len().saturating_sub(ROOM)..]);
+        let is_full = !page::is_zero(&content[content.len().saturating_sub(FULL_PAGE_ROOM)..]);
         if *known == sum {
             *calm = if is_full { calm.saturating_add(1) } else { 0 };
             return false;
@@ -145,7 +139,7 @@ impl Tracked {
         true
     }
 
-    /// Gives back what is not needed of a file that is done.
+    /// Frees the memory that a file that is done needs no more.
     pub(super) fn finish(&mut self) {
         self.done = true;
         self.sums = Vec::new();
@@ -187,7 +181,7 @@ mod tests {
         let mut file = file(200);
         let (full, open) = ([7; PAGE], {
             let mut page = [7; PAGE];
-            page[PAGE - ROOM..].fill(0);
+            page[PAGE - FULL_PAGE_ROOM..].fill(0);
             page
         });
         let look = |file: &mut Tracked, look| {
@@ -202,7 +196,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         // Once they are new, and then until they are calm.
-        for _ in 0..=CALM {
+        for _ in 0..=CALM_LOOKS {
             assert_eq!(look(&mut file, Look::Likely).len(), 200);
         }
         // Four a turn (200 / 64 rounded up), the first page and the one with room always.

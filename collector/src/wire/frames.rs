@@ -10,7 +10,7 @@ use super::{Answer, FRAME_LIMIT, Request};
 /// The bytes of a frame's length.
 const LENGTH: usize = 4;
 
-/// What is wrong with a stream of frames.
+/// Error of a stream of frames.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The other side has closed the connection between two frames.
@@ -90,7 +90,7 @@ impl FrameReader {
 ///
 /// # Errors
 /// When it is none.
-pub fn decode_request(frame: &[u8]) -> Result<(Request<'_>, &[u8]), Error> {
+pub(crate) fn decode_request(frame: &[u8]) -> Result<(Request<'_>, &[u8]), Error> {
     let (request, rest) = postcard::take_from_bytes(frame).map_err(|_| Error::Malformed)?;
     match request {
         Request::Extent { .. } => Ok((request, rest)),

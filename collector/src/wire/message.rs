@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::identity::Identity;
 
-/// What a shipper sends.
+/// Message of a shipper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request<'a> {
     /// The first message: who it is. Answered by [`Answer::Welcome`], or refused.
@@ -18,25 +18,25 @@ pub enum Request<'a> {
         /// The kernel's id of this boot, for clock hints.
         boot: [u8; 16],
     },
-    /// What follows is of this file.
+    /// Selects the file that the next requests are about.
     File {
-        /// What it is called.
+        /// Name of the file.
         name: &'a str,
-        /// What it is known by.
+        /// Identity of the log.
         identity: Identity,
     },
-    /// What does the collector have of the file's pages? Answered by [`Answer::Have`].
+    /// Asks what the collector has of the file's pages. Answered by [`Answer::Have`].
     Ask {
         /// The first page.
         page: u64,
-        /// How many, at most [`ASK_LIMIT`](super::ASK_LIMIT).
+        /// Number of pages, at most [`ASK_LIMIT`](super::ASK_LIMIT).
         pages: u32,
     },
     /// Bytes of the file. Their zstd frame follows the message.
     Extent {
-        /// Where they are, in bytes: at the beginning of a page.
+        /// Position in the file, in bytes: at the beginning of a page.
         offset: u64,
-        /// How many they are, at most [`EXTENT_LIMIT`](super::EXTENT_LIMIT).
+        /// Number of bytes, at most [`EXTENT_LIMIT`](super::EXTENT_LIMIT).
         length: u32,
     },
     /// The file's size in bytes, which makes it longer or shorter.
@@ -44,16 +44,15 @@ pub enum Request<'a> {
         /// The size.
         length: u64,
     },
-    /// All since the last one is to be made durable. Answered by [`Answer::Durable`] or
+    /// Everything since the last flush shall be made durable. Answered by [`Answer::Durable`] or
     /// [`Answer::NotStored`].
     Flush {
-        /// Counted from 1 on in a connection.
+        /// Number of the flush, from 1 on in each connection.
         number: u64,
-        /// How many bytes the shipper knows of that it has not sent, for those who watch the
-        /// collector.
+        /// Bytes that the shipper knows of and has not sent, for those who watch the collector.
         left: u64,
     },
-    /// What time is it? Answered by [`Answer::Time`].
+    /// Asks for the time. Answered by [`Answer::Time`].
     Time,
     /// The four times of an exchange, for the collector to keep.
     Hint(Exchange),
@@ -61,23 +60,23 @@ pub enum Request<'a> {
     Bye,
 }
 
-/// What a collector answers.
+/// Answer of a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     /// The shipper is let in.
     Welcome {
         /// [`VERSION`](super::VERSION).
         version: u32,
-        /// Which collection of files this is. While it is the same, what was acknowledged is still
-        /// there.
+        /// Name of this collection of files. While it is the same, everything that was acknowledged
+        /// is still there.
         store: u128,
     },
     /// The connection ends, for this reason.
     Refused {
-        /// For the person who reads the shipper's log.
+        /// Reason, for the person who reads the shipper's log.
         why: String,
     },
-    /// What there is of the current file.
+    /// Content of the current file at the collector.
     Have {
         /// Its size in bytes; 0 if there is none.
         length: u64,
@@ -89,38 +88,38 @@ pub enum Answer {
         /// The flush.
         number: u64,
     },
-    /// Something of what came between this flush and the one before is not on the disk, and is to
-    /// be sent again.
+    /// A part of what came between this flush and the former one is not on the disk, and must be
+    /// sent again.
     NotStored {
         /// The flush.
         number: u64,
-        /// What there was too little of.
+        /// The shortage.
         shortage: Shortage,
     },
     /// The collector's time.
     Time {
-        /// When the question came, in nanoseconds since the Unix epoch,
+        /// Time when the question came, in nanoseconds since the Unix epoch.
         received: i64,
-        /// and when the answer was sent.
+        /// Time when the answer was sent, likewise.
         sent: i64,
     },
     /// The collector knows that the shipper ends, and has nothing to say any more.
     Bye,
 }
 
-/// Why something could not be stored.
+/// Shortage: why something could not be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Shortage {
     /// The collector's disk is full.
     Disk,
-    /// The host has used what it may.
+    /// The host has used its quota.
     Quota,
-    /// The host has as many files as it may.
+    /// The host has the maximum number of files.
     Files,
     /// The disk gave another error, which the collector's log has.
     Failure,
-    /// None: files of this host were taken away, as to make room, and what was sent of them is gone
-    /// with them.
+    /// No shortage: files of this host were removed, for instance to make room, with all that was
+    /// sent of them.
     Removed,
 }
 
@@ -128,26 +127,26 @@ pub enum Shortage {
 /// epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// When the host asked, by its clock.
+    /// Time when the host asked, by its clock.
     pub host_sent: i64,
-    /// When the collector was asked, by its own.
+    /// Time when the collector was asked, by its own clock.
     pub collector_received: i64,
-    /// When the collector answered, by its own.
+    /// Time when the collector answered, by its own clock.
     pub collector_sent: i64,
-    /// When the host had the answer, by its clock.
+    /// Time when the host had the answer, by its clock.
     pub host_received: i64,
 }
 
 impl Exchange {
-    /// By how much the host's clock is ahead of the collector's if both ways took equally long, in
-    /// nanoseconds.
+    /// Nanoseconds that the host's clock is ahead of the collector's, if both directions took
+    /// equally long.
     pub fn offset(&self) -> i64 {
         let there = i128::from(self.host_sent) - i128::from(self.collector_received);
         let back = i128::from(self.host_received) - i128::from(self.collector_sent);
         i64::try_from((there + back) / 2).unwrap_or(if there > 0 { i64::MAX } else { i64::MIN })
     }
 
-    /// How long both ways took together, in nanoseconds. The offset is off by at most half of it.
+    /// Round trip in nanoseconds. The offset is wrong by at most half of it.
     pub fn round_trip(&self) -> i64 {
         let host = i128::from(self.host_received) - i128::from(self.host_sent);
         let collector = i128::from(self.collector_sent) - i128::from(self.collector_received);
@@ -156,11 +155,11 @@ impl Exchange {
 }
 
 impl Shortage {
-    /// All of them.
+    /// All shortages.
     pub const ALL: [Shortage; 5] =
         [Shortage::Disk, Shortage::Quota, Shortage::Files, Shortage::Failure, Shortage::Removed];
 
-    /// One word, for counting.
+    /// Word for counting.
     pub fn word(self) -> &'static str {
         match self {
             Shortage::Disk => "disk",

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
-/// What the application does before it asks, and before it answers.
+/// Time that the application works before it asks, and before it answers.
 const WORK: Duration = Duration::from_millis(1);
 
 fn main() -> io::Result<()> {

@@ -94,7 +94,7 @@ impl Captured {
     ///
     /// # Errors
     /// When a file of these cannot be read.
-    pub fn all(data: &DataDir) -> Result<Vec<Captured>, message_trace::Error> {
+    pub fn all(data: &DataDir) -> Result<Vec<Captured>, message_trace::PathError> {
         let mut all: Vec<Captured> = Vec::new();
         // A data directory without logs has no such files either.
         for host in fs::read_dir(data.hosts()).into_iter().flatten().flatten() {

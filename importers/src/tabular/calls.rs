@@ -8,7 +8,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use message_trace::{DataDir, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
+use message_trace::{
+    DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+};
 use registry::About;
 
 use super::columns::{self, Columns, Row, Unused};
@@ -168,29 +170,12 @@ impl Calls {
                 }
                 continue;
             }
-            let [(src, src_tid), (dst, dst_tid)] =
-                if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
             let endpoint = target.nameless();
-            let message = Message {
-                send_first: sent,
-                send_last: sent,
-                recv_first: received,
-                recv_last: received,
-                send_ts: None,
-                recv_ts: None,
-                src,
-                dst,
-                src_endpoint: endpoint,
-                dst_endpoint: endpoint,
-                src_tid,
-                dst_tid,
-                flow,
-                direction,
-                protocol: Protocol::Other,
-                bytes: bytes.unwrap_or(0),
-                parts: 1,
-                connect: None,
-            };
+            let [src, dst] = if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] }
+                .map(|(node, tid)| End { node, endpoint, tid });
+            let ends = Ends { src, dst, protocol: Protocol::Other };
+            let message = Message::new(ends, flow, direction).at_own(sent, received);
+            let message = Message { bytes: bytes.unwrap_or(0), ..message };
             target.message(&message, call_id)?;
         }
         Ok(())

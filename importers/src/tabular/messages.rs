@@ -13,7 +13,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use message_trace::{
-    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
 };
 use registry::{About, Flag};
 
@@ -205,6 +205,13 @@ impl Messages {
                 (flow.unwrap_or(of_pair), direction.unwrap_or(seen))
             }
         };
+        let ends = [endpoint(endpoints[0], target), endpoint(endpoints[1], target)];
+        let tids = [target.thread(row.file, threads[0])?, target.thread(row.file, threads[1])?];
+        let ends = Ends {
+            src: End { node: src, endpoint: ends[0], tid: tids[0] },
+            dst: End { node: dst, endpoint: ends[1], tid: tids[1] },
+            protocol,
+        };
         let message = Message {
             send_first,
             send_last,
@@ -212,18 +219,9 @@ impl Messages {
             recv_last,
             send_ts,
             recv_ts,
-            src,
-            dst,
-            src_endpoint: endpoint(endpoints[0], target),
-            dst_endpoint: endpoint(endpoints[1], target),
-            src_tid: target.thread(row.file, threads[0])?,
-            dst_tid: target.thread(row.file, threads[1])?,
-            flow,
-            direction,
-            protocol,
             bytes,
             parts: i32::try_from(parts).unwrap_or(i32::MAX),
-            connect: None,
+            ..Message::new(ends, flow, direction)
         };
         Ok(target.message(&message, call_id)?)
     }

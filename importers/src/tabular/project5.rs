@@ -12,7 +12,9 @@
 
 use std::path::PathBuf;
 
-use message_trace::{DataDir, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
+use message_trace::{
+    DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+};
 use registry::About;
 
 use super::columns::Unused;
@@ -165,26 +167,9 @@ impl Project5 {
             Operation::Message => target.conversation(file, src, dst)?,
         };
         let endpoint = target.nameless();
-        let message = Message {
-            send_first: time,
-            send_last: time,
-            recv_first: time,
-            recv_last: time,
-            send_ts: time,
-            recv_ts: time,
-            src,
-            dst,
-            src_endpoint: endpoint,
-            dst_endpoint: endpoint,
-            src_tid: None,
-            dst_tid: None,
-            flow,
-            direction,
-            protocol: Protocol::Other,
-            bytes: 0,
-            parts: 1,
-            connect: None,
-        };
+        let [src, dst] = [src, dst].map(|node| End::of(node, endpoint));
+        let ends = Ends { src, dst, protocol: Protocol::Other };
+        let message = Message::new(ends, flow, direction).at(time, time);
         Ok(target.message(&message, Some(call_id).filter(|id| !id.is_empty()))?)
     }
 }

@@ -11,9 +11,9 @@ use arrow_schema::{ArrowError, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 
-use crate::Error;
+use crate::PathError;
 use crate::node::Nodes;
-use crate::table::{self, columns};
+use crate::table::{self, columns, writer};
 
 /// The formats of [`export`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -62,14 +62,14 @@ pub fn export(
     format: Format,
     mut output: impl Write + Send,
     name: &Path,
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     if format != Format::Parquet {
         let batches = table::read(path)?;
         return export_batches(batches.schema(), batches, format, output, name);
     }
-    let mut file = std::fs::File::open(path).map_err(|error| Error::io(path, error))?;
+    let mut file = std::fs::File::open(path).map_err(|error| PathError::io(path, error))?;
     let copied = std::io::copy(&mut file, &mut output).and_then(|_| output.flush());
-    copied.map_err(|error| Error::io(name, error))
+    copied.map_err(|error| PathError::io(name, error))
 }
 
 /// Writes the table at `path` as [`export`] does, with the texts of these columns as `call` calls
@@ -84,7 +84,7 @@ pub fn export_renamed(
     format: Format,
     output: impl Write + Send,
     name: &Path,
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     let batches = table::read(path)?;
     let schema = batches.schema();
     let batches = batches.map(|batch| columns::renamed(path, batch?, columns, &call));
@@ -101,7 +101,7 @@ pub fn export_nodes(
     format: Format,
     output: impl Write + Send,
     name: &Path,
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     let batch = nodes.batch(path)?;
     export_batches(batch.schema(), [Ok(batch)], format, output, name)
 }
@@ -113,12 +113,12 @@ pub fn export_nodes(
 /// When a batch is an error, or the output cannot be written.
 pub fn export_batches(
     schema: SchemaRef,
-    batches: impl IntoIterator<Item = Result<RecordBatch, Error>>,
+    batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
     format: Format,
     mut output: impl Write + Send,
     name: &Path,
-) -> Result<(), Error> {
-    let refused = |error: ArrowError| Error::io(name, into_io(error));
+) -> Result<(), PathError> {
+    let refused = |error: ArrowError| PathError::io(name, into_io(error));
     match format {
         Format::Csv => {
             let mut writer = arrow_csv::Writer::new(&mut output);
@@ -136,8 +136,8 @@ pub fn export_batches(
             writer.finish().map_err(refused)?;
         }
         Format::Parquet => {
-            let refused = |error| Error::io(name, of_parquet(error));
-            let mut writer = ArrowWriter::try_new(&mut output, schema, Some(table::properties()))
+            let refused = |error| PathError::io(name, of_parquet(error));
+            let mut writer = ArrowWriter::try_new(&mut output, schema, Some(writer::properties()))
                 .map_err(refused)?;
             for batch in batches {
                 writer.write(&batch?).map_err(refused)?;
@@ -145,7 +145,7 @@ pub fn export_batches(
             writer.close().map_err(refused)?;
         }
     }
-    output.flush().map_err(|error| Error::io(name, error))
+    output.flush().map_err(|error| PathError::io(name, error))
 }
 
 /// The operating system's error inside an Arrow error, so that a closed pipe is still known as one.
@@ -156,7 +156,7 @@ fn into_io(error: ArrowError) -> std::io::Error {
     }
 }
 
-/// The same of an error of Parquet's.
+/// Error of the output that an error of Parquet stands for.
 fn of_parquet(error: ParquetError) -> std::io::Error {
     match error {
         ParquetError::External(cause) => {

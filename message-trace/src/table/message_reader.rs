@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
-use crate::Error;
+use crate::PathError;
 use crate::endpoint::Endpoint;
 use crate::message::{Connect, Protocol};
 use crate::node::Nodes;
@@ -45,25 +45,29 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn read(messages: &Path, nodes: &Path) -> Result<MessageTrace, Error> {
+    pub fn read(messages: &Path, nodes: &Path) -> Result<MessageTrace, PathError> {
         let mut reader = MessageReader::open(messages, nodes)?;
         let mut trace = MessageTrace::new(reader.nodes.clone());
         reader.read(&mut trace, usize::MAX)?;
         Ok(trace)
     }
 
-    /// The messages of one batch of the table at `path`, without their nodes, of which there are
-    /// `nodes`.
+    /// Messages of one batch of the table at `path`, without their nodes; `nodes` is the number of
+    /// nodes.
     ///
     /// # Errors
     /// When it is not such a table.
-    pub fn of_batch(path: &Path, batch: &RecordBatch, nodes: usize) -> Result<MessageTrace, Error> {
+    pub fn of_batch(
+        path: &Path,
+        batch: &RecordBatch,
+        nodes: usize,
+    ) -> Result<MessageTrace, PathError> {
         let mut trace = MessageTrace::default();
         trace.append(path, batch, nodes)?;
         Ok(trace)
     }
 
-    fn append(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), Error> {
+    fn append(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), PathError> {
         let table = Columns::new(path, batch);
         let connects = ["connect_begin", "connect_end"].map(|name| table.int64_if_any(name));
         let [begin, end] = connects;
@@ -74,7 +78,7 @@ impl MessageTrace {
                 self.connects.push(self.len() + row, Connect { begin, end });
             }
         }
-        self.append_ways(&table, nodes)?;
+        self.append_ends(&table, nodes)?;
         let times = ["send_first", "send_last", "recv_first", "recv_last", "send_ts", "recv_ts"];
         for (name, column) in times.into_iter().zip(&mut self.times) {
             table.append::<Int64Type>(name, Some(NIL), column)?;
@@ -90,8 +94,8 @@ impl MessageTrace {
         Ok(())
     }
 
-    /// Appends who sent to whom over what, and nothing else.
-    fn append_ways(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), Error> {
+    /// Appends the ends of the messages: nodes, endpoints, flow, direction and protocol.
+    fn append_ends(&mut self, table: &Columns<'_>, nodes: usize) -> Result<(), PathError> {
         let first = self.len();
         table.append::<Int32Type>("src", None, &mut self.src)?;
         table.append::<Int32Type>("dst", None, &mut self.dst)?;
@@ -121,11 +125,11 @@ impl MessageTrace {
         table.append::<Int8Type>("direction", None, &mut self.direction)
     }
 
-    /// The ways of the messages of a batch, without all else of them; one with a call id has an
-    /// empty one.
-    pub(super) fn ways(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, Error> {
+    /// Messages of a batch with their ends alone; everything else is as if it were not known. A
+    /// message with a call id has an empty one.
+    pub(super) fn ends_only(table: &Columns<'_>, nodes: usize) -> Result<MessageTrace, PathError> {
         let mut trace = MessageTrace::default();
-        trace.append_ways(table, nodes)?;
+        trace.append_ends(table, nodes)?;
         let rows = trace.len();
         trace.times.iter_mut().for_each(|column| column.resize(rows, NIL));
         trace.src_tid.resize(rows, NO_THREAD);
@@ -139,7 +143,7 @@ impl MessageTrace {
     }
 }
 
-/// What the texts of a column stand for, each found out at the first row that has it.
+/// Values that the texts of a column stand for, each worked out at the first row that has it.
 struct Once<'batch, T> {
     numbers: Vec<Option<u32>>,
     texts: Vec<&'batch str>,
@@ -165,7 +169,7 @@ pub struct MessageReader {
     nodes: Arc<Nodes>,
     rows: u64,
     batches: Batches,
-    /// What of the last batch was not asked for yet.
+    /// Rest of the last batch, which was not asked for yet.
     rest: Option<RecordBatch>,
 }
 
@@ -174,12 +178,12 @@ impl MessageReader {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, Error> {
+    pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, PathError> {
         MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?), true)
     }
 
-    /// The same where the table of nodes was read already. Without `call_ids` it is as if no
-    /// message had one.
+    /// Opens the table of messages where the table of nodes was read already. Without `call_ids` it
+    /// is as if no message had one.
     ///
     /// # Errors
     /// When the file cannot be read, or is not such a table.
@@ -187,19 +191,19 @@ impl MessageReader {
         messages: &Path,
         nodes: Arc<Nodes>,
         call_ids: bool,
-    ) -> Result<MessageReader, Error> {
+    ) -> Result<MessageReader, PathError> {
         let columns: Vec<&str> = COLUMNS.into_iter().chain(call_ids.then_some(CALL_ID)).collect();
         let batches = table::read_columns(messages, &columns)?;
         let rows = table::rows(messages)?;
         Ok(MessageReader { path: messages.to_owned(), nodes, rows, batches, rest: None })
     }
 
-    /// Who the messages are between.
+    /// Nodes that the messages went between.
     pub fn nodes(&self) -> &Arc<Nodes> {
         &self.nodes
     }
 
-    /// How many messages the table has.
+    /// Number of messages of the table.
     pub fn rows(&self) -> u64 {
         self.rows
     }
@@ -209,7 +213,7 @@ impl MessageReader {
     ///
     /// # Errors
     /// When the table cannot be read.
-    pub fn read(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), Error> {
+    pub fn read(&mut self, trace: &mut MessageTrace, most: usize) -> Result<(), PathError> {
         let MessageReader { path, nodes, batches, rest, .. } = self;
         let (mut wanted, mut left, mut over) = (most, most, None);
         let next = || {
@@ -238,31 +242,14 @@ impl MessageReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Message;
+    use crate::message::{End, Ends, Message};
     use crate::node::Node;
     use crate::table::BATCH_ROWS;
 
     fn message(send_ts: i64, src_endpoint: u32) -> Message {
-        Message {
-            send_first: None,
-            send_last: None,
-            recv_first: None,
-            recv_last: None,
-            send_ts: Some(send_ts),
-            recv_ts: None,
-            src: 0,
-            dst: 0,
-            src_endpoint,
-            dst_endpoint: 0,
-            src_tid: None,
-            dst_tid: None,
-            flow: 0,
-            direction: 0,
-            protocol: Protocol::Tcp,
-            bytes: 0,
-            parts: 1,
-            connect: None,
-        }
+        let ends =
+            Ends { src: End::of(0, src_endpoint), dst: End::of(0, 0), protocol: Protocol::Tcp };
+        Message { send_ts: Some(send_ts), ..Message::new(ends, 0, 0) }
     }
 
     #[test]

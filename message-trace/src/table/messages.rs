@@ -3,44 +3,12 @@
 use std::fmt;
 use std::path::Path;
 
-use arrow_schema::{DataType, SchemaRef};
-
-use crate::Error;
-use crate::endpoint::Endpoint;
+use crate::PathError;
+use crate::endpoint::{Endpoint, EndpointId};
 use crate::message::Message;
-use crate::table::columns::{self, dictionary, nullable, required};
 use crate::table::{GroupEncoder, GroupWriter, RowGroup, Texts};
-use crate::trace::{EndpointId, MessageTrace};
-
-/// The rows of a group that is encoded at once.
-pub const GROUP_ROWS: usize = 128 * 1024;
-
-pub(super) fn schema() -> SchemaRef {
-    let time = |name| nullable(name, DataType::Int64);
-    columns::schema([
-        required("id", DataType::Int64),
-        time("send_first"),
-        time("send_last"),
-        time("recv_first"),
-        time("recv_last"),
-        time("send_ts"),
-        time("recv_ts"),
-        required("src", DataType::Int32),
-        required("dst", DataType::Int32),
-        required("src_endpoint", dictionary()),
-        required("dst_endpoint", dictionary()),
-        nullable("src_tid", DataType::Int32),
-        nullable("dst_tid", DataType::Int32),
-        required("flow", DataType::Int64),
-        required("direction", DataType::Int8),
-        required("protocol", dictionary()),
-        required("bytes", DataType::Int64),
-        required("parts", DataType::Int32),
-        nullable("call_id", dictionary()),
-        nullable("connect_begin", DataType::Int64),
-        nullable("connect_end", DataType::Int64),
-    ])
-}
+use crate::trace::MessageTrace;
+use crate::tuning::GROUP_ROWS;
 
 /// The texts of the rows from `first` on.
 struct OfTrace<'a> {
@@ -64,7 +32,7 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write(&self, messages: &Path, nodes: &Path) -> Result<(), Error> {
+    pub fn write(&self, messages: &Path, nodes: &Path) -> Result<(), PathError> {
         self.nodes.write(nodes)?;
         let mut writer = GroupWriter::create(messages)?;
         for first in (0..self.len()).step_by(GROUP_ROWS) {
@@ -82,14 +50,14 @@ impl MessageTrace {
         first: usize,
         end: usize,
         before: i64,
-    ) -> Result<RowGroup, Error> {
+    ) -> Result<RowGroup, PathError> {
         let texts = OfTrace { trace: self, first };
         encoder.encode(before + first as i64, end - first, |row| self.message(first + row), &texts)
     }
 }
 
-/// A table of messages that is written as they come, in the order in which they come: no more than
-/// a group of them is in memory. It is not sorted, unless what comes is.
+/// Table of messages that is written in the order in which they come; at most one row group is in
+/// memory. It is not sorted, unless what comes is.
 pub struct MessageWriter {
     table: GroupWriter,
     waiting: MessageTrace,
@@ -103,17 +71,17 @@ impl MessageWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: &Path) -> Result<MessageWriter, Error> {
+    pub fn create(path: &Path) -> Result<MessageWriter, PathError> {
         let table = GroupWriter::create(path)?;
         Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0, nameless: None })
     }
 
-    /// The number of `endpoint` for the next message. It is good for one message only.
+    /// Number of `endpoint` for the next message. It is good for one message only.
     pub fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
         self.waiting.intern(endpoint)
     }
 
-    /// The number of an endpoint of which nothing is known, for the next message.
+    /// Number of an unknown endpoint, for the next message.
     pub fn nameless(&mut self) -> EndpointId {
         let waiting = &mut self.waiting;
         *self.nameless.get_or_insert_with(|| waiting.intern(&Endpoint::Other(String::new())))
@@ -123,12 +91,12 @@ impl MessageWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), Error> {
+    pub fn push(&mut self, message: &Message, call_id: Option<&str>) -> Result<(), PathError> {
         self.waiting.push(message, call_id);
         if self.waiting.len() == GROUP_ROWS { self.write_waiting() } else { Ok(()) }
     }
 
-    /// How many messages were appended.
+    /// Number of messages that were appended.
     pub fn messages(&self) -> u64 {
         self.written as u64 + self.waiting.len() as u64
     }
@@ -137,12 +105,12 @@ impl MessageWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), PathError> {
         self.write_waiting()?;
         self.table.finish()
     }
 
-    fn write_waiting(&mut self) -> Result<(), Error> {
+    fn write_waiting(&mut self) -> Result<(), PathError> {
         let rows = std::mem::take(&mut self.waiting);
         self.nameless = None;
         if !rows.is_empty() {
@@ -156,7 +124,7 @@ impl MessageWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Connect, Protocol};
+    use crate::message::{Connect, End, Ends, Protocol};
     use crate::node::{Node, Nodes};
     use proptest::prelude::*;
 
@@ -178,6 +146,12 @@ mod tests {
                     rest,
                     connect,
                 )| {
+                    let end = |node, endpoint, tid| End { node, endpoint, tid };
+                    let ends = Ends {
+                        src: end(src, src_endpoint, src_tid),
+                        dst: end(dst, dst_endpoint, dst_tid),
+                        protocol: Protocol::ALL[rest.2],
+                    };
                     Message {
                         send_first: times[0],
                         send_last: times[1],
@@ -185,18 +159,10 @@ mod tests {
                         recv_last: times[3],
                         send_ts: times[4],
                         recv_ts: times[5],
-                        src,
-                        dst,
-                        src_endpoint,
-                        dst_endpoint,
-                        src_tid,
-                        dst_tid,
-                        flow: rest.0,
-                        direction: rest.1,
-                        protocol: Protocol::ALL[rest.2],
                         bytes: rest.3,
                         parts: rest.4,
                         connect: connect.map(|(begin, took)| Connect { begin, end: begin + took }),
+                        ..Message::new(ends, rest.0, rest.1)
                     }
                 },
             )

@@ -5,7 +5,7 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::Error;
+use crate::PathError;
 use crate::node::{Node, Nodes};
 use crate::table;
 use crate::table::columns::{self, Columns, nullable, required};
@@ -29,16 +29,16 @@ impl Nodes {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
+    pub fn write(&self, path: &Path) -> Result<(), PathError> {
         table::write(path, schema(), [self.batch(path)?])
     }
 
-    /// Writes the table of all of `nodes` to `path`, of which some are in memory at a time. A
+    /// Writes the table of all `nodes` to `path`; one batch of them is in memory at a time. A
     /// reader sees what [`Nodes::write`] would have written.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_each(path: &Path, nodes: impl IntoIterator<Item = Node>) -> Result<(), Error> {
+    pub fn write_each(path: &Path, nodes: impl IntoIterator<Item = Node>) -> Result<(), PathError> {
         let mut writer = table::Writer::create(path, schema())?;
         let (mut nodes, mut first) = (nodes.into_iter(), 0);
         loop {
@@ -52,12 +52,12 @@ impl Nodes {
     }
 
     /// The table as one batch, for `path`.
-    pub(super) fn batch(&self, path: &Path) -> Result<RecordBatch, Error> {
+    pub(super) fn batch(&self, path: &Path) -> Result<RecordBatch, PathError> {
         self.batch_from(0, path)
     }
 
-    /// The same, as the part of a table whose first id is `first`.
-    fn batch_from(&self, first: usize, path: &Path) -> Result<RecordBatch, Error> {
+    /// Batch of these nodes as a part of a table; `first` is the id of the first one.
+    fn batch_from(&self, first: usize, path: &Path) -> Result<RecordBatch, PathError> {
         let rows = || self.0.iter();
         let arrays = vec![
             columns::int32((first..first + self.len()).map(|id| Some(id as i32))),
@@ -77,7 +77,7 @@ impl Nodes {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: &Path) -> Result<Nodes, Error> {
+    pub fn read(path: &Path) -> Result<Nodes, PathError> {
         let mut nodes = Nodes::default();
         for batch in table::read(path)? {
             let batch = batch?;

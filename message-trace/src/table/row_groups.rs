@@ -17,10 +17,10 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-use crate::Error;
-use crate::table::unfinished;
+use crate::PathError;
+use crate::table::writer::unfinished;
 
-/// How the values of a column are stored, before they are compressed.
+/// Encoding of the values of a column, before they are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stored {
     /// As the differences of one to the next, for integers: times, ids and sizes hardly repeat, but
@@ -36,7 +36,7 @@ pub enum Stored {
     Bytewise,
 }
 
-/// A table in the making. It replaces the former one when it is finished.
+/// Table that is being written. It replaces the former one when it is finished.
 pub struct RowGroupWriter {
     path: PathBuf,
     unfinished: PathBuf,
@@ -44,26 +44,26 @@ pub struct RowGroupWriter {
     encoder: Arc<RowGroupEncoder>,
 }
 
-/// What makes [`RowGroup`]s of arrays, on any thread.
+/// Encoder of arrays into [`RowGroup`]s, on any thread.
 pub struct RowGroupEncoder {
     path: PathBuf,
     schema: SchemaRef,
     factory: ArrowRowGroupWriterFactory,
 }
 
-/// Some rows of the table, being encoded.
+/// Row group that is being encoded.
 pub struct RowGroupBuilder<'encoder> {
     encoder: &'encoder RowGroupEncoder,
     columns: Vec<ArrowColumnWriter>,
 }
 
-/// Some rows of the table, encoded.
+/// Encoded row group.
 pub struct RowGroup {
     columns: Vec<ArrowColumnChunk>,
 }
 
 impl RowGroupWriter {
-    /// Begins the table at `path`, of which each column is stored as `stored` says of its name.
+    /// Begins the table at `path`; `stored` says for each column, by name, how it is stored.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -71,9 +71,9 @@ impl RowGroupWriter {
         path: &Path,
         schema: SchemaRef,
         stored: impl Fn(&str) -> Stored,
-    ) -> Result<RowGroupWriter, Error> {
+    ) -> Result<RowGroupWriter, PathError> {
         let unfinished = unfinished(path);
-        let file = File::create(&unfinished).map_err(|error| Error::io(&unfinished, error))?;
+        let file = File::create(&unfinished).map_err(|error| PathError::io(&unfinished, error))?;
         let properties = properties(&schema, stored);
         let parts = ArrowWriter::try_new(file, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
@@ -82,7 +82,7 @@ impl RowGroupWriter {
         Ok(RowGroupWriter { path: path.to_owned(), unfinished, writer, encoder })
     }
 
-    /// What encodes groups for this table.
+    /// Encoder of row groups for this table.
     pub fn encoder(&self) -> Arc<RowGroupEncoder> {
         self.encoder.clone()
     }
@@ -91,7 +91,7 @@ impl RowGroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn append(&mut self, group: RowGroup) -> Result<(), Error> {
+    pub fn append(&mut self, group: RowGroup) -> Result<(), PathError> {
         let append = || {
             let mut writer = self.writer.next_row_group()?;
             for column in group.columns {
@@ -102,13 +102,13 @@ impl RowGroupWriter {
         append().map_err(|error| wrong(&self.path, error))
     }
 
-    /// Ends the table and puts it into its place.
+    /// Ends the table and gives it its name.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), Error> {
+    pub fn finish(mut self) -> Result<(), PathError> {
         self.writer.finish().map_err(|error| wrong(&self.path, error))?;
-        fs::rename(&self.unfinished, &self.path).map_err(|error| Error::io(&self.path, error))
+        fs::rename(&self.unfinished, &self.path).map_err(|error| PathError::io(&self.path, error))
     }
 }
 
@@ -124,7 +124,7 @@ impl RowGroupEncoder {
     ///
     /// # Errors
     /// When the columns have no writers: a mistake of the caller.
-    pub fn begin(&self) -> Result<RowGroupBuilder<'_>, Error> {
+    pub fn begin(&self) -> Result<RowGroupBuilder<'_>, PathError> {
         let columns =
             self.factory.create_column_writers(0).map_err(|error| wrong(&self.path, error))?;
         Ok(RowGroupBuilder { encoder: self, columns })
@@ -137,7 +137,7 @@ impl RowGroupBuilder<'_> {
     ///
     /// # Errors
     /// When they do not fit the schema: a mistake of the caller.
-    pub fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), Error> {
+    pub fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), PathError> {
         let mut write = || {
             for ((field, array), writer) in
                 self.encoder.schema.fields().iter().zip(arrays).zip(&mut self.columns)
@@ -155,15 +155,15 @@ impl RowGroupBuilder<'_> {
     ///
     /// # Errors
     /// When the columns do not fit each other: a mistake of the caller.
-    pub fn finish(self) -> Result<RowGroup, Error> {
+    pub fn finish(self) -> Result<RowGroup, PathError> {
         let columns: Result<_, _> =
             self.columns.into_iter().map(ArrowColumnWriter::close).collect();
         Ok(RowGroup { columns: columns.map_err(|error| wrong(&self.encoder.path, error))? })
     }
 }
 
-/// Only of differences the least and the greatest value of a group are kept, by which rows can be
-/// found: of the others they tell nobody anything, and comparing takes long.
+/// Columns of differences keep the least and the greatest value of each group, by which rows can be
+/// found. Other columns do not: their bounds are of no use, and comparing takes long.
 fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -183,6 +183,6 @@ fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProp
     properties.build()
 }
 
-fn wrong(path: &Path, error: ParquetError) -> Error {
-    Error::io(path, std::io::Error::other(error))
+fn wrong(path: &Path, error: ParquetError) -> PathError {
+    PathError::io(path, std::io::Error::other(error))
 }

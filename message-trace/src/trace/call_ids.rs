@@ -11,7 +11,7 @@ use rustc_hash::FxHasher;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallIds {
     texts: String,
-    /// Where each text ends.
+    /// End of each text.
     ends: Vec<usize>,
     /// The numbers, by the texts' hashes, which stand beside them so that no text is read again
     /// when the table grows.

@@ -4,7 +4,7 @@
 //! datagrams by content and then by flow, messages by time; analysis groups path instances by
 //! shape. Each time many workers deal blocks of records into partitions, and later each partition
 //! is taken whole. A block carries a tag by which the blocks of a partition are put in order, so
-//! that neither the number of workers nor where the blocks were kept changes what comes out.
+//! that neither the number of workers nor where the blocks were stored changes what comes out.
 
 use std::fs::File;
 use std::marker::PhantomData;
@@ -19,7 +19,7 @@ use crate::MemoryBudget;
 use crate::PathError;
 use crate::workers::lock;
 
-/// A record that can be kept in a file as it is in memory.
+/// A record that is the same in a file as in memory.
 pub trait Plain: FromBytes + IntoBytes + Immutable + Copy + Send + Sync {}
 
 impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
@@ -28,8 +28,8 @@ impl<T: FromBytes + IntoBytes + Immutable + Copy + Send + Sync> Plain for T {}
 #[derive(Debug)]
 pub struct PartitionStore<'a, T> {
     budget: &'a MemoryBudget,
-    /// Where the temporary file goes. It has no name, so nothing is left of it however the program
-    /// ends.
+    /// Directory of the temporary file. It has no name, so nothing is left of it however the
+    /// program ends.
     directory: PathBuf,
     file: OnceLock<File>,
     end: AtomicU64,
@@ -39,11 +39,11 @@ pub struct PartitionStore<'a, T> {
 #[derive(Debug)]
 struct Block<T> {
     tag: u64,
-    kept: Kept<T>,
+    storage: Storage<T>,
 }
 
 #[derive(Debug)]
-enum Kept<T> {
+enum Storage<T> {
     Memory(Vec<T>),
     File { offset: u64, records: usize, kind: PhantomData<T> },
 }
@@ -77,11 +77,11 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
         let Some(blocks) = self.partitions.get(partition).filter(|_| !records.is_empty()) else {
             return Ok(());
         };
-        let kept = match self.budget.take(bytes(&records)) {
-            true => Kept::Memory(records),
+        let storage = match self.budget.take(bytes(&records)) {
+            true => Storage::Memory(records),
             false => self.spill(&records)?,
         };
-        lock(blocks).push(Block { tag, kept });
+        lock(blocks).push(Block { tag, storage });
         Ok(())
     }
 
@@ -99,14 +99,14 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
         self.push(self.partitions.len() - 1, 0, records)
     }
 
-    fn spill(&self, records: &[T]) -> Result<Kept<T>, PathError> {
+    fn spill(&self, records: &[T]) -> Result<Storage<T>, PathError> {
         let file = self.file()?;
         let length = bytes(records);
         let offset = self.end.fetch_add(length as u64, Ordering::Relaxed);
         self.budget.spill(length);
         file.write_all_at(records.as_bytes(), offset)
             .map_err(|error| PathError::io(&self.directory, error))?;
-        Ok(Kept::File { offset, records: records.len(), kind: PhantomData })
+        Ok(Storage::File { offset, records: records.len(), kind: PhantomData })
     }
 
     fn file(&self) -> Result<&File, PathError> {
@@ -127,7 +127,7 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
         self.blocks(partition).collect()
     }
 
-    /// The same, one block after the other: only that one is in memory which is asked for.
+    /// Takes a partition block by block: only the block that is asked for is in memory.
     ///
     /// # Errors
     /// When the temporary file cannot be read, as that block.
@@ -138,7 +138,7 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
             .map(|of| std::mem::take(&mut *lock(of)))
             .unwrap_or_default();
         blocks.sort_by_key(|block| block.tag);
-        blocks.into_iter().map(|block| self.load(block.kept))
+        blocks.into_iter().map(|block| self.load(block.storage))
     }
 
     /// Reads up to `most` records of a block into `to`, from record number `from` on. Blocks are
@@ -157,11 +157,11 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
         to.clear();
         let Some(blocks) = self.partitions.get(partition) else { return Ok(()) };
         let blocks = lock(blocks);
-        let Some(Block { kept, .. }) = blocks.get(block) else { return Ok(()) };
-        let end = kept.records().min(from.saturating_add(most));
-        match kept {
-            Kept::Memory(records) => to.extend_from_slice(records.get(from..end).unwrap_or(&[])),
-            Kept::File { offset, .. } => {
+        let Some(Block { storage, .. }) = blocks.get(block) else { return Ok(()) };
+        let end = storage.records().min(from.saturating_add(most));
+        match storage {
+            Storage::Memory(records) => to.extend_from_slice(records.get(from..end).unwrap_or(&[])),
+            Storage::File { offset, .. } => {
                 to.resize(end.saturating_sub(from), T::new_zeroed());
                 let offset = offset + (size_of::<T>() * from) as u64;
                 let read = self.file()?.read_exact_at(to.as_mut_slice().as_mut_bytes(), offset);
@@ -171,14 +171,14 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
         Ok(())
     }
 
-    fn load(&self, kept: Kept<T>) -> Result<Vec<T>, PathError> {
+    fn load(&self, storage: Storage<T>) -> Result<Vec<T>, PathError> {
         let io = |error| PathError::io(&self.directory, error);
-        match kept {
-            Kept::Memory(records) => {
+        match storage {
+            Storage::Memory(records) => {
                 self.budget.give(bytes(&records));
                 Ok(records)
             }
-            Kept::File { offset, records, .. } => {
+            Storage::File { offset, records, .. } => {
                 let mut loaded = vec![T::new_zeroed(); records];
                 self.file()?.read_exact_at(loaded.as_mut_bytes(), offset).map_err(io)?;
                 Ok(loaded)
@@ -187,20 +187,20 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
     }
 }
 
-impl<T> Kept<T> {
+impl<T> Storage<T> {
     fn records(&self) -> usize {
         match self {
-            Kept::Memory(records) => records.len(),
-            Kept::File { records, .. } => *records,
+            Storage::Memory(records) => records.len(),
+            Storage::File { records, .. } => *records,
         }
     }
 }
 
 impl<T> Drop for PartitionStore<'_, T> {
-    /// What nobody took makes room for others.
+    /// Gives back the memory of records that nobody took.
     fn drop(&mut self) {
         for block in self.partitions.iter().flat_map(|blocks| std::mem::take(&mut *lock(blocks))) {
-            if let Kept::Memory(records) = block.kept {
+            if let Storage::Memory(records) = block.storage {
                 self.budget.give(bytes(&records));
             }
         }
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
     use crate::PartitionWriter;
 
-    /// What comes out of each partition when five pieces deal numbers with that budget.
+    /// Content of each partition when five pieces deal numbers with that budget.
     fn dealt(budget: u64, directory: &Path, reverse: bool) -> (Vec<Vec<u64>>, u64) {
         let budget = MemoryBudget::new(budget);
         let store: PartitionStore<u64> = PartitionStore::new(&budget, directory, 3);

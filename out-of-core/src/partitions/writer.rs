@@ -5,6 +5,7 @@
 
 use super::store::{PartitionStore, Plain};
 use crate::PathError;
+use crate::tuning::WRITER_BLOCK_BYTES;
 
 /// One worker's writer of records into a store, block by block.
 pub struct PartitionWriter<'s, 'a, T> {
@@ -14,9 +15,6 @@ pub struct PartitionWriter<'s, 'a, T> {
     blocks: u64,
     buffers: Vec<Vec<T>>,
 }
-
-/// Bytes of a block that is being filled. Every worker has one for each partition.
-const BLOCK_BYTES: usize = 16 << 10;
 
 impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
     /// A writer for the piece of work number `piece`.
@@ -38,10 +36,11 @@ impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
     pub fn deal(&mut self, partition: usize, record: T) -> Result<(), PathError> {
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
         buffer.push(record);
-        if size_of::<T>() * buffer.len() < BLOCK_BYTES {
+        if size_of::<T>() * buffer.len() < WRITER_BLOCK_BYTES {
             return Ok(());
         }
-        let full = std::mem::replace(buffer, Vec::with_capacity(BLOCK_BYTES / size_of::<T>() + 1));
+        let full =
+            std::mem::replace(buffer, Vec::with_capacity(WRITER_BLOCK_BYTES / size_of::<T>() + 1));
         self.push(partition, full)
     }
 
@@ -51,11 +50,11 @@ impl<'s, 'a, T: Plain> PartitionWriter<'s, 'a, T> {
     /// As for [`PartitionWriter::deal`].
     pub fn deal_together(&mut self, partition: usize, records: &[T]) -> Result<(), PathError> {
         let Some(buffer) = self.buffers.get_mut(partition) else { return Ok(()) };
-        if size_of::<T>() * (buffer.len() + records.len()) <= BLOCK_BYTES {
+        if size_of::<T>() * (buffer.len() + records.len()) <= WRITER_BLOCK_BYTES {
             buffer.extend_from_slice(records);
             return Ok(());
         }
-        let capacity = records.len().max(BLOCK_BYTES / size_of::<T>());
+        let capacity = records.len().max(WRITER_BLOCK_BYTES / size_of::<T>());
         let full = std::mem::replace(buffer, Vec::with_capacity(capacity));
         buffer.extend_from_slice(records);
         self.push(partition, full)

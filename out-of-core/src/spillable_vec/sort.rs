@@ -6,11 +6,9 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
 use crate::PathError;
+use crate::tuning::SORT_RUN_BYTES;
 
-use super::{Kept, SpillableVec};
-
-/// Bytes of a run: of a vector in memory, and of one in a file. Chosen, not measured.
-const RUN_BYTES: [usize; 2] = [16 << 20, 4 << 20];
+use super::{SpillableVec, Storage};
 
 impl<T: Copy> SpillableVec<T> {
     /// Sorts the rows; those of equal keys stay in their order.
@@ -18,7 +16,7 @@ impl<T: Copy> SpillableVec<T> {
     /// # Errors
     /// When a temporary file cannot be written.
     pub fn sort_by_key<K: Ord + Copy>(&mut self, key: impl Fn(&T) -> K) -> Result<(), PathError> {
-        let bytes = RUN_BYTES[usize::from(matches!(self.kept, Kept::File(..)))];
+        let bytes = SORT_RUN_BYTES[usize::from(matches!(self.storage, Storage::File(..)))];
         let most = bytes / size_of::<T>().max(1);
         self.sort_runs_by_key(most, key)
     }

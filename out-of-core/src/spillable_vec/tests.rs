@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::tuning::ALWAYS_IN_MEMORY_BYTES;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -87,14 +88,14 @@ proptest! {
             prop_assert!(column.iter().eq(&rows));
             prop_assert_eq!(column.len(), rows.len());
         }
-        let is_in_file = matches!(column.kept, Kept::File(..));
-        prop_assert!(memory > 0 || is_in_file || size_of_val(rows.as_slice()) <= ALWAYS_IN_MEMORY);
+        let is_in_file = matches!(column.storage, Storage::File(..));
+        prop_assert!(memory > 0 || is_in_file || size_of_val(rows.as_slice()) <= ALWAYS_IN_MEMORY_BYTES);
         drop(column);
         prop_assert_eq!(tables.in_memory(), 0);
     }
 }
 
-/// How many bytes of files are in this process's memory.
+/// Number of bytes of files that are in this process's memory.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let lines = text.lines().filter_map(|line| line.split_once(':'));

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::threads::lock;
 
-/// What the workers share.
+/// State that the workers share.
 struct Shared<M, T, E> {
     /// The next piece that nobody works on.
     next: usize,
@@ -24,7 +24,7 @@ struct Shared<M, T, E> {
 /// wait. The first error ends it.
 ///
 /// # Errors
-/// What `work` or `take` gives.
+/// The first error of `work` or `take`.
 pub fn in_order<T: Send, E: Send>(
     threads: usize,
     count: usize,
@@ -76,11 +76,11 @@ pub fn in_order<T: Send, E: Send>(
     shared.error.map_or(Ok(()), Err)
 }
 
-/// Calls `take` with each of what `make` gives, until that is `None`. With more than one thread the
+/// Calls `take` with each value of `make`, until that gives `None`. With more than one thread the
 /// next is made while one is taken. The first error ends it.
 ///
 /// # Errors
-/// What `make` or `take` gives.
+/// The first error of `make` or `take`.
 pub fn ahead<T: Send, E: Send>(
     threads: usize,
     mut make: impl FnMut() -> Result<Option<T>, E> + Send,
@@ -93,7 +93,7 @@ pub fn ahead<T: Send, E: Send>(
         return Ok(());
     }
     std::thread::scope(|scope| {
-        // Nothing is kept in between, so that there are two at most.
+        // The channel holds nothing, so at most two values exist at a time.
         let (sender, receiver) = sync_channel(0);
         scope.spawn(move || {
             while let Some(made) = make().transpose() {

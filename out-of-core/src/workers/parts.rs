@@ -1,5 +1,5 @@
-//! The same work on contiguous parts of a range, on all cores, with the results in order, or on
-//! single items in no order: whatever the number of cores, an analysis gives the same result.
+//! The same work on contiguous parts of a range or on single items, on all processors. Whatever
+//! their number, equal input gives equal results.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,14 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use super::threads::threads;
+use crate::tuning::MIN_ITEMS_PER_THREAD;
 
-/// Below this many items the threads would cost more than they bring.
-const WORTH_A_THREAD: usize = 16 * 1024;
-
-/// Splits `0..items` into one part per core, and returns what `work` makes of each part, in order.
+/// Splits `0..items` into one part for each processor, and returns the results of `work`, in order.
 pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
     let cores = threads();
-    let parts = cores.min(items / WORTH_A_THREAD).max(1);
+    let parts = cores.min(items / MIN_ITEMS_PER_THREAD).max(1);
     if parts == 1 {
         return vec![work(0..items)];
     }
@@ -31,8 +29,8 @@ pub fn in_parts<T: Send>(items: usize, work: impl Fn(Range<usize>) -> T + Sync) 
     })
 }
 
-/// Returns what `work` makes of each of `0..items`, in order. Each processor takes the next item
-/// when it is done with one: for few items, each of which is worth a thread.
+/// Returns the results of `work` for each of `0..items`, in order. Each processor takes the next
+/// item when it is done with one: for few items, each worth a thread.
 pub fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let cores = threads().min(items);
     if cores <= 1 {
@@ -61,9 +59,9 @@ pub fn one_by_one<T: Send>(items: usize, work: impl Fn(usize) -> T + Sync) -> Ve
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does `work` on each of `items`, those of the greatest `size` first, on all cores. Every core
-/// gathers what comes of its items in a value of its own; which items those are is left to chance,
-/// so that the order in which the values are put together may not matter.
+/// Does `work` on each of `items`, those of the greatest `size` first, on all processors. Each
+/// thread gathers the results of its items in a value of its own. Which items those are is left to
+/// chance, so the order in which the values are put together must not matter.
 pub fn on_each<T: Send, R: Send + Default>(
     items: &mut [T],
     size: impl Fn(&T) -> usize,
@@ -71,7 +69,7 @@ pub fn on_each<T: Send, R: Send + Default>(
 ) -> Vec<R> {
     let total: usize = items.iter().map(&size).sum();
     let cores = threads();
-    let threads = cores.min(items.len()).min(total / WORTH_A_THREAD).max(1);
+    let threads = cores.min(items.len()).min(total / MIN_ITEMS_PER_THREAD).max(1);
     let mut order: Vec<&mut T> = items.iter_mut().collect();
     order.sort_by_key(|item| std::cmp::Reverse(size(item)));
     let rest = Mutex::new(order.into_iter());
@@ -109,7 +107,13 @@ mod tests {
 
     #[test]
     fn the_parts_cover_the_range_once_and_in_order() {
-        for items in [0, 1, WORTH_A_THREAD * 2 - 1, WORTH_A_THREAD * 2 + 1, WORTH_A_THREAD * 5] {
+        for items in [
+            0,
+            1,
+            MIN_ITEMS_PER_THREAD * 2 - 1,
+            MIN_ITEMS_PER_THREAD * 2 + 1,
+            MIN_ITEMS_PER_THREAD * 5,
+        ] {
             let seen: Vec<usize> = in_parts(items, |part| part.collect::<Vec<_>>()).concat();
             assert!(seen.into_iter().eq(0..items));
         }
@@ -121,7 +125,7 @@ mod tests {
             let mut counts = vec![0; items];
             let sums = on_each(
                 &mut counts,
-                |_| WORTH_A_THREAD,
+                |_| MIN_ITEMS_PER_THREAD,
                 |count, sum: &mut usize| {
                     *count += 1;
                     *sum += 1;

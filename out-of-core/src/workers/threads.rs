@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How many threads there are to work on all processors.
+/// Number of threads for work on all processors.
 pub fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

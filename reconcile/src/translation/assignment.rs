@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use super::Pair;
 use super::candidates::{Edge, Field};
@@ -20,7 +20,7 @@ pub(super) fn assign(
     edges: &SpillableVec<Edge>,
     judged: &SpillableVec<Judged>,
     least: f64,
-) -> Result<SpillableVec<Pair>, Error> {
+) -> Result<SpillableVec<Pair>, PathError> {
     let tables = &field.halves.tables;
     let confidence = among_equals(field, edges, judged)?;
     // The likeliest first.
@@ -60,7 +60,7 @@ fn among_equals(
     field: &Field,
     edges: &SpillableVec<Edge>,
     judged: &SpillableVec<Judged>,
-) -> Result<SpillableVec<f64>, Error> {
+) -> Result<SpillableVec<f64>, PathError> {
     let half = |place| field.halves.half(place);
     // The connecting end with what the other one is of, and the accepting end likewise.
     let by_one = sums(edges, judged, |edge| {
@@ -80,7 +80,7 @@ fn sums(
     edges: &SpillableVec<Edge>,
     judged: &SpillableVec<Judged>,
     group: impl Fn(&Edge) -> (u32, u32, u32),
-) -> Result<SpillableVec<f64>, Error> {
+) -> Result<SpillableVec<f64>, PathError> {
     let tables = edges.pool();
     let mut grouped = SpillableVec::collect(
         tables,

@@ -2,7 +2,7 @@
 //! can be in one pair only: belief propagation on the graph of candidates (exact where that has no
 //! circles, and near it otherwise).
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use out_of_core::MemoryPool;
 use out_of_core::SpillableVec;
@@ -34,7 +34,10 @@ impl Rivals {
     }
 
     /// How likely each candidate is, given the logarithm of its odds against chance.
-    pub(super) fn beliefs(&mut self, odds: &SpillableVec<f64>) -> Result<SpillableVec<f64>, Error> {
+    pub(super) fn beliefs(
+        &mut self,
+        odds: &SpillableVec<f64>,
+    ) -> Result<SpillableVec<f64>, PathError> {
         let weight = |odds: &f64| odds.clamp(-LARGEST, LARGEST).exp();
         let weights = SpillableVec::collect(&self.tables, odds.iter().map(weight))?;
         if self.told.is_empty() {
@@ -70,7 +73,10 @@ impl Rivals {
 
     /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is
     /// not.
-    pub(super) fn leads(&self, beliefs: &SpillableVec<f64>) -> Result<SpillableVec<f64>, Error> {
+    pub(super) fn leads(
+        &self,
+        beliefs: &SpillableVec<f64>,
+    ) -> Result<SpillableVec<f64>, PathError> {
         // The two likeliest of each end.
         let none = || SpillableVec::filled(&self.tables, self.halves, [0.0f64; 2]);
         let mut best = [none()?, none()?];

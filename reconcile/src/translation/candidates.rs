@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use super::Side;
 use super::halves::{HalfView, Halves};
@@ -80,7 +80,7 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    pub(super) fn of(halves: &'a Halves) -> Result<Field<'a>, Error> {
+    pub(super) fn of(halves: &'a Halves) -> Result<Field<'a>, PathError> {
         let of_side = |side: Side| {
             let others = if side == Side::Connecting { Side::Accepting } else { Side::Connecting };
             let all = (0..).zip(halves.iter());
@@ -108,7 +108,7 @@ impl<'a> Field<'a> {
     }
 
     /// All pairs that share a key that few have, and the crowds of the keys that many have.
-    pub(super) fn rare(&self) -> Result<Rare, Error> {
+    pub(super) fn rare(&self) -> Result<Rare, PathError> {
         let tables = &self.halves.tables;
         // The key, and the half flow with its side above its number.
         let mut keyed: SpillableVec<(u64, u64)> = SpillableVec::new(tables);
@@ -155,7 +155,7 @@ impl<'a> Field<'a> {
     }
 
     /// The edges between `pairs`, in order and each once.
-    fn edges(&self, mut pairs: SpillableVec<(u32, u32)>) -> Result<SpillableVec<Edge>, Error> {
+    fn edges(&self, mut pairs: SpillableVec<(u32, u32)>) -> Result<SpillableVec<Edge>, PathError> {
         pairs.sort_by_key(|pair| *pair)?;
         pairs.dedup_by_key(|pair| *pair);
         SpillableVec::collect(
@@ -195,7 +195,7 @@ impl<'a> Field<'a> {
         crowds: &Crowds,
         clocks: &Clocks,
         edges: &mut SpillableVec<Edge>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(&self.halves.tables);
         let mut accepted = SpillableVec::new(&self.halves.tables);
         for crowd in crowds.iter() {
@@ -232,7 +232,7 @@ impl<'a> Field<'a> {
         members: Range<usize>,
         side: Side,
         list: &mut SpillableVec<Timed>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         list.truncate(0);
         for place in crowds.members.range(members) {
             let half = self.halves.half(*place);
@@ -262,7 +262,7 @@ fn alike(
     halves: &Halves,
     places: &SpillableVec<u32>,
     side: Side,
-) -> Result<SpillableVec<u32>, Error> {
+) -> Result<SpillableVec<u32>, PathError> {
     let looks = places.iter().map(|place| (signature::looks(halves.view(*place), side), *place));
     let mut looks = SpillableVec::collect(&halves.tables, looks)?;
     looks.sort_by_key(|row| *row)?;

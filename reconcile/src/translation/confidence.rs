@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use message_trace::Error;
+use message_trace::PathError;
 use rustc_hash::FxHashMap;
 
 use super::beliefs::Rivals;
@@ -102,7 +102,7 @@ pub(super) fn judge(
     field: &Field,
     edges: &SpillableVec<Edge>,
     clocks: &Clocks,
-) -> Result<SpillableVec<Judged>, Error> {
+) -> Result<SpillableVec<Judged>, PathError> {
     let tables = &field.halves.tables;
     let (spans, durations) = (spans(field), durations(field)?);
     let chances = Chances::of(field)?;
@@ -203,7 +203,7 @@ fn duration(half: &Half) -> f64 {
 }
 
 /// How long the connections to each name usually last, by its number.
-fn durations(field: &Field) -> Result<SpillableVec<f64>, Error> {
+fn durations(field: &Field) -> Result<SpillableVec<f64>, PathError> {
     let tables = &field.halves.tables;
     let lasted = field.connecting.iter().map(|place| {
         let half = field.halves.half(*place);

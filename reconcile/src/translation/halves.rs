@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::ops::Deref;
 
-use message_trace::Error;
+use message_trace::PathError;
 use rustc_hash::FxHashMap;
 
 use super::{HalfFlow, Side, Turn, Way};
@@ -68,7 +68,7 @@ impl Halves {
     }
 
     /// Those of `flows`, in memory.
-    pub(super) fn of(flows: &[HalfFlow]) -> Result<Halves, Error> {
+    pub(super) fn of(flows: &[HalfFlow]) -> Result<Halves, PathError> {
         let mut this = Halves::new(&MemoryPool::default(), 0);
         let mut numbers: FxHashMap<SocketAddr, u32> = FxHashMap::default();
         for flow in flows {
@@ -105,7 +105,7 @@ impl Halves {
         &mut self,
         half: Half,
         turns: impl IntoIterator<Item = Turn>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         self.turns.extend(turns)?;
         self.rows.push((half, self.turns.len() as u64))
     }

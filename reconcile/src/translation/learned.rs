@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use super::candidates::{Edge, Field};
 use super::halves::Half;
@@ -46,7 +46,7 @@ pub(super) fn kept(one: &Half, other: &Half) -> Kept {
 pub(super) fn ways(
     field: &Field,
     edges: &SpillableVec<Edge>,
-) -> Result<(SpillableVec<Way>, usize), Error> {
+) -> Result<(SpillableVec<Way>, usize), PathError> {
     let tables = &field.halves.tables;
     let mut ways = SpillableVec::new(tables);
     let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(tables);
@@ -82,7 +82,7 @@ pub(super) struct Chances {
 }
 
 impl Chances {
-    pub(super) fn of(field: &Field) -> Result<Chances, Error> {
+    pub(super) fn of(field: &Field) -> Result<Chances, PathError> {
         let (halves, tables) = (field.halves, &field.halves.tables);
         let none = || SpillableVec::filled(tables, halves.names, 0.0);
         let mut totals = [none()?, none()?];
@@ -137,7 +137,7 @@ impl Learned {
         tables: &MemoryPool,
         ways: usize,
         totals: [SpillableVec<f64>; 2],
-    ) -> Result<Learned, Error> {
+    ) -> Result<Learned, PathError> {
         let none = |len| SpillableVec::filled(tables, len, 0.0);
         let matches = [none(totals[0].len())?, none(totals[1].len())?];
         let (both, kept) = (none(ways)?, SpillableVec::filled(tables, totals[0].len(), [0.0; 3])?);

@@ -1,6 +1,6 @@
 //! The middle one of many numbers.
 
-use message_trace::Error;
+use message_trace::PathError;
 
 use out_of_core::SpillableVec;
 
@@ -20,7 +20,7 @@ impl Ordered {
 }
 
 /// The middle one of `values`, which are put in order; `None` of none.
-pub(super) fn median(values: &mut SpillableVec<Ordered>) -> Result<Option<f64>, Error> {
+pub(super) fn median(values: &mut SpillableVec<Ordered>) -> Result<Option<f64>, PathError> {
     values.sort_by_key(|value| *value)?;
     Ok(values.get(values.len() / 2).map(|middle| middle.value()))
 }

@@ -3,7 +3,7 @@
 //! and what is periodic agrees on many: so the place where most agree counts as far as it stands
 //! out from the second best.
 
-use message_trace::Error;
+use message_trace::PathError;
 use rustc_hash::FxHashMap;
 
 use super::Side;
@@ -193,7 +193,7 @@ impl Clocks {
         &mut self,
         field: &Field,
         edges: &SpillableVec<Edge>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let tables = &field.halves.tables;
         // The narrowest of each accepting end.
         let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(tables);
@@ -236,7 +236,7 @@ impl Clocks {
         field: &Field,
         edges: &SpillableVec<Edge>,
         crowds: &Crowds,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let tables = &field.halves.tables;
         let mut by_hosts = SpillableVec::collect(
             tables,
@@ -282,11 +282,11 @@ impl Clocks {
         crowds: &Crowds,
         crowd: Crowd,
         tried: &mut Tried,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let by_host = |members, side| {
             let mut list: SpillableVec<Timed> = SpillableVec::new(&field.halves.tables);
             field.by_host(crowds, members, side, &mut list)?;
-            Ok::<_, Error>((candidates::hosts(&list), list))
+            Ok::<_, PathError>((candidates::hosts(&list), list))
         };
         let (connecting, made) = by_host(crowd.connecting, Side::Connecting)?;
         let (accepting, accepted) = by_host(crowd.accepting, Side::Accepting)?;
@@ -331,7 +331,7 @@ impl Clocks {
         field: &Field,
         hosts: (u32, u32),
         votes: impl Iterator<Item = Vote>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         if let Some(known) = self.differences.get_mut(&hosts).filter(|known| known.trust >= TRUSTED)
         {
             // The difference is known; what is not is how wide the windows are.

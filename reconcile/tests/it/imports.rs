@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use importers::{Calls, Error, Importer, Messages, Project5, Summary, Unit};
 use message_trace::table::export::{Format, export};
-use message_trace::{DataDir, Endpoint, Message, MessageTrace, Node, Nodes, Progress, Protocol};
+use message_trace::{
+    DataDir, End, Endpoint, Ends, Message, MessageTrace, Node, Nodes, Progress, Protocol,
+};
 use proptest::prelude::*;
 use reconcile::Reconciliation;
 use tempfile::TempDir;
@@ -355,6 +357,12 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                 }
                 let node = |place: u16| (usize::from(place) % trace.nodes.len()) as i32;
                 let endpoint = |place: u16| endpoints[usize::from(place) % endpoints.len()];
+                let end = |node, endpoint, tid| End { node, endpoint, tid };
+                let ends = Ends {
+                    src: end(node(places.0), endpoint(places.2), tid),
+                    dst: end(node(places.1), endpoint(places.3), tid.map(|tid| tid + 1)),
+                    protocol: Protocol::ALL[rest.2],
+                };
                 let message = Message {
                     send_first: sent.map(|time| time.0),
                     send_last: sent.map(|time| time.1),
@@ -362,18 +370,9 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                     recv_first: received.map(|time| time.0),
                     recv_last: received.map(|time| time.1),
                     recv_ts: received.map(|time| time.2),
-                    src: node(places.0),
-                    dst: node(places.1),
-                    src_endpoint: endpoint(places.2),
-                    dst_endpoint: endpoint(places.3),
-                    src_tid: tid,
-                    dst_tid: tid.map(|tid| tid + 1),
-                    flow: rest.0,
-                    direction: rest.1,
-                    protocol: Protocol::ALL[rest.2],
                     bytes: rest.3,
                     parts: rest.4,
-                    connect: None,
+                    ..Message::new(ends, rest.0, rest.1)
                 };
                 if sent.is_some() {
                     Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;

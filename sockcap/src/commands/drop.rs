@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use message_trace::MessageTrace;
-use synth::place;
+use synth::made_import;
 use synth::sniffer::Sniffer;
 use synth::truth::Truth;
 
@@ -58,7 +58,7 @@ impl Run for Drop {
         let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
         let sniffer = Sniffer { rate: self.rate, queue: self.queue };
         let captured = sniffer.capture(&trace)?;
-        let place = place::write(&captured.trace, &target, "captured")?;
+        let place = made_import::write(&captured.trace, &target, "captured")?;
         if let (Some(truth), Some(path)) = (&truth, &self.truth_to) {
             captured.truth(truth).write(path)?;
         }

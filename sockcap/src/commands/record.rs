@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use importers::how_to_run_strace;
-use message_trace::DataDir;
+use message_trace::{DataDir, PathError};
 use socket_log::Log;
 use socket_log::layout::state;
 
@@ -88,9 +88,9 @@ impl Run for Record {
         }
         let data = self.data.dir();
         std::fs::create_dir_all(data.path())
-            .map_err(|source| Error::File { path: data.path().to_owned(), source })?;
+            .map_err(|source| Error::File(PathError::io(data.path(), source)))?;
         let directory = std::path::absolute(data.path())
-            .map_err(|source| Error::File { path: data.path().to_owned(), source })?;
+            .map_err(|source| Error::File(PathError::io(data.path(), source)))?;
 
         let began =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);

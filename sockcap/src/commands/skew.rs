@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use jiff::SignedDuration;
 use message_trace::MessageTrace;
-use synth::place;
+use synth::made_import;
 use synth::skewer::{self, Clock};
 
 use crate::arguments::{Data, To};
@@ -67,7 +67,7 @@ impl Run for Skew {
             uncorrected: self.uncorrected,
             one_time: self.one_time,
         };
-        let place = place::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
+        let place = made_import::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
         anstream::eprintln!(
             "sockcap: {} with {} {} as of {at} in {}; next: sockcap report{}",
             counted(trace.len() as u64, "message", "messages"),

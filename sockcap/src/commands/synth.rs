@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use message_trace::DataDir;
+use synth::made_import;
 use synth::maketrace::{self, Changes, Config, TruthTable};
-use synth::place;
 
 use crate::arguments::Data;
 use crate::arguments::offers::configurations;
@@ -74,7 +74,7 @@ impl Run for Synth {
             stands_alone(&data, &name)?;
         }
         let made = maketrace::make(&config, &Terminal::new())?;
-        let place = place::write(&made.trace, &data, &name)?;
+        let place = made_import::write(&made.trace, &data, &name)?;
         if let Some(truth) = &self.truth {
             made.truth.write(truth)?;
         }

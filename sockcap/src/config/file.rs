@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
+use message_trace::PathError;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -50,8 +51,8 @@ pub(super) struct Setting {
 /// A mistake in a file.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    #[error("{}: {source}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Unreadable(#[from] PathError),
     #[error("{}:{line}: {why}", path.display())]
     Wrong { path: PathBuf, line: usize, why: String },
 }
@@ -74,7 +75,7 @@ pub(super) fn read(path: &Path, command: &Command, owner: Owner) -> Result<Setti
         {
             return Ok(Settings::new());
         }
-        Err(source) => return Err(ConfigError::Unreadable { path: path.to_owned(), source }),
+        Err(source) => return Err(PathError::io(path, source).into()),
     };
     let file = File { path, text: &text, owner };
     let table = DeTable::parse(&text).map_err(|error| {

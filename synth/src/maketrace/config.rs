@@ -1,5 +1,5 @@
 //! A configuration as it is written, in TOML. What it means is checked in [`super::tracelet`],
-//! where errors can say which message of which tracelet is wrong.
+//! where errors can name the message and the tracelet.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,26 +10,26 @@ use serde::Deserialize;
 use super::delay::Delay;
 use crate::error::Error;
 
-/// What a trace is made of.
+/// Configuration of a trace.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What the random delays follow from: the same configuration always makes the same trace.
+    /// Seed of the random delays: the same configuration always makes the same trace.
     #[serde(default = "one")]
     pub seed: u64,
     /// Whether the messages of a call have an id in common.
     #[serde(default = "yes")]
     pub call_ids: bool,
-    /// How long a message takes from its sender to its receiver, where it does not say.
+    /// Network delay of a message that names none.
     #[serde(default)]
     pub network: Delay,
-    /// How long a node takes before it sends a message, where it does not say.
+    /// Delay of a node before it sends a message that names none.
     #[serde(default)]
     pub delay: Delay,
-    /// The same before a return.
+    /// Delay of a node before a return that names none.
     pub return_delay: Option<Delay>,
-    /// Nodes of which an invocation takes one at random. In a tracelet, `GROUP` is always the same
-    /// one, and so is `GROUP:x` for each x.
+    /// Groups of nodes; an invocation takes one node of a group at random. In a tracelet, `GROUP`
+    /// is always the same one, and so is `GROUP:x` for each x.
     #[serde(default)]
     pub groups: BTreeMap<String, Vec<String>>,
     /// The tracelets.
@@ -44,14 +44,14 @@ pub struct Config {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tracelet {
-    /// What it is called, in errors.
+    /// Name, for errors.
     pub name: String,
-    /// How many sequences of it run in parallel.
+    /// Number of sequences that run in parallel.
     #[serde(default = "one")]
     pub parallel: u64,
-    /// How often each of them invokes it.
+    /// Number of invocations of each sequence.
     pub instances: u64,
-    /// How long each of them waits before every invocation.
+    /// Think time of each sequence before every invocation.
     #[serde(default)]
     pub think: Delay,
     /// Its messages.
@@ -62,25 +62,25 @@ pub struct Tracelet {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Message {
-    /// What others call it.
+    /// Name by which other messages refer to it.
     pub name: Option<String>,
-    /// Who sends it; a return is sent by who was called.
+    /// Sender; a return is sent by the node that was called.
     pub from: Option<String>,
-    /// Who receives it.
+    /// Receiver.
     pub to: Option<String>,
     /// The call that it is the return of.
     pub returns: Option<String>,
     /// The messages that its sender waits for; the one before it where nothing is said.
     pub after: Option<Names>,
-    /// What caused it, where that is not the last message that its sender waited for.
+    /// Cause, where that is not the last message that its sender waited for.
     pub cause: Option<String>,
     /// Whether nothing caused it; its time still counts from the sending of what it comes after.
     pub spontaneous: bool,
-    /// How long the sender takes.
+    /// Delay of the sender.
     pub delay: Option<Delay>,
-    /// How much longer a sender of this name takes.
+    /// Additional delay of a sender, by its name.
     pub extra: BTreeMap<String, Delay>,
-    /// How long the message takes to its receiver.
+    /// Network delay of the message.
     pub network: Option<Delay>,
     /// Its size.
     pub bytes: Option<i64>,
@@ -104,15 +104,14 @@ fn yes() -> bool {
     true
 }
 
-/// What is to be different from what a configuration says, so that a series of traces needs no
-/// series of files.
+/// Changes of a configuration, so that a series of traces needs no series of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Changes {
     /// Another seed.
     pub seed: Option<u64>,
     /// Other numbers of instances, the same for all tracelets.
     pub instances: Option<u64>,
-    /// So many times as many sequences of each tracelet in parallel.
+    /// Factor for the number of parallel sequences of each tracelet.
     pub parallel: Option<u64>,
     /// All standard deviations times this.
     pub deviation: Option<f64>,

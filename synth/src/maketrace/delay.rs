@@ -59,7 +59,7 @@ impl Delay {
         sampled.max(0.0).round() as i64
     }
 
-    /// The same with its standard deviation times `factor`, where it is Gaussian (Project 5,
+    /// This delay with its standard deviation times `factor`, where it is Gaussian (Project 5,
     /// section 7.5.4).
     pub(super) fn varied(self, factor: f64) -> Delay {
         match self {

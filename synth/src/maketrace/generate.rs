@@ -5,28 +5,27 @@
 //! others as they were.
 
 use message_trace::{
-    FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress, Protocol,
+    End, Ends, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress,
+    Protocol,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Uniform};
 
 use super::config::Config;
-use super::tracelet::{self, Place, Tracelet};
+use super::tracelet::{self, Actor, Tracelet};
 use super::truth_table::TruthTable;
 use crate::error::Error;
-
-/// So many messages are a mistake in a configuration: they are all in memory.
-const MOST: u64 = 1 << 27;
+use crate::tuning::MAX_MESSAGES;
 
 /// A trace that was made, and the truth about it.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// The trace, sorted. Times are nanoseconds since 0, and all clocks agree.
     pub trace: MessageTrace,
-    /// What caused what: by calls where they have ids, else by messages.
+    /// Causes: by calls where they have ids, else by messages.
     pub truth: TruthTable,
-    /// How many invocations there are.
+    /// Number of invocations.
     pub instances: u64,
 }
 
@@ -48,9 +47,9 @@ pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
         t.parallel.checked_mul(t.instances).and_then(|all| all.checked_mul(t.messages.len() as u64))
     };
     let total = tracelets.iter().try_fold(0u64, |sum, tracelet| sum.checked_add(of(tracelet)?));
-    let Some(total) = total.filter(|total| *total <= MOST) else {
+    let Some(total) = total.filter(|total| *total <= MAX_MESSAGES) else {
         let why = format!(
-            "it makes more than {MOST} messages; take fewer 'instances' or less 'parallel'"
+            "it makes more than {MAX_MESSAGES} messages; take fewer 'instances' or less 'parallel'"
         );
         return Err(Error::malformed(&config.path, why));
     };
@@ -130,14 +129,14 @@ struct Event {
 /// One invocation of a tracelet that begins at `start`.
 fn invoke(tracelet: &Tracelet, start: i64, random: &mut ChaCha8Rng) -> Vec<Event> {
     let nodes: Vec<usize> = tracelet
-        .places
+        .actors
         .iter()
-        .map(|place| match place {
-            Place::Node(node) => *node,
-            Place::OneOf(nodes) => {
-                let place =
+        .map(|actor| match actor {
+            Actor::Node(node) => *node,
+            Actor::OneOf(nodes) => {
+                let actor =
                     Uniform::new(0, nodes.len()).map_or(0, |uniform| uniform.sample(random));
-                nodes[place]
+                nodes[actor]
             }
         })
         .collect();
@@ -182,27 +181,13 @@ fn written(
     endpoint: u32,
 ) -> message_trace::Message {
     let returns = tracelet.messages[number].returns;
-    let (sent, received) = (Some(event.sent), Some(event.received));
-    message_trace::Message {
-        send_first: sent,
-        send_last: sent,
-        recv_first: received,
-        recv_last: received,
-        send_ts: sent,
-        recv_ts: received,
-        src: event.from as NodeId,
-        dst: event.to as NodeId,
-        src_endpoint: endpoint,
-        dst_endpoint: endpoint,
-        src_tid: None,
-        dst_tid: None,
-        flow: flow + returns.unwrap_or(number) as i64,
-        direction: if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING },
-        protocol: Protocol::Other,
-        bytes: tracelet.messages[number].bytes,
-        parts: 1,
-        connect: None,
-    }
+    let end = |node: usize| End::of(node as NodeId, endpoint);
+    let ends = Ends { src: end(event.from), dst: end(event.to), protocol: Protocol::Other };
+    let flow = flow + returns.unwrap_or(number) as i64;
+    let direction = if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING };
+    let message = message_trace::Message::new(ends, flow, direction)
+        .at(Some(event.sent), Some(event.received));
+    message_trace::Message { bytes: tracelet.messages[number].bytes, ..message }
 }
 
 /// Puts the messages into `trace` by time, and tells the row of each.

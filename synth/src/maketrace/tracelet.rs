@@ -14,27 +14,27 @@ pub(super) struct Tracelet {
     pub(super) instances: u64,
     pub(super) think: Delay,
     pub(super) messages: Vec<Message>,
-    /// What stands for a node in the messages.
-    pub(super) places: Vec<Place>,
+    /// Stand-ins for nodes; messages name them by number.
+    pub(super) actors: Vec<Actor>,
 }
 
-/// What stands for a node in a tracelet.
+/// Stand-in for a node in a tracelet.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum Actor {
     /// The node of that number.
     Node(usize),
-    /// One of these, for each invocation another.
+    /// One of these nodes, chosen anew for each invocation.
     OneOf(Vec<usize>),
 }
 
-/// A message of a tracelet. Messages are numbers, by their order in it; places likewise.
+/// Message of a tracelet. Messages and actors are named by number, in the order of the tracelet.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub(super) from: usize,
     pub(super) to: usize,
     /// The messages that its sender waits for; none for the first.
     pub(super) after: Vec<usize>,
-    /// What caused it, if that is said.
+    /// Cause, where one is named.
     pub(super) cause: Option<usize>,
     pub(super) spontaneous: bool,
     /// The call that it is the return of.
@@ -46,7 +46,7 @@ pub(super) struct Message {
     pub(super) bytes: i64,
 }
 
-/// The size of a message of which none is said.
+/// Size of a message that names none, in bytes.
 const BYTES: i64 = 100;
 
 /// Node names, numbered.
@@ -85,7 +85,7 @@ struct Checking<'a> {
     config: &'a Config,
     written: &'a config::Tracelet,
     nodes: &'a mut Nodes,
-    places: Vec<Place>,
+    actors: Vec<Actor>,
     numbers: FxHashMap<String, usize>,
     names: FxHashMap<String, usize>,
     returned: FxHashSet<usize>,
@@ -102,7 +102,7 @@ impl<'a> Checking<'a> {
             config,
             written,
             nodes,
-            places: Vec::new(),
+            actors: Vec::new(),
             numbers: FxHashMap::default(),
             names: FxHashMap::default(),
             returned: FxHashSet::default(),
@@ -120,7 +120,7 @@ impl<'a> Checking<'a> {
             instances: written.instances,
             think: written.think,
             messages: checking.messages,
-            places: checking.places,
+            actors: checking.actors,
         })
     }
 
@@ -131,7 +131,7 @@ impl<'a> Checking<'a> {
                    name: &Option<String>,
                    of_call: Option<usize>,
                    what: &str| match name {
-            Some(name) => Ok(checking.place(name)),
+            Some(name) => Ok(checking.actor(name)),
             None => of_call.ok_or_else(|| checking.wrong(format!("it does not say '{what}'"))),
         };
         let from = end(self, &written.from, called.map(|(_, to)| to), "from")?;
@@ -194,21 +194,21 @@ impl<'a> Checking<'a> {
         Ok(())
     }
 
-    /// The place that `name` is, the same for the same name.
-    fn place(&mut self, name: &str) -> usize {
-        if let Some(place) = self.numbers.get(name) {
-            return *place;
+    /// Number of the actor called `name`, the same for the same name.
+    fn actor(&mut self, name: &str) -> usize {
+        if let Some(actor) = self.numbers.get(name) {
+            return *actor;
         }
         let group = name.split_once(':').map_or(name, |(group, _)| group);
-        let place = match self.config.groups.get(group) {
+        let actor = match self.config.groups.get(group) {
             Some(members) => {
-                Place::OneOf(members.iter().map(|member| self.nodes.number(member)).collect())
+                Actor::OneOf(members.iter().map(|member| self.nodes.number(member)).collect())
             }
-            None => Place::Node(self.nodes.number(name)),
+            None => Actor::Node(self.nodes.number(name)),
         };
-        self.places.push(place);
-        self.numbers.insert(name.to_owned(), self.places.len() - 1);
-        self.places.len() - 1
+        self.actors.push(actor);
+        self.numbers.insert(name.to_owned(), self.actors.len() - 1);
+        self.actors.len() - 1
     }
 
     /// The message before this one that is called `name`.

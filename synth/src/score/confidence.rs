@@ -1,17 +1,17 @@
-//! How far the probabilities can be trusted: whether the links that are said to be most probable
-//! are right (precision at coverage), and whether of those said to be right with probability p the
-//! share p is (reliability).
+//! Confidence: how far the probabilities can be trusted. Whether the links that are said to be most
+//! probable are right (precision at coverage), and whether of those said to be right with
+//! probability p the share p is (reliability).
 
 use serde::Serialize;
 
 use super::judged::Judged;
 
-/// The share of links of which the precision is told: the most probable ones.
+/// Share of links whose precision is told: the most probable ones.
 const COVERAGE: f64 = 0.9;
 /// Bins of the reliability.
 const BINS: usize = 10;
 
-/// How far the probabilities can be trusted.
+/// Trust that the probabilities deserve.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Confidence {
     /// The share that is right among the 90% of the links with the highest probability.
@@ -30,7 +30,7 @@ pub struct Bin {
     pub from: f64,
     /// The highest; it belongs to the next bin, except for 1.
     pub to: f64,
-    /// How many links there are.
+    /// Number of links.
     pub links: u64,
     /// Their mean probability.
     pub probability: Option<f64>,

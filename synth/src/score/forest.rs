@@ -117,7 +117,7 @@ impl Forest {
         self.patterns.get(&self.roots[call]?).copied()
     }
 
-    /// How often each pattern is there.
+    /// Number of instances of each pattern.
     pub(super) fn counts(&self) -> FxHashMap<Pattern, u64> {
         let mut counts = FxHashMap::default();
         for pattern in self.patterns.values() {

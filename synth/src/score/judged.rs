@@ -1,30 +1,49 @@
-//! What is judged: for each call who made it, when, what the truth says of its parent and what was
-//! inferred. All the measures read this and nothing else, so that each can be tried on calls by
-//! hand.
+//! Calls that are judged: for each, who made it, when, its true parent and the inferred one. All
+//! measures read this and nothing else, so that each can be tested on calls made by hand.
 
 use analyze::calls::{Calls, Candidates, Parents};
 use analyze::infer::Links;
 use analyze::naming::NodeNames;
 use message_trace::{MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
 
-use super::Population;
 use crate::error::Error;
 use crate::truth::{Origin, Origins, Truth};
+
+/// Calls that were judged and calls that were not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Population {
+    /// Calls of the trace.
+    pub calls: u64,
+    /// Calls that the truth does not know.
+    pub calls_without_truth: u64,
+    /// Calls or messages of the truth that the trace does not have.
+    pub truth_without_calls: u64,
+    /// Calls whose true parent the trace does not have; they count to the nearest above it that it
+    /// has.
+    pub adopted: u64,
+    /// Calls of excluded callers.
+    pub excluded: u64,
+    /// Calls that begin a path in truth.
+    pub roots: u64,
+    /// Those of them that were given a parent.
+    pub roots_with_a_parent: u64,
+}
 
 /// The calls of a trace with truth and inference.
 #[derive(Clone, Debug, Default)]
 pub struct Judged {
     /// The calls; a call's number is its place.
     pub(super) calls: Vec<Call>,
-    /// What the ends of calls are called.
+    /// Names of the ends of calls.
     pub(super) names: Vec<String>,
     /// The other possible parents of each call, with their probabilities, none for being
     /// spontaneous.
     pub(super) candidates: Vec<Vec<(Option<u32>, f64)>>,
     /// Traces of more than one call in truth, whether the trace has them or not.
     pub(super) traces_in_truth: Option<u64>,
-    /// Of each call, whether it is the root of a trace of which no call is missing.
+    /// For each call, whether it is the root of a whole trace: no call of it is missing.
     pub(super) whole: Vec<bool>,
     truth_without_calls: u64,
     adopted: u64,
@@ -45,13 +64,13 @@ pub(super) struct Call {
     pub(super) answered: Option<i64>,
     /// Messages that it is of.
     pub(super) messages: usize,
-    /// Where it really comes from.
+    /// True origin.
     pub(super) origin: Origin,
     /// Whether its caller is excluded.
     pub(super) excluded: bool,
     /// The most likely parent.
     pub(super) inferred: Option<u32>,
-    /// How likely that is.
+    /// Probability of that parent.
     pub(super) probability: f64,
 }
 
@@ -145,7 +164,7 @@ impl Judged {
         })
     }
 
-    /// The true parent of every call; `None` of a root, and of one of which the truth says nothing.
+    /// True parent of every call; `None` for a root, and for a call that the truth does not know.
     pub(super) fn true_parents(&self) -> Vec<Option<u32>> {
         let parent = |call: &Call| match call.origin {
             Origin::Call(parent) => Some(parent),
@@ -164,7 +183,7 @@ impl Judged {
         }
     }
 
-    /// How much is judged.
+    /// Number of calls that are judged.
     pub(super) fn population(&self) -> Population {
         let count =
             |of: &dyn Fn(&Call) -> bool| self.calls.iter().filter(|call| of(call)).count() as u64;

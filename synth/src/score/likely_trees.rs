@@ -8,18 +8,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::thread;
 
 use message_trace::Progress;
+use out_of_core::workers;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::forest::roots;
 use super::judged::Judged;
-
-/// The most assignments that are tried for a root, as many may make the same tree.
-const MOST_TRIED: usize = 256;
-/// The most alternatives of all calls around a root that are looked at, the cheapest.
-const MOST_ALTERNATIVES: usize = 64;
+use crate::tuning::{MAX_ALTERNATIVES, MAX_TRIED_ASSIGNMENTS, ROOTS_AT_ONCE};
 
 /// The trees of all roots of what is judged.
 pub(super) struct LikelyTrees<'a> {
@@ -89,23 +85,13 @@ impl<'a> LikelyTrees<'a> {
     /// Of how many of `roots` the true tree is among the `most` most probable ones. The roots are
     /// shared out among the cores, as each is looked at by itself.
     pub(super) fn count(&self, roots: &[u32], most: usize, progress: &dyn Progress) -> usize {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        let count = |roots: &[u32]| {
-            let found = roots.chunks(256).map(|some| {
-                progress.advance(some.len() as u64);
-                some.iter().filter(|root| self.found(**root, most)).count()
-            });
-            found.sum::<usize>()
-        };
-        thread::scope(|scope| {
-            let share = roots.len().div_ceil(cores).max(1);
-            let threads: Vec<_> =
-                roots.chunks(share).map(|part| scope.spawn(move || count(part))).collect();
-            let counts = threads.into_iter().map(|thread| {
-                thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
-            });
-            counts.sum()
-        })
+        let chunks: Vec<&[u32]> = roots.chunks(ROOTS_AT_ONCE).collect();
+        let counts = workers::one_by_one(chunks.len(), |chunk| {
+            let roots = chunks[chunk];
+            progress.advance(roots.len() as u64);
+            roots.iter().filter(|root| self.found(**root, most)).count()
+        });
+        counts.into_iter().sum()
     }
 
     /// Whether the true tree of `root` is among the `most` most probable ones.
@@ -120,7 +106,7 @@ impl<'a> LikelyTrees<'a> {
         let wanted = tree(root, &near, |call| self.truth[call as usize]);
         let mut seen = FxHashSet::default();
         let mut waiting = BinaryHeap::from([Reverse(Choice { cost: 0.0, taken: Vec::new() })]);
-        for _ in 0..MOST_TRIED {
+        for _ in 0..MAX_TRIED_ASSIGNMENTS {
             let Some(Reverse(Choice { cost, taken })) = waiting.pop() else { break };
             let last = taken.last().copied();
             let next = last.map_or(0, |last| last + 1);
@@ -193,7 +179,7 @@ impl<'a> LikelyTrees<'a> {
         }
         alternatives
             .sort_by(|one, other| one.cost.total_cmp(&other.cost).then(one.call.cmp(&other.call)));
-        alternatives.truncate(MOST_ALTERNATIVES);
+        alternatives.truncate(MAX_ALTERNATIVES);
         alternatives
     }
 }

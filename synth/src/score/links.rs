@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::forest::roots;
 use super::judged::Judged;
-use super::{open, share};
+use super::open;
+use super::share::share;
 
 /// Links, requests and traces that are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -30,9 +31,8 @@ pub struct LinkAccuracy {
     pub traces: u64,
     /// The share of them with exactly their own tree.
     pub trace_accuracy: Option<f64>,
-    /// Of all traces that the truth knows, also such as are not in the trace, the share of which no
-    /// call is missing and whose tree is exactly their own. None where the truth does not know of
-    /// others.
+    /// Share of all traces of the truth, also of those that were not recorded, that are whole and
+    /// whose tree is exactly their own. `None` where the truth does not know of others.
     pub trace_recall: Option<f64>,
 }
 
@@ -86,8 +86,8 @@ pub(super) fn accuracy(judged: &Judged) -> (LinkAccuracy, Vec<u32>) {
 mod tests {
     use super::*;
 
-    /// Two roots of two calls each, of which the second call of the first is given to the second,
-    /// and a root of one call that is right.
+    /// Two roots of two calls each, where the second call of the first is given to the second, and
+    /// a root of one call that is right.
     fn judged() -> Judged {
         Judged::by_hand(&[
             ("c", "a", None, None, 1.0),       // 0

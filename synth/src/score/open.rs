@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::judged::Judged;
 
-/// What happens at a node, in this order where the times are equal.
+/// Event at a node; events of equal times come in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Open,

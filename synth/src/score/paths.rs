@@ -12,30 +12,30 @@ use serde::Serialize;
 use super::forest::{Pattern, Patterns};
 use super::judged::Judged;
 use super::pruning::{self, Omission};
-use super::share;
+use super::share::share;
 use crate::truth::Origin;
 
 /// Paths that were missed and made up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FalsePaths {
     /// By path pattern.
-    pub patterns: Found,
+    pub patterns: FalseCounts,
     /// By path instance.
-    pub instances: Found,
+    pub instances: FalseCounts,
     /// By message.
-    pub messages: Found,
+    pub messages: FalseCounts,
 }
 
-/// What there is and what was found.
+/// Numbers of real, inferred, missed and made-up ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Found {
-    /// How many there are in truth.
+pub struct FalseCounts {
+    /// Number of real ones.
     pub real: u64,
-    /// How many were inferred.
+    /// Number of inferred ones.
     pub inferred: u64,
-    /// Those that are real and were not found.
+    /// Real ones that were not inferred.
     pub false_negatives: u64,
-    /// Those that were inferred and are not real.
+    /// Inferred ones that are not real.
     pub false_positives: u64,
     /// False negatives as a share of what is real.
     pub false_negative_rate: Option<f64>,
@@ -43,9 +43,9 @@ pub struct Found {
     pub false_positive_rate: Option<f64>,
 }
 
-impl Found {
-    fn new(real: u64, inferred: u64, false_negatives: u64, false_positives: u64) -> Found {
-        Found {
+impl FalseCounts {
+    fn new(real: u64, inferred: u64, false_negatives: u64, false_positives: u64) -> FalseCounts {
+        FalseCounts {
             real,
             inferred,
             false_negatives,
@@ -83,9 +83,19 @@ pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
     let (missed, made_up) = (lacking(&of_truth, &of_result), lacking(&of_result, &of_truth));
     let instances = |of: &FxHashMap<Pattern, u64>| of.values().sum::<u64>();
     let paths = FalsePaths {
-        patterns: Found::new(of_truth.len() as u64, of_result.len() as u64, missed.0, made_up.0),
-        instances: Found::new(instances(&of_truth), instances(&of_result), missed.1, made_up.1),
-        messages: Found::new(messages, messages, wrong, wrong),
+        patterns: FalseCounts::new(
+            of_truth.len() as u64,
+            of_result.len() as u64,
+            missed.0,
+            made_up.0,
+        ),
+        instances: FalseCounts::new(
+            instances(&of_truth),
+            instances(&of_result),
+            missed.1,
+            made_up.1,
+        ),
+        messages: FalseCounts::new(messages, messages, wrong, wrong),
     };
     (paths, pruning::omissions(&of_truth, &of_result))
 }
@@ -94,8 +104,7 @@ pub(super) fn compare(judged: &Judged) -> (FalsePaths, Vec<Omission>) {
 mod tests {
     use super::*;
 
-    /// The paper's own example: A -> B -> C -> D twice, of which were found one whole, A -> B, and
-    /// C -> D.
+    /// The paper's own example: A -> B -> C -> D twice; found were one whole, A -> B, and C -> D.
     #[test]
     fn section_7_5_1() {
         let judged = Judged::by_hand(&[
@@ -108,7 +117,7 @@ mod tests {
             ("c", "d", Some(4), None, 1.0),
         ]);
         let (paths, _) = compare(&judged);
-        let negatives = |found: Found| (found.false_negatives, found.false_positives);
+        let negatives = |found: FalseCounts| (found.false_negatives, found.false_positives);
         assert_eq!(negatives(paths.patterns), (0, 2));
         assert_eq!(negatives(paths.instances), (1, 2));
         assert_eq!(negatives(paths.messages), (3, 3));

@@ -3,18 +3,16 @@
 //! were inferred?
 //!
 //! Most omissions are near-ties in the ranking, so they are also counted with a tolerance: a
-//! pattern whose inferred count is within so many percent of that of the Nth is not held against
-//! the result. Of equal counts the pattern that is met first in the truth comes first.
+//! pattern whose inferred count is within 2 or 6 percent of that of the Nth is not held against the
+//! result. Of equal counts the pattern that is met first in the truth comes first.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::forest::Pattern;
+use crate::tuning::MAX_TOP_N;
 
-/// The largest N.
-const MOST: usize = 100;
-
-/// What is omitted of the N most frequent patterns.
+/// Omissions among the N most frequent patterns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Omission {
     /// N.
@@ -34,7 +32,7 @@ pub(super) fn omissions(
 ) -> Vec<Omission> {
     let (truth, ranked) = (ranking(truth), ranking(result));
     let mut top = FxHashSet::default();
-    (1..=truth.len().min(MOST))
+    (1..=truth.len().min(MAX_TOP_N))
         .map(|n| {
             top.extend(ranked.get(n - 1).map(|(pattern, _)| *pattern));
             let nth = ranked.get(n - 1).map_or(0, |(_, count)| *count);

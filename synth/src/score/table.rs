@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Found, Omission, Score};
+use super::Score;
+use super::paths::FalseCounts;
+use super::pruning::Omission;
 
 /// The widest name of a measure.
 const NAME: usize = 30;
@@ -89,7 +91,7 @@ fn plural(count: u64, one: &str) -> String {
 }
 
 /// Paths that were missed and made up.
-fn paths(f: &mut Formatter<'_>, rows: [(&str, Found); 3]) -> fmt::Result {
+fn paths(f: &mut Formatter<'_>, rows: [(&str, FalseCounts); 3]) -> fmt::Result {
     writeln!(
         f,
         "\n{:12} {:>9} {:>9} {:>17} {:>17}",

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::capture::program;
 use crate::lab::{Namespace, Running};
 
-/// What is sent where there is no address resolution, to port 9.
+/// Datagram that marks the end of a capture, sent to port 9 where there is no address resolution.
 const MARK: &[u8] = b"the capture ends here";
 
 /// A running `tcpdump`.
@@ -79,9 +79,9 @@ impl Packets {
         assert!(output.contains("0 packets dropped by kernel"), "{output}");
     }
 
-    /// Where to send what shows in the file as which bytes: a question for the address of a host
-    /// that is not there, which adds no message to the capture, or on the loopback interface a
-    /// datagram.
+    /// Destination, and bytes as which the datagram shows in the file: a question for the address
+    /// of a host that is not there, which adds no message to the capture, or on the loopback
+    /// interface a datagram.
     fn mark(&self) -> ((Ipv4Addr, u16), Vec<u8>) {
         if self.address.is_loopback() {
             return ((self.address, 9), MARK.to_vec());

@@ -11,24 +11,24 @@ use crate::capture::{Recording, library, program, successful};
 use crate::lab::{Namespace, Packets, Running};
 use crate::strace;
 
-/// How a host's clock differs from the machine's. All its processes have the same.
+/// Clock of a host, by its difference to the machine's. All processes of the host have the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// How far it is ahead, in nanoseconds, when the machine's `CLOCK_MONOTONIC` is 0.
+    /// Nanoseconds that it is ahead when the machine's `CLOCK_MONOTONIC` is 0.
     pub offset: i64,
-    /// How much faster it runs, in parts per million.
+    /// Parts per million that it runs faster.
     pub skew: i32,
-    /// Where it was set: at which nanosecond of `CLOCK_MONOTONIC`, and by how much.
+    /// Steps: at which nanosecond of `CLOCK_MONOTONIC` it was set, and by how much.
     pub steps: Vec<(i64, i64)>,
 }
 
 impl Clock {
-    /// Ahead by so much, and faster by so many parts per million.
+    /// Time that the clock is ahead, and how much faster it is, in parts per million.
     pub fn new(offset: i64, skew: i32) -> Clock {
         Clock { offset, skew, steps: Vec::new() }
     }
 
-    /// How far it is ahead when the machine's `CLOCK_MONOTONIC` has this value.
+    /// Nanoseconds that it is ahead when the machine's `CLOCK_MONOTONIC` has this value.
     pub fn ahead(&self, monotonic: i64) -> i64 {
         let steps =
             self.steps.iter().filter(|(at, _)| *at <= monotonic).map(|(_, by)| by).sum::<i64>();
@@ -193,7 +193,7 @@ impl Host {
         self.tcpdump_of(interface, file, "")
     }
 
-    /// The same for those packets that `filter` lets through; none lets all through.
+    /// Captures packets that `filter` lets through; an empty one lets all through.
     pub fn tcpdump_of(&self, interface: &str, file: &Path, filter: &str) -> Packets {
         let index = interface
             .strip_prefix("eth")

@@ -15,9 +15,9 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::capture::{program, successful};
 
-/// Where `ip netns` keeps them.
+/// Directory where `ip netns` keeps namespaces.
 const DIRECTORY: &str = "/run/netns";
-/// What the names of all labs' namespaces begin with.
+/// Beginning of the names of all labs' namespaces.
 const PREFIX: &str = "sockcap-lab";
 
 /// A network namespace.
@@ -83,8 +83,8 @@ fn move_into(file: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
-/// What the names of this test process's namespaces begin with: its id, and when it began, as ids
-/// come again.
+/// Beginning of the names of this test process's namespaces: its id, and when it began, as ids come
+/// again.
 pub(super) fn own_prefix() -> String {
     let pid = std::process::id();
     format!("{PREFIX}-{pid}-{}", start_of(pid).expect("this process runs"))

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::NamedTempFile;
 
-/// How long a test waits for what must happen.
+/// Maximum time that a test waits for what must happen.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program in the background.
@@ -29,7 +29,7 @@ impl Running {
         Running { name: name.to_owned(), child, output }
     }
 
-    /// What it is called in messages.
+    /// Name for messages.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -39,7 +39,7 @@ impl Running {
         self.child.id()
     }
 
-    /// What it has printed so far, on both outputs.
+    /// Text that it has printed so far, on both outputs.
     pub fn output(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.output.path()).unwrap_or_default()).into_owned()
     }

@@ -1,11 +1,11 @@
-//! Which answer is whose among the calls of one connection that are open together, by what is usual
-//! there: answers of which size requests of a size have, and how long such calls take.
+//! Which answer is whose among the calls of one connection that are open together. It follows from
+//! what is usual there: the sizes of answers to requests of a size, and how long such calls take.
 //!
-//! All of that is learned from calls that nobody else's were open with, and then from all of them.
-//! From the order in which requests were made, two calls exchange their answers wherever that is
-//! likelier, until no two do. How likely it still is that a call has another one's answer tells how
-//! doubtful it is. A server that answers in order of receipt (pipelining) shows by calls that are
-//! unlike: then none exchange answers, and none are doubtful.
+//! All of that is learned first from calls that were open alone, and then from all calls. From the
+//! order in which requests were made, two calls exchange their answers wherever that is likelier,
+//! until no two do. The probability that a call still has another one's answer is its doubt. A
+//! server that answers in order of receipt (pipelining) shows by calls that are unlike: then none
+//! exchange answers, and none are doubtful.
 
 use std::ops::Range;
 
@@ -25,7 +25,7 @@ pub(super) struct Call {
     pub(super) answered: i64,
     /// When the answer was seen at the other end.
     pub(super) seen: Option<i64>,
-    /// How many bytes they have.
+    /// Sizes of the two, in bytes.
     pub(super) bytes: [i64; 2],
 }
 
@@ -38,13 +38,13 @@ impl Call {
     }
 }
 
-/// What is usual on a connection.
+/// Usual sizes and durations on a connection.
 #[derive(Debug, Default)]
 struct Usual {
     calls: f64,
-    /// How many requests and answers are of each size.
+    /// Number of requests and of answers by size.
     sides: [FxHashMap<u64, f64>; 2],
-    /// Of requests and answers of these sizes, how many there are, and how many take how long.
+    /// Number of requests and answers of two sizes, and of durations by class.
     kinds: FxHashMap<(u64, u64), (f64, FxHashMap<i32, f64>)>,
     all: FxHashMap<i32, f64>,
 }
@@ -65,7 +65,7 @@ impl Usual {
         usual
     }
 
-    /// How likely it is that the request of the one has the answer of the other, as a logarithm.
+    /// Likelihood that the request of the one has the answer of the other, as a logarithm.
     fn likelihood(&self, of: &Member, answer: &Member) -> f64 {
         let took = answer.call.answered.saturating_sub(of.call.asked);
         if took <= 0 {
@@ -88,7 +88,7 @@ impl Usual {
     }
 }
 
-/// How long a call took, and the class of that.
+/// The duration of a call as a logarithm, and its class.
 fn duration(took: i64) -> (f64, i32) {
     let took = (took as f64).max(SHORTEST);
     (took, (took.ln() * CLASSES_PER_E_FOLD) as i32)
@@ -125,7 +125,7 @@ impl Together {
         calls.sort_unstable_by_key(|call| (call.answered, call.asked, call.answer));
         let mut asked: Vec<i64> = calls.iter().map(|call| call.asked).collect();
         asked.sort_unstable();
-        // Of those that were asked until then all that are before it have been answered.
+        // All earlier calls of those asked until then have been answered.
         let is_alone = |(place, call): (usize, &Call)| {
             asked.partition_point(|asked| *asked < call.answered) <= place + 1
         };
@@ -156,7 +156,7 @@ impl Together {
         self.members.into_iter().map(|member| member.call)
     }
 
-    /// How likely each call has another one's answer.
+    /// Probability that each call has another one's answer.
     pub(super) fn doubts(&self) -> Vec<(Call, f64)> {
         let doubts: Vec<f64> = if self.members.len() < MIN_CALLS {
             self.by_number()
@@ -173,8 +173,8 @@ impl Together {
         self.members.iter().map(|member| member.call).zip(doubts).collect()
     }
 
-    /// What is usual by the order alone: of calls with which no other was open at any time, or of
-    /// those that were the last that was open, or of all, as far as there are enough.
+    /// Usual sizes and durations by the order alone: of calls with no other open at any time, or of
+    /// those that were the last one open, or of all, as far as there are enough.
     fn usual_at_first(&self) -> Usual {
         let is_alone = |place: usize| self.alone[place] && (place == 0 || self.alone[place - 1]);
         let of = |is: &dyn Fn(usize) -> bool| -> Vec<&Member> {
@@ -214,7 +214,7 @@ impl Together {
         near.filter(move |next| self.members[*next].call.asked < answered)
     }
 
-    /// How much likelier it is that two calls have each other's answers, as a logarithm.
+    /// Gain in likelihood if two calls exchange their answers, as a logarithm.
     fn gain(&self, usual: &Usual, one: usize, other: usize) -> f64 {
         let [one, other] = [&self.members[one], &self.members[other]];
         let exchanged = usual.likelihood(one, other) + usual.likelihood(other, one);
@@ -239,7 +239,7 @@ impl Together {
         any
     }
 
-    /// How likely it is that one of the calls around has the answer of that one.
+    /// Probability that one of the calls around has the answer of that one.
     fn doubt(&self, usual: &Usual, place: usize) -> f64 {
         let own = self.members[place].call;
         let others =
@@ -264,8 +264,8 @@ impl Together {
         })
     }
 
-    /// Where there are too few calls to tell what is usual: of those that were open together the
-    /// answer may be any one's.
+    /// Doubts where there are too few calls to tell what is usual: of calls that were open together
+    /// the answer may be any one's.
     fn by_number(&self) -> Vec<f64> {
         let mut doubts = Vec::with_capacity(self.members.len());
         let mut first = 0;

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use message_trace::{DataDir, Error, MessageTrace};
+use message_trace::{DataDir, MessageTrace, PathError};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::Calls;
@@ -15,7 +15,7 @@ use crate::tuning::calls::late::MAX_OPEN_REQUESTS;
 /// The late answers of a trace. Messages have the numbers of the whole trace.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// By the number of the request: what was seen of the answer.
+    /// Messages of late answers, by the number of the request.
     answers: FxHashMap<u64, CallMessage>,
     /// The numbers of these answers, and of those that are around the stretch of their request, but
     /// in another one without it.
@@ -23,11 +23,11 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// Those of the trace of `data`, in stretches of `length`.
+    /// Late answers of the trace of `data`, in stretches of `length`.
     ///
     /// # Errors
     /// When the trace cannot be read.
-    pub(super) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Late, Error> {
+    pub(super) fn of(data: &DataDir, length: usize, whole: &Overview) -> Result<Late, PathError> {
         let mut late = Late::default();
         let mut stretches = Stretches::of(data, length, whole)?;
         if stretches.is_one() {
@@ -103,8 +103,8 @@ struct Open {
 }
 
 impl Open {
-    /// By what the request and the answer of a call are found: without ids the turns of a flow
-    /// tell, where it has as many answers as requests.
+    /// The key by which the request and the answer of a call are found: without ids the turns of a
+    /// flow tell, where it has as many answers as requests.
     fn key(trace: &MessageTrace, row: usize) -> Option<(i64, Option<Box<str>>)> {
         let (flow, id) = (trace.flow(row), trace.call_id(row));
         let is_uneven =

@@ -1,5 +1,5 @@
-//! Who takes part in the calls of all windows: each is named once, the first time that a call is
-//! made or served by them.
+//! The parties of the calls of all windows. Each is named once, the first time that it makes or
+//! serves a call.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use crate::naming::{NodeNames, called};
 use crate::options::Options;
 
-/// Who makes and serves calls: a process or, at that grain, a thread; or a peer that was not
-/// traced.
+/// A party that makes and serves calls: a process or, at that grain, a thread; or a peer that was
+/// not traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Party {
     /// Its name at the chosen grain.
@@ -21,7 +21,7 @@ pub struct Party {
     pub command: String,
     /// The path of its program; empty where unknown.
     pub executable: String,
-    /// The process; none for what was not traced.
+    /// The process; none for an untraced party.
     pub pid: Option<i32>,
     /// Whether it was traced.
     pub traced: bool,

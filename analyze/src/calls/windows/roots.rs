@@ -15,8 +15,8 @@ pub struct Root {
     pub time: i64,
 }
 
-/// By call of a window: the root of its trace, and whether its parent is left out, as there is none
-/// on a walk in circles.
+/// The roots of the calls of a window. A call's parent is cut off where the walk from parent to
+/// parent goes round in a circle.
 pub(super) struct Roots {
     pub(super) roots: Vec<Root>,
     pub(super) cut: Vec<bool>,

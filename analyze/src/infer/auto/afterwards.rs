@@ -1,8 +1,8 @@
-//! How long after its answer calls are still made for a request: logging, cache fills and
-//! notifications come after the response. They show where a call is made while no request is open:
-//! after a short time, mostly, in which little of the idle time lies, or after most of the answers.
-//! Where each request has a thread of its own ([`super::holders`]), threads are looked at one by
-//! one, as others nearly always have something to do.
+//! Calls after the answer: logging, cache fills and notifications are made for a request after its
+//! response. They show where a call is made while no request is open: mostly after a short time, in
+//! which little of the idle time lies, or after most of the answers. Where each request has a
+//! thread of its own ([`super::holders`]), threads are looked at one by one, as others nearly
+//! always have something to do.
 
 use rustc_hash::FxHashMap;
 
@@ -13,47 +13,53 @@ use crate::tuning::auto::services::afterwards::{
     ROOM_FACTOR, WITHIN_SHARE,
 };
 
-/// What is known of calls that are made after the answer.
+/// Calls that are made after the answer.
 #[derive(Debug, Default)]
 pub(super) struct Afterwards {
-    /// For so many nanoseconds after its answer calls may be made for a request.
+    /// Time after the answer for which calls may be made for a request, in nanoseconds.
     pub(super) linger: i64,
     /// The kinds of these calls, sorted.
     pub(super) kinds: Vec<u32>,
 }
 
-/// What a service, or a thread of it, is doing.
+/// State of a service, or of a thread of it.
 #[derive(Debug, Default)]
 struct Doing {
     open: usize,
     /// When the last request was answered.
     answered: Option<i64>,
-    /// How many calls were made since.
+    /// Number of calls made since.
     made: usize,
 }
 
-/// What `service`, of which nothing is known yet, shows of calls after the answer; `by_thread`:
-/// each thread by itself.
-pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
+/// Times after answers in which nothing was open, and the calls that were made then.
+#[derive(Debug, Default)]
+struct IdleTimes {
+    /// Time after the last answer at which each call was made, and its kind.
+    calls: Vec<(i64, u32)>,
+    /// Times between an answer and the next request.
+    idle: Vec<i64>,
+    /// Number of calls made in each of these times.
+    stretches: Vec<(i64, usize)>,
+    /// Number of answers that a call followed.
+    followed: usize,
+}
+
+/// The idle times of a service; `by_thread`: of each thread by itself.
+fn idle_times(service: &Service, by_thread: bool) -> IdleTimes {
     let mut all: FxHashMap<u32, Doing> = FxHashMap::default();
     let receiver = |request: u32| match service.request_threads.get(request as usize) {
         Some([receiver, _]) if by_thread => *receiver,
         _ => 0,
     };
-    // How long after the last answer a call was made, its kind, and how long nothing was open after
-    // an answer.
-    let mut calls: Vec<(i64, u32)> = Vec::new();
-    let mut idle: Vec<i64> = Vec::new();
-    // Of each time in which nothing was open: how long it was, and how many calls were made in it.
-    let mut stretches: Vec<(i64, usize)> = Vec::new();
-    let mut followed = 0_usize;
+    let mut found = IdleTimes::default();
     for (time, event) in events(service) {
         match event {
             Event::Receipt(request) => {
                 let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
                 if let Some(answer) = answered.filter(|_| *open == 0) {
-                    idle.push(time.saturating_sub(answer));
-                    stretches.push((time.saturating_sub(answer), *made));
+                    found.idle.push(time.saturating_sub(answer));
+                    found.stretches.push((time.saturating_sub(answer), *made));
                 }
                 *open += 1;
             }
@@ -61,7 +67,7 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
             Event::Reply(request) => {
                 let Doing { open, answered, made } = all.entry(receiver(request)).or_default();
                 *open = open.saturating_sub(1);
-                // Of one that was given up nobody knows when it was over.
+                // It is not known when a request was over that was given up.
                 let is_answered = service.requests[request as usize].end <= time;
                 (*answered, *made) = (is_answered.then_some(time), 0);
             }
@@ -71,12 +77,19 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
                     continue;
                 };
                 let Some(answer) = doing.answered.filter(|_| doing.open == 0) else { continue };
-                calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
-                followed += usize::from(doing.made == 0);
+                found.calls.push((time.saturating_sub(answer), service.calls[call as usize].kind));
+                found.followed += usize::from(doing.made == 0);
                 doing.made += 1;
             }
         }
     }
+    found
+}
+
+/// Calls after the answer of a `service`, before anything is learned of it; `by_thread`: of each
+/// thread by itself.
+pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
+    let IdleTimes { mut calls, mut idle, stretches, followed } = idle_times(service, by_thread);
     calls.retain(|(after, _)| *after <= service.window);
     if calls.len() < if by_thread { MIN_CALLS_BY_THREAD } else { MIN_CALLS } {
         return Afterwards::default();
@@ -119,7 +132,7 @@ pub(super) fn of(service: &Service, by_thread: bool) -> Afterwards {
     Afterwards { linger, kinds }
 }
 
-/// Whether more calls are made in longer idle times, as a timer does, and not so many after each
+/// Whether more calls are made in longer idle times, as by a timer, rather than a number after each
 /// answer.
 fn come_with_time(mut stretches: Vec<(i64, usize)>) -> bool {
     stretches.sort_unstable();

@@ -1,8 +1,8 @@
-//! How far to trust the best assignment of a service. The probabilities of a lattice are those of
-//! one model; where the model itself was learned from an assignment that is mostly wrong, they are
-//! sure of what is wrong. But then an assignment that was begun in another way mostly settles
-//! elsewhere. How far they agree is measured, by how many requests a call might be for: where they
-//! do not agree, no probability may say more than they do.
+//! Trust in the best assignment of a service. The probabilities of a lattice are those of one
+//! model. Where the model was learned from an assignment that is mostly wrong, they are sure of
+//! what is wrong. But then an assignment that was begun in another way mostly settles elsewhere. So
+//! it is measured how far assignments agree, by the number of requests that a call might be for.
+//! Where they do not agree, no probability may say more than they do.
 
 use super::NONE;
 use super::events::Event;
@@ -11,8 +11,8 @@ use crate::tuning::auto::learning::agreement::{
     CLASSES, LEFT_ALONE, MAX_OTHERS, MIN_CALLS, OWN_WEIGHT, PRIOR_CALLS, WORSE_NATS,
 };
 
-/// How likely the requests of the best assignment are right, as far as other beginnings tell, by
-/// the number of requests that a call might be for.
+/// Probability that the requests of the best assignment are right, as far as other beginnings tell,
+/// by the number of requests that a call might be for.
 #[derive(Clone, Debug)]
 pub(super) struct Agreement([f64; CLASSES]);
 
@@ -23,8 +23,8 @@ impl Default for Agreement {
 }
 
 impl Agreement {
-    /// By the assignments of the calls of `service`, each with how well it fits in nats, the best
-    /// first.
+    /// The agreement of the assignments of the calls of `service`, each with its fit in nats, the
+    /// best first.
     pub(super) fn of(
         service: &Service,
         events: &[(i64, Event)],
@@ -50,7 +50,7 @@ impl Agreement {
             seen[1] += (OWN_WEIGHT + same.map(|(_, weight)| weight).sum::<f64>()) / total;
         });
         // Two that are right with the same probability, one apart from the other, agree with its
-        // square. What was not seen among so many is not better known than what was seen among
+        // square. What was not seen among many calls is not better known than what was seen among
         // fewer.
         let mut worth = 1.0;
         Agreement(seen.map(|[all, same]| {

@@ -1,4 +1,4 @@
-//! Answers by somebody else than who got the request.
+//! Answers of a process that did not receive the request itself.
 
 use message_trace::MessageTrace;
 

@@ -1,10 +1,10 @@
-//! What a search finds of a service: which request each call was made for.
+//! An assignment of the calls of a service to its requests, as a search finds it.
 
 use std::ops::Range;
 
 use super::NONE;
 
-/// What was found of a service.
+/// The assignment of a service's calls to its requests.
 #[derive(Debug, Default)]
 pub(super) struct Assignment {
     /// The request of each call in the best hypothesis; [`NONE`] is none.
@@ -15,7 +15,7 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// What is known of these calls before anything is.
+    /// The assignment of these calls before anything is known.
     pub(super) fn of(calls: Range<u32>, with_shares: bool) -> Assignment {
         let shares = if with_shares { vec![Vec::new(); calls.len()] } else { Vec::new() };
         Assignment { owner: vec![NONE; calls.len()], shares }

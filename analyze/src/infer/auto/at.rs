@@ -2,7 +2,7 @@
 
 use super::shapes::ShapeId;
 
-/// A request with what was done for it so far.
+/// A request with the calls made for it so far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At<'made> {
     pub(super) request: u32,

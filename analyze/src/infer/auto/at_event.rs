@@ -1,9 +1,9 @@
-//! What was found of states at one event of the search. States are numbered one after the other and
-//! all that is known of one is forgotten with the next event, so a table by number with the event
-//! in which each entry was made beats a map that has to be emptied.
+//! Values found for states at one event of the search. States are numbered one after the other, and
+//! all that is known of one is forgotten with the next event. So a table by number, with the event
+//! in which each entry was made, beats a map that has to be emptied.
 
-/// What was found of each state at the present event: by state, with the number of the event at
-/// which it was found.
+/// Values found for states at the present event: by state, with the number of the event at which
+/// each was found.
 #[derive(Debug)]
 pub(super) struct AtEvent<T> {
     event: u32,

@@ -1,27 +1,27 @@
-//! The hypotheses that a search keeps, in columns, and the order in which ways to go on are looked
-//! at.
+//! The hypotheses that a search keeps, in columns, and the order in which their continuations are
+//! looked at.
 
 use std::cmp::Reverse;
 
 /// Ways in which all calls so far may belong to requests.
 #[derive(Debug, Default)]
 pub(super) struct Beam {
-    /// How many requests are open.
+    /// Number of open requests.
     open: usize,
     scores: Vec<f64>,
-    /// The list of what is over, of each.
+    /// List of the requests that are over, of each hypothesis.
     over: Vec<u32>,
     /// The states of the open requests, in their order, one hypothesis after the other.
     states: Vec<u32>,
 }
 
 impl Beam {
-    /// How many there are.
+    /// Number of hypotheses.
     pub(super) fn len(&self) -> usize {
         self.scores.len()
     }
 
-    /// Forgets all. Those to come have so many open requests.
+    /// Forgets all hypotheses. Those to come have this number of open requests.
     pub(super) fn clear(&mut self, open: usize) {
         self.open = open;
         self.scores.clear();
@@ -65,7 +65,7 @@ impl Beam {
     /// Hands on in which places a hypothesis has another state than the first one, with its own and
     /// that of the first.
     pub(super) fn differing(&self, at: usize, mut each: impl FnMut(usize, u32, u32)) {
-        // So many are compared at once.
+        // Number of states that are compared at once.
         const LANES: usize = 16;
         let [own, first] = [at, 0].map(|at| self.states(at));
         for (chunk, (own, first)) in own.chunks(LANES).zip(first.chunks(LANES)).enumerate() {
@@ -123,7 +123,7 @@ impl Order {
         self.keys.iter().map(|(_, Reverse(place))| *place)
     }
 
-    /// The same where only the first ones will be asked for, likely no more than so many.
+    /// The same where only the first ones will be asked for, likely no more than `likely` of them.
     pub(super) fn first_ones(
         &mut self,
         scores: impl Iterator<Item = f64>,

@@ -1,6 +1,6 @@
-//! How learning of a service is begun. Nothing is known at first, so it is begun in several ways,
-//! on the beginning of the trace and with few hypotheses, and what fits best after that is gone on
-//! with. The ways are tried on all processors.
+//! Beginnings of learning. Nothing is known of a service at first, so it is begun in several ways,
+//! on the beginning of the trace and with few hypotheses. The one that fits best after some rounds
+//! is gone on with. Beginnings are tried on all processors.
 
 use super::NONE;
 use super::agreement::Agreement;
@@ -21,7 +21,7 @@ use crate::tuning::auto::learning::beginnings::{
 };
 use out_of_core::workers;
 
-/// What the best beginning comes to.
+/// The model of the best beginning, and the agreement of all.
 pub(super) struct Begun {
     pub(super) model: Model,
     pub(super) agreement: Agreement,
@@ -29,7 +29,8 @@ pub(super) struct Begun {
 
 /// A beginning while it is tried.
 struct Trial {
-    /// Nothing of an event loop that is not supposed to serve in turn, by correlation.
+    /// The rule of the first assignment. `None`: correlation, without supposing that an event loop
+    /// serves in turn.
     choice: Option<Choice>,
     /// The requests of the calls at first, and now.
     first: Vec<u32>,
@@ -37,9 +38,9 @@ struct Trial {
     shapes: Shapes,
 }
 
-/// What one of them comes to.
+/// A beginning after all rounds.
 struct Tried {
-    /// How well it fits, in nats.
+    /// Fit in nats.
     fit: f64,
     first: Vec<u32>,
     owner: Vec<u32>,
@@ -47,8 +48,8 @@ struct Tried {
     shapes: Shapes,
 }
 
-/// A round of learning that was done: whether in turn was supposed, from which assignment, and with
-/// which.
+/// A round of learning that was done: whether turns were supposed, the assignments before and after
+/// it, and the shapes.
 struct Done {
     in_turn: bool,
     nobody: Nobody,
@@ -57,7 +58,7 @@ struct Done {
     shapes: Shapes,
 }
 
-/// The best of several assignments to begin with; `shapes` will be those that it knows.
+/// The best of several beginnings; `shapes` will be those that it knows.
 pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> Begun {
     let part = service.beginning(REQUESTS);
     let learner = Learner {
@@ -70,7 +71,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     };
     let choices: Vec<Choice> =
         Choice::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
-    // What all beginnings suppose they do not tell.
+    // All beginnings suppose it, so they do not tell whether it is true.
     let free = part.is_event_loop();
     let known: Vec<Option<Choice>> =
         choices.into_iter().map(Some).chain(free.then_some(None)).collect();
@@ -87,7 +88,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     let tried = workers::one_by_one(trials.len(), |place| learner.tried(&trials[place], nobody));
     let mut all: Vec<Tried> = Vec::new();
     for one in tried {
-        // What another one came to is no beginning of its own.
+        // An assignment that another beginning came to is no beginning of its own.
         if !all.iter().any(|other| other.owner == one.first) {
             all.push(one);
         }
@@ -96,7 +97,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     let mut fits: Vec<(f64, &[u32])> =
         all.iter().map(|one| (one.fit, one.owner.as_slice())).collect();
     if let (Some((fit, _)), Some(free)) = (fits.first().copied(), &free) {
-        // It has as many voices as all those together.
+        // It has as many voices as all others together.
         fits.extend(vec![(fit, free.as_slice()); fits.len()]);
     }
     let agreement = Agreement::of(&part, &learner.events, &fits);
@@ -133,16 +134,15 @@ impl Learner<'_> {
         Trial { choice, owner: first.clone(), first, shapes }
     }
 
-    /// A round of learning of all beginnings. What comes of an assignment is always the same, and
-    /// several beginnings mostly come to the same one sooner or later, so that each round is `done`
-    /// once.
+    /// A round of learning of all beginnings. Equal assignments lead to equal results, and several
+    /// beginnings mostly come to the same assignment sooner or later. So each round is `done` once.
     fn round(&self, trials: &mut [Trial], nobody: Nobody, done: &mut Vec<Done>) {
         let is_of = |done: &Done, trial: &Trial| {
             (done.in_turn, done.nobody) == (trial.choice.is_some(), nobody)
                 && done.owner == trial.owner
         };
-        // What is not supposed to serve in turn has its say, but is never the best, so it need not
-        // settle.
+        // A beginning that supposes nothing of turns has its say, but is never the best, so it need
+        // not settle.
         let goes_on = |trial: &Trial| trial.choice.is_some() || nobody != Nobody::WhileIdle;
         let mut new: Vec<&Trial> = Vec::new();
         for trial in trials.iter().filter(|trial| goes_on(trial)) {
@@ -169,7 +169,7 @@ impl Learner<'_> {
         }
     }
 
-    /// What a beginning came to after all rounds.
+    /// The beginning after all rounds, with its fit.
     fn tried(&self, trial: &Trial, nobody: Nobody) -> Tried {
         let (part, owner, mut shapes) = (self.service, &trial.owner, trial.shapes.clone());
         let mut model = learn(part, &made_for(part, owner), |_| true, &mut shapes, self.axis);
@@ -184,8 +184,8 @@ impl Learner<'_> {
     }
 }
 
-/// How well an assignment fits its own model, every part of which is left out where it speaks for
-/// itself.
+/// Fit of an assignment to its own model, in nats. A part of the model that comes from a call
+/// itself is left out for that call.
 fn fit(service: &Service, owner: &[u32], shapes: &mut Shapes, model: &mut Model) -> f64 {
     let nobody = owner.iter().filter(|owner| **owner == NONE).count() as f64 * NOBODY;
     let mut sum = nobody;
@@ -194,3 +194,7 @@ fn fit(service: &Service, owner: &[u32], shapes: &mut Shapes, model: &mut Model)
     }
     sum
 }
+
+#[cfg(test)]
+#[path = "beginnings_tests.rs"]
+mod tests;

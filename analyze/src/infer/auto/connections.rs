@@ -1,7 +1,7 @@
-//! What connections prove: a connection that is made for one request, or taken from a pool for its
-//! time, carries the calls of that request until it is over; one that many share proves nothing.
-//! Which of it is so is learned for each kind of call: how often a call is for the same request as
-//! the call before it on the connection, where that one is still open.
+//! Evidence by connections. A connection that is made for one request, or taken from a pool for its
+//! time, carries the calls of that request until it is over. A connection that many requests share
+//! proves nothing. Which of both it is, is learned for each kind of call: how often a call is for
+//! the same request as the call before it on the connection, where that request is still open.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +10,8 @@ use super::events::Event;
 use super::service::Service;
 use crate::tuning::auto::model::connections::PRIOR_CALLS;
 
-/// How often a call of each kind is for the same request as the one before it on its connection.
+/// Share of the calls of each kind that are for the same request as the call before on the
+/// connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Connections {
     same: FxHashMap<u32, f64>,
@@ -23,8 +24,7 @@ impl Connections {
         if service.call_before.is_empty() {
             return Connections::default();
         }
-        // Of each kind: how many, how many of them for the same request, and how many would be by
-        // chance.
+        // Number of calls of each kind, number for the same request, and number expected by chance.
         let mut seen: FxHashMap<u32, [f64; 3]> = FxHashMap::default();
         let mut is_open = vec![false; service.requests.len()];
         let mut open = 0_u32;
@@ -70,9 +70,9 @@ impl Connections {
         self.same.contains_key(&kind)
     }
 
-    /// What is added to how well a call of that kind fits each of `all` that it may be for, where
-    /// the call before it on the connection was made for one of them: to that one, which has the
-    /// learned share, and to the others, which together have what is left.
+    /// Nats added to the fit of a call of that kind to each of `all` requests that it may be for,
+    /// where the call before it on the connection was made for one of them: to that one, which has
+    /// the learned share, and to the others, which share the rest.
     pub(super) fn shares(&self, kind: u32, all: usize) -> Option<[f64; 2]> {
         let same = self.same.get(&kind)?;
         let all = all as f64;

@@ -1,6 +1,6 @@
-//! The ways in which hypotheses may go on at a call: the open requests that it may be for, by
-//! columns, and the best of all continuations. Where many requests are open, hypotheses have nearly all of
-//! their states in common, so of each hypothesis only what differs from the one before is looked at
+//! Continuations of hypotheses at a call: the open requests that the call may be for, by columns,
+//! and the best of all continuations. Where many requests are open, hypotheses have nearly all of
+//! their states in common. So of each hypothesis only what differs from the one before is looked at
 //! anew.
 
 use super::NONE;
@@ -8,10 +8,10 @@ use super::discipline::{NEVER, Turn};
 use super::model::Model;
 use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 
-/// How a hypothesis may go on.
+/// A continuation of a hypothesis at an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Continuation {
-    /// The score after it, and what of that is new.
+    /// The score after it, and the part of it that is new.
     pub(super) score: f64,
     pub(super) added: f64,
     pub(super) from: u32,
@@ -22,7 +22,7 @@ pub(super) struct Continuation {
 /// A request that a call may be for, in some state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
-    /// How well it fits.
+    /// Fit in nats.
     pub(super) score: f64,
     /// Since when it waits for such a call; [`NEVER`] if it does not.
     pub(super) waiting: i64,
@@ -35,17 +35,17 @@ pub(super) struct Candidate {
 pub(super) struct Candidates {
     /// Their places among those that are open.
     slots: Vec<u32>,
-    /// What was done for each; [`NONE`] where that was not looked at.
+    /// State of each; [`NONE`] where that was not looked at.
     states: Vec<u32>,
     scores: Vec<f64>,
     waiting: Vec<i64>,
-    /// How likely each is beside others that wait; 0 if it does not.
+    /// Weight of each beside others that wait; 0 if it does not.
     weights: Vec<f64>,
     /// For which of them the call before on the same connection was made.
     holder: Option<usize>,
-    /// What connections tell of that one, and of all others.
+    /// Nats that connections add to that one, and to all others.
     shares: Option<[f64; 2]>,
-    /// How much less often a request overtakes than its delay tells, where that counts.
+    /// Nats by which a request overtakes less often than its delay tells, where that counts.
     less: Option<f64>,
 }
 
@@ -87,7 +87,7 @@ impl Candidates {
         }
     }
 
-    /// Adds the ways in which the present hypothesis, which has that number and score, may go on.
+    /// Adds the continuations of the present hypothesis, which has that number and score.
     pub(super) fn add_to(&mut self, continuations: &mut Continuations, from: u32, score: f64) {
         let held = self.holder.zip(self.shares);
         let (mut score_of_all, mut own) = (0.0, None);
@@ -109,16 +109,16 @@ impl Candidates {
     }
 }
 
-/// The best ways of all hypotheses.
+/// The best continuations of all hypotheses.
 #[derive(Debug, Default)]
 pub(super) struct Continuations {
     all: Vec<Continuation>,
-    /// So many are asked for,
+    /// Number that is asked for.
     most: usize,
-    /// of those that are by no more than this worse than the best one.
+    /// Distance behind the best beyond which none is kept, in nats.
     margin: f64,
     best: f64,
-    /// What is worse than that is not among them.
+    /// Least score that is still kept.
     least: f64,
     scores: Vec<f64>,
 }
@@ -156,12 +156,12 @@ impl Continuations {
         self.all.retain(|next| next.score >= least);
     }
 
-    /// All that were not sorted out.
+    /// The continuations that are left.
     pub(super) fn found(&self) -> &[Continuation] {
         &self.all
     }
 
-    /// How many of them are asked for, and the least score that counts.
+    /// Number that is asked for, and the least score that counts.
     pub(super) fn bounds(&self) -> (usize, f64) {
         (self.most, self.best - self.margin)
     }

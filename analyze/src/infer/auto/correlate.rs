@@ -1,9 +1,9 @@
-//! A model of a service before any call is given to a request: by how much more often than by
-//! chance a call comes so long after a receipt, or after the response to an earlier call. Pairs of
-//! events that have nothing to do with each other come as often at one lag as at the same lag the
-//! other way round, so what is more is what calls are made after. That needs no assignment, and so
-//! finds the delays where so many requests are open at once that any first assignment is mostly
-//! wrong. (Project 5, section 5.2, correlates whole signals for the same reason.)
+//! A model of a service before any call is given to a request: how much more often than by chance a
+//! call comes some time after a receipt, or after the response to an earlier call. Events that have
+//! nothing to do with each other are as often apart by a lag one way as the other way round, so the
+//! difference tells after what calls are made. This needs no assignment. So it finds the delays
+//! where many requests are open at once, and any first assignment is mostly wrong. (Project 5,
+//! section 5.2, correlates whole signals for the same reason.)
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
     model
 }
 
-/// How many pairs of events are so far apart, one way and the other.
+/// Number of pairs of events by the time between them, one way and the other.
 struct Lags {
     after: Vec<f64>,
     before: Vec<f64>,
@@ -143,7 +143,7 @@ impl Lags {
         let mut told = 0.0;
         for (at, (after, before)) in self.after.iter().zip(&self.before).enumerate() {
             let more = after - before;
-            // What is within what chance does is nothing.
+            // An excess within what chance does is none.
             if more <= 2.0 * (after + before).sqrt() {
                 continue;
             }

@@ -1,8 +1,7 @@
-//! How long something takes: densities of delays, learned from samples on a logarithmic axis,
-//! because delays scatter over decades. A kernel is as wide as it must be to hold some of the
-//! samples around it, so that what is sharp stays sharp and what is rare is spread. [`Plane`] is
-//! the density of a delay where another delay is known; where few samples say something about that,
-//! it counts little.
+//! Densities of delays, learned from samples on a logarithmic axis, because delays scatter over
+//! decades. A kernel is as wide as it must be to hold some of the samples around it, so that what
+//! is sharp stays sharp and what is rare is spread. [`Plane`] is the density of a delay where
+//! another delay is known. Where few samples say something about that, it counts little.
 //!
 //! A sample's own part in a density can be left out, so that no assignment of calls speaks for
 //! itself.
@@ -39,7 +38,7 @@ impl Axis {
     }
 }
 
-/// How many parts of a factor of two [`log2`] knows the logarithm of.
+/// Number of parts of a factor of two whose logarithm [`log2`] knows.
 const LOGARITHMS: usize = 256;
 
 /// The binary logarithm of a normal number that is greater than 0, to ten digits: the search asks
@@ -56,7 +55,7 @@ fn log2(number: f64) -> f64 {
     let exponent = (bits >> 52) as i32 - 1023;
     let (inverse, log) = known[(bits >> 44) as usize % LOGARITHMS];
     let mantissa = f64::from_bits(bits & ((1 << 52) - 1) | 1023 << 52);
-    // What it is more than the middle of its part, as a part of that.
+    // Excess over the middle of its part, as a share of that.
     let more = mantissa * inverse - 1.0;
     let natural = more * (1.0 - more * (1.0 / 2.0 - more * (1.0 / 3.0)));
     f64::from(exponent) + log + natural * std::f64::consts::LOG2_E
@@ -71,9 +70,9 @@ pub(super) struct Density {
     bins: Vec<(f32, f32)>,
     samples: f64,
     plane: Option<Plane>,
-    /// The logarithm of each bin's density where no sample is left out, at last that beyond them;
-    /// where another delay counts, for each of its rows, at last for one that was never seen. What
-    /// was not asked for is 0.
+    /// Logarithm of each bin's density with no sample left out, and at last of the density beyond
+    /// them. Where another delay counts, there is a row for each of its values, and at last for one
+    /// that was never seen. An entry that was not asked for is 0.
     logs: Vec<AtomicU32>,
 }
 
@@ -179,9 +178,9 @@ pub(super) struct Plane {
     low: [f64; 2],
     size: [usize; 2],
     joint: Vec<f32>,
-    /// How many samples are near each value of the other delay.
+    /// Number of samples near each value of the other delay.
     near: Vec<f32>,
-    /// What one sample adds to its own place, and to the number near it.
+    /// Part of one sample in its own place, and in the number near it.
     own: [f64; 2],
 }
 
@@ -206,7 +205,7 @@ impl Plane {
         Plane { low, size, joint, near, own: [x * y, y] }
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     fn rows(&self) -> usize {
         self.size[1]
     }
@@ -218,7 +217,7 @@ impl Plane {
         if at < 0.0 { self.rows() } else { (at as usize).min(self.rows()) }
     }
 
-    /// How many samples are near that row, and the density at that bin of the plain density among
+    /// Number of samples near that row, and the density at that bin of the plain density among
     /// them.
     fn at(&self, bin: usize, row: usize, own: bool) -> (f64, f64) {
         let Some(near) = self.near.get(row) else { return (0.0, 0.0) };

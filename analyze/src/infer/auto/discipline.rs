@@ -1,7 +1,7 @@
 //! The order in which waiting requests are served. Delays alone, taken for independent, say too
-//! little about it: what holds up one request mostly holds up the next as well, so that requests
-//! overtake less often than their delays would let one think, and never where a service is first
-//! in, first out. How much less is learned for each kind of call from how often it happens.
+//! little about it. What holds up one request mostly holds up the next as well. So requests
+//! overtake less often than by their delays, and never where a service is first in, first out. How
+//! much less is learned for each kind of call from how often it happens.
 
 use rustc_hash::FxHashMap;
 
@@ -25,20 +25,20 @@ pub(super) fn suppose(service: &Service, model: &mut Model) {
 /// The time since when a request waits that does not.
 pub(super) const NEVER: i64 = i64::MAX;
 
-/// What it adds that requests which wait for the same mostly get it in turn.
+/// Nats added as requests that wait for the same mostly get it in turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     /// Since when the one waits that waits longest.
     first: i64,
-    /// What is added to how well the call fits it, and to how well it fits those that overtake it.
+    /// Nats added to the fit of the call to that one, and to those that overtake it.
     ahead: f64,
     behind: f64,
 }
 
 impl Turn {
-    /// Makes it by `less` less likely that a call is for a request while another one waits longer
-    /// for such a call, whoever made that request: a pool of connections has one queue for all.
-    /// What all that wait have together stays as it was. `waiting` is since when each waits,
+    /// Makes it by `less` nats less likely that a call is for a request while another one waits
+    /// longer for such a call, whoever made that request: a pool of connections has one queue for
+    /// all. The sum over all that wait stays as it was. `waiting` is since when each waits,
     /// `weights` how likely each is, 0 for those that do not. None where nobody would overtake.
     pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Turn> {
         const LANES: usize = 8;
@@ -59,7 +59,7 @@ impl Turn {
         counts.then_some(Turn { first, ahead: rest, behind: rest - less })
     }
 
-    /// What is added for a request that waits since then.
+    /// Nats added for a request that waits since then.
     pub(super) fn adds(&self, since: i64) -> f64 {
         match since {
             NEVER => 0.0,
@@ -77,7 +77,7 @@ pub(super) fn learn(
     shapes: &mut Shapes,
     model: &mut Model,
 ) {
-    // Of each kind: the probability of overtaking by the delays alone, and whether it happened.
+    // Probability of overtaking by the delays alone, and whether it happened, by kind.
     let mut seen: FxHashMap<u32, Vec<(f64, bool)>> = FxHashMap::default();
     let mut open: Vec<(u32, Vec<u32>, u32)> = Vec::new();
     for (_, event) in events {
@@ -120,8 +120,8 @@ pub(super) fn learn(
     }
 }
 
-/// Of requests, given by since when they wait, how well the call fits, and whether it was for them:
-/// the probability that one overtakes, and whether it did. `None`: the call was for none of them.
+/// Probability that one overtakes, and whether it did, for requests given by since when they wait,
+/// their fit, and whether the call was for them. `None`: the call was for none of them.
 fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
@@ -132,8 +132,7 @@ fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), *since > first))
 }
 
-/// What the logarithm of the odds must be less by, so that as many overtake as did: found by
-/// halving.
+/// Nats by which the odds must be less, so that as many overtake as did: found by halving.
 fn less_often(seen: &[(f64, bool)]) -> f64 {
     let did = seen.iter().filter(|(_, did)| *did).count() as f64;
     let (mut low, mut high) = (MIN_NATS, MAX_NATS);

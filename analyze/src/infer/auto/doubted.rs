@@ -33,9 +33,9 @@ pub(super) fn doubted(
     (parents, left)
 }
 
-/// The most that a doubt may take from each of these parents, so that the likeliest stays likelier
-/// than none, if it is. Where several may be it, what is taken from all of them is soon more than
-/// what one of them has.
+/// Largest share that a doubt may take from each of these parents, so that the likeliest stays
+/// likelier than none, if it is. Where several may be the parent, the sum of what is taken from all
+/// is soon more than one of them has.
 fn max_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     let likeliest = parents.iter().map(|(_, probability)| *probability).fold(0.0, f64::max);
     let all: f64 = parents.iter().map(|(_, probability)| probability).sum();

@@ -1,8 +1,8 @@
-//! Work that is found before its message comes. Who is told by a message of one way that there is
-//! something to do may look by itself, too, as one that reads a folder or a table does whenever it
-//! is awake: then it does what it is not yet told of. What it calls for that comes before the
-//! message, which later brings nothing. The message then begins, as a request, when its work did;
-//! and the work is caused by what the message itself was sent for.
+//! Work that is found before its message comes. A receiver of one-way messages that tell of work
+//! may look for work by itself, too, as one that reads a folder or a table does whenever it is
+//! awake. Then it does what it is not yet told of. Its calls for that come before the message, and
+//! later the message brings nothing. Such a message begins, as a request, when its work did. The
+//! work is caused by what the message itself was sent for.
 
 mod pairs;
 
@@ -38,8 +38,8 @@ impl Asked {
         Asked(asked)
     }
 
-    /// When the sender of the message got what it was sent for. Only what is on the same machine
-    /// can be found without being told of.
+    /// The time at which the sender of the message got what it was sent for. Only work on the same
+    /// machine can be found without being told of.
     fn since(&self, trace: &MessageTrace, row: usize) -> Option<i64> {
         let message = trace.message(row);
         let host = |node: NodeId| trace.nodes.get(node).map(|node| &node.host);
@@ -99,7 +99,7 @@ pub(super) fn begin_with_work(
 }
 
 impl Service {
-    /// Of each call the request that it was found to be the work of, among those that are held.
+    /// Sets the request that each call was found to be the work of, among those that are held.
     pub(super) fn hold_what_was_found(&mut self) {
         if self.found_for.is_empty() {
             return;
@@ -113,7 +113,7 @@ impl Service {
     }
 }
 
-/// Of each request another one whose work might have been found in its place; [`NONE`] where there
+/// For each request another one whose work might have been found in its place; [`NONE`] where there
 /// is none.
 fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u32> {
     let place: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
@@ -130,7 +130,7 @@ fn rivals(service: &Service, mut under_way: Vec<(u32, u32, [i64; 2])>) -> Vec<u3
     rivals
 }
 
-/// Takes from the shares of each call what is not sure about whose work it is.
+/// Takes the part from the shares of each call that is not sure about whose work it is.
 pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     if service.rivals.is_empty() {
         return;
@@ -203,9 +203,9 @@ fn kinds(service: &Service, calls: &Calls) -> Vec<u32> {
     kinds
 }
 
-/// What is begun for each message, by its times and places, with how the two go together: calls of
-/// the kind of which there are as many as messages, and that come soonest after them. None where it
-/// does not come before its message.
+/// Work of each message, by its times and places, with how the two go together: calls of the kind
+/// that is as frequent as the messages and comes soonest after them. `None` where work does not
+/// come before its message.
 fn work(service: &Service, told: &[Told]) -> Option<(Work, Pairs)> {
     let kind = pool::kinds(service, 0..service.calls.len() as u32);
     let mut times: FxHashMap<(u32, Option<pool::Kind>), Work> = FxHashMap::default();

@@ -1,6 +1,7 @@
 //! Model and assignment of a service, each from the other, until they agree: expectation
 //! maximisation with the one best assignment in place of an expectation. Nothing is known at first,
-//! so it is begun in several ways ([`super::beginnings`]).
+//! so it is begun in several ways ([`super::beginnings`]). What was learned is kept for later
+//! stretches.
 
 use std::sync::Arc;
 
@@ -18,13 +19,13 @@ use super::shapes::Shapes;
 use super::thread_time;
 use crate::evidence::Evidence;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
-use crate::tuning::auto::learning::learning::{
+use crate::tuning::auto::learning::rounds::{
     LAST_WIDTH, LOST_SHARE, MANY_OPEN, MAX_SHAPES, MIN_REQUESTS, RELEARN_FACTOR, RELEARN_NEW_SHARE,
     REQUESTS,
 };
 use crate::tuning::auto::services::thread_time::RUNS_SHARE;
 
-/// What was learned of a service in one stretch of the trace, for the next ones.
+/// A model of a service, learned in one stretch of the trace for the next ones.
 #[derive(Debug)]
 pub(super) struct Known {
     model: Model,
@@ -38,14 +39,14 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What the beginning of `service` tells.
+    /// Learns from the beginning of `service`.
     fn of(service: &Service) -> Known {
         let mut shapes = Shapes::new();
         let sample = service.beginning(enough(service));
         let (mut model, mut owner) = learned(&sample, &mut shapes, Nobody::Counted);
         if nobodys(&owner) > LOST_SHARE {
-            // Of many requests that are alike each is unlikely to be the one, and what is nobody's
-            // is not learned from.
+            // Each of many requests that are alike is unlikely to be the one, and calls that are
+            // nobody's are not learned from.
             let (other, others_owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
             if nobodys(&others_owner) < nobodys(&owner) {
                 (model, owner) = (other, others_owner);
@@ -69,8 +70,8 @@ impl Known {
         Known { model, shapes, in_thread_time, requests: sample.requests.len(), kinds }
     }
 
-    /// The same for another stretch; nothing, if that has so much that is new that it is worth to
-    /// be learned from itself.
+    /// The same for another stretch; `None` where so much is new there that it is worth learning
+    /// from itself.
     fn in_another(self, service: &Service) -> Option<Known> {
         let more = service.requests.len().min(enough(service)) > RELEARN_FACTOR * self.requests;
         let is_new = |spans: &[Span], known: &FxHashSet<u32>| {
@@ -99,9 +100,8 @@ impl Known {
     }
 }
 
-/// The requests of all calls of `service`, with their probabilities, and what was learned of it.
-/// What is known of it from an earlier stretch of the trace goes on to count, as long as calls find
-/// their requests by it.
+/// Assigns all calls of `service`, with probabilities, and learns its model. A model from an
+/// earlier stretch of the trace goes on to count, as long as calls find their requests by it.
 pub(super) fn estimate(service: &Service, known: Option<Known>) -> (Assignment, Known) {
     if let Some(mut known) = known.and_then(|known| known.in_another(service)) {
         let found = known.search(service);

@@ -1,4 +1,4 @@
-//! The events of a service, in the order of time: what an assignment is searched through.
+//! The events of a service in the order of time, which the search goes through.
 
 use super::NONE;
 use super::service::Service;

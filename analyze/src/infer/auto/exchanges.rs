@@ -1,12 +1,12 @@
-//! What the search gave up too early, mended. A beam keeps few hypotheses, and what tells two
-//! requests apart often comes long after their calls: with the answer to one of them, or with the
-//! next call. So after the search two requests exchange calls of a kind wherever both together fit
-//! better then: one call each, all from there on, or all up to there.
+//! Exchanges of calls between requests after the search. A beam keeps few hypotheses, and what
+//! tells two requests apart often comes long after their calls: with the answer to one of them, or
+//! with the next call. So two requests exchange calls of a kind wherever both together fit better
+//! then: one call each, all from there on, or all up to there.
 //!
-//! Models are learned from what comes of it, so that they explain less of what the beam got wrong.
-//! An exchange after which one request overtakes the other is worth less by as much as overtaking
-//! is rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the
-//! search is left alone.
+//! Models are learned from the result, so that they explain less of what the beam got wrong. An
+//! exchange after which one request overtakes the other is worth less, by as much as overtaking is
+//! rarer than by the delays. Where requests are served in turn ([`super::discipline`]) the search
+//! is left alone.
 
 use super::NONE;
 use super::agreement::candidates;
@@ -20,7 +20,7 @@ use crate::tuning::auto::learning::exchanges::{
     MAX_ALIKE, MAX_CALLS, MAX_OTHERS, MIN_GAIN, SWEEPS,
 };
 
-/// Which calls two requests exchange.
+/// Calls that two requests exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exchange {
     /// One for one.
@@ -70,7 +70,7 @@ pub(super) fn improve(
     }
 }
 
-/// Those of the `possible` requests that were received next to `own`.
+/// The `possible` requests that were received next to `own`.
 fn nearest(service: &Service, own: u32, possible: &[u32]) -> Vec<u32> {
     let begin = |request: u32| service.requests[request as usize].begin;
     let mut others: Vec<u32> = possible.iter().copied().filter(|request| *request != own).collect();
@@ -91,13 +91,13 @@ struct Pairs<'a> {
     model: &'a mut Model,
     /// The calls of each request, in the order of time.
     made: Vec<Vec<u32>>,
-    /// How well each request fits with them, where that is known.
+    /// Fit of each request with its calls, where that is known.
     scores: Vec<Option<f64>>,
 }
 
 impl Pairs<'_> {
-    /// Exchanges what is best exchanged between two requests about the `call` of one of them;
-    /// whether anything was.
+    /// Exchanges calls between two requests about the `call` of one of them, as is best; returns
+    /// whether any were.
     fn exchange(&mut self, call: u32, own: u32, other: u32) -> bool {
         let kind = self.service.calls[call as usize].kind;
         let less = self.model.overtaking.get(&kind).copied().unwrap_or(0.0).max(0.0);
@@ -184,7 +184,7 @@ impl Pairs<'_> {
             && [NONE, request].contains(&self.service.holder(call))
     }
 
-    /// How well a request fits with the calls that it has.
+    /// Fit of a request with the calls that it has.
     fn known(&mut self, request: u32) -> f64 {
         if let Some(score) = self.scores[request as usize] {
             return score;
@@ -196,7 +196,7 @@ impl Pairs<'_> {
         score
     }
 
-    /// How well a request fits with these calls.
+    /// Fit of a request with these calls.
     fn score(&mut self, request: u32, made: &[u32]) -> f64 {
         self.model.request(self.service, self.shapes, request, made)
     }

@@ -139,7 +139,7 @@ pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) 
     owner
 }
 
-/// Which requests shared the service with the fewest others: mostly those that had it to
+/// Whether each request shared the service with the fewest others: mostly those that had it to
 /// themselves.
 pub(super) fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
     let mut most = vec![0u32; service.requests.len()];

@@ -1,5 +1,4 @@
-//! How well what happens to a request fits the model of its service: calls, answers, and that
-//! nothing more is done.
+//! Fit of a request's calls and answer to the model of its service.
 
 use super::at::At;
 use super::model::{Delay, Model, Step};
@@ -15,9 +14,8 @@ use crate::tuning::auto::model::fit::{
 pub(super) const NO_DELAY: i64 = i64::MIN;
 
 impl Model {
-    /// How well it fits that `time` is when something is done for a request after such a delay,
-    /// where `triggered` is when what it is done after was; `own` is the delay that was learned
-    /// from just that.
+    /// Fit of something done for a request at `time`, after such a delay. `triggered` is the time
+    /// of its trigger; `own` is the delay that was learned from just this.
     fn timing(
         &self,
         service: &Service,
@@ -43,7 +41,7 @@ impl Model {
         density + missing + delay.open[open_calls(service, at.made, time)]
     }
 
-    /// How well it fits that `call` is made for a request in that state.
+    /// Fit of `call` to a request in that state.
     pub(super) fn call(
         &mut self,
         service: &Service,
@@ -65,8 +63,8 @@ impl Model {
         self.judge(service, shapes, at, call).1
     }
 
-    /// How well it fits that `call` is made for a request in that state; and since when it waits
-    /// for making such a call.
+    /// Fit of `call` to a request in that state, and since when the request waits for making such a
+    /// call.
     pub(super) fn judge(
         &mut self,
         service: &Service,
@@ -103,7 +101,8 @@ impl Model {
         (score, waiting)
     }
 
-    /// How likely a call of that kind is to be made after the answer, if it is, or else before it.
+    /// Probability of a call of that kind after the answer, if it is made then, or else before it,
+    /// as a logarithm.
     fn afterwards(&self, service: &Service, request: u32, call: u32) -> f64 {
         if !service.goes_on_after_answers() {
             return 0.0;
@@ -114,21 +113,19 @@ impl Model {
         if call.begin > request.end { after.ln() } else { before.ln() }
     }
 
-    /// What the end of the call promises for the request.
+    /// Promise of the end of the call for the request.
     pub(super) fn promise(&self, service: &Service, request: u32, call: u32) -> f64 {
         let learned =
             self.learned_calls.get(call as usize).is_some_and(|(owner, _)| *owner == request);
         self.promises.of(service, request, call, learned)
     }
 
-    /// How well it fits that a request in that state is answered when it is, and that this was all
-    /// that was done for it.
+    /// Fit of the answer to a request in that state at its time, with nothing more done for it.
     pub(super) fn reply(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
         self.finish(service, shapes, at) + self.answer(service, at)
     }
 
-    /// How well it fits that just these calls, in the order of time, are made for a request, and
-    /// that it is answered when it is.
+    /// Fit of a request with just these calls, in the order of time, and of its answer at its time.
     pub(super) fn request(
         &mut self,
         service: &Service,
@@ -145,14 +142,14 @@ impl Model {
         sum + self.reply(service, shapes, &At { request, made: recent(made), shape })
     }
 
-    /// How well it fits that nothing more is done for a request in that state.
+    /// Fit of a request in that state with nothing more done for it.
     pub(super) fn finish(&mut self, service: &Service, shapes: &Shapes, at: &At<'_>) -> f64 {
         let kind = service.requests[at.request as usize].kind;
         let [least, just] = self.shape(shapes, kind, at.shape);
         if service.without.has(Evidence::Shapes) { just - least } else { 0.0 }
     }
 
-    /// How well it fits that a request in that state is answered when it is.
+    /// Fit of the answer to a request in that state at its time.
     pub(super) fn answer(&self, service: &Service, at: &At<'_>) -> f64 {
         let request = service.requests[at.request as usize];
         if request.end == OPEN {
@@ -167,13 +164,13 @@ impl Model {
         timing + self.by_thread(service, at, REPLY, service.answerer(at.request), request.end)
     }
 
-    /// What it proves that this thread makes such a call (or the reply).
+    /// Odds that this thread makes such a call (or the reply).
     fn by_thread(&self, service: &Service, at: &At<'_>, call: u32, thread: u32, time: i64) -> f64 {
         let kind = service.requests[at.request as usize].kind;
         self.threads.odds(kind, call, self.threads.sample(service, at, call, thread, time))
     }
 
-    /// How well it fits that a call of that kind is made for no request.
+    /// Fit of a call of that kind that is made for no request.
     pub(super) fn spontaneous(&self, kind: u32) -> f64 {
         self.spontaneous.get(&kind).copied().unwrap_or(UNKNOWN - 1.0)
     }
@@ -189,7 +186,7 @@ impl Step {
     }
 }
 
-/// Of the calls `made` for a request, in their order, those that were made before its answer.
+/// The calls `made` for a request, in their order, before its answer.
 pub(super) fn before_answer<'made>(
     service: &Service,
     request: u32,

@@ -1,6 +1,5 @@
-//! Which calls fit a request: whether the requests that were seen can be what the calls of a
-//! service are made for at all. Where many fit none, requests are missing, and what is said of the
-//! others is doubtful, too.
+//! Calls that fit no request at all. Where many do not, requests are missing, and what is said of
+//! the others is doubtful, too.
 
 use rustc_hash::FxHashMap;
 
@@ -38,7 +37,7 @@ impl Service {
         !is_itself && (end == OPEN || begin.saturating_sub(end) <= end.saturating_sub(received))
     }
 
-    /// Of each call whether its thread made it before the first request that it received, to be
+    /// Whether the thread of each call made it before the first request that it received, to be
     /// ready for requests.
     fn prepares(&self) -> Vec<bool> {
         let mut first: FxHashMap<u32, i64> = FxHashMap::default();
@@ -82,7 +81,7 @@ impl Service {
                     let lasts = |request: &u32| {
                         self.requests[*request as usize].end != OPEN && self.lasts(*request, call)
                     };
-                    // What is never answered may be what the call is for, however long that lasts.
+                    // A call may be for a request that is never answered, however long that lasts.
                     let is_answered = |request: &u32| self.requests[*request as usize].end != OPEN;
                     let are_answered = !open.is_empty() && open.iter().all(is_answered);
                     // The thread that makes the call has got nothing else to do since.

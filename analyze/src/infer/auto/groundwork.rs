@@ -1,4 +1,4 @@
-//! What is found in a stretch before any service is looked at by itself.
+//! The groundwork of a stretch: what is found before any service is looked at by itself.
 
 use super::queues::Queues;
 use crate::calls::Calls;
@@ -9,11 +9,11 @@ use crate::links::Links;
 
 /// The parts that all services of a stretch share.
 pub(super) struct Groundwork {
-    /// What message linking says.
+    /// Links by message linking.
     pub(super) linked: Links,
-    /// Which messages are one call.
+    /// Pairs of messages that are one call.
     pub(super) calls: Calls,
-    /// What is delivered out of which queue.
+    /// Queues, and what is delivered out of each.
     pub(super) queues: Queues,
 }
 

@@ -1,9 +1,9 @@
 //! The request that the thread of a call holds. In a server that gives each request to a thread,
 //! which does all of its work and answers it, a call was made for the request that its thread has
-//! received and not answered yet. No search can find more. Whether a service is such a server shows
-//! in the trace itself: no thread receives a request while it holds another one, whoever receives a
+//! received and not answered yet. No search can find more. The trace itself shows whether a service
+//! is such a server: no thread receives a request while it holds another one, whoever receives a
 //! request answers it, and the calls are made by threads that hold one and end before they answer.
-//! Requests must overlap for that to be seen; an event loop, which has one thread for all, fails at
+//! Requests must overlap for that to be seen. An event loop, which has one thread for all, fails at
 //! once.
 
 use rustc_hash::FxHashMap;
@@ -34,8 +34,7 @@ pub(super) fn of(service: &Service) -> Vec<u32> {
                 }
                 cases += 1;
                 let answered_by_another = answerer != UNKNOWN_THREAD && answerer != receiver;
-                // What is done for a request after its answer is done before its thread holds
-                // another one.
+                // Work for a request after its answer is done before its thread holds another one.
                 let before = holds.insert(receiver, request);
                 let is_unanswered =
                     |before: u32| service.over(&service.requests[before as usize]) > time;

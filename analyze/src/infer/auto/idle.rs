@@ -1,4 +1,4 @@
-//! What a service does while nothing is asked of it.
+//! Calls of a service while nothing is asked of it.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,7 @@ use super::events::Event;
 use super::service::Service;
 use crate::tuning::auto::model::fit::{IDLE_NEVER, MIN_IDLE};
 
-/// How often calls of each kind are made while no request is open, per nanosecond, as a logarithm.
+/// Rate of calls of each kind while no request is open, per nanosecond, as a logarithm.
 pub(super) fn while_idle(service: &Service, events: &[(i64, Event)]) -> FxHashMap<u32, f64> {
     let mut counts: FxHashMap<u32, f64> =
         service.calls.iter().map(|call| (call.kind, IDLE_NEVER)).collect();

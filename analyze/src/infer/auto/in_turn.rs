@@ -1,18 +1,18 @@
-//! What is given and what is begun, put beside each other in their order: jobs and who does them,
-//! pushes and deliveries. One that was not seen on either side must not shift all that come after
-//! it, so some of both may be left out.
+//! Two sequences put beside each other in their order, what is given and what is begun: jobs and
+//! their runs, pushes and deliveries. One that was not seen on either side must not shift all that
+//! come after it, so some of both may be left out.
 
 use crate::tuning::auto::queues::in_turn::{LEFT_OUT_FACTOR, MAX_AHEAD};
 
-/// Which of the `given`, by their times in order, each of the `begun` is: in their turn, some of
-/// both left out, so that they begin soon after they were given. `fits` says whether one may be the
-/// other, by their places.
+/// The place among the `given`, by their times in order, of each of the `begun`: in their turn,
+/// some of both left out, so that they begin soon after they were given. `fits` says whether one
+/// may be the other, by their places.
 pub(super) fn in_turn(
     given: &[i64],
     begun: &[i64],
     fits: impl Fn(usize, usize) -> bool,
 ) -> Vec<Option<usize>> {
-    // One of them is left out where that saves more than so many usual waits.
+    // One of them is left out where that saves more than this number of usual waits.
     let mut waits: Vec<i64> = begun
         .iter()
         .zip(given)
@@ -23,13 +23,13 @@ pub(super) fn in_turn(
     }
     let middle = waits.len() / 2;
     let left_out = waits.select_nth_unstable(middle).1.saturating_mul(LEFT_OUT_FACTOR).max(1);
-    // What it costs to have done with so many that are given, by how far they are ahead of the
-    // others, and how that came about.
+    // Cost of having done with the first ones that are given, by how far these are ahead of those
+    // begun, and how that came about.
     let width = 2 * MAX_AHEAD + 1;
     let mut costs = vec![i64::MAX; width];
     let mut how: Vec<Step> = Vec::with_capacity((begun.len() + 1) * width);
-    // How far jobs are ahead in the middle of what is looked at, by the run: it goes after what is
-    // cheapest, as what is left out adds up.
+    // Distance by which jobs are ahead in the middle of what is looked at, by the run: it goes
+    // after what is cheapest, as what is left out adds up.
     let mut middles: Vec<isize> = Vec::with_capacity(begun.len() + 1);
     let place = |run: usize, ahead: usize, middle: isize| {
         (run + ahead).checked_add_signed(middle)?.checked_sub(MAX_AHEAD)
@@ -96,7 +96,7 @@ pub(super) fn in_turn(
     taken
 }
 
-/// What comes next where the two are put beside each other: both, or one that is left out.
+/// Next step where the two are put beside each other: both, or one that is left out.
 #[derive(Clone, Copy)]
 enum Step {
     Both,
@@ -121,7 +121,7 @@ mod tests {
         // all the same.
         let some: Vec<usize> = all.iter().copied().filter(|job| ![0, 30].contains(job)).collect();
         assert_eq!(taken(&some), some.iter().map(|job| Some(*job)).collect::<Vec<_>>());
-        // A run for a job of which nothing is known.
+        // A run for an unknown job.
         let mut begun: Vec<i64> = all.iter().map(begun).collect();
         begun.insert(0, -50);
         assert_eq!(in_turn(&given, &begun, |_, _| true)[..3], [None, Some(0), Some(1)]);

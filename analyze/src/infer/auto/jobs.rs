@@ -1,7 +1,7 @@
-//! Jobs: what a worker was given by a queue. What it does then is for the job, as what a server
-//! does is for a request, so a delivery is to the worker what a request is to a server: it begins
-//! with its receipt, and is over when the worker asks for more or is given more. What a worker asks
-//! for work with is for nobody.
+//! Jobs: work that a queue gave to a worker. A worker acts for a job as a server acts for a
+//! request. So a delivery is to the worker what a request is to a server: it begins with its
+//! receipt, and is over when the worker asks for more or is given more. The messages that ask for
+//! work are for nobody.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, Node, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -30,12 +30,12 @@ pub(super) struct Job {
 #[derive(Debug, Default)]
 pub(super) struct Jobs<'trace> {
     of_nodes: FxHashMap<u32, Vec<Job>>,
-    /// By a process that may do what another was given, that one.
+    /// The giver of each process that may do another's work.
     givers: FxHashMap<u32, u32>,
     queues: Option<&'trace Queues>,
 }
 
-/// What happened at a worker on a connection to a broker.
+/// Event at a worker on a connection to a broker.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Delivery,
@@ -43,8 +43,8 @@ enum Event {
 }
 
 impl<'trace> Jobs<'trace> {
-    /// The jobs that `queues` gave to traced nodes; one of which the end is not known is over after
-    /// `window` nanoseconds.
+    /// Jobs that `queues` gave to traced nodes. A job without a known end is over after `window`
+    /// nanoseconds.
     pub(super) fn of(
         trace: &MessageTrace,
         naming: &Naming,
@@ -80,8 +80,8 @@ impl<'trace> Jobs<'trace> {
         self.of_nodes.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    /// Who was given what that node does: itself or, where it was given nothing, the one that may
-    /// have handed it over.
+    /// The node that was given what this node does: itself or, where it was given nothing, the one
+    /// that may have handed it over.
     pub(super) fn giver(&self, node: u32) -> u32 {
         self.givers.get(&node).copied().unwrap_or(node)
     }
@@ -130,9 +130,9 @@ impl<'trace> Jobs<'trace> {
         }
     }
 
-    /// Who gives work to others, and so does not work for them, even where both are of one program:
-    /// what it sends is mostly what others are given, or it sent some before anybody was given
-    /// anything.
+    /// Nodes that give work to others, and so do not work for them, even where both are of one
+    /// program: what such a node sends is mostly what others are given, or it sent some before
+    /// anybody was given anything.
     fn pushers(&self, trace: &MessageTrace, naming: &Naming) -> FxHashSet<u32> {
         let all = || self.of_nodes.values().flatten();
         let first = all().map(|job| (job.span.begin, job.row)).min().map(|(_, row)| row);
@@ -157,8 +157,8 @@ impl<'trace> Jobs<'trace> {
         pushers
     }
 
-    /// Where a worker asks for more before it is done with what it has, as one that hands over to
-    /// others does, its jobs are not over then.
+    /// Makes jobs last longer where a worker asks for more before it is done with what it has, as
+    /// one that hands over to others does.
     fn last_longer(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) {
         let mut within: FxHashMap<u32, (usize, Vec<i64>)> = FxHashMap::default();
         for call in 0..calls.len() {
@@ -245,8 +245,8 @@ fn ends(
     ends
 }
 
-/// Where a worker acknowledges each delivery, and may be given more before it does: when each is
-/// over. `events` are in order. Which delivery an acknowledgement is for is not known. If at most n
+/// End of each delivery where a worker acknowledges each, and may be given more before it does.
+/// `events` are in order. It is not known which delivery an acknowledgement is for. If at most n
 /// are open at once, a delivery is over at the latest with the n-th acknowledgement after it.
 fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
     let first = events.iter().position(|(_, event, _)| *event == Event::Delivery)?;
@@ -279,7 +279,7 @@ fn acknowledged(events: &[(i64, Event, u32)]) -> Option<Vec<(u32, i64)>> {
     if DELIVERIES_PER_EARLY * early > given.len() {
         return None;
     }
-    // Where several are open the end tells nothing of whose it is, so all last equally long.
+    // Where several are open the end does not tell whose it is, so all last equally long.
     let over = said.iter().skip(most.saturating_sub(1));
     let longest =
         given.iter().zip(over.clone()).map(|((began, _), end)| end.saturating_sub(*began)).max();

@@ -1,7 +1,6 @@
-//! How probable it is that a call was made for a request, all that came before and after
-//! considered: the sum over all hypotheses that were kept, by the forward and backward passes over
-//! the lattice that they make. Hypotheses that became alike are one point of it, so that their
-//! histories add up.
+//! The probability that a call was made for a request, with all that came before and after: the sum
+//! over all hypotheses that were kept, by the forward and backward passes over their lattice.
+//! Hypotheses that became alike are one point of it, so that their histories add up.
 
 use super::NONE;
 use crate::tuning::auto::search::hypotheses::TEMPER;
@@ -18,13 +17,13 @@ struct Edge {
     forward: f64,
 }
 
-/// What became of all hypotheses at one event.
+/// Edges from the hypotheses before one event to those after it.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// The call that was given to requests, if that is what happened.
     call: u32,
     froms: u32,
-    /// Where its edges begin among all.
+    /// First of its edges among all.
     edges: usize,
 }
 
@@ -44,14 +43,14 @@ impl Lattice {
         Lattice { steps: Vec::new(), edges: Vec::new(), forward: vec![0.0], next: Vec::new() }
     }
 
-    /// Begins the step to the hypotheses after an event; `call` is what is given to requests in it,
-    /// or [`NONE`].
+    /// Begins the step to the hypotheses after an event; `call` is given to requests in it, or
+    /// [`NONE`].
     pub(super) fn begin(&mut self, call: u32) {
         self.steps.push(Step { call, froms: self.forward.len() as u32, edges: self.edges.len() });
         self.next.clear();
     }
 
-    /// Hypothesis `from` becomes `to`, by what adds `weight` to its score.
+    /// Adds an edge: hypothesis `from` becomes `to` and gains `weight` in score.
     pub(super) fn add(&mut self, from: u32, to: u32, request: u32, weight: f64) {
         let weight = TEMPER * weight;
         let forward = self.forward[from as usize];

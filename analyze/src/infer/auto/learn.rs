@@ -1,5 +1,5 @@
 //! The model of a service from an assignment of its calls to its requests: the half of expectation
-//! maximisation that counts. Which trigger a kind of call has is chosen here: the one after which
+//! maximisation that counts. The trigger of each kind of call is chosen here: the one after which
 //! the delay is known best, that is, has the least entropy.
 
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::tuning::auto::model::fit::SLOTS;
 struct Samples {
     /// The request and the call.
     of: Vec<(u32, u32)>,
-    /// By trigger: which of them, how long after it, and when it was, since the receipt.
+    /// Delays by trigger: the call, its delay, and the time of the trigger since the receipt.
     after: FxHashMap<Trigger, Vec<(u32, i64, i64)>>,
     open: [f64; 4],
     threads: Vec<threads::Sample>,
@@ -110,7 +110,8 @@ struct Learned {
     replies: Vec<i64>,
 }
 
-/// Learns from the calls `made` for each request, of those requests of which `is_used` says so.
+/// Learns a model from the calls `made` for each request, as far as `is_used` says so of the
+/// request.
 pub(super) fn learn(
     service: &Service,
     made: &[Vec<u32>],
@@ -125,7 +126,7 @@ pub(super) fn learn(
     };
     let mut samples: FxHashMap<(u32, u32, u32), Samples> = FxHashMap::default();
     let mut ended: Vec<(u32, u32)> = Vec::new();
-    // Of a request that was not over then, nobody knows the end.
+    // The end of a request that was not over then is not known.
     let is_whole = |request: usize| {
         service.until.is_none_or(|until| service.over(&service.requests[request]) <= until)
     };
@@ -187,7 +188,7 @@ pub(super) fn learn(
     model
 }
 
-/// What threads prove, by the kinds of request and call of all `keys`, which are sorted.
+/// Learns what threads prove, by the kinds of request and call of all `keys`, which are sorted.
 fn learn_threads(
     threads: &mut Threads,
     samples: &FxHashMap<(u32, u32, u32), Samples>,
@@ -233,7 +234,7 @@ fn count_shapes(model: &mut Model, shapes: &Shapes, mut ended: Vec<(u32, u32)>) 
     }
 }
 
-/// How often calls are made for no request. Of kinds of which no delay is known nothing is said.
+/// Learns how often calls are made for no request, of the kinds with a known delay.
 fn count_spontaneous(model: &mut Model, service: &Service, made: &[Vec<u32>]) {
     let times = || service.requests.iter().chain(&service.calls).map(|span| span.begin);
     let span =

@@ -14,7 +14,7 @@ use super::shapes::Shapes;
 use super::sizes::Sizes;
 use crate::evidence::Evidence;
 
-/// What models are learned from.
+/// A learner of models of one service.
 pub(super) struct Learner<'a> {
     pub(super) service: &'a Service,
     pub(super) events: Vec<(i64, Event)>,
@@ -37,8 +37,7 @@ impl Learner<'_> {
         model
     }
 
-    /// The same without what is learned of the order of service, which beginnings are too far off
-    /// to tell.
+    /// The same without the order of service, which beginnings are too far off to tell.
     pub(super) fn without_turns(
         &self,
         owner: &[u32],

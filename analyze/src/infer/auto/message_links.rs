@@ -19,13 +19,13 @@ struct MessageLinks<'a> {
     input: &'a Input<'a>,
     groundwork: &'a Groundwork,
     links: Links,
-    /// Which messages have their links.
+    /// Whether each message has its links.
     is_linked: Vec<bool>,
     /// Messages of work that was found before it was told of: their links wait for all others.
     of_early: Vec<Parents>,
 }
 
-/// The links of all messages. What is doubtful about them is noted in `doubts`.
+/// The links of all messages. Doubts about them are noted in `doubts`.
 pub(super) fn links(
     input: &Input<'_>,
     groundwork: &Groundwork,

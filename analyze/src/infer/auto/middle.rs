@@ -1,10 +1,10 @@
 //! Untraced programs in the middle. Of a program that was not recorded (a static one, say) only its
-//! traced peers tell: it is a server where they call it, and where it calls others there are
-//! connections of unknown clients. Which of those are its own is found here, so that it is a
+//! traced peers tell. It is a server where they call it; where it calls others there are
+//! connections of unknown clients. Here its own calls are found among those, so that it is a
 //! service like any other, seen by its peers' clocks.
 //!
 //! Unknown clients' calls of one kind were made by an untraced server at the same address if they
-//! all lie within requests to it, and would not at other times: so no clients are taken for a
+//! all lie within requests to it, and would not at other times. So no clients are taken for a
 //! server that happens to be on their machine (a load generator beside a database), nor for one
 //! that always has a request open (a queue that is waited at).
 
@@ -23,7 +23,7 @@ type ServerAddress<'a> = (IpAddr, Option<&'a str>);
 /// From the first event of a call to its last, by its traced end, on the common clock.
 type CallTimes = (i64, i64);
 
-/// Who most likely made the calls of unknown clients.
+/// The most likely makers of the calls of unknown clients.
 pub(super) struct Middle<'a> {
     makers: FxHashMap<(ServerAddress<'a>, u32), u32>,
 }
@@ -97,13 +97,13 @@ impl<'a> Middle<'a> {
     }
 }
 
-/// Whether the message was sent by an untraced node of which only ephemeral ports are known.
+/// Whether the sender of the message is an untraced node with ephemeral ports only.
 fn is_unknown_client(naming: &Naming, row: usize) -> bool {
     let node = naming.nodes()[naming.src(row) as usize];
     node.client && !node.traced
 }
 
-/// Where an endpoint is that talks to `peer`.
+/// Address of an endpoint that talks to `peer`.
 fn server_address(
     trace: &MessageTrace,
     endpoint: EndpointId,

@@ -1,6 +1,6 @@
-//! What is known of a service: for each kind of request which calls are made for it, in which
-//! order, how soon after what, and how soon it is answered then. All of it is a logarithm of a
-//! probability or of a density per nanosecond, so that what is unlike is weighed by one measure.
+//! The model of a service: for each kind of request which calls are made for it, in which order,
+//! how soon after what, and how soon it is answered then. All of it is a logarithm of a probability
+//! or of a density per nanosecond, so that what is unlike is weighed by one measure.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::threads::Threads;
 use super::trigger::Trigger;
 use crate::tuning::auto::model::fit::{ANY_SHAPE, SLOTS};
 
-/// How soon calls of a kind are made.
+/// The delay after which calls of a kind are made.
 #[derive(Debug)]
 pub(super) struct Delay {
     pub(super) trigger: Trigger,
@@ -31,35 +31,35 @@ pub(super) struct Delay {
 /// The model of a service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
-    /// By the kinds of the request and the call, and how many calls of that kind there were before.
+    /// Delays by the kinds of the request and the call, and the number of calls of that kind
+    /// before.
     pub(super) delays: FxHashMap<(u32, u32, u32), Arc<Delay>>,
-    /// How many requests of a kind ended with which shape.
+    /// Number of requests of a kind that ended with each shape.
     pub(super) finals: FxHashMap<u32, Vec<(ShapeId, f64)>>,
-    /// Of each kind of request and each kind of call: how many requests had 0, 1, 2 and more of
-    /// them.
+    /// Number of requests with 0, 1, 2 and more calls of a kind, by the kinds of the request and
+    /// the call.
     pub(super) counts: FxHashMap<u32, Vec<(u32, Vec<f64>)>>,
-    /// What is called next for a request of that kind and shape, and how often.
+    /// Next calls for a request of that kind and shape, each with its frequency.
     pub(super) next: FxHashMap<(u32, ShapeId), Vec<(u32, f64)>>,
-    /// By the kind of call: how many times less likely than by its delay alone it is that a later
-    /// request overtakes, as a logarithm.
+    /// Odds by which a later request overtakes less often than by its delay alone, as a logarithm,
+    /// by the kind of call.
     pub(super) overtaking: FxHashMap<u32, f64>,
-    /// What threads prove.
+    /// Evidence by threads.
     pub(super) threads: Threads,
-    /// What connections prove.
+    /// Evidence by connections.
     pub(super) connections: Connections,
-    /// What the ends of calls promise.
+    /// Evidence by the ends of calls.
     pub(super) promises: Promises,
-    /// What sizes prove.
+    /// Evidence by sizes.
     pub(super) sizes: Sizes,
-    /// By the kinds of request and call: which part of the calls is made before the answer, and
-    /// after it.
+    /// Share of the calls before the answer and after it, by the kinds of request and call.
     pub(super) after_answer: FxHashMap<(u32, u32), [f64; 2]>,
-    /// How often calls of a kind are made for no request, per nanosecond, as a logarithm.
+    /// Rate of calls of a kind for no request, per nanosecond, as a logarithm.
     pub(super) spontaneous: FxHashMap<u32, f64>,
     /// Whether a call is taken to be nobody's only where that is likelier than all open requests
     /// together might be.
     pub(super) nobody_among_all: bool,
-    /// How far assignments that were begun in other ways agree.
+    /// Agreement of assignments that were begun in other ways.
     pub(super) agreement: Agreement,
     /// The triggers that are not known by the last event of a request, sorted.
     pub(super) triggers: Vec<Trigger>,
@@ -67,34 +67,34 @@ pub(super) struct Model {
     pub(super) learned_calls: Arc<Vec<(u32, i64)>>,
     /// The delay of each reply that was learned from.
     pub(super) learned_replies: Arc<Vec<i64>>,
-    /// What follows from all this and was found before.
+    /// Results that were found before.
     pub(super) memo: Memo,
 }
 
-/// What a model was asked before.
+/// Results that a model found before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memo {
-    /// What [`Model::shape`] found.
+    /// Results of [`Model::shape`].
     shapes: FxHashMap<(u32, ShapeId), [f64; 2]>,
-    /// What [`Model::step`] found, by the kind and the shape of the request and the kind of call.
+    /// Results of [`Model::step`], by the kind and the shape of the request and the kind of call.
     places: FxHashMap<(u32, ShapeId, u32), u32>,
     pub(super) steps: Vec<Step>,
 }
 
-/// What is known of a call of one kind for requests of one kind and shape.
+/// Parts of the fit of a call of one kind to requests of one kind and shape.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     /// Whether calls of that kind were ever made for such requests.
     pub(super) is_known: bool,
-    /// How much less likely such requests have the shape with the call, as a logarithm.
+    /// Nats by which such requests have the shape with the call less often.
     pub(super) shaped: f64,
-    /// How likely just that is called next.
+    /// Probability that just this is called next, as a logarithm.
     pub(super) next: f64,
-    /// How soon, if that is known.
+    /// The delay, if it is known.
     pub(super) delay: Option<Arc<Delay>>,
 }
 
-/// How often calls are taken to be made for no request.
+/// Assumption about calls for no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nobody {
     /// As often as in the assignment that is learned from. A call that fits nobody well is not
@@ -148,7 +148,7 @@ impl Model {
         found
     }
 
-    /// What is called next for a request of that kind and shape.
+    /// Probability of the next call for a request of that kind and shape, as a logarithm.
     fn next(&self, kind: u32, shape: ShapeId, call: u32) -> f64 {
         let Some(next) = self.next.get(&(kind, shape)) else { return 0.0 };
         let total: f64 = next.iter().map(|(_, count)| count).sum();
@@ -172,8 +172,8 @@ impl Model {
         (0..=before.min(SLOTS - 1)).rev().find_map(|slot| self.delays.get(&(kind, call, slot)))
     }
 
-    /// What is known of a call of that kind for requests of that kind and shape, as a place among
-    /// all steps.
+    /// The step of a call of that kind for requests of that kind and shape, as a place among all
+    /// steps.
     pub(super) fn step(
         &mut self,
         shapes: &mut Shapes,

@@ -5,11 +5,10 @@ use message_trace::{FROM_ACCEPTING, MessageTrace};
 use crate::calls::Calls;
 use crate::naming::Naming;
 
-/// By whose clocks the events of each node are told.
+/// The clock of each node's events.
 pub(super) struct NodeClocks<'a> {
     naming: &'a Naming,
-    /// Of each kind of message (by hop, connecting or accepting side's, sent or received) whether
-    /// any has a time.
+    /// Whether any message of a kind has a time, by hop, side of the flow, and end.
     known: Vec<[[bool; 2]; 2]>,
     /// The nodes that lack the times of a kind of message, so that their peers' times must do.
     by_peers: Vec<bool>,

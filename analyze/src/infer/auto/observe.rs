@@ -1,11 +1,11 @@
-//! What each node sees of itself, from the trace: the spans, threads and sizes of the requests that
-//! it received and of the calls that it made ([`Service`]).
+//! Services as their nodes see them, from the trace: the spans, threads and sizes of the requests
+//! that a node received and of the calls that it made ([`Service`]).
 //!
 //! A message has arrived with its first byte: from then on its receiver may act, as every proxy
 //! that streams does. Times are those of the node's own clock, as clocks are corrected by estimates
-//! only. Where a kind of message has no time at this node at all, since the node was not traced or
-//! the source knows one end only, the peers' times stand in for it, and then all times of the node
-//! are those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
+//! only. A kind of message may have no time at a node at all, since the node was not traced or the
+//! source knows one end only. Then the peers' times stand in for it, and all times of the node are
+//! those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
 
 use message_trace::{Message, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,8 +24,8 @@ use crate::infer::input::Input;
 use crate::naming::Naming;
 use crate::tuning::auto::services::observe::MAX_DOUBT;
 
-/// Added to the kind of what makes a connection, as that is no call like the others between the
-/// same two.
+/// Added to the kind of a call that makes a connection, as that is no call like the others between
+/// the same two.
 pub(super) const CONNECTING: u32 = 1 << 30;
 
 /// The services of a trace: one for each node that received requests or made calls.
@@ -37,7 +37,7 @@ pub(super) fn services(
 ) -> Vec<Service> {
     let mut observer = Observer::of(input, calls, jobs, spawned);
     for call in 0..calls.len() {
-        // What was delivered unasked is a job, and no request.
+        // A delivery that nobody asked for is a job, and no request.
         if let Some(row) = calls.request(call).filter(|row| !jobs.is_delivery(*row)) {
             observer.request(call as u32, row);
             observer.made_call(call as u32, row);
@@ -165,7 +165,7 @@ impl<'a> Observer<'a> {
         }
         let Some(begin) = self.clocks.sent(caller, trace, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
-        // What is delivered is no answer.
+        // A delivery is no answer.
         let response = calls
             .response(call as usize)
             .filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));

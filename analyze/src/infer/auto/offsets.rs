@@ -1,6 +1,6 @@
-//! Where a node's requests and calls are told by different clocks, since one of them has its peers'
-//! times alone, these clocks may differ: no message was seen at both ends, from which it could be
-//! estimated. Then calls seem to come before the requests that they were made for, or to be
+//! Differences of clocks. A node's requests and calls may be told by different clocks, since one of
+//! them has its peers' times alone. No message was seen at both ends, so the difference could not
+//! be estimated. Then calls seem to come before the requests that they were made for, or to be
 //! answered after these. The least difference by which nearly all of them lie within requests is
 //! taken for that of the clocks.
 
@@ -13,8 +13,8 @@ use crate::tuning::auto::services::offsets::{
     AGREED_SHARE, AROUND, BELIEVED_SHARE, MAX_SAMPLE, MIN_CALLS, MIN_MORE, THE_SAME,
 };
 
-/// Moves the spans of those kinds of requests and calls that the peers' clocks tell, each kind by
-/// what its clock differs.
+/// Moves the spans of the kinds of requests and calls that the peers' clocks tell, each kind by the
+/// difference of its clock.
 pub(super) fn align(
     service: &mut Service,
     requests_by_peers: &FxHashSet<u32>,
@@ -74,7 +74,7 @@ impl Requests {
         Requests { spans, ends }
     }
 
-    /// Whether `call`, moved by so much, lies within one of them.
+    /// Whether `call`, moved by `by` nanoseconds, lies within one of the requests.
     fn cover(&self, call: &Span, by: i64) -> bool {
         let begin = call.begin.saturating_add(by);
         let before = self.spans.partition_point(|request| request.begin <= begin);
@@ -88,8 +88,8 @@ impl Requests {
     }
 }
 
-/// By how much calls must be moved to lie within requests, as far as that can be told; no more than
-/// `most`.
+/// Time by which calls must be moved to lie within requests, as far as that can be told; no more
+/// than `most`.
 fn difference(requests: &[Span], calls: &[Span], most: i64) -> i64 {
     let requests = Requests::of(requests);
     let calls: Vec<&Span> = calls.iter().filter(|call| call.end != OPEN).collect();

@@ -14,8 +14,8 @@ use crate::tuning::auto::services::one_way::{
     ALIKE_SHARE, LONGER_FACTOR, MAX_CALLS_BACK, MIN_LINKED, NEARLY_PERCENT,
 };
 
-/// Gives the requests of `service` that nobody answers an end each; `linked` is what message
-/// linking says. Messages of a kind of which a few are answered are no one-way messages.
+/// Gives an end to each request of `service` that nobody answers; `linked` is what message linking
+/// says. A kind with a few answered messages is none of one-way messages.
 pub(super) fn end_requests(
     service: &mut Service,
     trace: &MessageTrace,
@@ -73,8 +73,8 @@ fn unanswered(service: &Service) -> FxHashSet<u32> {
     counts.into_iter().filter(|(_, counts)| never(*counts)).map(|(kind, _)| kind).collect()
 }
 
-/// What the message `row` was sent for, by message linking: what it followed, or what a call was
-/// made for whose answer it followed.
+/// Cause of the message `row` by message linking: what it followed, or what a call was made for
+/// whose answer it followed.
 fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     for _ in 0..MAX_CALLS_BACK {
         let (parent, _) =
@@ -88,8 +88,8 @@ fn cause(mut row: usize, calls: &Calls, linked: &Links) -> Option<u32> {
     None
 }
 
-/// Whether the delays are so much alike that what came last is the cause, as where one waits for
-/// several.
+/// Whether the delays are alike, so that what came last is the cause, as where a node waits for
+/// several messages.
 fn are_alike(delays: &mut [i64]) -> bool {
     let middle = delays.len() / 2;
     let (_, median, _) = delays.select_nth_unstable(middle);
@@ -105,8 +105,8 @@ mod tests {
     use crate::fixture::Fixture;
     use crate::infer::auto::tests::{MS, infer, lot, parents};
 
-    /// How many messages have their true causes, and how many there are, in a system whose messages
-    /// are passed on along two ways through the same nodes, each so many times in a second.
+    /// Number of messages with their true causes, and of all messages, in a system that passes
+    /// messages on along two ways through the same nodes, each at this rate a second.
     fn passed_on(rate: i64) -> (usize, usize) {
         let mut sent: Vec<(i64, &str, &str, Option<usize>)> = Vec::new();
         let ways = [["in", "a", "b", "c", "d", "out"], ["in2", "d", "c", "b", "a", "out2"]];

@@ -1,10 +1,10 @@
-//! A service's events in parts that are searched at the same time. Whenever no request is open the
-//! past is settled: what came before tells nothing of what comes then, but by the model, so a part
+//! Parts of a service's events that are searched at the same time. Whenever no request is open the
+//! past is settled: what came before tells nothing of what comes then, but by the model. So a part
 //! ends there, and the parts together give what a search through all would.
 //!
-//! A service that is never idle is cut where it is long enough. Who has which calls by then is
-//! found anew in what goes before the cut, and what tells it is looked at after it; both are
-//! searched twice, but each call counts once.
+//! A service that is never idle is cut where it is long enough. The state at a cut is found anew
+//! from events before it, and events after it are looked at as well. Both are searched twice, but
+//! each call counts once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use out_of_core::workers;
 /// Events that are searched on one processor.
 #[derive(Debug, PartialEq)]
 struct Part {
-    /// Those of which it is found whose they are.
+    /// Calls whose requests are found here.
     counted: Range<usize>,
     /// With those around them.
     searched: Range<usize>,
@@ -92,7 +92,7 @@ fn search_parts(
     all
 }
 
-/// Cuts `events` into parts of at least so many; behind each no request is open.
+/// Cuts `events` into parts of at least `least` events; behind each no request is open.
 fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
     let (mut parts, mut begin, mut open) = (Vec::new(), 0, 0_u64);
     for (at, (_, event)) in events.iter().enumerate() {
@@ -113,7 +113,8 @@ fn parts(events: &[(i64, Event)], least: usize) -> Vec<Range<usize>> {
     parts
 }
 
-/// Cuts a part before and after which no request is open into pieces of at least so many events.
+/// Cuts a part of the events into pieces of at least `least` events. No request is open before and
+/// after the part.
 fn pieces(events: &[(i64, Event)], part: Range<usize>, least: usize) -> Vec<Part> {
     let (mut open, mut most) = (0_usize, 0);
     for (_, event) in &events[part.clone()] {

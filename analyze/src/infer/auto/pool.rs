@@ -1,8 +1,8 @@
 //! Workers that have others do their jobs: whoever gets the jobs hands them to processes or threads
-//! of its own, out of sight. Each of these does one job after the other, so that its calls are
-//! runs, one for each job, and jobs are begun in the order in which they were given. A run begins
-//! with the kind of call of which there are as many as jobs, and before which there is most time in
-//! all: then the next job is waited for.
+//! of its own, out of sight. Each of these does one job after the other. So its calls are runs, one
+//! for each job, and jobs are begun in the order in which they were given. A run begins with one
+//! kind of call: there are as many calls of that kind as jobs, and before them is most of the time,
+//! as then the next job is waited for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -14,12 +14,12 @@ use crate::tuning::auto::queues::pool::{
     JOBS_PER_EXCEPTION, MIN_JOBS, MIN_OF_LENGTH, NEAR_FACTOR, NEARLY_ALL, ROOM_FACTOR, SURE,
 };
 
-/// What those do who have no jobs of their own.
+/// Runs of processes and threads that have no jobs of their own.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     /// The job of each call; [`NONE`] where it is made by who gets the jobs, or is for none.
     pub(super) held: Vec<u32>,
-    /// Of each call the job that it may be for instead; [`NONE`] where none was waiting.
+    /// The job that each call may be for instead; [`NONE`] where none was waiting.
     pub(super) beside: Vec<u32>,
     /// When each job is over; without those that are no jobs.
     pub(super) ends: FxHashMap<u32, i64>,
@@ -88,7 +88,7 @@ pub(super) fn of(service: &Service) -> Option<Pool> {
     Some(pool)
 }
 
-/// Takes from each call of the pool what is not sure about whose job it is.
+/// Takes the part from each call of the pool that is not sure about whose job it is.
 pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     for (call, beside) in (0..).zip(&service.beside).filter(|(_, beside)| **beside != NONE) {
         let (held, Some(shares)) = (service.holder(call), shares.get_mut(call as usize)) else {
@@ -101,8 +101,8 @@ pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     }
 }
 
-/// Of the `own` calls of who gets the jobs, those that are always the first after one was given, as
-/// they note that it was: each with that job.
+/// The `own` calls of the receiver of jobs that are always the first after a job was given, as they
+/// note that it was: each with that job.
 fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     let kind = kinds(service, own.iter().copied());
     let mut seen: FxHashMap<Kind, [usize; 2]> = FxHashMap::default();
@@ -131,10 +131,10 @@ fn at_receipt(service: &Service, own: &[u32], jobs: &[u32]) -> Vec<(u32, u32)> {
     first
 }
 
-/// The runs of all threads, if they begin with calls of one kind; there are so many `jobs`.
+/// Runs of all threads, for this number of `jobs`, if they begin with calls of one kind.
 fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) -> Option<Vec<Run>> {
     let kind = kinds(service, by_thread.values().flatten().copied());
-    // Of each kind how many there are, and how long their threads had had nothing to do.
+    // Number of calls of each kind, and time for which their threads had had nothing to do.
     let mut seen: FxHashMap<Kind, (usize, f64)> = FxHashMap::default();
     for calls in by_thread.values() {
         let mut idle_since = i64::MAX;
@@ -165,8 +165,8 @@ fn runs(service: &Service, by_thread: &FxHashMap<u32, Vec<u32>>, jobs: usize) ->
     Some(runs)
 }
 
-/// Where a call goes, its length or, negative, the magnitude of that, and the magnitude of the
-/// answer's.
+/// The kind of a call: where it goes, its length or, negative, the magnitude of that, and the
+/// magnitude of the answer's length.
 pub(super) type Kind = (u32, i64, i64);
 
 pub(super) fn kinds(service: &Service, calls: impl Iterator<Item = u32>) -> impl Fn(u32) -> Kind {

@@ -1,6 +1,5 @@
-//! What can be told of a service before any call is given to a request: which calls a timer makes,
-//! how long requests take, who does the jobs, which calls are not waited for, and what is done
-//! after the answer.
+//! Preparation of a service before any call is given to a request: calls of timers, how long
+//! requests take, who does the jobs, calls that are not waited for, and work after the answer.
 
 use rustc_hash::FxHashMap;
 
@@ -12,8 +11,8 @@ use crate::tuning::auto::services::prepare::{
 };
 
 impl Service {
-    /// Learns what can be told before any call is given to a request: how long requests take, who
-    /// does the jobs, which calls are not waited for, and what is done after the answer.
+    /// Learns how long requests take, who does the jobs, which calls are not waited for, and what
+    /// is done after the answer: all that can be told before any call is given to a request.
     pub(super) fn prepare(&mut self) {
         self.learn_patience();
         let pool = self.find_pool();

@@ -1,20 +1,20 @@
-//! Which process started which, by the numbers of processes and their parents. Between a process
-//! and the one that serves there may be others, as shells, which sent nothing; and a process
-//! becomes another program, which has a log of its own, without a new number.
+//! The tree of processes, by their numbers and those of their parents. Between a process and the
+//! one that serves there may be others, as shells, which sent nothing. A process may become another
+//! program, which has a log of its own, without a new number.
 
 use crate::tuning::auto::services::process_tree::{MAX_BECOMING, MAX_BETWEEN};
 use message_trace::{MessageTrace, Node, NodeId};
 use rustc_hash::FxHashMap;
 
-/// Which process started which.
+/// The processes of a trace, by which one started which.
 pub(super) struct ProcessTree<'trace> {
     trace: &'trace MessageTrace,
-    /// By host and number, what had that number, by when it began.
+    /// Processes by host and number, each with the time when it began.
     by_number: FxHashMap<(&'trace str, i32), Vec<(i64, NodeId)>>,
 }
 
 impl ProcessTree<'_> {
-    /// That of `trace`.
+    /// The processes of `trace`.
     pub(super) fn of(trace: &MessageTrace) -> ProcessTree<'_> {
         let mut by_number: FxHashMap<(&str, i32), Vec<(i64, NodeId)>> = FxHashMap::default();
         for (id, node) in (0..).zip(&trace.nodes.0) {
@@ -26,8 +26,8 @@ impl ProcessTree<'_> {
         ProcessTree { trace, by_number }
     }
 
-    /// The nearest process above `process` of which `serves` says the node, and when it started
-    /// what lies below it.
+    /// The nearest process above `process` that is a node by `serves`, and when it started what
+    /// lies below it.
     pub(super) fn starter(
         &self,
         process: NodeId,
@@ -45,7 +45,8 @@ impl ProcessTree<'_> {
         None
     }
 
-    /// What the process was before it became this program, or else the process that started it.
+    /// The process that this one was before it became this program, or else the process that
+    /// started it.
     fn above(&self, process: NodeId) -> Option<NodeId> {
         let node = self.trace.nodes.get(process)?;
         let (pid, parent, start) = (node.pid?, node.parent_pid?, node.start?);

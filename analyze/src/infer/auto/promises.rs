@@ -1,8 +1,8 @@
-//! What the end of a call promises. Who only passes answers on answers soon after its own call was
-//! answered, so the two ends together tell a pair, but the search comes to them long after it has
-//! given the call to a request: where many wait in a queue, it has given up the right one by then.
-//! So it is promised when the call is given what its end will tell, and taken back when the request
-//! is answered, as then the answer itself is judged.
+//! Promises by the ends of calls. A service that only passes answers on answers soon after its own
+//! call was answered, so the two ends together tell a pair. But the search comes to them long after
+//! it has given the call to a request. Where many requests wait in a queue, it has given up the
+//! right one by then. So when a call is given, what its end will tell is promised. The promise is
+//! taken back when the request is answered, as then the answer itself is judged.
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ use crate::tuning::auto::model::promises::{
     BINS, BOUNDS, MIN_NATS, MIN_PAIRS, OTHERS, PRIOR_PAIRS,
 };
 
-/// What the ends of calls promise in one service.
+/// Promises of the ends of calls in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
     resolution: f64,
@@ -27,7 +27,7 @@ struct Gaps {
     own: FxHashMap<u32, f64>,
     others: FxHashMap<u32, f64>,
     totals: [f64; 2],
-    /// What each bin promises, and what it does where the pair at hand is left out.
+    /// Promise of each bin, and the same with the pair at hand left out.
     odds: Vec<[f64; 2]>,
 }
 
@@ -76,8 +76,8 @@ impl Promises {
         promises
     }
 
-    /// What the end of the call promises for the request, as a logarithm. `own`: this very pair is
-    /// one of those that were learned from, and is left out.
+    /// Promise of the end of the call for the request, as a logarithm. `own`: this very pair is one
+    /// of those that were learned from, and is left out.
     pub(super) fn of(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let kinds = (service.requests[request as usize].kind, service.calls[call as usize].kind);
         let Some(gaps) = self.known.get(&kinds) else { return 0.0 };

@@ -27,7 +27,7 @@ use wakes::Queue;
 /// The deliveries of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Queues {
-    /// By the row of each delivery, what caused it: rows of pushes with their probabilities.
+    /// Causes of each delivery, by its row: rows of pushes with their probabilities.
     causes: FxHashMap<u32, Vec<(u32, f64)>>,
     /// The calls that ask for work, whether they were given any or not.
     polls: FxHashSet<u32>,
@@ -36,12 +36,13 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    /// Those of all brokers in `trace`; `window` is how long at most something is waited for that
-    /// no request tells of, in nanoseconds.
+    /// Queues of all brokers in `trace`; `window` is the longest wait that no request tells of, in
+    /// nanoseconds.
     ///
-    /// Where a worker tells what became of a delivery, by the turns of the connection the next one
-    /// seems to answer that, and those that were sent together are of another kind. So once it is
-    /// known that these are deliveries they are looked at again, as what is told unasked.
+    /// A worker may tell what became of a delivery. By the turns of the connection the next
+    /// delivery seems to answer that, and deliveries that were sent together are of another kind.
+    /// So once it is known that these are deliveries they are looked at again, as what is told
+    /// unasked.
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, window: i64) -> Queues {
         let brokers = |told: &FxHashSet<i64>| broker::brokers(trace, naming, calls, window, told);
         let mut found = Queues::find(brokers(&FxHashSet::default()));
@@ -73,8 +74,8 @@ impl Queues {
         found
     }
 
-    /// Who asks for work in the end is not answered any more. What is as long as what asks for
-    /// work, and goes the same way, asks for it, too.
+    /// Adds requests for work that are not answered any more: a message of the same length, on the
+    /// same way, asks for work, too.
     fn add_unanswered(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
         let kind =
             |call: u32| calls.request(call as usize).map(|row| (naming.hop(row), trace.bytes(row)));
@@ -93,14 +94,14 @@ impl Queues {
             .extend(last.into_values().filter(|call| calls.response(*call as usize).is_none()));
     }
 
-    /// What caused the message `row`, if it is a delivery: pushes with their probabilities, the
+    /// Causes of the message `row`, if it is a delivery: pushes with their probabilities, the
     /// likeliest first.
     pub(super) fn causes(&self, row: usize) -> Option<&[(u32, f64)]> {
         self.causes.get(&(row as u32)).map(Vec::as_slice)
     }
 
-    /// Links the delivery `row` to what caused it. It is no answer to what was asked on its
-    /// connection, however likely another push brought it, so what is left has no cause.
+    /// Links the delivery `row` to its causes. It is no answer to the request on its connection,
+    /// however likely another push brought it, so the rest of the probability has no cause.
     pub(super) fn link(&self, row: u32, links: &mut Links) {
         let Some(causes) = self.causes(row as usize) else { return };
         let rest = 1.0 - causes.iter().map(|(_, share)| share).sum::<f64>();
@@ -119,9 +120,9 @@ impl Queues {
         self.polls.contains(&call)
     }
 
-    /// Who is told at times that there is nothing asks for work, and who asks before anything was
-    /// delivered. Where the first of a kind comes after a delivery it tells what became of it, and
-    /// the next delivery is not its answer.
+    /// Adds requests for work: those that are told at times that there is nothing, and those before
+    /// anything was delivered. Where the first of a kind comes after a delivery it tells what
+    /// became of it, and the next delivery is not its answer.
     fn add_polls(&mut self, broker: &Broker, queues: &[Queue]) {
         for queue in queues {
             let replies = &broker.replies[queue.replies].all;

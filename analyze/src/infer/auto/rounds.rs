@@ -9,7 +9,7 @@ use super::model::{Model, Nobody};
 use super::service::Service;
 use super::shapes::Shapes;
 use crate::tuning::auto::learning::beginnings::LAST_ROUNDS;
-use crate::tuning::auto::learning::learning::{
+use crate::tuning::auto::learning::rounds::{
     CALLS_PER_CHANGE, LOSING, MAX_ROUNDS, PATIENCE, WIDTH,
 };
 
@@ -32,13 +32,13 @@ pub(super) fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) ->
     (model, owner)
 }
 
-/// Which part of the calls is nobody's.
+/// Share of the calls that is nobody's.
 pub(super) fn nobodys(owner: &[u32]) -> f64 {
     owner.iter().filter(|owner| **owner == NONE).count() as f64 / owner.len().max(1) as f64
 }
 
 impl Learner<'_> {
-    /// Model and assignment, each from the other, up to so many rounds.
+    /// Model and assignment, each from the other, in up to `rounds` rounds.
     fn learn(
         &self,
         mut owner: Vec<u32>,
@@ -61,20 +61,20 @@ impl Learner<'_> {
     }
 }
 
-/// What the rounds of learning so far came to.
+/// State of the rounds of learning so far.
 #[derive(Debug, Default)]
 struct Round {
     /// The fewest calls that were given to another request than before, and how many rounds ago.
     least: Option<usize>,
     since: usize,
-    /// Which part of the calls was nobody's, and in how many rounds it grew since.
+    /// Share of the calls that was nobody's, and number of rounds in which it grew since.
     nobodys: Option<f64>,
     losing: usize,
 }
 
 impl Round {
-    /// Whether learning is over after a round that gave so many calls to another request, and all
-    /// to these.
+    /// Whether learning is over after a round with this number of `changed` calls, and with these
+    /// requests of all calls.
     fn is_last(&mut self, changed: usize, owner: &[u32]) -> bool {
         self.since =
             if self.least.is_none_or(|least| changed < least) { 0 } else { self.since + 1 };

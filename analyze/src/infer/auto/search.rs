@@ -1,5 +1,5 @@
-//! Which requests the calls of a service were made for, all together: a beam search over joint
-//! hypotheses. Events are taken in the order of time; at each call every hypothesis is continued
+//! The search for the best assignment of all calls of a service together: a beam search over joint
+//! hypotheses. Events are taken in the order of time. At each call every hypothesis is continued
 //! with every open request, and those that fit best are kept ([`super::beam`]). Hypotheses that
 //! differ only in what cannot matter any more become one ([`super::lattice`] keeps what they were).
 
@@ -27,7 +27,7 @@ use crate::tuning::auto::search::hypotheses::{MAX_OPEN_REQUESTS, MAX_STEPS, MIN_
 #[derive(Clone, Copy, Debug)]
 struct Judged {
     candidate: Candidate,
-    /// What the end of the call promises for it.
+    /// Promise of the end of the call for it.
     promise: f64,
     /// The state after it.
     grown: u32,
@@ -46,7 +46,7 @@ pub(super) struct Search<'a> {
     hypotheses: Beam,
     lattice: Option<Lattice>,
     judged: AtEvent<Judged>,
-    /// What an answer adds to the score, by state.
+    /// Nats that an answer adds to the score, by state.
     answered: AtEvent<f64>,
     /// The first of the calls at hand, by which places in `found` are counted.
     first: u32,
@@ -54,18 +54,18 @@ pub(super) struct Search<'a> {
     room: Room,
 }
 
-/// What is used for one event after the other.
+/// Buffers that are used for one event after the other.
 #[derive(Default)]
 struct Room {
     next: Beam,
     order: Order,
-    /// What an answer makes of each hypothesis.
+    /// Continuation of each hypothesis at an answer.
     answered: Vec<Continuation>,
     candidates: Candidates,
     continuations: Continuations,
     /// The mark of each hypothesis.
     marks: Vec<u64>,
-    /// Which hypothesis has a mark.
+    /// The hypothesis with each mark.
     seen: FxHashMap<u64, u32>,
 }
 
@@ -126,9 +126,9 @@ impl<'a> Search<'a> {
         self.hypotheses.open(state);
     }
 
-    /// For each of `all` hypotheses a number that is the same where the future does not tell one
-    /// from the other, by what differs from the first of them. What is in the place `left_out` does
-    /// not count.
+    /// Finds a number for each of `all` hypotheses that is equal where the future does not tell
+    /// them apart, from their differences to the first of them. The request in the place `left_out`
+    /// does not count.
     pub(super) fn mark_all(
         &mut self,
         all: &Beam,
@@ -150,12 +150,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// A number that is the same for states of which the future does not tell one from the other.
+    /// A number that is equal for states that the future does not tell apart.
     pub(super) fn mark(&mut self, state: u32, time: i64) -> u64 {
         self.states.mark(self.service, self.model, state, time)
     }
 
-    /// Keeps what is known of all calls so far, and goes on with the best hypothesis alone.
+    /// Keeps the requests of all calls so far, and goes on with the best hypothesis alone.
     fn settle(&mut self) {
         let first = self.first;
         if let Some(lattice) = &mut self.lattice {
@@ -177,7 +177,7 @@ impl<'a> Search<'a> {
             self.states.calls(state, &mut keep);
             over = rest;
         }
-        // What is still open is all that is kept.
+        // Only open requests are kept.
         self.over.clear();
         self.states.keep(&mut states);
         self.hypotheses.clear(states.len());

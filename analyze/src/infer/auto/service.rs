@@ -1,6 +1,6 @@
-//! What one node sees of itself: the requests that it received and answered, and the calls that it
-//! made, all by its own clock. Everything that is inferred here is inferred for one service at a
-//! time, from these times and kinds alone.
+//! A service: the requests that one node received and answered, and the calls that it made, all by
+//! its own clock. Everything that is inferred here is inferred for one service at a time, from
+//! these times and kinds alone.
 
 use rustc_hash::FxHashMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Service {
     /// not known; empty where none is.
     pub(super) request_threads: Vec<[u32; 2]>,
     pub(super) call_threads: Vec<[u32; 2]>,
-    /// How many bytes each request and its response have, and each call and its response;
+    /// Sizes of each request and its response, and of each call and its response, in bytes;
     /// [`UNKNOWN_SIZE`] where that is not known. Empty where nothing is.
     pub(super) request_sizes: Vec<[i64; 2]>,
     pub(super) call_sizes: Vec<[i64; 2]>,
@@ -41,12 +41,13 @@ pub(super) struct Service {
     /// The job that each call of a pool may be for instead of the one that its thread seems to do;
     /// [`NONE`] for other calls. Empty where there is no pool.
     pub(super) beside: Vec<u32>,
-    /// By calls of the trace that were found to be the work of a request, that request's call.
+    /// The request of each call that was found to be the work of a request, both as calls of the
+    /// trace.
     pub(super) found_for: FxHashMap<u32, u32>,
-    /// Of each request another one whose work might have been found in its place; [`NONE`] where
+    /// For each request another one whose work might have been found in its place; [`NONE`] where
     /// there is none. Empty where nothing is found before it is told of.
     pub(super) rivals: Vec<u32>,
-    /// Which calls of the trace they are.
+    /// The calls of the trace that they are.
     pub(super) request_calls: Vec<u32>,
     pub(super) made_calls: Vec<u32>,
     /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
@@ -58,19 +59,19 @@ pub(super) struct Service {
     pub(super) is_loop: Option<bool>,
     /// Whether some kinds of requests end by that alone.
     pub(super) has_unanswered_kinds: bool,
-    /// A request without a response is over after so many nanoseconds,
+    /// Time after which a request without a response is over, in nanoseconds.
     pub(super) window: i64,
-    /// or, where it is known how long requests of its kind take, after so many.
+    /// The same by the kind of request, where it is known how long requests of that kind take.
     pub(super) patience: FxHashMap<u32, i64>,
-    /// For so many nanoseconds after a request was answered calls may still be made for it.
+    /// Time after its answer for which calls may still be made for a request, in nanoseconds.
     pub(super) linger: i64,
     /// The kinds of calls that are seen to be made after the answer, sorted.
     pub(super) after_answer: Vec<u32>,
     /// The kinds of calls whose answers the requests do not wait for, sorted.
     pub(super) unwaited: Vec<u32>,
-    /// Nothing is known of what was after this time, where there is more.
+    /// End of what is known, where there is more.
     pub(super) until: Option<i64>,
-    /// What is not to be looked at.
+    /// Kinds of evidence that are left out.
     pub(super) without: Without,
     /// When the one thread did something, sorted, where delays are measured in its time. Else
     /// empty.
@@ -81,7 +82,7 @@ pub(super) struct Service {
 pub(super) const REPLY: u32 = u32::MAX;
 /// The number of no thread.
 pub(super) const UNKNOWN_THREAD: u32 = u32::MAX;
-/// The size of what was not seen.
+/// The size of an unseen message.
 pub(super) const UNKNOWN_SIZE: i64 = -1;
 
 impl Service {
@@ -172,8 +173,9 @@ impl Service {
         request.is_some() && request == call
     }
 
-    /// Whether there are requests, and most of them and of the calls have responses, or jobs, of
-    /// which nobody expects any; else they are messages of another kind.
+    /// Whether this is a service of calls: there are requests, and most requests and calls have
+    /// responses. Jobs count as answered, as nobody expects an answer to them. All else are
+    /// messages of another kind.
     pub(super) fn is_answered(&self) -> bool {
         if self.one_way || self.request_calls.iter().any(|call| call & DELIVERY != 0) {
             return true;
@@ -202,7 +204,7 @@ impl Service {
         unit as f64
     }
 
-    /// What its links are made of.
+    /// The calls that its links are made of.
     pub(super) fn node_calls(&self) -> NodeCalls<'_> {
         NodeCalls {
             requests: &self.requests,

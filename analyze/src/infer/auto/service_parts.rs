@@ -1,5 +1,4 @@
-//! What a service is made of: requests and calls are added one by one, and a part of them is taken
-//! where only some are looked at.
+//! Parts of a service: requests and calls are added one by one, and some of them are taken out.
 
 use rustc_hash::FxHashMap;
 
@@ -58,7 +57,7 @@ impl Service {
         self.made_calls.push(call);
     }
 
-    /// The beginning, with about so many requests and as many calls, but not many times as many.
+    /// The beginning, of about `size` requests and as many calls, but not many times as many calls.
     pub(super) fn beginning(&self, size: usize) -> Service {
         if size >= self.requests.len() && MAX_CALLS_PER_REQUEST * size >= self.calls.len() {
             return self.part(self.requests.len(), self.calls.len(), None);
@@ -131,7 +130,7 @@ impl Service {
     }
 }
 
-/// Keeps what is at these places, in their order; of a column that is not known, nothing.
+/// Keeps the values at these places, in their order; of an empty column, nothing.
 fn pick<T: Copy>(column: &mut Vec<T>, places: &[u32]) {
     *column = places.iter().filter_map(|at| column.get(*at as usize).copied()).collect();
 }

@@ -1,6 +1,6 @@
-//! The shapes of requests: how many calls of which kind were made for one, in whatever order. What
-//! was made for a request so far is a shape that grows call by call; each is kept once and known by
-//! a number.
+//! Shapes of requests. A shape is the number of calls of each kind that were made for a request, in
+//! whatever order. It grows call by call while a request is served. Each shape is kept once and
+//! known by a number.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ type Counts = Arc<[(u32, u32)]>;
 /// All shapes seen so far.
 #[derive(Clone, Debug)]
 pub(super) struct Shapes {
-    /// How many calls of each kind, by kind.
+    /// Number of calls of each kind, by kind.
     counts: Vec<Counts>,
     ids: FxHashMap<Counts, ShapeId>,
     grown: FxHashMap<(ShapeId, u32), ShapeId>,
@@ -32,7 +32,7 @@ impl Shapes {
         }
     }
 
-    /// How many there are.
+    /// Number of shapes.
     pub(super) fn len(&self) -> usize {
         self.counts.len()
     }
@@ -61,7 +61,7 @@ impl Shapes {
         id
     }
 
-    /// How many calls of that kind the shape has.
+    /// Number of calls of that kind in the shape.
     pub(super) fn count(&self, shape: ShapeId, kind: u32) -> u32 {
         self.counts[shape as usize]
             .iter()
@@ -69,7 +69,7 @@ impl Shapes {
             .map_or(0, |(_, count)| *count)
     }
 
-    /// How many calls of each kind the shape has.
+    /// Number of calls of each kind in the shape.
     pub(super) fn counts(&self, shape: ShapeId) -> &[(u32, u32)] {
         &self.counts[shape as usize]
     }

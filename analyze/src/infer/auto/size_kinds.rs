@@ -1,8 +1,7 @@
-//! Calls to one and the same that are told apart by the sizes of their requests. Two queries of one
-//! request go to the same database, and who asks for the second looks like who asks for the first:
-//! where many requests wait for connections, one was given two first queries, and another one two
-//! second ones. Where each request makes one call of each size, or two, they are of different
-//! kinds.
+//! Kinds of calls by the sizes of their requests. Two queries of one request go to the same
+//! database, and a request before its second query looks like one before its first. Where many
+//! requests wait for connections, one was given two first queries, and another one two second ones.
+//! Where each request makes one call of each size, or two, they are of different kinds.
 //!
 //! Sizes that vary with what is asked tell nothing of that. So a kind is parted only where its
 //! calls have a few sizes, and of each there are just as many as requests, or a multiple. Sizes of
@@ -27,7 +26,7 @@ const SIZED: u32 = 1 << 29;
 pub(super) struct SizeKinds(FxHashMap<(u32, i64), u32>);
 
 impl SizeKinds {
-    /// What tells the calls of `service` apart.
+    /// The sizes by which the calls of `service` are told apart.
     pub(super) fn of(service: &Service) -> SizeKinds {
         let mut found = SizeKinds::default();
         if !is_judged(service) {
@@ -53,8 +52,9 @@ impl SizeKinds {
     }
 }
 
-/// Whether many calls might be for several requests, nearly all of which are answered. Where one is
-/// open at a time there is nothing to tell apart. Who does jobs has other ways ([`super::pool`]).
+/// Whether many calls might be for several requests, and nearly all requests are answered. Where
+/// one is open at a time there is nothing to tell apart. Services of jobs have other ways
+/// ([`super::pool`]).
 fn is_judged(service: &Service) -> bool {
     let all = service.requests.len();
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
@@ -120,7 +120,7 @@ mod tests {
         service
     }
 
-    /// By how many kinds the calls of `service` are told apart.
+    /// Number of kinds by which the calls of `service` are told apart.
     fn parted(mut service: Service) -> usize {
         SizeKinds::of(&service).part(&mut service);
         let mut kinds: Vec<u32> = service.calls.iter().map(|call| call.kind).collect();

@@ -1,10 +1,9 @@
-//! What sizes prove: who passes a request on sends about as many bytes as it received, but for a
-//! header more or less, and who passes an answer back does so too. The differences in size are
-//! learned for each kind of request and call, and weighed against those that requests of other
-//! times would make. Where sizes have nothing to do with each other, as of a cache behind a
-//! service, the differences are those of chance; then sizes count nothing, as otherwise calls would
-//! gather at differences that were frequent by chance, and each such call would make them more
-//! frequent.
+//! Evidence by sizes. A service that passes a request on sends about as many bytes as it received,
+//! but for a header more or less, and likewise with an answer back. The differences in size are
+//! learned for each kind of request and call, and weighed against those of requests of other times.
+//! Where sizes have nothing to do with each other, as of a cache behind a service, the differences
+//! are those of chance. Then sizes count nothing: otherwise calls would gather at differences that
+//! were frequent by chance, and each such call would make them more frequent.
 
 use rustc_hash::FxHashMap;
 
@@ -15,10 +14,11 @@ use crate::tuning::auto::model::sizes::{
     BOUNDS, MIN_NATS, MIN_PAIRS, NEAR_BYTES, OTHERS, OTHERS_APART, PRIOR_PAIRS,
 };
 
-/// What sizes prove in one service.
+/// Evidence by sizes in one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sizes {
-    /// By the kinds of the request and the call: of what is sent on, and of what is passed back.
+    /// Differences in size by the kinds of the request and the call: of what is sent on, and of
+    /// what is passed back.
     known: FxHashMap<(u32, u32), [Option<Differences>; 2]>,
 }
 
@@ -68,8 +68,8 @@ impl Sizes {
         Sizes { known: known.filter(|(_, known)| known.iter().any(Option::is_some)).collect() }
     }
 
-    /// How much more likely the sizes are if the call was made for the request than if it was for
-    /// another one, as a logarithm. `own`: this very pair is one of the samples, and is left out.
+    /// Odds of the sizes if the call was made for the request against another request, as a
+    /// logarithm. `own`: this very pair is one of the samples, and is left out.
     pub(super) fn odds(&self, service: &Service, request: u32, call: u32, own: bool) -> f64 {
         let [of, kind] = [service.requests.get(request as usize), service.calls.get(call as usize)]
             .map(|span| span.map_or(NONE, |span| span.kind));
@@ -79,8 +79,8 @@ impl Sizes {
     }
 }
 
-/// By how many bytes the call has more than the request, and the answer to the request more than
-/// that to the call.
+/// Number of bytes that the call has more than the request, and that the answer to the request has
+/// more than that to the call.
 fn differences(service: &Service, request: u32, call: u32) -> [Option<i64>; 2] {
     let (Some(request), Some(call)) =
         (service.request_sizes.get(request as usize), service.call_sizes.get(call as usize))
@@ -107,7 +107,7 @@ impl Differences {
         self.totals[usize::from(!is_own)] += 1.0;
     }
 
-    /// What such a difference tells, as a logarithm.
+    /// Odds of such a difference, as a logarithm.
     fn odds(&self, difference: i64, own: bool) -> f64 {
         let left_out = f64::from(u8::from(own));
         let seen = (near(&self.own, difference) - left_out).max(0.0);
@@ -127,7 +127,7 @@ impl Differences {
     }
 }
 
-/// How many have that difference, and a part of those that nearly have it.
+/// Number of pairs with that difference, and a part of those that nearly have it.
 fn near(counts: &FxHashMap<i64, f64>, difference: i64) -> f64 {
     let around = (-NEAR_BYTES..=NEAR_BYTES).map(|off| {
         let weight = if off == 0 { 1.0 } else { 0.5 / (1 + off.abs()) as f64 };

@@ -1,8 +1,8 @@
 //! Processes that a node starts for a request, as a CGI script, or the command that somebody runs
-//! by ssh. Nobody asks such a process for anything, so that its messages would begin paths of their
-//! own. To the node that started it, its whole life is one call: it begins when the process is
-//! started, and ends with the last thing that it hears. What it asks of others is for the request
-//! for which it was started. Who started it is told by [`super::process_tree`].
+//! by ssh. Nobody asks such a process for anything, so its messages would begin paths of their own.
+//! To the node that started it, its whole life is one call: it begins when the process is started,
+//! and ends with the last thing that it hears. What it asks of others is for the request for which
+//! it was started. [`super::process_tree`] tells who started it.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,7 +36,7 @@ pub(super) struct Child {
 }
 
 impl Spawned {
-    /// Those of `trace`, where each process is a node.
+    /// Started processes of `trace`, where each process is a node.
     pub(super) fn of(trace: &MessageTrace, naming: &Naming, calls: &Calls, jobs: &Jobs) -> Spawned {
         let mut nodes: FxHashMap<NodeId, u32> = FxHashMap::default();
         let mut processes: FxHashMap<u32, NodeId> = FxHashMap::default();
@@ -48,7 +48,7 @@ impl Spawned {
             let message = trace.message(row);
             let (from, to) = (naming.src(row), naming.dst(row));
             for (node, process) in [(from, message.src), (to, message.dst)] {
-                // Who has no number was started by nobody who is known.
+                // A process without a number was started by nobody who is known.
                 if trace.nodes.get(process).is_none_or(|known| known.pid.is_none()) {
                     continue;
                 }
@@ -59,7 +59,7 @@ impl Spawned {
                     return Spawned::default();
                 }
             }
-            // What one hears on a connection of one's own is no request.
+            // A message on a connection of the process's own is no request.
             let heard = trace.recv_first(row).or(trace.recv_last(row));
             if let Some(time) = heard.filter(|_| trace.direction(row) == FROM_CONNECTING) {
                 let first = asked.entry(to).or_insert(time);
@@ -163,7 +163,7 @@ impl Spawned {
         }
     }
 
-    /// What is known of the process that is `node`, if it was started for a request.
+    /// The process that is `node`, if it was started for a request.
     pub(super) fn child(&self, node: u32) -> Option<&Child> {
         self.children.get(&node)
     }

@@ -1,5 +1,6 @@
-//! What was done for each request so far, in every way that the search looks at: a state is a call
-//! after an earlier state, so that ways that begin alike share what they have in common.
+//! States of requests: the calls made for each so far, in every way that the search looks at. A
+//! state is a call after an earlier state, so that states that begin alike share what they have in
+//! common.
 
 use super::NONE;
 use super::model::Model;
@@ -8,17 +9,16 @@ use super::shapes::ShapeId;
 use super::trigger::{Trigger, last_event};
 use crate::tuning::auto::search::hypotheses::CALLS_BACK;
 
-/// What was done for a request so far: a call, and what was done before.
+/// State of a request: a call that was made for it, and the state before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     pub(super) request: u32,
     pub(super) call: u32,
     pub(super) before: u32,
     pub(super) shape: ShapeId,
-    /// What the ends of its calls promise, in nats; it is in the score until the request is
-    /// answered.
+    /// Promise of the ends of its calls, in nats; it is in the score until the request is answered.
     pub(super) promised: f64,
-    /// What [`States::mark`] found, which is so until a time.
+    /// Result of [`States::mark`], which is so until a time.
     mark: u64,
     mark_until: i64,
 }
@@ -45,7 +45,7 @@ impl States {
         })
     }
 
-    /// The state after a call, which makes it of that shape and promises so much.
+    /// The state after a call, with its new shape and the promise of the call.
     pub(super) fn grow(&mut self, before: u32, call: u32, shape: ShapeId, promise: f64) -> u32 {
         let State { request, promised, .. } = self.get(before);
         let promised = promised + promise;
@@ -81,8 +81,8 @@ impl States {
         work(state, &self.made)
     }
 
-    /// A number that is the same for states of a request of which the future does not tell one from
-    /// the other at `time`, which is not earlier than before.
+    /// A number that is equal for states of a request that the future does not tell apart at
+    /// `time`, which is no earlier than before.
     pub(super) fn mark(&mut self, service: &Service, model: &Model, state: u32, time: i64) -> u64 {
         let State { mark, mark_until, .. } = self.get(state);
         if time < mark_until {
@@ -104,7 +104,7 @@ impl States {
         }
     }
 
-    /// Forgets all but these states and what was done before them.
+    /// Forgets all but these states and the states before them.
     pub(super) fn keep(&mut self, states: &mut [u32]) {
         let old = std::mem::take(&mut self.all);
         let mut chain = Vec::new();
@@ -145,7 +145,8 @@ fn marked(service: &Service, model: &Model, state: State, made: &[u32], time: i6
             last.map(|(call, is_end)| service.call_threads[call as usize][usize::from(is_end)]);
         mark = mixed(mark, thread.map_or(u64::MAX, u64::from));
     }
-    // Of calls on whose connection there will be another one in its time it matters whose they are.
+    // Where there will be another call on the connection of a call in its time, it matters whose
+    // the call is.
     for call in made {
         if let Some(next) = service.goes_on(*call, request, time) {
             mark = mixed(mark, u64::from(*call));

@@ -1,12 +1,11 @@
-//! The time of the one thread of an event loop that has more to do than it can. What a request
-//! waits for is the thread, which has others to see to first, so that it is not known how long
-//! after its request a call is made. But the thread always does something: of all requests the one
-//! that did something last has the shortest delay, again and again, and one request gets the calls
-//! of many.
+//! The time of the one thread of an event loop that has more to do than it can. A request waits for
+//! the thread, which has others to see to first, so it is not known how long after its request a
+//! call is made. But the thread always does something. Of all requests the one that did something
+//! last has the shortest delay, again and again, and one request gets the calls of many.
 //!
-//! So delays are measured from when the thread did the last thing, whatever for, if that was later
-//! than what the call is made after. They tell what the thread did next, and not for whom; that is
-//! told by the order in which requests were woken, and by what is usual.
+//! So delays are measured from the last thing that the thread did, for whatever request, if that
+//! was later than the trigger of the call. They tell what the thread did next, and not for whom.
+//! That is told by the order in which requests were woken, and by what is usual.
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +15,7 @@ use super::trigger::{Trigger, open_calls};
 use crate::tuning::auto::services::thread_time::{MAX_UNEVEN, MIN_REQUESTS, UNEVEN_SHARE};
 
 impl Service {
-    /// The same, with delays in the time of its thread.
+    /// The same service, with delays in the time of its thread.
     pub(super) fn in_thread_time(&self) -> Service {
         let mut service = self.part(self.requests.len(), self.calls.len(), self.until);
         let spans = || self.requests.iter().chain(&self.calls);
@@ -31,7 +30,7 @@ impl Service {
         !self.turns.is_empty()
     }
 
-    /// From when the delay of what happens at `time` is measured, if it was to be done since
+    /// Time from which the delay of an event at `time` is measured, if it was to be done since
     /// `since`.
     pub(super) fn free_since(&self, since: i64, time: i64) -> i64 {
         let turns = self.turns.partition_point(|turn| *turn < time);
@@ -40,8 +39,8 @@ impl Service {
     }
 }
 
-/// Of the kinds of calls of which each request seems to have the same number, which part requests
-/// have more than that, by an assignment.
+/// Share of the requests with more calls than usual by an assignment, of the kinds of calls that
+/// all requests seem to have equally often.
 pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
     if answered < MIN_REQUESTS {
@@ -68,9 +67,9 @@ pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
     too_many as f64 / all.values().sum::<usize>().max(1) as f64
 }
 
-/// By what a request comes to its turn before others at `time`: the least first. First those that
-/// were woken, by their receipt or by all answers to what they asked, and have done nothing since;
-/// then those that wait for other answers; and then the one that did something last.
+/// The rank of a request among others at `time`; the least comes first. First come those that were
+/// woken, by their receipt or by all answers to what they asked, and have done nothing since; then
+/// those that wait for other answers; and then the one that did something last.
 pub(super) fn turn(service: &Service, request: u32, made: &[u32], time: i64) -> (u8, i64) {
     let made = recent(made);
     let woken = Trigger::LastEnd.time(service, request, made, time).unwrap_or(i64::MIN);

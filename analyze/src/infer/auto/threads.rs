@@ -1,12 +1,12 @@
-//! What threads prove: where each request has a thread of its own, whoever makes a call tells which
-//! request it is for; where threads take up whatever is ready, it tells nothing; and where one
-//! thread hands over to another, the thread of the event before may tell. Which of it is so is
+//! Evidence by threads. Where each request has a thread of its own, the thread of a call tells
+//! which request it is for. Where threads take up whatever is ready, it tells nothing. Where one
+//! thread hands over to another, the thread of the event before may tell. Which of these it is, is
 //! learned for each kind of call: how often a call is made by the thread that received the request,
 //! by that of the last event of the request, or by one that did something else for it, and how
 //! often by any thread that happens to be there.
 //!
-//! All of it is a ratio to what a thread does of such calls anyway, so that where threads are not
-//! known, or there is only one, nothing changes.
+//! All of it is a ratio to what a thread does of such calls anyway. So where threads are not known,
+//! or there is only one, nothing changes.
 
 use rustc_hash::FxHashMap;
 
@@ -19,13 +19,12 @@ use crate::tuning::auto::model::threads::{PRIOR, PRIOR_NONE, ROUNDS};
 /// The threads that are looked at: of the receipt, of the last event, of any earlier one.
 const RELATIONS: usize = 3;
 
-/// What the threads of one service prove.
+/// Evidence by the threads of one service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Threads {
-    /// By the kinds of the request and the call: how often each relation is why, and at last how
-    /// often none is.
+    /// Weights of the relations and of none of them, by the kinds of the request and the call.
     weights: FxHashMap<(u32, u32), [f64; RELATIONS + 1]>,
-    /// By the kind of call and the thread: which part of such calls it makes.
+    /// Share of such calls that a thread makes, by the kind of call and the thread.
     usual: FxHashMap<(u32, u32), f64>,
 }
 
@@ -34,7 +33,7 @@ pub(super) struct Threads {
 pub(super) type Sample = ([bool; RELATIONS], f64);
 
 impl Threads {
-    /// What each thread of `service` does, whatever for. What that proves is not known yet.
+    /// Usual calls of each thread of `service`, whatever for. What that proves is not known yet.
     pub(super) fn of(service: &Service) -> Threads {
         let mut usual: FxHashMap<(u32, u32), f64> = FxHashMap::default();
         let mut totals: FxHashMap<u32, f64> = FxHashMap::default();
@@ -54,7 +53,7 @@ impl Threads {
         Threads { weights: FxHashMap::default(), usual }
     }
 
-    /// What was learned from a part of `service`, for all of it.
+    /// The same for all of `service`, learned from a part of it.
     pub(super) fn in_all_of(self, service: &Service) -> Threads {
         Threads { usual: Threads::of(service).usual, ..self }
     }
@@ -68,7 +67,7 @@ impl Threads {
         thread: u32,
         time: i64,
     ) -> Option<Sample> {
-        // Of a thread that makes all such calls nothing is to be learned.
+        // A thread that makes all such calls tells nothing.
         let usual = self.usual.get(&(kind, thread)).copied().filter(|usual| *usual < 1.0)?;
         let [receipt, _] = *service.request_threads.get(at.request as usize)?;
         let last = match last_event(service, at.made, time) {
@@ -85,9 +84,9 @@ impl Threads {
         Some(([receipt == thread, last == thread, earlier], usual))
     }
 
-    /// Learns from the samples of one kind of call for one kind of request why threads make such
-    /// calls: expectation maximisation over the relations, any of which may be the reason where
-    /// several hold.
+    /// Learns why threads make such calls, from the samples of one kind of call for one kind of
+    /// request: expectation maximisation over the relations. Where several relations hold, any of
+    /// them may be the reason.
     pub(super) fn learn(&mut self, request: u32, call: u32, samples: &[Sample]) {
         if samples.is_empty() {
             return;
@@ -107,7 +106,7 @@ impl Threads {
         self.weights.insert((request, call), weights);
     }
 
-    /// How much more probable a sample is than that the thread does this anyway, as a logarithm.
+    /// Odds of a sample against chance, where the thread does this anyway, as a logarithm.
     pub(super) fn odds(&self, request: u32, call: u32, sample: Option<Sample>) -> f64 {
         match (self.weights.get(&(request, call)), sample) {
             (Some(weights), Some(sample)) => parts(weights, sample).iter().sum::<f64>().ln(),
@@ -116,7 +115,7 @@ impl Threads {
     }
 }
 
-/// What each relation, and none of them, contributes to a sample.
+/// Part of each relation, and of none of them, in a sample.
 fn parts(weights: &[f64; RELATIONS + 1], (related, usual): Sample) -> [f64; RELATIONS + 1] {
     let mut parts = *weights;
     for (part, related) in parts.iter_mut().zip(related) {

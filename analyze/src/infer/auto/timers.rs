@@ -1,12 +1,11 @@
-//! Which calls of a service are made by a timer and not for a request: health checks, heartbeats,
-//! polls. They come at one interval whatever is asked of the node. If they were left among the
-//! calls to be given to requests, each that falls into a request would be taken for that request's.
+//! Calls of timers, made for no request: health checks, heartbeats, polls. They come at one
+//! interval whatever is asked of the node. If they were left among the calls to be given to
+//! requests, each that falls into a request would be taken for that request's.
 //!
 //! A kind of call is a timer's if nearly all of its gaps are of one length, no kind of request
 //! comes at that interval or one in a simple proportion to it, and it is made as often while the
-//! node has nothing to do as otherwise. All three are asked for, so that calls for requests which
-//! come at even intervals, and those of work that goes on when the request was answered, stay with
-//! their requests.
+//! node has nothing to do as otherwise. All three are asked for. So calls for requests that come at
+//! even intervals stay with their requests, and so do those of work that goes on after the answer.
 
 use rustc_hash::FxHashMap;
 
@@ -90,7 +89,7 @@ impl Idle {
         Idle { spans }
     }
 
-    /// Whether enough of what begins at these times does so when there is nothing to do.
+    /// Whether enough of the calls that begin at these times do so when there is nothing to do.
     fn has(&self, begins: &[i64]) -> bool {
         let (Some(first), Some(last)) = (begins.first(), begins.last()) else { return false };
         let within =

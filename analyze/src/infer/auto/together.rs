@@ -1,15 +1,15 @@
-//! Processes of one program learn together. A server often has several processes, each of which
-//! gets a part of the requests, and some programs have a new process for each connection; one of
-//! them alone may have too few requests to learn anything from. What each of them sees is put one
-//! after the other, so that no request is open when those of the next begin:
+//! Processes of one program learn together. A server often has several processes, and each gets a
+//! part of the requests. Some programs have a new process for each connection. One of them alone
+//! may have too few requests to learn anything from. The times of each are put one after the other,
+//! so that no request is open when those of the next begin:
 //!
 //! ```text
 //! worker 1:  ─[──]──[────]─         ─[──]──[────]─
 //! worker 2:  ──[───]──[──]─    →                   ──[───]──[──]─
 //! ```
 //!
-//! Then it is one service, of which all is learned and inferred at once, and no request can get a
-//! call of another process.
+//! Then it is one service. All is learned and inferred at once, and no request can get a call of
+//! another process.
 
 use rustc_hash::FxHashMap;
 
@@ -18,8 +18,8 @@ use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use crate::naming::Naming;
 use crate::tuning::auto::services::together::{BETWEEN, ENOUGH_REQUESTS};
 
-/// Puts those of `services`, which are the nodes of `naming`, together that have one name. What is
-/// put together is in the place of the first of them, and the others have nothing.
+/// Puts those of `services` together that have one name; they are the nodes of `naming`. The result
+/// is in the place of the first of them, and the others have nothing.
 pub(super) fn together(services: &mut [Service], naming: &Naming) {
     let mut groups: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
     for (at, service) in
@@ -105,8 +105,8 @@ fn joined(parts: &[Service]) -> Service {
     all
 }
 
-/// Appends `count` values of `part`, or, where it has none, so many that are `unknown`, to a column
-/// of which there are `before`. A column that nobody has stays empty.
+/// Appends `count` values of `part` to a column with `before` values, or as many `unknown` ones
+/// where the part has none. A column that nobody has stays empty.
 fn append<T: Copy>(all: &mut Vec<T>, part: &[T], before: u32, count: usize, unknown: T) {
     if part.is_empty() && all.is_empty() {
         return;

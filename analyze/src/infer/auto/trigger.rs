@@ -1,6 +1,6 @@
-//! What a call may have been made after: the receipt of its request, the last event of it, or the
-//! beginning or end of one of its calls. Which of them tells best when a call is made is learned
-//! for every kind of call ([`super::learn`]).
+//! Triggers of calls: the receipt of the request, its last event, or the beginning or end of one of
+//! its calls. The trigger that tells best when a call is made is learned for every kind of call
+//! ([`super::learn`]).
 
 use super::service::{Service, Span};
 
@@ -69,7 +69,7 @@ pub(super) fn last_event(service: &Service, made: &[u32], time: i64) -> Option<(
     made.iter().map(event).max().map(|(_, call, is_end)| (call, is_end))
 }
 
-/// How many of the calls `made` had no response at `time`, up to 3.
+/// Number of the calls `made` that had no response at `time`, up to 3.
 pub(super) fn open_calls(service: &Service, made: &[u32], time: i64) -> usize {
     made.iter().filter(|call| service.calls[**call as usize].end > time).count().min(3)
 }

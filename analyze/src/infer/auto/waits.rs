@@ -7,7 +7,7 @@
 use super::events::made_for;
 use super::service::{OPEN, Service};
 
-/// Which part of the waiting of answered requests comes after their last call, from 0 to 1; the
+/// Share of the waiting of answered requests that comes after their last call, from 0 to 1; the
 /// rest comes before their first. A request without calls waits for its answer all the time. 0
 /// where the ends of some kinds of requests are guesses, as it is not known how long these wait.
 pub(super) fn after_last_call(service: &Service, owner: &[u32]) -> f64 {

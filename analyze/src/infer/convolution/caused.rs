@@ -10,13 +10,13 @@ pub(super) struct Caused {
     pub(super) delay: usize,
     /// Within which delays the messages are.
     pub(super) shifts: Shifts,
-    /// By how much C is above its mean at each of them.
+    /// Excess of C over its mean at each of them.
     pub(super) excess: Vec<f64>,
     pub(super) messages: Vec<Event>,
 }
 
 impl Caused {
-    /// How many messages have such a delay beyond those that have it by chance.
+    /// Number of messages with such a delay beyond those that have it by chance.
     pub(super) fn not_by_chance(&self) -> f64 {
         self.excess.iter().sum()
     }

@@ -44,7 +44,7 @@ impl Correlator {
         Correlator { length, forward, inverse }
     }
 
-    /// How long a signal must be.
+    /// Length that a signal must have.
     pub(super) fn length(&self) -> usize {
         self.length
     }
@@ -63,7 +63,7 @@ impl Correlator {
     pub(super) fn correlate(&self, s1: &[Complex<f64>], s2: &[Complex<f64>]) -> Correlation {
         let mut product: Spectrum =
             s1.iter().zip(s2).map(|(one, other)| one.conj() * other).collect();
-        // Those of real signals are real; rounding must not say otherwise.
+        // The ends of real signals are real; rounding must not say otherwise.
         let ends = [0, product.len().saturating_sub(1)];
         for end in ends {
             if let Some(value) = product.get_mut(end) {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use message_trace::table::MessageReader;
-use message_trace::{DataDir, Error, MessageTrace, Progress};
+use message_trace::{DataDir, MessageTrace, PathError, Progress};
 use rustc_hash::FxHashMap;
 
 use super::Graph;
@@ -34,20 +34,20 @@ pub struct DelayEdge {
     pub from: usize,
     /// The receiver's vertex.
     pub to: usize,
-    /// How long the sender takes, in nanoseconds, and how many messages it took so; not known of a
-    /// root.
+    /// Times that the sender takes, in nanoseconds, each with the number of messages; not known of
+    /// a root.
     pub delays: Vec<(Option<i64>, usize)>,
 }
 
 impl DelayEdge {
-    /// How many messages have one of the delays.
+    /// Number of messages with one of the delays.
     pub fn messages(&self) -> usize {
         self.delays.iter().map(|(_, messages)| messages).sum()
     }
 }
 
 impl DelayGraph {
-    /// That of `graph`.
+    /// The delay graph of `graph`.
     pub fn of(graph: &Graph) -> DelayGraph {
         let mut all = DelayGraph::default();
         let mut roots: FxHashMap<&str, usize> = FxHashMap::default();
@@ -83,7 +83,7 @@ impl DelayGraph {
         self.nodes.len() - 1
     }
 
-    /// That of all messages of `data`, of which as many are looked at together as a stretch has.
+    /// The graph of all messages of `data`, which are looked at in stretches.
     ///
     /// # Errors
     /// When the messages cannot be read.
@@ -91,7 +91,7 @@ impl DelayGraph {
         data: &DataDir,
         options: &Options,
         progress: &dyn Progress,
-    ) -> Result<DelayGraph, Error> {
+    ) -> Result<DelayGraph, PathError> {
         let whole = Overview::of(data, options.resources.threads(), false)?;
         let mut namer = Namer::of(&whole.outline, options);
         let mut reader =
@@ -129,7 +129,7 @@ struct Stretched {
 }
 
 impl Stretched {
-    /// Adds the graph of the next stretch, whose delays are known to so many nanoseconds.
+    /// Adds the graph of the next stretch. Its delays are known to `known_to` nanoseconds.
     fn add(&mut self, stretch: &DelayGraph, known_to: i64) {
         let mut is_root = vec![true; stretch.nodes.len()];
         stretch.edges.iter().for_each(|edge| is_root[edge.to] = false);

@@ -1,5 +1,5 @@
-//! The output graph (Project 5 section 5.2 and Figure 9): vertices labelled with nodes, of which
-//! one may stand several times in a path, and edges labelled with a delay and the number of
+//! The output graph (Project 5 section 5.2 and Figure 9). Vertices are labelled with nodes, and a
+//! node may stand several times in a path. Edges are labelled with a delay and the number of
 //! messages that showed it. From a root downwards it is a tree.
 
 use std::fmt;
@@ -33,7 +33,7 @@ pub struct Edge {
     pub to: usize,
     /// d: how long the sender took, in nanoseconds; none at a root.
     pub delay: Option<i64>,
-    /// W: what was selected.
+    /// W: the selected messages.
     pub(super) messages: Vec<Event>,
     /// The group of W.
     pub(super) group: u32,
@@ -109,7 +109,7 @@ impl Graph {
 }
 
 impl Edge {
-    /// How many messages there are: |W|.
+    /// Number of messages: |W|.
     pub fn messages(&self) -> usize {
         self.messages.len()
     }
@@ -120,9 +120,9 @@ impl Edge {
 pub struct Path {
     /// The nodes, one more than there are edges.
     pub nodes: Vec<String>,
-    /// How long each node took before it sent on, in nanoseconds; not known of a root.
+    /// Time that each node took before it sent on, in nanoseconds; not known of a root.
     pub delays: Vec<Option<i64>>,
-    /// How many messages each edge has.
+    /// Number of messages of each edge.
     pub messages: Vec<usize>,
 }
 

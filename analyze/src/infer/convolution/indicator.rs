@@ -23,18 +23,17 @@ impl Quanta {
         Quanta { origin: first, step, count: (span / step) as usize + 1 }
     }
 
-    /// How long a quantum is, in nanoseconds.
+    /// Length of a quantum in nanoseconds.
     pub(super) fn step(&self) -> i64 {
         self.step
     }
 
-    /// How many there are.
+    /// Number of quanta.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// The quantum in which `time` is. What is outside of the trace counts to the first or the
-    /// last.
+    /// The quantum of `time`. A time outside of the trace counts to the first or the last.
     pub(super) fn of(&self, time: i64) -> usize {
         let since = time.saturating_sub(self.origin).max(0) / self.step;
         (since as usize).min(self.count - 1)
@@ -48,7 +47,7 @@ impl Quanta {
 }
 
 /// Writes the indicator function of `events` to `signal`, which has at least as many places as
-/// there are quanta; what is beyond them is zero.
+/// there are quanta. Places beyond them are zero.
 pub(super) fn indicate(events: &[Event], quanta: &Quanta, signal: &mut [f64]) {
     signal.fill(0.0);
     for event in events {

@@ -1,7 +1,7 @@
-//! From the graph to links between messages. Of a message that an edge selected, each message of
-//! the edge before that was received within the edge's delays may be the cause. It is the likelier
-//! the higher the correlation is above its mean at the delay between the two: so many messages of
-//! so many have that delay and would not have it by chance.
+//! From the graph to links between messages. Possible causes of a message that an edge selected are
+//! the messages of the edge before that were received within the edge's delays. A cause is the
+//! likelier the higher the correlation at the delay between the two is above its mean: that share
+//! of the messages has the delay not by chance.
 //!
 //! A message that the paths do not explain begins somewhere between the others at random: being
 //! spontaneous is as likely, in a quantum, as a message of its kind that no edge has is found
@@ -23,7 +23,7 @@ struct Candidate {
     weight: f64,
 }
 
-/// The links of a trace of so many messages.
+/// Links of a trace of `messages` messages.
 pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quanta) -> Links {
     let mut candidates = Vec::new();
     for number in 0..graph.edges().len() {
@@ -45,7 +45,7 @@ pub(super) fn links(messages: usize, sites: &Sites, graph: &Graph, quanta: &Quan
             }
         });
     }
-    // Of the edges that lead from a message to another the one that explains it best counts.
+    // The edge that explains a message best counts, of those that lead to it from one other.
     candidates.sort_unstable_by(|one, other| {
         let pair = (one.child, one.parent).cmp(&(other.child, other.parent));
         pair.then(other.weight.total_cmp(&one.weight))
@@ -89,7 +89,7 @@ fn set(links: &mut Links, candidates: &mut [Candidate], spontaneous: &[f64]) {
     let kept = kept.take_while(|candidate| candidate.weight >= NEGLIGIBLE * best.weight);
     let mut parents: Vec<(u32, f64)> =
         kept.map(|candidate| (candidate.parent, candidate.weight)).collect();
-    // What is left out is shared by those that stay.
+    // The parents that stay share what is left out.
     let all: f64 = candidates.iter().map(|candidate| candidate.weight).sum();
     let total: f64 = parents.iter().map(|(_, weight)| weight).sum();
     let caused = all / (none + all);

@@ -1,8 +1,8 @@
 //! The procedures of Project 5's Figure 6: FindPathsFromRoot, ProcessNode and FindCausedMessages.
 //!
 //! The paper is given its roots. Here they are the clients, as the requests that they send begin
-//! paths; and after them, as long as there are messages that no path has, who sends most of these
-//! and receives least.
+//! paths. After them, as long as there are messages on no path, a root is the node that sends most
+//! of these and receives least.
 
 use std::sync::OnceLock;
 
@@ -37,7 +37,7 @@ pub(super) struct Search<'a> {
     /// The longest delay, in quanta.
     longest: usize,
     graph: Graph,
-    /// Which messages are on a path.
+    /// Whether each message is on a path.
     reached: Vec<bool>,
     marks: Marks,
 }

@@ -1,6 +1,6 @@
-//! The selection of messages (Project 5, Figure 6, lines 22 and 23): of Z those that were sent d,
-//! plus or minus v, after a message of V was received. Times are compared in quanta, as in the
-//! correlation that found d; a message that was sent before the other was received is never
+//! The selection of messages (Project 5, Figure 6, lines 22 and 23): the messages of Z that were
+//! sent d, plus or minus v, after a message of V was received. Times are compared in quanta, as in
+//! the correlation that found d. A message that was sent before the other was received is never
 //! selected, though they be in one quantum.
 
 use super::indicator::Quanta;

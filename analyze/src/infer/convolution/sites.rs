@@ -1,7 +1,7 @@
-//! What the algorithm sees of a trace: who sent and received what, when. The nodes of its graph are
-//! *sites*: all processes of one name, as one process of many that share the work sees too little
-//! of it to be correlated. An effect is sought at the very process (the *place*, as in message
-//! linking) that received the cause.
+//! Sites: who sent and received what, when. The nodes of the graph are *sites*: all processes of
+//! one name, as one process of many that share the work sees too little of it to be correlated. An
+//! effect is sought at the very process (the *place*, as in message linking) that received the
+//! cause.
 //!
 //! For a node that was not traced, its peer's times stand in for its own, and it is a site of its
 //! own for each peer (WAP5 section 5.1, step 2, in [`super::super::linking`]).
@@ -44,7 +44,7 @@ pub(super) struct Sites {
     pub(super) groups: Vec<Group>,
     /// The groups that a site sends.
     of_site: Vec<Vec<u32>>,
-    /// Where and when each message was received: the site, and the event.
+    /// The site that received each message, and the event there.
     received: Vec<Option<(u32, Event)>>,
     /// The first and the last time.
     pub(super) bounds: (i64, i64),
@@ -104,7 +104,7 @@ impl Sites {
         Sites { groups, of_site, received, bounds }
     }
 
-    /// How many sites there are.
+    /// Number of sites.
     pub(super) fn len(&self) -> usize {
         self.of_site.len()
     }
@@ -114,7 +114,7 @@ impl Sites {
         &self.of_site[site as usize]
     }
 
-    /// All that arrived at `site`, by place and time.
+    /// Messages that arrived at `site`, by place and time.
     pub(super) fn received_by(&self, site: u32) -> Vec<Event> {
         let arrivals = self.received.iter().flatten().filter(|(at, _)| *at == site);
         let mut arrivals: Vec<Event> = arrivals.map(|(_, event)| *event).collect();

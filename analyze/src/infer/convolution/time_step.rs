@@ -1,6 +1,6 @@
-//! How long a time quantum is where the user does not say (Project 5 section 5.2.1 leaves it to the
-//! user). It must be well below the delays that are to be told apart, and not much below their
-//! deviations, or the messages of a spike are spread over many quanta and it does not stand out.
+//! The length of a time quantum where the user does not say (Project 5 section 5.2.1 leaves it to
+//! the user). It must be well below the delays that are to be told apart, and not much below their
+//! deviations. Else the messages of a spike are spread over many quanta, and it does not stand out.
 
 use super::sites::Sites;
 use crate::tuning::convolution::{MAX_CHOSEN_QUANTA, MESSAGES_OF_SITE, QUANTA_PER_DELAY};

@@ -1,7 +1,7 @@
-//! What is removed from the graph (Project 5 section 5.2.3, which names these and has no room for
-//! how): noise, which are edges of few messages; cycles; and accidentally short paths. The paper
-//! would have the latter filtered by frequency counts (section 5.3.1); here they are told by which
-//! messages were selected, as a message has one cause.
+//! Parts that are removed from the graph (Project 5 section 5.2.3, which names these and has no
+//! room for how): noise, which are edges of few messages; cycles; and accidentally short paths. The
+//! paper would filter the latter by frequency counts (section 5.3.1). Here the selected messages
+//! tell them, as a message has one cause.
 //!
 //! Edges with negative delays never come into being ([`super::spikes`]).
 
@@ -18,7 +18,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Marks for a trace of so many messages.
+    /// Marks for a trace of `messages` messages.
     pub(super) fn new(messages: usize) -> Marks {
         Marks { marked: vec![0; messages], mark: 0 }
     }
@@ -40,7 +40,7 @@ impl Marks {
         self.marked[event.message as usize] == self.mark
     }
 
-    /// How many of `messages` are marked.
+    /// Number of `messages` that are marked.
     fn count(&self, messages: &[Event]) -> usize {
         messages.iter().filter(|event| self.has(event)).count()
     }

@@ -28,7 +28,7 @@ pub(super) struct Delays {
     sums: Vec<(i128, u64)>,
 }
 
-/// What a round goes by.
+/// Weights of a round.
 #[derive(Clone, Copy)]
 pub(super) enum Round<'delays> {
     /// The first: the smallest delays.
@@ -85,7 +85,7 @@ impl Delays {
         *total = total.saturating_add(weight);
     }
 
-    /// All that `parts` have observed, of `hops` different labels.
+    /// The sum of what `parts` have observed, of `hops` different labels.
     pub(super) fn sum(parts: Vec<Delays>, hops: usize) -> Delays {
         let mut total = Delays::new(hops);
         for part in parts {

@@ -1,4 +1,4 @@
-//! Where causes are sought: each place has the messages that arrive at it and those that depart
+//! Places, where causes are sought: each has the messages that arrive at it and those that depart
 //! from it, both by time on one clock. A place is a node or, for an untraced node, one peer's view
 //! of it ([`super::untraced`]).
 
@@ -15,7 +15,7 @@ use crate::options::Options;
 pub(super) struct Event {
     /// When it arrived or departed: nanoseconds, common clock.
     pub(super) time: i64,
-    /// Which it is.
+    /// The row of the message.
     pub(super) message: u32,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Chunk<'places> {
     pub(super) departures: &'places [Event],
 }
 
-/// What arrived at a place before a departure, from the latest back.
+/// Arrivals at a place before a departure, from the latest back.
 #[derive(Clone, Copy)]
 pub(super) struct Before<'places> {
     arrivals: &'places [Event],
@@ -61,7 +61,7 @@ impl Places {
         Places { arrivals, arrivals_of, departures, departures_of }
     }
 
-    /// How many departures there are at all places.
+    /// Number of departures at all places.
     pub(super) fn departures(&self) -> usize {
         self.departures.len()
     }

@@ -26,13 +26,13 @@ impl<'naming> Rounds<'naming> {
         Rounds { naming, rounds: FxHashMap::default() }
     }
 
-    /// How many places there are.
+    /// Number of places.
     pub(super) fn places(&self) -> usize {
         self.naming.nodes().len() + self.rounds.len()
     }
 
-    /// Where and when the message arrived. A message that a traced node never received was lost,
-    /// and arrived nowhere.
+    /// Place and time of the message's arrival. A message that a traced node never received was
+    /// lost, and arrived nowhere.
     pub(in crate::infer) fn arrival(
         &mut self,
         trace: &MessageTrace,
@@ -46,7 +46,7 @@ impl<'naming> Rounds<'naming> {
         self.is_untraced(dst).then(|| (self.round(src, dst), sent))
     }
 
-    /// Where and when the message departed.
+    /// Place and time of the message's departure.
     pub(in crate::infer) fn departure(
         &mut self,
         trace: &MessageTrace,

@@ -1,11 +1,10 @@
-//! FindCallPairs (Project 5 section 5.1.1.1): the calls of which both messages were seen, as each
-//! of their two nodes saw them. What has no counterpart is discarded: it is nothing's parent and
-//! nothing's child. Which messages are the two of a call says [`crate::calls`].
+//! FindCallPairs (Project 5 section 5.1.1.1): calls whose two messages were both seen, as each of
+//! their two nodes saw them. A message without a counterpart is discarded: it is nothing's parent
+//! and nothing's child. [`crate::calls`] says which messages are the two of a call.
 //!
-//! The paper's traces have one time for each message. Here a node that was traced has times of its
-//! own for all that it receives and sends, and the delays at it are told by them, whatever other
-//! clocks show. For a node that was not traced the one time that there is stands in, on the common
-//! clock.
+//! The paper's traces have one time for each message. Here a traced node has times of its own for
+//! all that it receives and sends. They tell the delays at it, whatever other clocks show. For an
+//! untraced node the one time that there is stands in, on the common clock.
 
 use message_trace::MessageTrace;
 
@@ -36,7 +35,7 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// What its links are made of.
+    /// The calls that its links are made of.
     pub(super) fn calls(&self) -> NodeCalls<'_> {
         NodeCalls {
             requests: &self.parents,
@@ -46,7 +45,7 @@ impl Node {
         }
     }
 
-    /// Of these parents and children, each with its call, in any order.
+    /// A node with these parents and children, each with its call, in any order.
     fn of(mut parents: Vec<(Span, u32)>, mut children: Vec<(Span, u32)>) -> Node {
         parents.sort_by_key(|(span, call)| (span.begin, *call));
         children.sort_by_key(|(span, call)| (span.begin, *call));

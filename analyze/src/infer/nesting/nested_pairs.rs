@@ -8,8 +8,8 @@ use super::penalties::{Given, Penalties};
 use super::scoreboard::{self, Scores};
 use crate::infer::call_links::NONE;
 
-/// The parent of `child` among `parents`, the earliest of which comes first; [`NONE`] where there
-/// is none.
+/// The parent of `child` among `parents`, which are sorted with the earliest first; [`NONE`] where
+/// there is none.
 pub(super) fn choose(
     node: &Node,
     given: &mut Given,

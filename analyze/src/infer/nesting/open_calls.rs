@@ -1,6 +1,5 @@
-//! T_opencalls (Project 5 section 5.1.1.1): what a call may be nested in. When a call that a node
-//! made returns, its possible parents are the calls to the node that are open then and began before
-//! it.
+//! T_opencalls (Project 5 section 5.1.1.1): the possible parents of a call. When a call that a node
+//! made returns, they are the calls to the node that are open then and began before it.
 //!
 //! The paper's comparisons are loosened by the skew window (section 7.5.6), and by what a coarse
 //! clock hides: calls that begin or end at the same time may be nested, those that also began at
@@ -14,7 +13,7 @@ use crate::tuning::nesting::MAX_OPEN_CALLS;
 pub(super) struct OpenCalls {
     /// Parents that began so far are those before this one.
     next: usize,
-    /// Those that are open, by the time of the call.
+    /// Open parents, by the time of the call.
     open: Vec<u32>,
     /// When the first of them ends, or earlier.
     first_end: i64,

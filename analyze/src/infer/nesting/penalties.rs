@@ -1,6 +1,6 @@
-//! The three penalties of Project 5 section 5.1.1.3: what a possible parent's score is multiplied
-//! by for the children that it was given already. c to the power of -x for those that overlap in
-//! time with the child in hand, -y for those of the same destination, -z for all.
+//! The three penalties of Project 5 section 5.1.1.3: factors of a possible parent's score for the
+//! children that it was given already. c to the power of -x for those that overlap in time with the
+//! child in hand, -y for those of the same destination, -z for all.
 //!
 //! The paper leaves open what c is where there is none: to the letter, a score would become
 //! infinite with no such child and stay as it is with one. Here the child in hand is counted, too,
@@ -43,7 +43,7 @@ impl Penalties {
         }
     }
 
-    /// What the score of `parent` for `child` is multiplied by.
+    /// Factor by which the score of `parent` for `child` is multiplied.
     pub(super) fn factor(&self, node: &Node, given: &Given, parent: u32, child: u32) -> f64 {
         let Some(last) = given.last.get(parent as usize).copied().filter(|last| *last != NONE)
         else {

@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use super::call_pairs::Node;
 use crate::tuning::nesting::{BIN_GROWTH, FIRST_BIN};
 
-/// What a child counts in all. It can be divided by every number of parents up to 16, so that sums
-/// are exact where it matters, and the same in whatever order they are made.
+/// Weight of a child. It can be divided by every number of parents up to 16, so that sums are exact
+/// where it matters, and the same in whatever order they are made.
 const WHOLE: u64 = 720_720;
 
 /// The labels of a call A -> B and of a call B -> C.
@@ -79,7 +79,7 @@ impl Scoreboard {
         }
     }
 
-    /// What to choose by: the histograms, each convolved with a normal curve of that standard
+    /// Scores to choose by: the histograms, each convolved with a normal curve of that standard
     /// deviation in bins.
     pub(super) fn scores(&self, smoothing: f64) -> Scores {
         let curve = normal_curve(smoothing);
@@ -124,7 +124,7 @@ fn smoothed(counts: &[u64], curve: &[f64]) -> Vec<f32> {
 mod tests {
     use super::*;
 
-    /// What a scoreboard has for a pair at a delay.
+    /// Value of a scoreboard for a pair at a delay.
     fn score(board: &Scoreboard, pair: Pair, delay: i64) -> f32 {
         board.scores(0.0).of(pair).get(bin(delay)).copied().unwrap_or(0.0)
     }

@@ -17,7 +17,7 @@ use super::scoreboard::Scoreboard;
 use crate::options::NestingOptions;
 use out_of_core::workers;
 
-/// How far a step of the algorithm is with the calls of a node, in the order of their returns.
+/// Progress of a step of the algorithm with the calls of a node, in the order of their returns.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
     next: usize,
@@ -38,7 +38,7 @@ impl SweptNode<'_> {
     }
 }
 
-/// The number of a slice of time, of so many nanoseconds.
+/// The length of a slice of time, in nanoseconds; `None` where all of the trace is one slice.
 #[derive(Clone, Copy, Debug)]
 struct Slices(Option<i64>);
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 const FORM: &str = "a rule is: address|host|command|endpoint|role WHICH = NAME";
 
-/// What a rule is about.
+/// Subject of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum What {
     Address,

@@ -10,11 +10,11 @@ use crate::options::Options;
 /// A possible child of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Child {
-    /// Which message it is.
+    /// Number of the message.
     pub(crate) message: u32,
-    /// What is done about the link to it.
+    /// Decision about the link to it.
     pub(crate) decision: Decision,
-    /// How likely the link is.
+    /// Probability of the link.
     pub(crate) probability: f64,
 }
 
@@ -33,10 +33,9 @@ pub(crate) struct Children {
 struct Part {
     /// The first of the messages.
     first: u32,
-    /// What is taken from the number of a parent, which was smaller by the messages that are gone
-    /// since.
+    /// Shift of the number of a parent: messages that are gone since were before it.
     parents_from: i64,
-    /// Where the links from each parent begin, and where the last ones end.
+    /// First link of each parent, and the end of the last one's.
     bounds: Vec<u32>,
     /// The child of each link, counted from the first message.
     child: Vec<u32>,
@@ -48,7 +47,7 @@ struct Part {
 }
 
 impl Children {
-    /// Those by `links`, which are all.
+    /// Children by `links`, which are all.
     #[cfg(test)]
     pub(crate) fn of(links: &Links, options: &Options) -> Children {
         let mut children = Children::default();
@@ -56,9 +55,9 @@ impl Children {
         children
     }
 
-    /// Appends the messages `own` of a stretch with their `links`. There a message's number is more
-    /// by `shift` than here, where there will be so many `messages` that may be parents; other
-    /// parents are elsewhere.
+    /// Appends the messages `own` of a stretch with their `links`. A message's number is greater
+    /// there by `shift` than here. Of `messages` messages here any may be a parent; other parents
+    /// are elsewhere.
     pub(crate) fn append(
         &mut self,
         links: &Links,
@@ -92,7 +91,7 @@ impl Children {
         self.messages -= messages.min(self.messages);
     }
 
-    /// How many messages there are.
+    /// Number of messages.
     pub(crate) fn messages(&self) -> usize {
         self.messages
     }
@@ -115,8 +114,8 @@ impl Children {
 }
 
 impl Part {
-    /// Inverts the links of the messages `own`, of which the first will have the number `first`;
-    /// `here` tells the number that a parent will have. Messages are numbered by time, so going
+    /// Inverts the links of the messages `own`; the first of them will have the number `first`.
+    /// `here` gives the number that a parent will have. Messages are numbered by time, so going
     /// through them in order puts the children of each parent in order.
     fn of(
         links: &Links,

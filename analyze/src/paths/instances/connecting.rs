@@ -1,10 +1,10 @@
-//! How long the sender of a message waited for the connection that it is the first message of. That
-//! is part of the time since the receipt of its cause, but not of its own: the node latency is
-//! without it.
+//! Time connecting: for how long the sender of a message waited for the connection that it is the
+//! first message of. That time is part of the time since the receipt of its cause, but not of the
+//! node's own: the node latency is without it.
 //!
 //! Only the request that sends first on a connection can have waited for it, and only if `connect`
-//! was called within it. What was made before the request came, for another one or for a pool, was
-//! waited for by nobody here.
+//! was called within it. Nobody here waited for a connection that was made before the request came,
+//! for another one or for a pool.
 
 use super::messages::PathMessages;
 use crate::naming::Naming;
@@ -21,8 +21,8 @@ pub(crate) struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// For so many nanoseconds, more than none, the sender of the message at `place` waited for its
-    /// connection.
+    /// Time for which the sender of the message at `place` waited for its connection, in
+    /// nanoseconds; `None` where it did not.
     #[inline]
     pub(crate) fn connecting(
         &self,

@@ -1,12 +1,12 @@
-//! What is done about a link while trees are built (WAP5 section 5.1, step 3): probably true,
-//! probably false, or to be tried both ways.
+//! Decisions about links while trees are built (WAP5 section 5.1, step 3): probably true, probably
+//! false, or to be tried both ways.
 
-/// What is done about a link.
+/// Decision about a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It is in every tree with its parent.
+    /// The link is in every tree with its parent.
     True,
-    /// It is in no tree.
+    /// The link is in no tree.
     False,
     /// Trees are built with it and without it.
     TryBoth {

@@ -1,9 +1,9 @@
-//! What of the messages of a stretch its paths are told by: the times and the size of each. The
-//! rest of a message is not kept until the next stretch is there.
+//! The times and the size of each message of a stretch, which its paths are told by. The rest of a
+//! message is not kept until the next stretch is there.
 
 use std::ops::Range;
 
-use message_trace::{Connect, Few, MessageTrace};
+use message_trace::{Connect, MessageTrace, SparseColumn};
 
 use crate::receipt::Receipt;
 
@@ -17,7 +17,7 @@ pub(crate) struct PathMessages {
     arrival: Vec<i64>,
     recv_ts: Vec<i64>,
     bytes: Vec<i64>,
-    connects: Few<Connect>,
+    connects: SparseColumn<Connect>,
 }
 
 impl PathMessages {
@@ -42,7 +42,7 @@ impl PathMessages {
         self.connects.remove_first(messages);
     }
 
-    /// How many there are.
+    /// Number of messages.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }

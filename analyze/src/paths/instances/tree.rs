@@ -16,7 +16,7 @@ use crate::tuning::paths::tree::MIN_PROBABILITY;
 pub(crate) struct Built {
     /// Messages from which instances were built.
     pub(crate) roots: u64,
-    /// Those with more links to try both ways than the bound.
+    /// Roots with more links to try both ways than the bound.
     pub(crate) bounded: u64,
     /// Instances that were cut off at the bound on their size.
     pub(crate) cut: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Builder {
     pub(crate) built: Built,
 }
 
-/// What a message is to a walk.
+/// State of a message in a walk.
 #[derive(Clone, Copy)]
 enum State {
     /// In the tree.
@@ -88,7 +88,7 @@ impl Builder {
         mut instance: impl FnMut(&[(u32, u32)], f64) -> Result<(), E>,
     ) -> Result<(), E> {
         self.built.roots += 1;
-        // What was met is looked up in itself, so what stands here does not matter.
+        // The place of a message is checked against the messages met, so old values do not matter.
         self.slots.resize(children.messages(), 0);
         self.choose_tried(children, root);
         self.choices.clear();
@@ -223,13 +223,13 @@ impl Builder {
         self.set(root, State::Taken);
     }
 
-    /// Where `message` is among those that were met.
+    /// Place of `message` among those that were met.
     fn slot(&self, message: u32) -> Option<usize> {
         let slot = self.slots[message as usize] as usize;
         self.met.get(slot).is_some_and(|(met, _)| *met == message).then_some(slot)
     }
 
-    /// What is left of the probability of the causes of `message`; none if it is in the tree.
+    /// Probability left of the causes of `message`; none if it is in the tree.
     fn open(&self, message: u32) -> Option<f64> {
         match self.slot(message).map(|slot| self.met[slot].1) {
             None => Some(1.0),

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use message_trace::{Error, Progress};
+use message_trace::{PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 use rustc_hash::FxHashMap;
@@ -16,17 +16,17 @@ use super::record::Recorded;
 use crate::paths::storage::bytes::{Reader, put_slice};
 use crate::tuning::paths::aggregate::BLOCK_BYTES;
 
-/// What is known of all patterns once they are described.
+/// All patterns once they are described.
 pub(crate) struct Aggregated {
     /// The patterns, as they were described, partition by partition.
     patterns: Vec<Ranked>,
-    /// How many patterns come before those of each partition.
+    /// Number of patterns before those of each partition.
     before: Vec<u32>,
     /// The pattern of each instance, as a place among all patterns.
     of_instance: Vec<u32>,
 }
 
-/// What is known of the patterns of one partition.
+/// The patterns of one partition.
 struct Partition {
     patterns: Vec<Ranked>,
     /// Each instance with its pattern.
@@ -44,7 +44,7 @@ impl Aggregated {
         instances: u64,
         threads: usize,
         progress: &dyn Progress,
-    ) -> Result<Aggregated, Error> {
+    ) -> Result<Aggregated, PathError> {
         let mut all = Aggregated {
             patterns: Vec::new(),
             before: Vec::new(),
@@ -70,7 +70,7 @@ impl Aggregated {
         Ok(all)
     }
 
-    /// How many patterns there are.
+    /// Number of patterns.
     pub(crate) fn patterns(&self) -> u64 {
         self.patterns.len() as u64
     }
@@ -84,7 +84,7 @@ impl Aggregated {
         described: PartitionStore<'a, u8>,
         threads: usize,
         rows: usize,
-    ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
+    ) -> Result<(Ranking<'a>, Vec<u32>), PathError> {
         let Aggregated { patterns, before, mut of_instance } = self;
         let (ranking, numbers) = Ranking::of(
             patterns,
@@ -104,8 +104,8 @@ impl Aggregated {
 fn describe(
     blocks: &[Vec<u8>],
     before: &[u64],
-    write: impl Fn(u64, Vec<u8>) -> Result<(), Error>,
-) -> Result<Partition, Error> {
+    write: impl Fn(u64, Vec<u8>) -> Result<(), PathError>,
+) -> Result<Partition, PathError> {
     let mut numbers: FxHashMap<&[u8], u32> = FxHashMap::default();
     let mut shapes: Vec<(&[u8], u32)> = Vec::new();
     let mut members: Vec<(u64, u32)> = Vec::new();

@@ -13,11 +13,11 @@ use crate::paths::storage::bytes::{Reader, put, put_float, put_slice};
 /// A message of a pattern, summarised over its instances.
 pub(crate) type PatternHop = HopMeasures<Summary, f64, Connects>;
 
-/// Of which kind a pattern is.
+/// Kinds of patterns.
 const ONCE: u8 = 0;
 const OFTEN: u8 = 1;
 
-/// What is true of a pattern as a whole; times are in nanoseconds.
+/// Totals of a pattern; times are in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct PatternTotals {
     pub(crate) count: i64,
@@ -59,8 +59,8 @@ pub(crate) struct Describer {
 }
 
 impl Describer {
-    /// Appends the pattern of that shape to `out`, of which `instances` are all, at least one.
-    /// Returns its total time.
+    /// Appends the pattern of that shape to `out`. `instances` are all of the pattern, at least
+    /// one. Returns its total time.
     pub(crate) fn describe(
         &mut self,
         shape: &[u8],
@@ -89,7 +89,7 @@ impl Describer {
         total_time
     }
 
-    /// What is true as a whole of the pattern of which `instances` are all.
+    /// Totals of the pattern with just these `instances`.
     pub(crate) fn whole(&mut self, instances: &[Recorded<'_>]) -> PatternTotals {
         self.duration.clear();
         self.duration
@@ -173,7 +173,7 @@ impl PatternHop {
         HopMeasures::read(reader, delay, connect, Reader::float)
     }
 
-    /// The same of a message of the only instance.
+    /// The same for a message of the only instance.
     #[inline]
     fn once(seen: InstanceHop, p: f64) -> PatternHop {
         let connect =
@@ -192,7 +192,7 @@ pub(crate) struct Described<'bytes> {
 }
 
 impl<'bytes> Described<'bytes> {
-    /// What [`Describer::describe`] wrote.
+    /// Reads what [`Describer::describe`] wrote.
     pub(crate) fn of(bytes: &'bytes [u8]) -> Described<'bytes> {
         let mut reader = Reader(bytes);
         let kind = reader.byte();

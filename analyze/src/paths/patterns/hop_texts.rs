@@ -72,7 +72,7 @@ impl Texts {
         Texts { texts: StringArray::from_iter_values(distinct), keys }
     }
 
-    /// What the nodes of these roles are called, as many as there may be in a path.
+    /// Names of the nodes of these roles, as many as there may be in a path.
     fn of_roles(roles: Vec<u32>, by_role: &ByRole) -> Texts {
         let mut places: FxHashMap<u32, i32> = FxHashMap::default();
         let mut distinct: Vec<String> = Vec::new();

@@ -13,9 +13,9 @@ pub struct PathPattern {
     /// The messages of the tree in depth-first order, children of one node by the time of their
     /// sending. The first is the root.
     pub hops: Vec<Hop>,
-    /// How many instances were built.
+    /// Number of instances that were built.
     pub count: i64,
-    /// How many of them are expected to be real: the sum of their probabilities.
+    /// Expected number of real instances: the sum of their probabilities.
     pub expected: f64,
     /// The probability of the most certain instance.
     pub max_probability: f64,
@@ -45,7 +45,7 @@ impl PathPattern {
 pub struct Hop {
     /// The message that caused it, as an index of [`PathPattern::hops`]; none for the root.
     pub parent: Option<usize>,
-    /// How many causes lie before it: 0 for the root.
+    /// Number of causes before it: 0 for the root.
     pub depth: usize,
     /// The name of the sending node at the chosen grain, or `CLIENT`.
     pub src: String,
@@ -55,7 +55,7 @@ pub struct Hop {
     pub src_port: String,
     /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
     pub dst_port: String,
-    /// What the message goes over.
+    /// The protocol that the message goes over.
     pub protocol: Protocol,
     /// Whether the sender was traced.
     pub src_traced: bool,
@@ -72,8 +72,8 @@ pub struct Hop {
     /// For an untraced sender: from the parent's sending to this message's receipt, which is the
     /// time of that node and of its network on both ways (WAP5 section 6.1).
     pub untraced: Option<Summary>,
-    /// How long the sender waited for the connection, in those instances in which this is the first
-    /// message on it. None where it never is.
+    /// Time for which the sender waited for the connection, in those instances in which this is the
+    /// first message on it. None where it never is.
     pub connect: Option<Connects>,
 }
 
@@ -92,19 +92,19 @@ impl Hop {
 /// part of no other delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Connects {
-    /// How many there are.
+    /// Number of samples.
     pub count: i64,
-    /// How many of them are expected to be real.
+    /// Expected number of real ones.
     pub expected: f64,
-    /// Which part they are of all instances or messages, by what is expected, from 0 to 1.
+    /// Share of them among all instances or messages, by what is expected, from 0 to 1.
     pub share: f64,
-    /// How long they waited.
+    /// Times of waiting.
     pub delay: Summary,
 }
 
 impl Connects {
-    /// Those samples: each how long, and how likely it is. Of `all`, so many are expected to be
-    /// real.
+    /// The time connecting of these samples, each a time in nanoseconds and a probability. `all` is
+    /// the expected number of real instances or messages, with and without a connection made.
     pub(crate) fn of(samples: &mut [(i64, f64)], all: f64) -> Option<Connects> {
         let expected = samples.iter().fold(0.0, |sum, (_, probability)| sum + probability);
         let delay = Summary::of(samples)?;

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use message_trace::table::{RowGroup, RowGroupWriter};
-use message_trace::{Error, Progress};
+use message_trace::{PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{PartitionStore, PartitionWriter};
 
@@ -15,14 +15,14 @@ use super::{rows, table};
 use crate::naming::Naming;
 use crate::paths::storage::bytes::{Reader, put, put_slice};
 
-/// What of a pattern decides its number.
+/// Properties of a pattern that decide its number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranked {
     /// In nanoseconds.
     pub(crate) total_time: f64,
     /// The number of its first instance.
     pub(crate) first: u64,
-    /// How many messages it has.
+    /// Number of its messages.
     pub(crate) rows: u32,
     /// Its place among all patterns as they were described.
     pub(crate) id: u32,
@@ -46,7 +46,7 @@ impl<'a> Ranking<'a> {
         described: PartitionStore<'a, u8>,
         threads: usize,
         rows: usize,
-    ) -> Result<(Ranking<'a>, Vec<u32>), Error> {
+    ) -> Result<(Ranking<'a>, Vec<u32>), PathError> {
         patterns.sort_unstable_by(|one, other| {
             other.total_time.total_cmp(&one.total_time).then(one.first.cmp(&other.first))
         });
@@ -94,7 +94,7 @@ impl<'a> Ranking<'a> {
         path: &Path,
         threads: usize,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let texts = HopTexts::of(naming);
         let mut writer = RowGroupWriter::create(path, table::schema(), rows::stored)?;
         let encoder = writer.encoder();

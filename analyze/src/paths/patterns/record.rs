@@ -1,5 +1,5 @@
-//! What is kept of a path instance until its pattern is described: its shape, how likely it is, and
-//! its delays, as bytes.
+//! Records of path instances, kept until their patterns are described: shape, probability and
+//! delays, as bytes.
 //!
 //! The shape is what instances of one pattern share: the depth and the labels of each message, in
 //! depth-first order. So two shapes are the same if their bytes are, and nothing of the trace is
@@ -16,7 +16,7 @@ use crate::paths::instances::messages::PathMessages;
 use crate::paths::storage::bytes::{Reader, put, put_float, put_signed, put_slice};
 use crate::receipt::Receipt;
 
-/// What is known of a message of an instance, as bits of a byte.
+/// Known properties of a message of an instance, as bits of a byte.
 const SRC_TRACED: u8 = 1;
 const DST_TRACED: u8 = 2;
 const NETWORK: u8 = 4;
@@ -32,13 +32,13 @@ pub(crate) struct HopMeasures<T, B, C> {
     pub(crate) network: Option<T>,
     pub(crate) node: Option<T>,
     pub(crate) untraced: Option<T>,
-    /// How long its sender waited for the connection, where it did.
+    /// Time for which the sender waited for the connection, where it did.
     pub(crate) connect: Option<C>,
     pub(crate) bytes: B,
 }
 
 impl<T, B, C> HopMeasures<T, B, C> {
-    /// The bits of what is known.
+    /// Bits of the known properties.
     pub(crate) fn flags(&self) -> u8 {
         let bit = |is, bit| if is { bit } else { 0 };
         bit(self.src_traced, SRC_TRACED)
@@ -49,7 +49,7 @@ impl<T, B, C> HopMeasures<T, B, C> {
             | bit(self.connect.is_some(), CONNECT)
     }
 
-    /// What [`HopMeasures::flags`] and then the known delays and the size were written as.
+    /// Reads what was written by [`HopMeasures::flags`] and then as the known delays and the size.
     #[inline]
     pub(crate) fn read<'bytes>(
         reader: &mut Reader<'bytes>,
@@ -125,7 +125,7 @@ pub(crate) struct Recorder<'trace> {
     /// The place of each message's cause.
     causes: Vec<Option<u32>>,
     receipts: Vec<Receipt>,
-    /// How long the sender of each message waited for its connection.
+    /// Time for which the sender of each message waited for its connection.
     connecting: Vec<i64>,
     shape: Vec<u8>,
     once: Vec<u8>,
@@ -270,7 +270,7 @@ impl<'bytes> Recorded<'bytes> {
         (shape, Recorded { place, ..Recorded::of(bytes) })
     }
 
-    /// What was written from the probability on.
+    /// Reads a record from the probability on.
     #[inline]
     pub(crate) fn of(bytes: &'bytes [u8]) -> Recorded<'bytes> {
         let mut reader = Reader(bytes);

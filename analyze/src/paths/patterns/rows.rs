@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
-use message_trace::Error;
+use message_trace::PathError;
 use message_trace::stats::Summary;
 use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
 
@@ -12,7 +12,7 @@ use super::hop_texts::HopTexts;
 use super::shape_labels::ShapeLabels;
 use crate::tuning::paths::rows::ROWS_AT_ONCE;
 
-/// How the columns are stored. What is true of a whole pattern is the same in many rows.
+/// Encodings of the columns. Totals of a pattern are the same in many rows.
 pub(crate) fn stored(column: &str) -> Stored {
     match column {
         "pattern" | "hop" | "parent" | "depth" | "count" => Stored::Differences,
@@ -43,12 +43,12 @@ impl<'a> PatternRows<'a> {
     pub(crate) fn new(
         texts: &'a HopTexts,
         encoder: &'a RowGroupEncoder,
-    ) -> Result<PatternRows<'a>, Error> {
+    ) -> Result<PatternRows<'a>, PathError> {
         Ok(PatternRows { texts, group: encoder.begin()?, step: Step::default(), above: Vec::new() })
     }
 
     /// Appends a described pattern.
-    pub(crate) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, number: u32, described: &[u8]) -> Result<(), PathError> {
         let pattern = Described::of(described);
         let whole = pattern.whole;
         self.above.clear();
@@ -62,13 +62,13 @@ impl<'a> PatternRows<'a> {
         if self.step.labels.len() >= ROWS_AT_ONCE { self.flush() } else { Ok(()) }
     }
 
-    /// Encodes what is left.
-    pub(crate) fn finish(mut self) -> Result<RowGroup, Error> {
+    /// Encodes the rows that are left.
+    pub(crate) fn finish(mut self) -> Result<RowGroup, PathError> {
         self.flush()?;
         self.group.finish()
     }
 
-    fn flush(&mut self) -> Result<(), Error> {
+    fn flush(&mut self) -> Result<(), PathError> {
         let step = std::mem::take(&mut self.step);
         self.group.write(&step.arrays(self.texts))
     }

@@ -1,8 +1,8 @@
-//! The labels of a message within a path, which with its depth are its place in the shape. By names
-//! they are those of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles
-//! of its two ends and, as a path may pass several servers of one role, the how manyth of them in
-//! this path either end is: so two servers are told from one that is passed twice, but not which
-//! ones they are.
+//! Labels of a message within a path. With its depth they are its place in the shape. By names they
+//! are those of its hop. By roles (WAP5 section 2.5.1, Figure 3) they are those of the roles of its
+//! two ends. As a path may pass several servers of one role, they also have the number of either
+//! end within its role in this path. So two servers are told from one that is passed twice, but not
+//! which ones they are.
 
 use rustc_hash::FxHashMap;
 
@@ -13,9 +13,9 @@ use crate::naming::{ByRole, Naming};
 pub(crate) struct ShapeLabels {
     /// The labels of its hop, as an index for `Naming::hop_name` or, by roles, `ByRole::hop_name`.
     pub(crate) hop: u32,
-    /// How many other nodes of the sender's role come before it in the path; 0 by names.
+    /// Number of other nodes of the sender's role before it in the path; 0 by names.
     pub(crate) src: u16,
-    /// The same of the receiver.
+    /// The same for the receiver.
     pub(crate) dst: u16,
 }
 
@@ -37,8 +37,7 @@ impl ShapeLabels {
 pub(crate) struct Labeler<'trace> {
     naming: &'trace Naming,
     by_role: Option<&'trace ByRole>,
-    /// Of this path: the number of each node within its role, by its name, and how many of each
-    /// role there were.
+    /// Numbers of the nodes of this path within their roles, by name, and number of nodes by role.
     numbers: FxHashMap<u32, u16>,
     of_role: FxHashMap<u32, u16>,
 }

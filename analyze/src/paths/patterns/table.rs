@@ -1,6 +1,6 @@
-//! `patterns.parquet`: one row a hop, by pattern and depth-first order; what is true of the pattern
-//! as a whole is repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and
-//! `*_p99`, in nanoseconds.
+//! `patterns.parquet`: one row a hop, by pattern and depth-first order. The totals of a pattern are
+//! repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and `*_p99`, in
+//! nanoseconds.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, SchemaRef};
 use message_trace::stats::Summary;
 use message_trace::table;
 use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
-use message_trace::{Error, Protocol};
+use message_trace::{PathError, Protocol};
 
 use super::pattern::{Connects, Hop, PathPattern};
 
@@ -18,7 +18,7 @@ impl PathPattern {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read_all(path: &Path) -> Result<Vec<PathPattern>, Error> {
+    pub fn read_all(path: &Path) -> Result<Vec<PathPattern>, PathError> {
         let mut patterns: Vec<PathPattern> = Vec::new();
         for batch in table::read(path)? {
             append(path, &batch?, &mut patterns, |_| true)?;
@@ -63,19 +63,19 @@ pub(crate) fn schema() -> SchemaRef {
 }
 
 /// Three columns as summaries; a row is none where its mean is null.
-fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, Error> {
+fn summaries(table: &Columns<'_>, name: &str) -> Result<Vec<Option<Summary>>, PathError> {
     let [mean, p50, p99] =
         ["mean", "p50", "p99"].map(|part| table.float64(&format!("{name}_{part}")));
     let rows = mean?.into_iter().zip(p50?).zip(p99?);
     Ok(rows.map(|((mean, p50), p99)| Some(Summary { mean: mean?, p50: p50?, p99: p99? })).collect())
 }
 
-/// The columns of the time connecting, of patterns of which so many instances are `expected`; a
-/// table of an older version has none.
+/// Columns of the time connecting, of patterns with an `expected` number of instances. A table of
+/// an older version has none.
 fn connects(
     table: &Columns<'_>,
     expected: &[Option<f64>],
-) -> Result<Option<Vec<Option<Connects>>>, Error> {
+) -> Result<Option<Vec<Option<Connects>>>, PathError> {
     let Some(counts) = table.int64_if_any("connect_count")? else { return Ok(None) };
     let (connecting, delays) = (table.float64("connect_expected")?, summaries(table, "connect")?);
     let connects = |row: usize| {
@@ -85,12 +85,11 @@ fn connects(
     Ok(Some((0..counts.len()).map(connects).collect()))
 }
 
-/// What is true of each pattern of the table at `path` as a whole, pattern by pattern, without
-/// hops.
+/// Reads the totals of each pattern of the table at `path`, pattern by pattern, without hops.
 pub(crate) fn whole_patterns(
     path: &Path,
     mut pattern: impl FnMut(PathPattern),
-) -> Result<(), Error> {
+) -> Result<(), PathError> {
     const COLUMNS: [&str; 9] = [
         "pattern",
         "hop",
@@ -114,7 +113,7 @@ pub(crate) fn whole_patterns(
     Ok(())
 }
 
-/// The columns of what is true of a pattern as a whole.
+/// Columns of the totals of a pattern.
 struct TotalsColumns<'batch> {
     table: Columns<'batch>,
     ids: Vec<Option<i64>>,
@@ -127,7 +126,7 @@ struct TotalsColumns<'batch> {
 }
 
 impl<'batch> TotalsColumns<'batch> {
-    fn of(table: Columns<'batch>) -> Result<TotalsColumns<'batch>, Error> {
+    fn of(table: Columns<'batch>) -> Result<TotalsColumns<'batch>, PathError> {
         Ok(TotalsColumns {
             ids: table.int64("pattern")?,
             places: table.int32("hop")?,
@@ -141,7 +140,7 @@ impl<'batch> TotalsColumns<'batch> {
     }
 
     /// The pattern of that row, without hops.
-    fn get(&self, row: usize) -> Result<PathPattern, Error> {
+    fn get(&self, row: usize) -> Result<PathPattern, PathError> {
         let table = &self.table;
         Ok(PathPattern {
             id: table.some("pattern", self.ids[row])?,
@@ -155,14 +154,14 @@ impl<'batch> TotalsColumns<'batch> {
     }
 }
 
-/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`, of which the last may
-/// have hops already. Returns the pattern of the last row.
+/// Appends the hops of `batch` whose patterns are `wanted` to `patterns`. The last pattern there
+/// may have hops already. Returns the pattern of the last row.
 pub(crate) fn append(
     path: &Path,
     batch: &RecordBatch,
     patterns: &mut Vec<PathPattern>,
     wanted: impl Fn(i64) -> bool,
-) -> Result<Option<i64>, Error> {
+) -> Result<Option<i64>, PathError> {
     let totals_columns = TotalsColumns::of(Columns::new(path, batch))?;
     let table = Columns::new(path, batch);
     let (parents, depths) = (table.int32("parent")?, table.int32("depth")?);
@@ -180,7 +179,7 @@ pub(crate) fn append(
         }
         let text = |name, column: &[Option<&str>]| table.some(name, column[row]).map(str::to_owned);
         let index = |name, value: Option<i32>| {
-            usize::try_from(table.some(name, value)?).map_err(|why| Error::malformed(path, why))
+            usize::try_from(table.some(name, value)?).map_err(|why| PathError::malformed(path, why))
         };
         if index("hop", places[row])? == 0 {
             patterns.push(totals_columns.get(row)?);
@@ -202,7 +201,7 @@ pub(crate) fn append(
             untraced: untraced[row],
             connect: connect.as_ref().and_then(|connect| connect[row]),
         };
-        let out_of_order = || Error::malformed(path, "its hops are out of order");
+        let out_of_order = || PathError::malformed(path, "its hops are out of order");
         let pattern = patterns.last_mut().ok_or_else(out_of_order)?;
         let in_order = Some(pattern.id) == ids[row]
             && Some(pattern.hops.len()) == places[row].map(|place| place as usize)

@@ -1,11 +1,11 @@
 //! Some of the patterns of `patterns.parquet`, where all of them may be more than memory holds or
-//! than anybody looks at: first what is true of each pattern as a whole is read, then the hops of
-//! those that are wanted.
+//! than anybody looks at. First the totals of each pattern are read, then the hops of those that
+//! are wanted.
 
 use std::cmp::Ordering;
 use std::path::Path;
 
-use message_trace::{Error, table};
+use message_trace::{PathError, table};
 
 use crate::paths::patterns::pattern::PathPattern;
 use crate::paths::patterns::table::{append, whole_patterns};
@@ -15,20 +15,19 @@ use crate::paths::patterns::table::{append, whole_patterns};
 pub struct ChosenPatterns {
     /// The patterns that were wanted, in the order of the table.
     pub patterns: Vec<PathPattern>,
-    /// How many there are in all.
+    /// Number of all patterns.
     pub all: u64,
-    /// How many instances all of them have.
+    /// Number of instances of all patterns.
     pub instances: i64,
-    /// How many instances of all are expected to be real: the sum of their probabilities.
+    /// Expected number of real instances of all patterns: the sum of their probabilities.
     pub expected: f64,
     /// The sum of the total times of all, in nanoseconds.
     pub total_time: f64,
 }
 
 impl ChosenPatterns {
-    /// Of the patterns of the table at `path` no more than `most`, those that come first by
-    /// `order`; it is asked about patterns without hops, and where it finds two equal the order of
-    /// the table decides.
+    /// The first `most` patterns of the table at `path` by `order`. The order is asked about
+    /// patterns without hops. Where it finds two equal, the order of the table decides.
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
@@ -36,11 +35,11 @@ impl ChosenPatterns {
         path: &Path,
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         ChosenPatterns::read_those(path, most, order, |_| true)
     }
 
-    /// The same of the patterns that are `wanted`, by their numbers.
+    /// The same for the patterns that are `wanted`, by their numbers.
     ///
     /// # Errors
     /// As for [`ChosenPatterns::read`].
@@ -49,7 +48,7 @@ impl ChosenPatterns {
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
         wanted: impl Fn(i64) -> bool,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         let mut chosen = ChosenPatterns::default();
         let mut best: Vec<PathPattern> = Vec::new();
         whole_patterns(path, |pattern| {
@@ -90,7 +89,7 @@ pub(crate) fn prune(
 }
 
 /// The patterns of the table at `path` that have these numbers, which ascend.
-pub(crate) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, Error> {
+pub(crate) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, PathError> {
     let mut patterns = Vec::new();
     let Some(last) = wanted.last() else { return Ok(patterns) };
     for batch in table::read(path)? {

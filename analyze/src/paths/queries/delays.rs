@@ -1,14 +1,14 @@
-//! Where the time goes whatever the path: the latency of each node, and of the network between each
-//! two nodes, over all the instances that a filter leaves (WAP5 section 6.3, Table 4, for one
-//! pattern or many).
+//! Delays whatever the path: the latency of each node, and of the network between each two nodes,
+//! over all the instances that a filter leaves (WAP5 section 6.3, Table 4, for one pattern or
+//! many).
 //!
-//! Each delay counts with the probability of its instance. Percentiles are exact: delays are dealt
+//! Each delay counts with the probability of its instance. Percentiles are exact. Delays are dealt
 //! into partitions by node or hop, in memory while the budget lasts and in a temporary file in the
-//! data directory beyond it, and those of one partition are summarised at a time by each thread.
-//! Beside them four bytes are in memory for each hop of all patterns.
+//! data directory beyond it. Each thread summarises one partition at a time. Beside them four bytes
+//! are in memory for each hop of all patterns.
 
 use message_trace::stats::Summary;
-use message_trace::{DataDir, Error, Progress, Protocol};
+use message_trace::{DataDir, PathError, Progress, Protocol};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use rustc_hash::FxHashMap;
@@ -24,9 +24,9 @@ use crate::paths::storage::bytes::{Reader, put, put_float, put_signed};
 /// Delays of one node or hop, in nanoseconds, weighted by the probability of their instances.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// How many messages of instances there were; one of several instances counts in each of them.
+    /// Number of messages of instances; one of several instances counts in each of them.
     pub count: u64,
-    /// How many of them are expected to be real: the sum of their instances' probabilities.
+    /// Expected number of real ones: the sum of their instances' probabilities.
     pub expected: f64,
     /// Mean, median and 99th percentile; `None` where no delay could be measured.
     pub delay: Option<Summary>,
@@ -34,7 +34,7 @@ pub struct Delays {
     pub total_time: f64,
     /// The mean size of the messages.
     pub bytes: f64,
-    /// How long the senders waited for connections; `None` where none was made.
+    /// Times for which the senders waited for connections; `None` where none was made.
     pub connect: Option<Connects>,
 }
 
@@ -61,24 +61,24 @@ pub struct HopDelays {
     pub src_port: String,
     /// The receiver's port, likewise.
     pub dst_port: String,
-    /// What the messages go over.
+    /// The protocol that the messages go over.
     pub protocol: Protocol,
     /// Whether the sender was traced.
     pub src_traced: bool,
     /// Whether the receiver was traced.
     pub dst_traced: bool,
-    /// The delays, of the messages of which the times at both ends are known, and the sizes of all.
+    /// Delays of the messages with known times at both ends, and sizes of all messages.
     pub delays: Delays,
 }
 
 /// Delays by node or by hop, in the order in which the table of patterns first has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DelayTable<T> {
-    /// A row for each of which there is a message.
+    /// A row for each node or hop with a message.
     pub rows: Vec<T>,
-    /// How many instances they are of.
+    /// Number of instances that they are of.
     pub instances: u64,
-    /// How many of these are expected to be real.
+    /// Expected number of real ones among these.
     pub expected: f64,
     /// The total time of these instances: the sum of duration times probability, in nanoseconds.
     pub total_time: f64,
@@ -95,7 +95,7 @@ impl DelayTable<NodeDelays> {
         filter: &PathFilter,
         resources: &Resources,
         progress: &dyn Progress,
-    ) -> Result<DelayTable<NodeDelays>, Error> {
+    ) -> Result<DelayTable<NodeDelays>, PathError> {
         let ends = HopEnds::read(&dir.patterns(), End::Sender)?;
         let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             let traced = instance.node_latency(hop).map(|delay| (2 * key, Some(delay)));
@@ -120,7 +120,7 @@ impl DelayTable<HopDelays> {
         filter: &PathFilter,
         resources: &Resources,
         progress: &dyn Progress,
-    ) -> Result<DelayTable<HopDelays>, Error> {
+    ) -> Result<DelayTable<HopDelays>, PathError> {
         let ends = HopEnds::read(&dir.patterns(), End::Both)?;
         let of = |instance: &TimedInstance<'_>, hop: usize, key: u64| {
             Some((key, instance.network_latency(hop)))
@@ -143,7 +143,7 @@ impl DelayTable<HopDelays> {
     }
 }
 
-/// What is known of all instances that are left of one piece.
+/// Totals of all instances that are left of one piece.
 #[derive(Default)]
 struct LeftTotals {
     instances: u64,
@@ -160,7 +160,7 @@ fn table<T: Send>(
     row: impl Fn(u64, Delays) -> Option<T>,
     resources: &Resources,
     progress: &dyn Progress,
-) -> Result<DelayTable<T>, Error> {
+) -> Result<DelayTable<T>, PathError> {
     let threads = resources.threads();
     let budget = MemoryBudget::new(resources.memory);
     let store: PartitionStore<'_, u8> =
@@ -168,7 +168,7 @@ fn table<T: Send>(
     let instances = LeftInstances::open(dir, filter)?;
     progress.step("gathering delays", instances.pieces() as u64);
     let unfit = || {
-        Error::malformed(
+        PathError::malformed(
             &dir.paths(),
             "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
         )
@@ -208,7 +208,7 @@ fn table<T: Send>(
         Ok(())
     })?;
     let mut keys: Vec<(u64, Delays)> = Vec::new();
-    let work = |partition| Ok::<_, Error>(summarised(&store.take(partition)?));
+    let work = |partition| Ok::<_, PathError>(summarised(&store.take(partition)?));
     in_order(threads, store.partitions(), work, |_, of: Vec<(u64, Delays)>| {
         keys.extend(of);
         Ok(())

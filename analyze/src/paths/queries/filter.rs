@@ -1,15 +1,15 @@
-//! Which paths of an analysis are looked at: patterns by their numbers and by the nodes that take
-//! part in them, instances by when they begin and by how likely they are.
+//! Filters of paths: patterns by their numbers and by the nodes that take part in them, instances
+//! by when they begin and by their probability.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, Error, table};
+use message_trace::{DataDir, PathError, table};
 
 use super::timed_instance::{TimedInstance, WhichInstance};
 
-/// What paths must have to be looked at; without anything said, all are.
+/// A filter of paths; without any condition, all pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PathFilter {
     /// Each of these must be a part of the name of a node of the pattern, at whatever end of a hop.
@@ -32,7 +32,7 @@ impl PathFilter {
 
     /// Whether it may leave a part of a pattern's instances, so that the pattern's figures are
     /// others than in the table.
-    pub fn is_of_instances(&self) -> bool {
+    pub(crate) fn is_of_instances(&self) -> bool {
         self.from.is_some() || self.to.is_some() || self.min_confidence.is_some()
     }
 
@@ -41,8 +41,8 @@ impl PathFilter {
         self.min_confidence.is_none_or(|least| which.probability >= least)
     }
 
-    /// Whether an instance begins when it has to. One of which no time is known does not, if there
-    /// is anything it has to.
+    /// Whether an instance begins within the chosen time. One without a known time does not, if a
+    /// time was chosen.
     pub(crate) fn is_in_time(&self, instance: &TimedInstance<'_>) -> bool {
         if self.from.is_none() && self.to.is_none() {
             return true;
@@ -56,7 +56,7 @@ impl PathFilter {
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
-    pub(crate) fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, Error> {
+    pub(crate) fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, PathError> {
         let mut wanted = WantedPatterns { all: false, bits: Vec::new() };
         if self.through.is_empty() {
             wanted.all = self.patterns.is_empty();
@@ -114,7 +114,7 @@ impl WantedPatterns {
 ///
 /// # Errors
 /// When the table cannot be read, or is not one of patterns.
-pub fn node_names(path: &Path) -> Result<BTreeSet<String>, Error> {
+pub fn node_names(path: &Path) -> Result<BTreeSet<String>, PathError> {
     let mut names = BTreeSet::new();
     for batch in table::read_columns(path, &["src", "dst"])? {
         let batch = batch?;
@@ -133,7 +133,11 @@ pub fn node_names(path: &Path) -> Result<BTreeSet<String>, Error> {
 
 /// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names
 /// of its two ends have.
-fn each_end(path: &Path, parts: &[String], mut row: impl FnMut(i64, &[bool])) -> Result<(), Error> {
+fn each_end(
+    path: &Path,
+    parts: &[String],
+    mut row: impl FnMut(i64, &[bool]),
+) -> Result<(), PathError> {
     for batch in table::read_columns(path, &["pattern", "src", "dst"])? {
         let batch = batch?;
         let table = Columns::new(path, &batch);

@@ -10,7 +10,7 @@
 
 use std::cmp::Ordering;
 
-use message_trace::{DataDir, Error, Progress};
+use message_trace::{DataDir, PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 
@@ -25,11 +25,10 @@ use crate::paths::patterns::record::{InstanceHop, Recorded};
 use crate::paths::storage::bytes::{Reader, put, put_float, put_signed, put_slice};
 
 impl ChosenPatterns {
-    /// Of the patterns in `dir` that `filter` leaves no more than `most`, those that come first by
-    /// `order`, as for [`ChosenPatterns::read`]. Where the filter chooses among instances, count,
-    /// probability, duration, total time, delays and sizes are of those that it leaves, and a
-    /// pattern that has none of them is left out; which ends were traced stays as it is of all
-    /// instances.
+    /// The first `most` patterns in `dir` that `filter` leaves, by `order`, as for
+    /// [`ChosenPatterns::read`]. Where the filter chooses among instances, count, probability,
+    /// duration, total time, delays and sizes are of the instances that it leaves, and a pattern
+    /// without any is left out. Which ends were traced stays as it is for all instances.
     ///
     /// # Errors
     /// When a table cannot be read or they do not fit each other, or a temporary file cannot be
@@ -41,7 +40,7 @@ impl ChosenPatterns {
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync,
         resources: &Resources,
         progress: &dyn Progress,
-    ) -> Result<ChosenPatterns, Error> {
+    ) -> Result<ChosenPatterns, PathError> {
         if filter.is_of_instances() {
             let left = LeftInstances::open(dir, filter)?;
             return of_instances(dir, &left, (most, &order), resources, progress);
@@ -58,7 +57,7 @@ fn of_instances(
     (most, order): (usize, &(impl Fn(&PathPattern, &PathPattern) -> Ordering + Sync)),
     resources: &Resources,
     progress: &dyn Progress,
-) -> Result<ChosenPatterns, Error> {
+) -> Result<ChosenPatterns, PathError> {
     let threads = resources.threads();
     let budget = MemoryBudget::new(resources.memory);
     let store: PartitionStore<'_, u8> =
@@ -98,7 +97,7 @@ fn of_instances(
     let ids: Vec<i64> = best.iter().map(|one| one.pattern.id).collect();
     let table = with_hops(&dir.patterns(), &ids)?;
     let unfit = || {
-        Error::malformed(
+        PathError::malformed(
             &dir.paths(),
             "its patterns are not those of the table of patterns; run 'sockcap analyze' again",
         )
@@ -125,7 +124,7 @@ impl Record {
         put_float(&mut self.once, instance.which.probability);
         put_signed(&mut self.once, instance.duration());
         for (place, hop) in instance.hops.iter().enumerate() {
-            // Which ends were traced is known of the pattern.
+            // The pattern tells which ends were traced.
             let seen = InstanceHop {
                 src_traced: false,
                 dst_traced: false,
@@ -144,15 +143,15 @@ impl Record {
     }
 }
 
-/// What is known of the patterns of one partition.
+/// The patterns of one partition.
 struct Partition {
-    /// How much all are, without the patterns themselves.
+    /// Totals of all patterns, without the patterns themselves.
     all: ChosenPatterns,
-    /// Those that come first.
+    /// The patterns that come first.
     patterns: Vec<Aggregated>,
 }
 
-/// A pattern without labels, of which the hops are summarised.
+/// A pattern without labels, with its hops summarised.
 struct Aggregated {
     pattern: PathPattern,
     hops: Vec<PatternHop>,

@@ -1,13 +1,13 @@
-//! Who the hops of all patterns are between, as small numbers: what the delays of many patterns are
-//! put together by.
+//! Ends of the hops of all patterns, as small numbers by which the delays of many patterns are put
+//! together.
 
 use std::path::Path;
 
 use message_trace::table::columns::Columns;
-use message_trace::{Error, Protocol, table};
+use message_trace::{PathError, Protocol, table};
 use rustc_hash::FxHashMap;
 
-/// What two hops must share to be the same.
+/// Parts that two hops must share to be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// The node that sends.
@@ -31,17 +31,17 @@ const LABELS: [&str; 5] = ["src", "dst", "src_port", "dst_port", "protocol"];
 
 /// The hops of all patterns, each as the number of its labels.
 pub(crate) struct HopEnds {
-    /// Where the hops of each pattern begin among the keys, and where the last ones end.
+    /// First hop of each pattern among the keys, and the end of the last one's.
     bounds: Vec<u32>,
     keys: Vec<u32>,
     hops: Vec<Hop>,
-    /// Of each of the hops whether its ends were ever traced.
+    /// Whether the ends of each hop were ever traced.
     traced: Vec<[bool; 2]>,
 }
 
 impl HopEnds {
-    /// Those of the table at `path`, numbered in the order in which they are first there.
-    pub(crate) fn read(path: &Path, end: End) -> Result<HopEnds, Error> {
+    /// Hops of the table at `path`, numbered in the order in which they are first there.
+    pub(crate) fn read(path: &Path, end: End) -> Result<HopEnds, PathError> {
         const COLUMNS: [&str; 8] = [
             "pattern",
             "src",

@@ -1,7 +1,7 @@
 //! The path instances that a filter leaves, with the times of their messages, piece by piece: what
 //! the figures of a report and its page are made from where not all instances are looked at.
 
-use message_trace::{DataDir, Error};
+use message_trace::{DataDir, PathError};
 
 use super::filter::{PathFilter, WantedPatterns};
 use super::timed_instance::TimedInstance;
@@ -22,7 +22,7 @@ impl LeftInstances<'_> {
     pub fn open<'filter>(
         dir: &DataDir,
         filter: &'filter PathFilter,
-    ) -> Result<LeftInstances<'filter>, Error> {
+    ) -> Result<LeftInstances<'filter>, PathError> {
         Ok(LeftInstances {
             filter,
             patterns: filter.patterns(dir)?,
@@ -30,7 +30,7 @@ impl LeftInstances<'_> {
         })
     }
 
-    /// How many pieces there are.
+    /// Number of pieces.
     pub fn pieces(&self) -> usize {
         self.timed.pieces()
     }
@@ -43,8 +43,8 @@ impl LeftInstances<'_> {
     pub fn read(
         &self,
         piece: usize,
-        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
         self.timed.read(
             piece,
             |which| self.patterns.has(which.pattern) && self.filter.is_likely(which),

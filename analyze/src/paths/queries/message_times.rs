@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use message_trace::table::Groups;
+use message_trace::table::RowGroups;
 use message_trace::table::columns::Columns;
-use message_trace::{Error, arrival};
+use message_trace::{PathError, arrival};
 
 use super::timed_instance::TimedHop;
 use crate::receipt::Receipt;
@@ -12,32 +12,32 @@ use crate::receipt::Receipt;
 /// The columns of `messages.parquet` that times and sizes are in.
 pub(super) struct MessageTimes {
     path: PathBuf,
-    groups: Groups,
+    groups: RowGroups,
 }
 
 /// Why messages could not be looked up.
 pub(super) enum Unfilled {
-    Table(Error),
+    Table(PathError),
     NoMessage(i64),
 }
 
-impl From<Error> for Unfilled {
-    fn from(error: Error) -> Unfilled {
+impl From<PathError> for Unfilled {
+    fn from(error: PathError) -> Unfilled {
         Unfilled::Table(error)
     }
 }
 
 impl MessageTimes {
-    pub(super) fn open(path: &Path) -> Result<MessageTimes, Error> {
+    pub(super) fn open(path: &Path) -> Result<MessageTimes, PathError> {
         let groups =
-            Groups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
+            RowGroups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
         Ok(MessageTimes { path: path.to_owned(), groups })
     }
 
     /// Looks up when these messages were sent, and their sizes; and gives when each was received.
     pub(super) fn fill(&self, hops: &mut [TimedHop]) -> Result<Vec<Receipt>, Unfilled> {
         let mut receipts = vec![Receipt::default(); hops.len()];
-        // By message: that is nearly their order, which a stable sort makes use of.
+        // Sorted by message. That is nearly their order, which a stable sort makes use of.
         let mut order: Vec<u32> = (0..hops.len() as u32).collect();
         order.sort_by_key(|hop| hops[*hop as usize].message);
         let message = |hops: &[TimedHop], place: usize| {

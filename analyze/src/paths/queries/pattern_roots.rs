@@ -4,14 +4,14 @@
 use std::path::Path;
 
 use message_trace::table::columns::Columns;
-use message_trace::{Error, table};
+use message_trace::{PathError, table};
 use rustc_hash::FxHashSet;
 
 /// The messages from which instances of that pattern begin, of the table of paths at `path`.
 ///
 /// # Errors
 /// When the table cannot be read, or is not one of paths.
-pub fn pattern_roots(path: &Path, pattern: i64) -> Result<FxHashSet<u64>, Error> {
+pub fn pattern_roots(path: &Path, pattern: i64) -> Result<FxHashSet<u64>, PathError> {
     let mut roots = FxHashSet::default();
     for batch in table::read_columns(path, &["pattern", "message", "depth"])? {
         let batch = batch?;
@@ -21,7 +21,8 @@ pub fn pattern_roots(path: &Path, pattern: i64) -> Result<FxHashSet<u64>, Error>
         for row in 0..batch.num_rows() {
             if patterns[row] == Some(pattern) && depths[row] == Some(0) {
                 let message = table.some("message", messages[row])?;
-                roots.insert(u64::try_from(message).map_err(|why| Error::malformed(path, why))?);
+                roots
+                    .insert(u64::try_from(message).map_err(|why| PathError::malformed(path, why))?);
             }
         }
     }

@@ -7,17 +7,17 @@ pub struct WhichInstance {
     pub path: i64,
     /// The number of its pattern ([`PathPattern::id`](crate::paths::PathPattern::id)).
     pub pattern: i64,
-    /// How likely it happened so.
+    /// Probability that it happened so.
     pub probability: f64,
 }
 
 /// An instance with the times of its messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimedInstance<'piece> {
-    /// Which one it is.
+    /// The instance.
     pub which: WhichInstance,
-    /// Its messages in depth-first order, that of [`PathPattern::hops`](crate::paths::PathPattern::hops);
-    /// at least one, the root.
+    /// Its messages in depth-first order, as in
+    /// [`PathPattern::hops`](crate::paths::PathPattern::hops); at least one, the root.
     pub hops: &'piece [TimedHop],
 }
 
@@ -27,7 +27,7 @@ pub struct TimedInstance<'piece> {
 pub struct TimedHop {
     /// The message that caused it, as an index of the instance's hops; `None` for the root.
     pub parent: Option<u32>,
-    /// How many causes lie before it: 0 for the root.
+    /// Number of causes before it: 0 for the root.
     pub depth: u32,
     /// Its row in the table of messages.
     pub message: i64,
@@ -38,8 +38,8 @@ pub struct TimedHop {
     pub received: Option<i64>,
     /// The payload's size.
     pub bytes: i64,
-    /// For so many nanoseconds its sender waited for the connection, between the receipt of the
-    /// cause and the sending.
+    /// Time for which the sender waited for the connection, in nanoseconds. It lies between the
+    /// receipt of the cause and the sending.
     pub connecting: i64,
 }
 
@@ -67,10 +67,11 @@ impl TimedInstance<'_> {
         Some(latency.saturating_sub(self.hops[hop].connecting))
     }
 
-    /// How long the sender of a message waited for the connection that it is the first message of,
-    /// in nanoseconds; `None` where it did not.
+    /// Time for which the sender of a message waited for the connection that it is the first
+    /// message of, in nanoseconds; `None` where it did not.
     ///
     /// # Panics
+    ///
     /// As for [`TimedInstance::node_latency`].
     pub fn connecting(&self, hop: usize) -> Option<i64> {
         Some(self.hops[hop].connecting).filter(|time| *time > 0)
@@ -81,9 +82,9 @@ impl TimedInstance<'_> {
         since(self.hops[hop].received, self.hops[hop].sent)
     }
 
-    /// Where the sender of a message was not traced: from the sending of its cause to its own
-    /// receipt, in nanoseconds, which is the time of that node and of its network on both ways
-    /// (WAP5 section 6.1).
+    /// Time from the sending of the cause to the message's own receipt, in nanoseconds, where its
+    /// sender was not traced: the time of that node and of its network on both ways (WAP5 section
+    /// 6.1).
     pub fn untraced_latency(&self, hop: usize) -> Option<i64> {
         match self.hops[hop].sent {
             Some(_) => None,

@@ -12,17 +12,17 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use message_trace::table::Groups;
+use message_trace::table::RowGroups;
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, Error};
+use message_trace::{DataDir, PathError};
 
 use super::message_times::{MessageTimes, Unfilled};
 use super::timed_instance::{TimedHop, TimedInstance, WhichInstance};
 
 /// The tables of paths and messages, open for being read together.
-pub struct TimedInstances {
+pub(crate) struct TimedInstances {
     paths: PathBuf,
-    groups: Groups,
+    groups: RowGroups,
     messages: MessageTimes,
 }
 
@@ -31,10 +31,10 @@ impl TimedInstances {
     ///
     /// # Errors
     /// When a table cannot be opened.
-    pub fn open(dir: &DataDir) -> Result<TimedInstances, Error> {
+    pub(crate) fn open(dir: &DataDir) -> Result<TimedInstances, PathError> {
         const COLUMNS: [&str; 6] =
             ["path", "pattern", "probability", "depth", "message", "connecting"];
-        let groups = Groups::open(&dir.paths(), &COLUMNS)?;
+        let groups = RowGroups::open(&dir.paths(), &COLUMNS)?;
         Ok(TimedInstances {
             paths: dir.paths(),
             groups,
@@ -42,8 +42,8 @@ impl TimedInstances {
         })
     }
 
-    /// How many pieces there are.
-    pub fn pieces(&self) -> usize {
+    /// Number of pieces.
+    pub(crate) fn pieces(&self) -> usize {
         self.groups.count()
     }
 
@@ -53,16 +53,16 @@ impl TimedInstances {
     /// # Errors
     /// When a table cannot be read, or the two do not fit each other; and what `each` gives, which
     /// ends it.
-    pub fn read(
+    pub(crate) fn read(
         &self,
         piece: usize,
         wanted: impl Fn(&WhichInstance) -> bool,
-        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
         let Piece { instances, mut hops } = self.untimed(piece, wanted)?;
         let mut receipts = self.messages.fill(&mut hops).map_err(|error| match error {
             Unfilled::Table(error) => error,
-            Unfilled::NoMessage(message) => Error::malformed(
+            Unfilled::NoMessage(message) => PathError::malformed(
                 &self.paths,
                 format!("there is no message {message}; run 'sockcap analyze' again"),
             ),
@@ -85,7 +85,7 @@ impl TimedInstances {
         &self,
         piece: usize,
         wanted: impl Fn(&WhichInstance) -> bool,
-    ) -> Result<Piece, Error> {
+    ) -> Result<Piece, PathError> {
         let mut read = Piece::default();
         let mut last: Option<(i64, bool)> = None;
         // The messages above the next one.

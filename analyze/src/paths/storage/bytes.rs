@@ -41,7 +41,7 @@ impl<'bytes> Reader<'bytes> {
         self.0.is_empty()
     }
 
-    /// What [`put`] wrote.
+    /// Reads what [`put`] wrote.
     #[inline]
     pub(crate) fn number(&mut self) -> u64 {
         let (mut number, mut shift) = (0, 0);
@@ -56,14 +56,14 @@ impl<'bytes> Reader<'bytes> {
         number
     }
 
-    /// What [`put_signed`] wrote.
+    /// Reads what [`put_signed`] wrote.
     #[inline]
     pub(crate) fn signed(&mut self) -> i64 {
         let number = self.number();
         (number >> 1) as i64 ^ -((number & 1) as i64)
     }
 
-    /// What [`put_float`] wrote.
+    /// Reads what [`put_float`] wrote.
     #[inline]
     pub(crate) fn float(&mut self) -> f64 {
         match self.0.split_first_chunk() {
@@ -87,7 +87,7 @@ impl<'bytes> Reader<'bytes> {
         }
     }
 
-    /// What [`put_slice`] wrote.
+    /// Reads what [`put_slice`] wrote.
     #[inline]
     pub(crate) fn slice(&mut self) -> &'bytes [u8] {
         let length = (self.number() as usize).min(self.0.len());

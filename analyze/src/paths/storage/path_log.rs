@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
-use message_trace::{Error, Progress};
+use message_trace::{PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 
@@ -26,7 +26,7 @@ pub(crate) struct PathBlock {
 
 /// Writes instances into blocks.
 pub(crate) struct PathLogger {
-    /// What is added to the number of a message.
+    /// Number to be added to that of a message.
     before: i64,
     block: PathBlock,
     full: Vec<PathBlock>,
@@ -37,8 +37,8 @@ impl PathLogger {
         PathLogger { before: before as i64, block: PathBlock::default(), full: Vec::new() }
     }
 
-    /// Adds a tree of messages with their depths, of which each sender was `connecting` for so
-    /// long.
+    /// Adds a tree of messages with their depths. `connecting` is the time for which each sender
+    /// waited for its connection.
     pub(crate) fn push(&mut self, tree: &[(u32, u32)], connecting: &[i64], probability: f64) {
         let PathBlock { bytes, instances, rows, root } = &mut self.block;
         put(bytes, tree.len() as u64);
@@ -76,7 +76,7 @@ impl PathLogger {
 pub(crate) struct PathLog<'a> {
     /// A block a partition.
     store: PartitionStore<'a, u8>,
-    /// How many instances and rows each block has.
+    /// Number of instances and rows of each block.
     sizes: Vec<(u64, usize)>,
 }
 
@@ -86,7 +86,7 @@ impl<'a> PathLog<'a> {
     }
 
     /// Appends a block.
-    pub(crate) fn push(&mut self, block: PathBlock) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, block: PathBlock) -> Result<(), PathError> {
         self.sizes.push((block.instances, block.rows));
         self.store.push_partition(block.bytes.as_slice().to_vec())
     }
@@ -100,7 +100,7 @@ impl<'a> PathLog<'a> {
         threads: usize,
         rows: usize,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PathError> {
         let groups = self.groups(rows);
         let mut writer = RowGroupWriter::create(path, path_table::schema(), path_table::stored)?;
         let encoder = writer.encoder();
@@ -112,8 +112,8 @@ impl<'a> PathLog<'a> {
         writer.finish()
     }
 
-    /// The blocks of each group of rows of the table, of which a group of several has no more than
-    /// `most`.
+    /// Blocks of each group of rows of the table. A group of several blocks has at most `most`
+    /// rows.
     fn groups(&self, most: usize) -> Vec<Group> {
         let mut groups: Vec<Group> = Vec::new();
         let mut before = 0;
@@ -142,7 +142,7 @@ impl<'a> PathLog<'a> {
         group: &Group,
         patterns: &[u32],
         encoder: &RowGroupEncoder,
-    ) -> Result<RowGroup, Error> {
+    ) -> Result<RowGroup, PathError> {
         let mut builder = encoder.begin()?;
         let mut rows = Rows::default();
         let mut number = group.before;
@@ -185,7 +185,7 @@ impl<'a> PathLog<'a> {
 struct Group {
     first: usize,
     end: usize,
-    /// How many instances come before.
+    /// Number of instances before.
     before: u64,
     instances: u64,
     rows: usize,

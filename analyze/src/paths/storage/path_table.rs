@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::Error;
+use message_trace::PathError;
 use message_trace::table::columns::{self, Columns, nullable, required};
 use message_trace::table::{self, Stored};
 
@@ -22,7 +22,7 @@ pub struct Instances {
 /// deep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Instance<'instances> {
-    /// How likely it happened so (WAP5 section 5.1, step 3).
+    /// Probability that it happened so (WAP5 section 5.1, step 3).
     pub probability: f64,
     /// The number of its pattern.
     pub pattern: u32,
@@ -34,7 +34,7 @@ pub struct Instance<'instances> {
 }
 
 impl Instances {
-    /// How many there are.
+    /// Number of instances.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -65,7 +65,7 @@ impl Instances {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: &Path) -> Result<Instances, Error> {
+    pub fn read(path: &Path) -> Result<Instances, PathError> {
         let mut instances = Instances::default();
         let mut last = None;
         for batch in table::read(path)? {
@@ -134,8 +134,8 @@ impl Instances {
 fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
     path: &Path,
     value: T,
-) -> Result<u32, Error> {
-    value.try_into().map_err(|why| Error::malformed(path, why))
+) -> Result<u32, PathError> {
+    value.try_into().map_err(|why| PathError::malformed(path, why))
 }
 
 pub(crate) fn schema() -> SchemaRef {

@@ -16,8 +16,8 @@ pub(crate) mod hypotheses {
     pub(crate) const GATHERED_FACTOR: usize = 4;
     /// Distance behind the best hypothesis beyond which a hypothesis is given up, in nats.
     pub(crate) const MARGIN: f64 = 25.0;
-    /// Maximum number of open requests; the oldest is given up. docs/accuracy.md has the time that
-    /// many take.
+    /// Maximum number of open requests; the oldest is given up. docs/accuracy.md and
+    /// docs/decisions/0430 have the time that many open requests take.
     pub(crate) const MAX_OPEN_REQUESTS: usize = 1024;
     /// Maximum number of continuations at one event: the more requests are open, the fewer
     /// hypotheses are kept.

@@ -14,7 +14,7 @@ pub(super) struct Told {
     pub(super) since: i64,
 }
 
-/// How soon work usually comes after the last message.
+/// Usual time from the last message to work.
 pub(super) fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
     let last = |time: i64| told.partition_point(|told| told.begin <= time).checked_sub(1);
     let waits = work.iter().filter_map(|time| Some(time - told.get(last(*time)?)?.begin));
@@ -23,16 +23,16 @@ pub(super) fn usual(told: &[Told], work: &[i64]) -> Option<i64> {
     (!waits.is_empty()).then(|| *waits.select_nth_unstable(middle).1)
 }
 
-/// How messages and what is begun for them go together.
+/// Pairs of messages and the work that is begun for them.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
-    /// What was begun after its message came, by their places,
+    /// Pairs of a message and work that was begun after it, by their places.
     pub(super) in_turn: Vec<(usize, usize)>,
-    /// and what was begun before.
+    /// Pairs of a message and work that was begun before it.
     pub(super) early: Vec<(usize, usize)>,
-    /// How soon work usually comes after its message.
+    /// Usual time from a message to its work.
     pub(super) usual: i64,
-    /// How many messages and pieces of work are alone.
+    /// Number of messages and pieces of work that are alone.
     pub(super) alone: usize,
 }
 

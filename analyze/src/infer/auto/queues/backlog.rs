@@ -1,11 +1,11 @@
 //! Queues that are hardly ever empty. A worker that has less time than there is work gets something
-//! at once whenever it asks, so that almost nothing is waited for, and [`super::wakes`] has nothing
-//! to learn from. What such a queue shows is its account: nothing is delivered before as much was
-//! pushed; who has to wait, or is told that there is nothing, finds all delivered; and the first
-//! push that comes meanwhile ends the waiting. Then the oldest push goes first.
+//! at once whenever it asks. So almost nothing is waited for, and [`super::wakes`] has nothing to
+//! learn from. Such a queue shows by its account: nothing is delivered before as much was pushed;
+//! who has to wait, or is told that there is nothing, finds all delivered; and the first push that
+//! comes meanwhile ends the waiting. Then the oldest push goes first.
 //!
-//! What is asked for by who serves others may be asked for on their behalf, and what comes before
-//! it be only what they did before. So only those are looked at to whom nobody connects.
+//! A server may ask on behalf of others, and what comes before an answer be only what these did
+//! before. So only workers to whom nobody connects are looked at.
 
 use rustc_hash::FxHashSet;
 
@@ -37,7 +37,7 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
         return None;
     }
     let asking: FxHashSet<u32> = all.iter().map(|reply| reply.peer as u32).collect();
-    // Of all that agrees, what came last is nearest to the delivery.
+    // Among all that agree, the one that came last is nearest to the delivery.
     candidates(broker)
         .into_iter()
         .filter_map(|kinds| {
@@ -55,9 +55,9 @@ pub(super) fn queue(broker: &Broker, replies: usize) -> Option<(Queue, Deliverie
         })
 }
 
-/// Which kinds of receipts may be the pushes: one, those that are answered alike of one way or of
-/// all ways, or those of one way and length. The answer may tell how much lies in the queue, and
-/// becomes longer with that.
+/// Kinds of receipts that may be the pushes: one kind, the kinds that are answered alike from one
+/// node or from all, or those from one node and of one length. The answer may tell how much lies in
+/// the queue, and becomes longer with that.
 fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     let kinds = 0..broker.receipts.len();
     let mut found: Vec<Vec<usize>> = kinds.clone().map(|kind| vec![kind]).collect();
@@ -78,12 +78,12 @@ fn candidates(broker: &Broker) -> Vec<Vec<usize>> {
     found
 }
 
-/// What was pushed and delivered, each in order.
+/// Pushes and deliveries, each in order.
 struct Account<'broker> {
     pushes: Vec<&'broker Receipt>,
     brought: Vec<&'broker Reply>,
     empty: FxHashSet<i64>,
-    /// How long all of it lay in the queue together, in nanoseconds.
+    /// Sum of the times in the queue, in nanoseconds.
     lay: i64,
 }
 
@@ -119,9 +119,8 @@ impl<'broker> Account<'broker> {
         account.agrees(all, is_long).then_some(account)
     }
 
-    /// Whether the queue is empty where it was waited for, or where it is said to be, not only in
-    /// the beginning; and whether what was waited for came with the first push that there
-    /// was meanwhile.
+    /// Whether the queue is empty where it was waited for, or is said to be empty, not only in the
+    /// beginning; and whether each wait ended with the first push after it.
     fn agrees(&self, all: &[Reply], is_long: impl Fn(&&Reply) -> bool) -> bool {
         let until = |time: i64| self.pushes.partition_point(|push| push.time <= time);
         let delivered = |time: i64| self.brought.partition_point(|reply| reply.time < time);
@@ -159,7 +158,7 @@ impl<'broker> Account<'broker> {
     }
 }
 
-/// How long all of it lay in the queue together, in its order.
+/// Sum of the times in the queue, in its order.
 fn lay(pushes: &[&Receipt], brought: &[&Reply]) -> i64 {
     let each = brought.iter().zip(pushes).map(|(reply, push)| reply.time.saturating_sub(push.time));
     each.fold(0, i64::saturating_add)

@@ -1,5 +1,5 @@
-//! What a broker sees: the messages that others send to it, and what it sends to those who
-//! connected to it, by kinds. Times are its own or, where it was not traced, those of its peers.
+//! A broker's view: the messages that others send to it, and those that it sends to who connected
+//! to it, by kinds. Times are its own or, where it was not traced, those of its peers.
 
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -25,8 +25,8 @@ pub(super) struct Receipt {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
     pub(super) time: i64,
-    /// Since when it was waited for: the receipt of the request or, without one, what was on the
-    /// connection before.
+    /// Begin of the wait for it: the receipt of the request or, without one, the message before on
+    /// the connection.
     pub(super) since: i64,
     pub(super) row: u32,
     pub(super) flow: i64,
@@ -45,7 +45,7 @@ pub(super) struct Reply {
 pub(super) struct Receipts {
     /// Between whom, and at which port.
     pub(super) hop: u32,
-    /// The magnitude of their lengths, and of what answers them.
+    /// Magnitudes of their lengths, and of the lengths of their answers.
     pub(super) asked: i64,
     pub(super) answered: i64,
     pub(super) all: Vec<Receipt>,
@@ -66,7 +66,7 @@ pub(super) struct Broker {
     pub(super) replies: Vec<Replies>,
     /// When it received answers to calls of its own.
     own_answers: Vec<i64>,
-    /// Replies of which there are too few of a kind.
+    /// Replies of kinds that are too few.
     rare: Vec<Reply>,
 }
 
@@ -78,7 +78,7 @@ impl Broker {
         self.own_answers.get(next).is_some_and(|time| *time <= to)
     }
 
-    /// All that it sent to those who connected to it, in no particular order.
+    /// Replies to those who connected to it, in no particular order.
     pub(super) fn all_replies(&self) -> impl Iterator<Item = &Reply> {
         self.replies.iter().flat_map(|kind| &kind.all).chain(&self.rare)
     }
@@ -91,14 +91,14 @@ impl Receipts {
         self.all[..end].iter().rev().take(MAX_PASSED).find(|receipt| receipt.peer != reply.peer)
     }
 
-    /// How many there are until `time`.
+    /// Number of receipts until `time`.
     pub(super) fn until(&self, time: i64) -> usize {
         self.all.partition_point(|receipt| receipt.time <= time)
     }
 }
 
 /// A kind of message: its labels, and its length or, negative, the magnitude of that; then the same
-/// of what answers it.
+/// of its answer.
 type Kind = (u32, i64, i64);
 
 /// In half octaves, below 0.
@@ -116,7 +116,7 @@ pub(super) fn brokers(
     told: &FxHashSet<i64>,
 ) -> Vec<Broker> {
     let nodes = naming.nodes();
-    // By the clock of the node itself or, where it has none, of who is at the other end.
+    // The clock of the node itself or, where it has none, of the other end.
     let received = |row: usize| {
         let traced = nodes[naming.dst(row) as usize].traced;
         if traced { trace.arrival(row) } else { trace.send_ts(row) }
@@ -193,9 +193,9 @@ pub(super) fn brokers(
     brokers.into_iter().filter_map(Building::finish).collect()
 }
 
-/// When a broker received or sent what is on each flow, in order. The trace is in the order of
-/// sending, in which an acknowledgement may stand before an event that the broker sends before it
-/// reads that.
+/// Times at which a broker received or sent the messages on each flow, in order. The trace is in
+/// the order of sending, in which an acknowledgement may stand before an event that the broker
+/// sends before it reads that.
 struct OnFlows(FxHashMap<i64, Vec<i64>>);
 
 impl OnFlows {
@@ -214,7 +214,7 @@ impl OnFlows {
     }
 }
 
-/// The flows of which many answers may be those of other requests.
+/// Flows on which many answers may be those of other requests.
 fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     let mut counts: FxHashMap<i64, [u32; 2]> = FxHashMap::default();
     for call in 0..calls.len() {
@@ -229,7 +229,7 @@ fn shared(trace: &MessageTrace, calls: &Calls) -> FxHashSet<i64> {
     counts.into_iter().filter(|(_, counts)| is_shared(*counts)).map(|(flow, _)| flow).collect()
 }
 
-/// How many replies on each way answer requests of each length.
+/// Number of replies on each way that answer requests of each length.
 fn lengths(
     trace: &MessageTrace,
     naming: &Naming,

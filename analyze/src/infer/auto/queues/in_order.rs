@@ -1,7 +1,7 @@
-//! Which push each delivery brings. One that was waited for brings what came just before it. One
-//! that is made at once brings what was pushed earlier and is not delivered yet, the oldest first.
-//! Where a delivery has a length that follows from what it brings, only what fits is considered
-//! first.
+//! The push that each delivery brings. A delivery that was waited for brings the push just before
+//! it. One that is made at once brings what was pushed earlier and is not delivered yet, the oldest
+//! first. Where a delivery has a length that follows from what it brings, only pushes that fit are
+//! considered first.
 
 use std::collections::VecDeque;
 
@@ -103,9 +103,9 @@ pub(super) fn causes(broker: &Broker, queues: &[Queue]) -> Deliveries {
     found
 }
 
-/// What a reply brings that was waited for, but of which nothing came right before: where the
-/// machine is busy the broker is woken late. The oldest push that came while it waited and was not
-/// delivered, if it has the length that this one's must have.
+/// Cause of a reply that was waited for, where nothing came right before it: where the machine is
+/// busy the broker is woken late. It is the oldest push that came while the reply waited and was
+/// not delivered, if it has the right length.
 fn late(pending: &VecDeque<Push>, reply: &Reply, queue: &Queue) -> Vec<(u32, f64)> {
     let is_late = |push: &&Push| {
         queue.pushes.contains(&push.kind)
@@ -131,7 +131,7 @@ fn told(broker: &Broker, queue: &Queue) -> Option<Deliveries> {
     }
     let middle = lengths.len() / 2;
     let usual = (*lengths.select_nth_unstable(middle).1).max(1);
-    // What is as long as several was sent together, and what is much shorter is said of something
+    // A message as long as several was sent together, and one that is much shorter says something
     // else.
     let mut deliveries: Vec<(&Reply, i64)> = Vec::new();
     for reply in all.iter().filter(|reply| !queue.empty.contains(&reply.bytes)) {
@@ -224,7 +224,7 @@ fn weighed<'push>(
     reply: &Reply,
     queue: &Queue,
 ) -> Vec<(u32, f64)> {
-    // Those of its length and others, each in order.
+    // Pushes of its length and others, each in order.
     let mut places = [0; 2];
     let mut weighed: Vec<(u32, f64)> = Vec::new();
     // To all goes what came last; of a queue the oldest is taken.

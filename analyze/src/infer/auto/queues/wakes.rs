@@ -1,11 +1,11 @@
-//! Which kinds of replies are woken by which kinds of messages. The replies of a kind that were
-//! waited for are sent within a short time, which is learned, after messages of the other kind
-//! came, where chance would have few of them so near.
+//! Kinds of replies that are woken by kinds of messages. The replies of a kind that were waited for
+//! are sent within a short time, which is learned, after messages of the other kind came, where
+//! chance would have few of them so near.
 //!
 //! Other things look alike and are none. A server that is asked more than it can do answers shortly
-//! after others ask, but there others ask all the time. One who waits for a lock is answered when
-//! another lets go of it: there each side is at times the one and the other. A server that asked
-//! others for what it answers waits for these.
+//! after others ask, but there others ask all the time. A client that waits for a lock is answered
+//! when another lets go of it, but there each side is at times the one and the other. A server that
+//! asked others for its answer waits for these.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,27 +19,27 @@ use crate::tuning::auto::queues::wakes::{
 /// A kind of replies that others' messages cause.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// Which of the broker's kinds of replies it is.
+    /// The kind of replies, of the broker's.
     pub(super) replies: usize,
-    /// Which of the broker's kinds of receipts wake it.
+    /// The kinds of receipts that wake it, of the broker's.
     pub(super) pushes: Vec<usize>,
-    /// How long after it is woken a reply is sent, at most, in nanoseconds.
+    /// Longest time from being woken to sending a reply, in nanoseconds.
     pub(super) within: i64,
     /// The lengths of replies that bring nothing, as where nothing came in time.
     pub(super) empty: FxHashSet<i64>,
-    /// How many bytes longer a delivery is than what was pushed.
+    /// Number of bytes by which deliveries are longer than pushes, if it is mostly the same.
     pub(super) longer: Option<i64>,
-    /// Whether what is pushed goes to all who wait and not to one of them.
+    /// Whether a push goes to all who wait and not to one of them.
     pub(super) to_all: bool,
     /// How sure it is that one that seems to be woken was.
     pub(super) sure: f64,
 }
 
-/// What one kind of receipts is to a kind of replies.
+/// Relation of one kind of receipts to a kind of replies.
 struct Wakes {
     pushes: usize,
     within: i64,
-    /// How much likelier that is than chance, as a logarithm.
+    /// Odds against chance, as a logarithm.
     score: f64,
     hits: f64,
     expected: f64,
@@ -111,8 +111,8 @@ fn last_of<'broker>(
 /// Whether receipts of that kind wake replies of the `sample`, and within which time.
 fn wakes(broker: &Broker, sample: &[&Reply], pushes: usize) -> Option<Wakes> {
     let receipts: &Receipts = &broker.receipts[pushes];
-    // Of each reply how long it was waited for, how many such messages came meanwhile, and how long
-    // ago the last one.
+    // For each reply: how long it was waited for, number of such messages meanwhile, and time since
+    // the last one.
     let waits: Vec<(i64, f64, i64)> = sample
         .iter()
         .filter_map(|reply| {
@@ -189,8 +189,8 @@ fn empty(long: &[&Reply], is_woken: impl Fn(&Reply) -> bool) -> FxHashSet<i64> {
     lengths.into_iter().filter(|(_, counts)| is_empty(*counts)).map(|(length, _)| length).collect()
 }
 
-/// Whether replies are asked for and most of what wakes them comes over connections on which the
-/// same is asked for, whoever does.
+/// Whether replies are asked for, and most messages that wake them come over connections on which
+/// the same is asked for, by whoever.
 fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> bool {
     let asked = broker.replies[replies].asked;
     let alike = broker.replies.iter().filter(|kind| kind.asked == asked && asked != 0);

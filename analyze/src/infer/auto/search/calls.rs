@@ -95,7 +95,7 @@ impl Search<'_> {
                 go_on(self, place);
             }
         } else {
-            // What is found to be alike later on is asked for by nobody.
+            // Hypotheses that are found to be alike later on are asked for by nobody.
             order.first_ones(scores(), least, 2 * width).take(most).all(|place| go_on(self, place));
         }
         if let Some(lattice) = &mut self.lattice {
@@ -104,7 +104,7 @@ impl Search<'_> {
         self.hypotheses = std::mem::replace(next, all);
     }
 
-    /// How well it fits that the call is made for a request in that state.
+    /// Fit of the call to a request in that state.
     fn judge(&mut self, state: u32, call: u32) -> Judged {
         if let Some(judged) = self.judged.get(state) {
             return judged;

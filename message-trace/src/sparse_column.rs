@@ -1,21 +1,21 @@
-//! A column of which few rows have a value: only these are kept.
+//! Sparse column: few rows have a value, and only these take memory.
 
 use std::ops::Range;
 
 /// Values by row, in ascending order of the rows.
 #[derive(Clone, Debug)]
-pub struct Few<T> {
+pub struct SparseColumn<T> {
     rows: Vec<u32>,
     values: Vec<T>,
 }
 
-impl<T> Default for Few<T> {
+impl<T> Default for SparseColumn<T> {
     fn default() -> Self {
-        Few { rows: Vec::new(), values: Vec::new() }
+        SparseColumn { rows: Vec::new(), values: Vec::new() }
     }
 }
 
-impl<T: Copy> Few<T> {
+impl<T: Copy> SparseColumn<T> {
     /// Whether no row has a value.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -39,7 +39,7 @@ impl<T: Copy> Few<T> {
     }
 
     /// The values of these rows of `other`, each with its row counted from `begin` here.
-    pub fn append(&mut self, other: &Few<T>, rows: Range<usize>, begin: usize) {
+    pub fn append(&mut self, other: &SparseColumn<T>, rows: Range<usize>, begin: usize) {
         let first = other.rows.partition_point(|row| (*row as usize) < rows.start);
         let own = other.rows.iter().zip(&other.values).skip(first);
         for (row, value) in own.take_while(|(row, _)| (**row as usize) < rows.end) {
@@ -60,7 +60,7 @@ impl<T: Copy> Few<T> {
         if self.rows.is_empty() {
             return;
         }
-        let mut sorted = Few::default();
+        let mut sorted = SparseColumn::default();
         for (row, former) in order.iter().enumerate() {
             if let Some(value) = self.get(*former as usize) {
                 sorted.push(row, value);
@@ -74,19 +74,19 @@ impl<T: Copy> Few<T> {
 mod tests {
     use super::*;
 
-    fn all(few: &Few<char>, rows: usize) -> String {
+    fn all(few: &SparseColumn<char>, rows: usize) -> String {
         (0..rows).map(|row| few.get(row).unwrap_or('.')).collect()
     }
 
     #[test]
     fn rows_keep_their_values() {
-        let mut few = Few::default();
+        let mut few = SparseColumn::default();
         assert_eq!(all(&few, 3), "...");
         for (row, value) in [(1, 'b'), (3, 'd'), (4, 'e')] {
             few.push(row, value);
         }
         assert_eq!(all(&few, 7), ".b.de..");
-        let mut other = Few::default();
+        let mut other = SparseColumn::default();
         other.push(0, 'x');
         other.append(&few, 2..4, 5);
         assert_eq!(all(&other, 9), "x.....d..");

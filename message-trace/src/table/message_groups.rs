@@ -6,20 +6,45 @@ use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::{ArrayRef, Int32Array, StringArray, new_null_array};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, SchemaRef};
 use rustc_hash::FxHashMap;
 
-use crate::Error;
+use crate::PathError;
+use crate::endpoint::EndpointId;
 use crate::message::{Connect, Message, Protocol};
-use crate::table::columns;
-use crate::table::messages::schema;
+use crate::table::columns::{self, dictionary, nullable, required};
 use crate::table::row_groups::{RowGroup, RowGroupEncoder, RowGroupWriter, Stored};
-use crate::trace::EndpointId;
+use crate::tuning::STEP_ROWS;
 
-/// Rows that are put into columns at a time: few enough that they stay in the processor's cache.
-const STEP: usize = 4096;
+/// The columns of the table, in the order of [`arrays`].
+fn schema() -> SchemaRef {
+    let time = |name| nullable(name, DataType::Int64);
+    columns::schema([
+        required("id", DataType::Int64),
+        time("send_first"),
+        time("send_last"),
+        time("recv_first"),
+        time("recv_last"),
+        time("send_ts"),
+        time("recv_ts"),
+        required("src", DataType::Int32),
+        required("dst", DataType::Int32),
+        required("src_endpoint", dictionary()),
+        required("dst_endpoint", dictionary()),
+        nullable("src_tid", DataType::Int32),
+        nullable("dst_tid", DataType::Int32),
+        required("flow", DataType::Int64),
+        required("direction", DataType::Int8),
+        required("protocol", dictionary()),
+        required("bytes", DataType::Int64),
+        required("parts", DataType::Int32),
+        nullable("call_id", dictionary()),
+        nullable("connect_begin", DataType::Int64),
+        nullable("connect_end", DataType::Int64),
+    ])
+}
 
-/// The texts of the columns of texts.
+/// Texts of the dictionary columns.
 pub trait Texts {
     /// Writes the text of an endpoint; asked for now and again.
     fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write);
@@ -27,13 +52,13 @@ pub trait Texts {
     fn call_id(&self, row: usize) -> Option<&str>;
 }
 
-/// A table of messages in the making. It replaces the former one when it is finished.
+/// Table of messages that is being written. It replaces the former one when it is finished.
 pub struct GroupWriter {
     table: RowGroupWriter,
     encoder: Arc<GroupEncoder>,
 }
 
-/// What makes groups of messages, on any thread.
+/// Encoder of messages into row groups, on any thread.
 pub struct GroupEncoder(Arc<RowGroupEncoder>);
 
 impl GroupWriter {
@@ -41,13 +66,13 @@ impl GroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn create(path: &Path) -> Result<GroupWriter, Error> {
+    pub fn create(path: &Path) -> Result<GroupWriter, PathError> {
         let table = RowGroupWriter::create(path, schema(), stored)?;
         let encoder = Arc::new(GroupEncoder(table.encoder()));
         Ok(GroupWriter { table, encoder })
     }
 
-    /// What encodes groups for this table.
+    /// Encoder of row groups for this table.
     pub fn encoder(&self) -> Arc<GroupEncoder> {
         self.encoder.clone()
     }
@@ -56,21 +81,21 @@ impl GroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn append(&mut self, group: RowGroup) -> Result<(), Error> {
+    pub fn append(&mut self, group: RowGroup) -> Result<(), PathError> {
         self.table.append(group)
     }
 
-    /// Ends the table and puts it into its place.
+    /// Ends the table and gives it its name.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(self) -> Result<(), Error> {
+    pub fn finish(self) -> Result<(), PathError> {
         self.table.finish()
     }
 }
 
 impl GroupEncoder {
-    /// Encodes `rows` messages, of which the first has the id `first`.
+    /// Encodes `rows` messages; the first one has the id `first`.
     ///
     /// # Errors
     /// When they do not fit the schema: a mistake of the caller.
@@ -80,12 +105,12 @@ impl GroupEncoder {
         rows: usize,
         message: impl Fn(usize) -> Message,
         texts: &impl Texts,
-    ) -> Result<RowGroup, Error> {
+    ) -> Result<RowGroup, PathError> {
         let mut group = self.0.begin()?;
         let mut endpoints = EndpointTexts::default();
-        let mut step: Vec<Message> = Vec::with_capacity(STEP.min(rows));
-        for begin in (0..rows).step_by(STEP) {
-            let end = (begin + STEP).min(rows);
+        let mut step: Vec<Message> = Vec::with_capacity(STEP_ROWS.min(rows));
+        for begin in (0..rows).step_by(STEP_ROWS) {
+            let end = (begin + STEP_ROWS).min(rows);
             step.clear();
             step.extend((begin..end).map(&message));
             group.write(&arrays(first + begin as i64, begin, &step, &mut endpoints, texts))?;
@@ -94,7 +119,7 @@ impl GroupEncoder {
     }
 }
 
-/// The columns of some rows: of the group they are those from `begin` on, and the first has the id
+/// Columns of some rows of a group, from row `begin` of the group on; the first one has the id
 /// `first`.
 fn arrays(
     first: i64,
@@ -129,7 +154,7 @@ fn arrays(
     ]
 }
 
-/// A column of the making of connections, which few messages tell.
+/// Column of the making of connections, which few messages have.
 fn connects(step: &[Message], time: impl Fn(Connect) -> i64) -> ArrayRef {
     if step.iter().all(|message| message.connect.is_none()) {
         return new_null_array(&DataType::Int64, step.len());
@@ -161,7 +186,7 @@ impl EndpointTexts {
     }
 }
 
-/// The column of the protocols, of which all are in its dictionary.
+/// Column of the protocols; its dictionary has all of them.
 fn protocols(rows: impl Iterator<Item = Protocol>) -> ArrayRef {
     // The protocols' places are as they are declared, which is the order of `ALL`.
     let keys: Int32Array = rows.map(|protocol| Some(protocol as i32)).collect();

@@ -1,6 +1,6 @@
-//! Where a made trace is put: into a data directory as an import would be, so that every later
-//! stage takes it as any other. It takes the place of an earlier one of its name when it is whole,
-//! and leaves nothing behind when it is not.
+//! Writing of a made trace as an import of a data directory, so that every later stage takes it as
+//! any other. It replaces an earlier import of its name when it is whole, and leaves nothing behind
+//! when it is not.
 
 use std::fs;
 use std::io;

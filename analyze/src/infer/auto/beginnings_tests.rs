@@ -1,0 +1,50 @@
+//! Rounds of learning that several beginnings share.
+
+use super::*;
+use crate::infer::span::Span;
+
+/// Twenty requests one after the other, each with one call.
+fn service() -> Service {
+    let mut service = Service::default();
+    for at in 0..20 {
+        let begin = 1_000_000 * i64::from(at);
+        service.requests.push(Span { begin, end: begin + 500_000, kind: 1 });
+        service.request_calls.push(at);
+        service.calls.push(Span { begin: begin + 100_000, end: begin + 300_000, kind: 2 });
+        service.made_calls.push(100 + at);
+    }
+    service
+}
+
+/// A beginning that came to this assignment.
+fn trial(choice: Option<Choice>, owner: &[u32]) -> Trial {
+    Trial { choice, first: owner.to_vec(), owner: owner.to_vec(), shapes: Shapes::new() }
+}
+
+#[test]
+fn a_round_is_done_once_for_all_beginnings_that_came_to_the_same() {
+    let service = service();
+    let axis = Axis { resolution: service.resolution() };
+    let events = events(&service);
+    let learner =
+        Learner { service: &service, events, axis, width: WIDTH, exchanges: false, supposes: true };
+    let right: Vec<u32> = (0..20).collect();
+    let other: Vec<u32> = (0..20).map(|call| if call == 7 { NONE } else { call }).collect();
+    let mut trials = vec![
+        trial(Some(Choice::Oldest), &right),
+        trial(Some(Choice::Newest), &right),
+        trial(Some(Choice::Fewest), &other),
+        trial(None, &right),
+    ];
+    let mut done = Vec::new();
+    learner.round(&mut trials, Nobody::Counted, &mut done);
+    assert_eq!(done.len(), 3, "two beginnings are alike, one supposes nothing of turns");
+    assert!(trials.iter().all(|trial| trial.owner == right), "each goes on with what came of it");
+    // All are where a round began before, so no round is left to do.
+    learner.round(&mut trials, Nobody::Counted, &mut done);
+    assert_eq!(done.len(), 3);
+    // The same assignment is another round where nobody's calls are supposed to be others; the
+    // beginning that supposes nothing of turns does not go on then.
+    learner.round(&mut trials, Nobody::WhileIdle, &mut done);
+    assert_eq!(done.len(), 4);
+}

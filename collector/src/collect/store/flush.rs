@@ -1,0 +1,106 @@
+//! Flushes: files that wait for one, shortages that are told at the next one, and the count of all
+//! files, which is made anew before a host is told that there is no room.
+
+use std::io;
+
+use rustix::io::Errno;
+
+use super::HostStore;
+use crate::collect::stored_file::{disk_use, forget_cached, is_at, sync_directory};
+use crate::wire::Shortage;
+
+impl HostStore {
+    /// Puts everything on the disk that came since the last flush.
+    ///
+    /// # Errors
+    /// When some of it could not be stored: the shortage, and the disk's own error where there was
+    /// one.
+    pub(in crate::collect) fn flush(&mut self) -> Result<(), (Shortage, Option<io::Error>)> {
+        self.close();
+        self.sync();
+        self.recounted = false;
+        let too_many = std::mem::take(&mut self.too_many).then_some(Shortage::Files);
+        match self.short.take().or(too_many) {
+            None => Ok(()),
+            Some(shortage) => Err((shortage, self.failure.take())),
+        }
+    }
+
+    /// Closes the current file. If it was written to, it waits for a flush. It is opened again when
+    /// more of it comes.
+    pub(super) fn close(&mut self) {
+        if let Some(current) = &mut self.current
+            && let Some(open) = current.open.take()
+            && std::mem::take(&mut current.dirty)
+        {
+            self.dirty.push(open);
+        }
+    }
+
+    /// Puts the files on the disk that wait for it.
+    pub(super) fn sync(&mut self) {
+        for open in std::mem::take(&mut self.dirty) {
+            let used = open.file.sync_data().and_then(|()| disk_use(&open.file));
+            let is_there = is_at(&open.file, &self.inventory.directory().join(&open.name));
+            match used.and_then(|used| Ok((used, is_there?))) {
+                Ok((_, false)) => self.is_gone(&open.name),
+                Ok((used, true)) => self.inventory.measured(open.name, used),
+                Err(error) => {
+                    forget_cached(&open.file);
+                    self.fail(error);
+                }
+            }
+        }
+        self.written = 0;
+        if self.entries {
+            // The host's directory may be as new as its files.
+            let directory = self.inventory.directory();
+            let both = [Some(directory), directory.parent()];
+            let synced = both.into_iter().flatten().try_for_each(sync_directory);
+            match synced {
+                Ok(()) => self.entries = false,
+                // The directory was removed with all its files.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.entries = false;
+                    self.short.get_or_insert(Shortage::Removed);
+                }
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
+    /// Remembers a failure until the next flush is answered.
+    pub(super) fn fail(&mut self, error: io::Error) {
+        let shortage = match Errno::from_io_error(&error) {
+            Some(Errno::NOSPC) => Shortage::Disk,
+            Some(Errno::DQUOT) => Shortage::Quota,
+            _ => Shortage::Failure,
+        };
+        self.short.get_or_insert(shortage);
+        self.failure.get_or_insert(error);
+    }
+
+    /// Counts the files anew before the host is told that there is no room. This is done once
+    /// between two flushes, so that a host without room does not have its directory read over and
+    /// over.
+    pub(super) fn recount(&mut self) {
+        if std::mem::replace(&mut self.recounted, true) {
+            return;
+        }
+        self.close();
+        self.sync();
+        match self.inventory.recount() {
+            Ok(false) => {}
+            Ok(true) => {
+                self.short.get_or_insert(Shortage::Removed);
+            }
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// A file was removed by somebody: the shipper is told to look what it has to send again.
+    pub(super) fn is_gone(&mut self, name: &str) {
+        self.inventory.remove(name);
+        self.short.get_or_insert(Shortage::Removed);
+    }
+}

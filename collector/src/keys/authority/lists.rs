@@ -1,0 +1,98 @@
+//! Lists of an authority: the keys that it has issued, and those that were revoked.
+
+use std::path::PathBuf;
+
+use rcgen::{CertificateRevocationListParams, KeyIdMethod, RevokedCertParams, SerialNumber};
+use rustls_pki_types::CertificateDer;
+use time::OffsetDateTime;
+
+use super::Authority;
+use crate::keys::bundle::{Bundle, Contents, Role};
+use crate::keys::issued::ISSUED_FILE;
+use crate::keys::revoked::{REVOKED_FILE, Revoked};
+use crate::keys::validity::{DAY, Validity};
+use crate::keys::{Error, certificate, files, issued, revoked};
+
+impl Authority {
+    /// Notes that a key was issued, so that it can be revoked without its file. This comes before
+    /// the key is written anywhere.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    pub fn note(&self, bundle: &Bundle) -> Result<(), Error> {
+        issued::add(&self.directory, &format!("{}\n", bundle.certificate_pem()))
+    }
+
+    /// The certificates of all keys that were noted, in that order.
+    ///
+    /// # Errors
+    /// The list of them cannot be read.
+    pub fn issued(&self) -> Result<Vec<Contents>, Error> {
+        let path = self.directory.join(ISSUED_FILE);
+        let unread = |error| Error::Damaged {
+            path: path.clone(),
+            why: format!("a certificate cannot be read ({error})"),
+        };
+        let contents = |certificate: CertificateDer<'static>| {
+            let names = certificate::names(&certificate).map_err(unread)?;
+            let role =
+                if certificate::collector_name(&names) { Role::Collector } else { Role::Host };
+            let valid = certificate::validity(&certificate).map_err(unread)?;
+            Ok(Contents { role: Some(role), names, valid, certificate })
+        };
+        issued::all(&self.directory)?.into_iter().map(contents).collect()
+    }
+
+    /// The list of revoked keys, if any was ever revoked.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn revoked(&self) -> Result<Option<Revoked>, Error> {
+        Revoked::read(&self.directory.join(REVOKED_FILE))
+    }
+
+    /// Revokes these certificates: writes a new list, with all that were on the former one. Where
+    /// it is.
+    ///
+    /// # Errors
+    /// The former list cannot be read, or the new one not be written.
+    pub fn revoke(&self, certificates: &[CertificateDer<'static>]) -> Result<PathBuf, Error> {
+        let path = self.directory.join(REVOKED_FILE);
+        let now = Validity::days(0).until;
+        let mut entries = revoked::entries(&path)?;
+        for certificate in certificates {
+            let serial = certificate::serial(certificate).map_err(|error| Error::Damaged {
+                path: path.clone(),
+                why: format!("a certificate cannot be read ({error})"),
+            })?;
+            if entries.iter().all(|(known, _)| *known != serial) {
+                entries.push((serial, now));
+            }
+        }
+        let [_, last] = self.valid()?;
+        let time = |seconds| {
+            OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+        };
+        let revoked_certs = entries.iter().map(|(serial, at)| RevokedCertParams {
+            serial_number: SerialNumber::from_slice(serial),
+            revocation_time: time(*at),
+            reason_code: None,
+            invalidity_date: None,
+        });
+        let list = CertificateRevocationListParams {
+            this_update: time(now),
+            // There is a next one when a key is revoked, and no other day.
+            next_update: time(last.max(now + DAY)),
+            crl_number: SerialNumber::from(u64::try_from(now).unwrap_or(0)),
+            issuing_distribution_point: None,
+            revoked_certs: revoked_certs.collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        let list = list.signed_by(&self.issuer)?.pem()?;
+        let text = format!(
+            "sockcap: keys that were revoked. It is for the collector, beside its key.\n{list}"
+        );
+        files::write_public(&path, &text)?;
+        Ok(path)
+    }
+}

@@ -1,0 +1,77 @@
+//! Options of a shipper, its summary at the end, and its errors.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use message_trace::{DataDir, PathError};
+use rustls::ClientConfig;
+
+use crate::wire::Shortage;
+
+/// Options of a shipper.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Data directory of the logs.
+    pub data: DataDir,
+    /// Host whose logs are sent.
+    pub host: String,
+    /// The collector, as `HOST:PORT`.
+    pub to: String,
+    /// TLS with certificates on both sides; without, connections are plain.
+    pub tls: Option<Arc<ClientConfig>>,
+    /// Whether to go on when everything is sent.
+    pub follow: bool,
+    /// Time between two looks at the files.
+    pub interval: Duration,
+    /// Whether to remove logs that the collector has and nobody writes to any more.
+    pub remove: bool,
+    /// Maximum number of bytes a second on the wire.
+    pub limit: Option<u64>,
+    /// Time without progress after which a shipper that does not follow gives up.
+    pub patience: Duration,
+}
+
+/// Summary of what a shipper did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Bytes of files that were sent.
+    pub sent: u64,
+    /// Bytes on the wire.
+    pub wire: u64,
+    /// Files that could not be read.
+    pub unreadable: u64,
+}
+
+/// Error that ends a shipper.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of the data directory could not be read.
+    #[error(transparent)]
+    File(#[from] PathError),
+    /// Nothing could be sent for too long.
+    #[error("{to}: {why}; nothing is lost, and the next run goes on where this one ended")]
+    GaveUp {
+        /// The collector.
+        to: String,
+        /// Last error.
+        why: String,
+    },
+    /// The collector has no room, and got none for too long.
+    #[error(
+        "{to}: {shortage}; what is not stored stays here, and the next run goes on where this one ended"
+    )]
+    NoRoom {
+        /// The collector.
+        to: String,
+        /// The shortage.
+        shortage: Shortage,
+    },
+    /// The collector refuses this host.
+    #[error("{to}: {why}")]
+    Refused {
+        /// The collector.
+        to: String,
+        /// Why.
+        why: String,
+    },
+}

@@ -1,0 +1,18 @@
+//! Waiting that ends when the program is to stop.
+
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use crate::link::Stop;
+
+/// Waits, unless the program is to stop.
+pub(super) fn pause(time: Duration, stop: &Stop) {
+    let until = Instant::now() + time;
+    while !stop.load(Relaxed) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(50)));
+    }
+}

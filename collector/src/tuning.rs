@@ -1,0 +1,143 @@
+//! Tuned figures of this crate: timeouts, sizes of queues and buffers. Figures of the protocol are
+//! in `wire`, those that a user chooses in the options.
+
+use std::time::Duration;
+
+use crate::page::PAGE;
+
+// The shipper.
+
+/// Maximum time until a connection is made and the collector has let the host in. Chosen, not
+/// measured.
+pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Pause before the first new attempt, and longest pause; each failure doubles it. Chosen, not
+/// measured.
+pub(crate) const RETRY_PAUSES: [Duration; 2] =
+    [Duration::from_millis(250), Duration::from_secs(30)];
+
+/// Maximum number of frames between the stage that reads files and the one that writes to the
+/// connection; a frame has at most a third of a megabyte. Chosen, not measured.
+pub(crate) const MAX_QUEUED_FRAMES: usize = 8;
+
+/// Maximum number of answers that wait for the stage that reads files. It asks for fewer before it
+/// takes the answers.
+pub(crate) const MAX_QUEUED_ANSWERS: usize = 64;
+
+/// Number of exchanges of times when a connection begins. Chosen, not measured.
+pub(crate) const FIRST_EXCHANGES: usize = 4;
+
+/// Time between two exchanges of times after that. They also tell the collector that the shipper is
+/// there. Chosen, not measured.
+pub(crate) const EXCHANGE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Maximum time for which a shipper that waits does not look whether its connection is still there.
+/// Chosen, not measured.
+pub(crate) const WAIT_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Time that work under way has to come to its end once the program is to stop. Chosen, not
+/// measured.
+pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// Maximum time until a frame is written, and until an answer comes. The kernel notices a dead
+/// connection long before; this is for a collector that lives and does nothing. Chosen, not
+/// measured.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Time between two looks whether an idle connection is still there. Chosen, not measured.
+pub(crate) const IDLE_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Bytes of files after which a batch ends and a flush is asked for. Chosen, not measured.
+pub(crate) const BATCH_BYTES: usize = 8 << 20;
+
+/// Time after which a batch ends, however small it is. Chosen, not measured.
+pub(crate) const BATCH_TIME: Duration = Duration::from_secs(1);
+
+/// Time without a frame after which one is sent, so that the collector knows that the shipper is
+/// there. Chosen, not measured; less than `Deadlines::silence` of the collector.
+pub(crate) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Maximum number of files whose checksums are asked for at once. Chosen, not measured.
+pub(crate) const MAX_ASKED_FILES: usize = 32;
+
+/// Maximum number of checksums that are asked for at once: over the slowest network a longer answer
+/// would take too long. Chosen, not measured.
+pub(crate) const MAX_ASKED_PAGES: u32 = 4096;
+
+/// Level of zstd. With more, the processor would be the limit in place of the network.
+pub(crate) const ZSTD_LEVEL: i32 = 1;
+
+/// Number of zero bytes at the end of a page below which it has no room for most records, and
+/// seldom changes again. Chosen, not measured.
+pub(crate) const FULL_PAGE_ROOM: usize = 256;
+
+/// Number of looks at which a full page was the same, after which it is looked at in its turn only.
+/// Chosen, not measured.
+pub(crate) const CALM_LOOKS: u8 = 3;
+
+/// Number of scans in which every calm page is looked at once. Chosen, not measured.
+pub(crate) const CALM_TURN: usize = 64;
+
+// The collector.
+
+/// Maximum number of connections that have not said yet whose they are; more are turned away.
+/// Chosen, not measured.
+pub(crate) const MAX_UNKNOWN_CONNECTIONS: usize = 512;
+
+/// Time between two looks at the list of revoked keys. Chosen, not measured.
+pub(crate) const REVOCATION_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Stack of the thread of a connection, in bytes: a handshake is the deepest that it goes.
+pub(crate) const SESSION_STACK_BYTES: usize = 512 << 10;
+
+/// Maximum time for which a connection waits until the former one of its host has ended. Chosen,
+/// not measured.
+pub(crate) const SEAT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Bytes of a frame for which its deadline is set anew: the slowest network that is waited for
+/// brings half a kilobyte a second. Chosen, not measured.
+pub(crate) const DEADLINE_PIECE_BYTES: usize = 16 << 10;
+
+/// Maximum number of files that wait for a flush; with more, they are flushed early. Chosen, not
+/// measured.
+pub(crate) const MAX_DIRTY_FILES: usize = 64;
+
+/// Maximum number of bytes by which a file may be longer than its content. A log of a program that
+/// confined itself is made 256 MiB longer than its use at once; without a bound a host could make
+/// files that take forever to read.
+pub(crate) const MAX_SPARSE_BYTES: u64 = 1 << 30;
+
+/// Bytes that are read at once for checksums. Chosen, not measured.
+pub(crate) const CHECKSUM_READ_BYTES: usize = 64 * PAGE;
+
+/// Maximum size of a file of clock hints, in bytes: half a million exchanges.
+pub(crate) const MAX_HINTS_BYTES: u64 = 64 << 20;
+
+/// Maximum number of hosts with figures of their own. Events of further hosts are only counted, so
+/// that no foreign names can fill the memory.
+pub(crate) const MAX_HOSTS_WITH_FIGURES: usize = 10_000;
+
+// Both.
+
+/// Time between two looks whether the program is to stop. Chosen, not measured.
+pub(crate) const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Bytes that are read from a socket at once. Chosen, not measured.
+pub(crate) const SOCKET_READ_BYTES: usize = 64 << 10;
+
+/// Time without an answer of the other machine after which the kernel gives the connection up.
+/// Chosen, not measured.
+pub(crate) const DEAD_AFTER: Duration = Duration::from_secs(60);
+
+/// Maximum number of bytes that wait unsent in the kernel: the more, the later the other side hears
+/// of what is sent now. Chosen, not measured.
+pub(crate) const MAX_UNSENT_BYTES: u32 = 512 << 10;
+
+/// Maximum time in which the other side has to take the last frame. Chosen, not measured.
+pub(crate) const LINGER_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Maximum number of bytes that are read and thrown away in that time. Chosen, not measured.
+pub(crate) const MAX_DISCARDED_BYTES: usize = 4 << 20;
+
+/// Maximum number of bytes that are read of a key file; it has three parts of about a kilobyte.
+pub(crate) const MAX_KEY_FILE_BYTES: u64 = 256 << 10;

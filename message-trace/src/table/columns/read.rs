@@ -1,0 +1,214 @@
+//! Reading columns of a record batch by name into vectors; errors name the file and the column.
+
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int8Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
+
+use crate::PathError;
+
+/// The columns of one batch, by name; the errors tell the file and the column.
+pub struct Columns<'batch> {
+    path: PathBuf,
+    batch: &'batch RecordBatch,
+}
+
+impl<'batch> Columns<'batch> {
+    /// The columns of `batch`, which was read from `path`.
+    pub fn new(path: &Path, batch: &'batch RecordBatch) -> Columns<'batch> {
+        Columns { path: path.to_owned(), batch }
+    }
+
+    /// The error that `what` is wrong with the table.
+    pub fn malformed(&self, what: String) -> PathError {
+        PathError::malformed(&self.path, what)
+    }
+
+    pub(super) fn column(&self, name: &str) -> Result<&'batch ArrayRef, PathError> {
+        let missing = || PathError::malformed(&self.path, format!("it has no column '{name}'"));
+        self.batch.column_by_name(name).ok_or_else(missing)
+    }
+
+    pub(super) fn mistyped(&self, name: &str, wanted: &str) -> PathError {
+        PathError::malformed(&self.path, format!("its column '{name}' is not of type {wanted}"))
+    }
+
+    fn primitive<T: ArrowPrimitiveType>(
+        &self,
+        name: &str,
+    ) -> Result<Vec<Option<T::Native>>, PathError> {
+        Ok(self.primitive_array::<T>(name)?.iter().collect())
+    }
+
+    fn primitive_array<T: ArrowPrimitiveType>(
+        &self,
+        name: &str,
+    ) -> Result<&'batch PrimitiveArray<T>, PathError> {
+        let mistyped = || self.mistyped(name, &T::DATA_TYPE.to_string());
+        self.column(name)?.as_primitive_opt::<T>().ok_or_else(mistyped)
+    }
+
+    /// Appends a column of numbers to `values`, with `null` where it has none.
+    ///
+    /// # Errors
+    /// When there is no such column, it is of another type, or a value is missing and `null` is
+    /// none.
+    pub(crate) fn append<T: ArrowPrimitiveType>(
+        &self,
+        name: &str,
+        null: Option<T::Native>,
+        values: &mut Vec<T::Native>,
+    ) -> Result<(), PathError> {
+        let array = self.primitive_array::<T>(name)?;
+        if array.null_count() == 0 {
+            values.extend_from_slice(array.values());
+            return Ok(());
+        }
+        let null = self.some(name, null)?;
+        values.extend(array.iter().map(|value| value.unwrap_or(null)));
+        Ok(())
+    }
+
+    /// A column of `i64`.
+    ///
+    /// # Errors
+    /// When it is missing or of another type, as for all the readers here.
+    pub fn int64(&self, name: &str) -> Result<Vec<Option<i64>>, PathError> {
+        self.primitive::<Int64Type>(name)
+    }
+
+    /// A column of `i64` that tables of older versions are without; `None` also where no row has a
+    /// value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn int64_if_any(&self, name: &str) -> Result<Option<Vec<Option<i64>>>, PathError> {
+        if self.has_values(name) { self.int64(name).map(Some) } else { Ok(None) }
+    }
+
+    /// A column of `i32` that tables of older versions are without; `None` also where no row has a
+    /// value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub(crate) fn int32_if_any(&self, name: &str) -> Result<Option<Vec<Option<i32>>>, PathError> {
+        if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
+    }
+
+    /// A column of texts that tables of older versions are without; `None` also where no row has a
+    /// value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub(crate) fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
+        if self.has_values(name) { self.texts(name).map(Some) } else { Ok(None) }
+    }
+
+    /// Whether there is such a column, and a row has a value in it.
+    fn has_values(&self, name: &str) -> bool {
+        self.batch.column_by_name(name).is_some_and(|array| array.null_count() < array.len())
+    }
+
+    /// A column of `i32`.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn int32(&self, name: &str) -> Result<Vec<Option<i32>>, PathError> {
+        self.primitive::<Int32Type>(name)
+    }
+
+    /// A column of `i8`.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn int8(&self, name: &str) -> Result<Vec<Option<i8>>, PathError> {
+        self.primitive::<Int8Type>(name)
+    }
+
+    /// A column of `f64`.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn float64(&self, name: &str) -> Result<Vec<Option<f64>>, PathError> {
+        self.primitive::<Float64Type>(name)
+    }
+
+    /// A column of truth values, false where null.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn boolean(&self, name: &str) -> Result<Vec<bool>, PathError> {
+        let array =
+            self.column(name)?.as_boolean_opt().ok_or_else(|| self.mistyped(name, "Boolean"))?;
+        Ok(array.iter().map(|value| value.unwrap_or(false)).collect())
+    }
+
+    /// A column of texts, dictionary-encoded or plain.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn texts(&self, name: &str) -> Result<Vec<Option<&'batch str>>, PathError> {
+        let array = self.column(name)?;
+        if let Some(array) = array.as_string_opt::<i32>() {
+            return Ok(array.iter().collect());
+        }
+        let wrong = || self.mistyped(name, "Utf8");
+        let dictionary = array.as_dictionary_opt::<Int32Type>().ok_or_else(wrong)?;
+        let values = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+        let keys = dictionary.keys();
+        Ok((0..keys.len())
+            .map(|row| (!keys.is_null(row)).then(|| values.value(keys.value(row) as usize)))
+            .collect())
+    }
+
+    /// A column of texts as what each row has, a number, and what the numbers stand for. What
+    /// repeats has one number where the column is dictionary-encoded.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn numbered_texts(
+        &self,
+        name: &str,
+    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), PathError> {
+        let array = self.column(name)?;
+        let wrong = || self.mistyped(name, "Utf8");
+        let Some(dictionary) = array.as_dictionary_opt::<Int32Type>() else {
+            let texts = array.as_string_opt::<i32>().ok_or_else(wrong)?;
+            let numbers = (0..).zip(texts).map(|(number, text)| text.map(|_| number)).collect();
+            return Ok((numbers, texts.iter().map(Option::unwrap_or_default).collect()));
+        };
+        let values = dictionary.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+        let numbers = dictionary
+            .keys()
+            .iter()
+            .map(|key| key.and_then(|key| u32::try_from(key).ok()))
+            .collect();
+        Ok((numbers, values.iter().map(Option::unwrap_or_default).collect()))
+    }
+
+    /// A column of texts as [`Columns::numbered_texts`] gives it, also of a column that was not
+    /// read: then no row has a value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub(crate) fn numbered_texts_if_any(
+        &self,
+        name: &str,
+    ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), PathError> {
+        match self.batch.column_by_name(name) {
+            Some(_) => self.numbered_texts(name),
+            None => Ok((vec![None; self.batch.num_rows()], Vec::new())),
+        }
+    }
+
+    /// A value that may not be null.
+    ///
+    /// # Errors
+    /// When it is.
+    pub fn some<T>(&self, name: &str, value: Option<T>) -> Result<T, PathError> {
+        value.ok_or_else(|| {
+            PathError::malformed(&self.path, format!("its column '{name}' has a null"))
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! Reading a table batch by batch: as a whole, some columns, some row groups, or some rows.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+
+use crate::PathError;
+use crate::tuning::BATCH_ROWS;
+
+/// Opens the table at `path` for reading, batch by batch.
+///
+/// # Errors
+/// When the file cannot be opened or is not Parquet.
+pub fn read(path: &Path) -> Result<Batches, PathError> {
+    batches(path, None)
+}
+
+/// Opens the table at `path` for reading these columns only, as far as there are such.
+///
+/// # Errors
+/// As for [`read`].
+pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, PathError> {
+    batches(path, Some(columns))
+}
+
+/// Row groups of a table, read in any order and by several threads; some columns of them.
+pub struct RowGroups {
+    path: PathBuf,
+    metadata: ArrowReaderMetadata,
+    mask: ProjectionMask,
+}
+
+impl RowGroups {
+    /// Opens the table at `path` for reading these columns only, as far as there are such.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn open(path: &Path, columns: &[&str]) -> Result<RowGroups, PathError> {
+        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+        let metadata = ArrowReaderMetadata::load(&file, Default::default())
+            .map_err(|error| PathError::malformed(path, error))?;
+        let mask = ProjectionMask::columns(
+            metadata.metadata().file_metadata().schema_descr(),
+            columns.iter().copied(),
+        );
+        Ok(RowGroups { path: path.to_owned(), metadata, mask })
+    }
+
+    /// Number of row groups.
+    pub fn count(&self) -> usize {
+        self.metadata.metadata().num_row_groups()
+    }
+
+    /// The batches of a group.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn read(&self, group: usize) -> Result<Batches, PathError> {
+        self.batches(vec![group], None)
+    }
+
+    /// The batches of these rows of the table, whichever groups they are in, as far as there are
+    /// such.
+    ///
+    /// # Errors
+    /// As for [`read`].
+    pub fn rows(&self, rows: Range<u64>) -> Result<Batches, PathError> {
+        let (mut end, mut skip, mut groups) = (0, 0, Vec::new());
+        for (group, of) in self.metadata.metadata().row_groups().iter().enumerate() {
+            let begin = end;
+            end += of.num_rows().max(0) as u64;
+            if begin < rows.end && end > rows.start {
+                if groups.is_empty() {
+                    skip = rows.start.saturating_sub(begin);
+                }
+                groups.push(group);
+            }
+        }
+        let most = rows.end.saturating_sub(rows.start);
+        self.batches(groups, Some((skip as usize, most as usize)))
+    }
+
+    /// Batches of these row groups. `part`, if given, is the number of rows to skip and the maximum
+    /// number of rows after them.
+    fn batches(
+        &self,
+        groups: Vec<usize>,
+        part: Option<(usize, usize)>,
+    ) -> Result<Batches, PathError> {
+        let RowGroups { path, metadata, mask } = self;
+        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
+                .with_projection(mask.clone())
+                .with_row_groups(groups)
+                .with_batch_size(BATCH_ROWS);
+        if let Some((skip, most)) = part {
+            builder = builder.with_offset(skip).with_limit(most);
+        }
+        let reader = builder.build().map_err(|error| PathError::malformed(path, error))?;
+        Ok(Batches { path: path.to_owned(), reader })
+    }
+}
+
+fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, PathError> {
+    let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+    let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| PathError::malformed(path, error))?;
+    if let Some(columns) = columns {
+        let mask = ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied());
+        builder = builder.with_projection(mask);
+    }
+    let reader = builder
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|error| PathError::malformed(path, error))?;
+    Ok(Batches { path: path.to_owned(), reader })
+}
+
+/// Number of rows of the table at `path`; only the end of the file is read.
+///
+/// # Errors
+/// As for [`read`].
+pub fn rows(path: &Path) -> Result<u64, PathError> {
+    let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file)
+        .map_err(|error| PathError::malformed(path, error))?;
+    Ok(reader.metadata().file_metadata().num_rows().max(0) as u64)
+}
+
+/// The batches of a table that is being read.
+pub struct Batches {
+    path: PathBuf,
+    reader: ParquetRecordBatchReader,
+}
+
+impl Batches {
+    /// The table's schema.
+    pub fn schema(&self) -> SchemaRef {
+        self.reader.schema()
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, PathError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.reader.next()?;
+        Some(batch.map_err(|error| PathError::malformed(&self.path, error)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::table::columns::{self, Columns};
+    use crate::table::{RowGroupWriter, Stored};
+
+    use super::*;
+
+    #[test]
+    fn rows_are_read_whichever_groups_they_are_in() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("numbers.parquet");
+        let schema = columns::schema([columns::required("number", arrow_schema::DataType::Int64)]);
+        let mut writer = RowGroupWriter::create(&path, schema, |_| Stored::Differences).unwrap();
+        for group in [0..5, 5..6, 6..20i64] {
+            let encoder = writer.encoder();
+            let mut builder = encoder.begin().unwrap();
+            builder.write(&[columns::int64(group.map(Some))]).unwrap();
+            writer.append(builder.finish().unwrap()).unwrap();
+        }
+        writer.finish().unwrap();
+        let groups = RowGroups::open(&path, &["number"]).unwrap();
+        for (begin, end) in (0..23).flat_map(|begin| (begin..23).map(move |end| (begin, end))) {
+            let mut read = Vec::new();
+            for batch in groups.rows(begin..end).unwrap() {
+                let batch = batch.unwrap();
+                read.extend(
+                    Columns::new(&path, &batch).int64("number").unwrap().into_iter().flatten(),
+                );
+            }
+            let expected: Vec<i64> = (begin as i64..(end as i64).min(20)).collect();
+            assert_eq!(read, expected, "{begin}..{end}");
+        }
+    }
+}

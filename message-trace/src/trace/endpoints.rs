@@ -1,0 +1,24 @@
+//! The endpoint dictionary of a trace: each endpoint once.
+
+use rustc_hash::FxHashMap;
+
+use crate::endpoint::{Endpoint, EndpointId};
+
+/// Endpoints by number, and numbers by endpoint.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Endpoints {
+    pub(super) values: Vec<Endpoint>,
+    pub(super) ids: FxHashMap<Endpoint, EndpointId>,
+}
+
+impl Endpoints {
+    pub(super) fn intern(&mut self, endpoint: &Endpoint) -> EndpointId {
+        if let Some(id) = self.ids.get(endpoint) {
+            return *id;
+        }
+        let id = self.values.len() as EndpointId;
+        self.values.push(endpoint.clone());
+        self.ids.insert(endpoint.clone(), id);
+        id
+    }
+}

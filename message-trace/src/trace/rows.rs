@@ -1,0 +1,92 @@
+//! Changes of whole rows: room for more, rows of another trace, another order.
+
+use std::ops::Range;
+
+use super::{MessageTrace, NIL, NO_CALL};
+use crate::endpoint::EndpointId;
+#[cfg(doc)]
+use crate::message::Message;
+
+impl MessageTrace {
+    /// Reserves room for `rows` more messages, and for no more than these.
+    pub fn reserve(&mut self, rows: usize) {
+        self.times.iter_mut().for_each(|column| column.reserve_exact(rows));
+        for column in
+            [&mut self.src, &mut self.dst, &mut self.src_tid, &mut self.dst_tid, &mut self.parts]
+        {
+            column.reserve_exact(rows);
+        }
+        for column in [&mut self.src_endpoint, &mut self.dst_endpoint, &mut self.call] {
+            column.reserve_exact(rows);
+        }
+        [&mut self.flow, &mut self.bytes].into_iter().for_each(|column| column.reserve_exact(rows));
+        self.direction.reserve_exact(rows);
+        self.protocol.reserve_exact(rows);
+    }
+
+    /// Appends the messages of these rows of `other`; both traces must be over the same nodes.
+    /// Endpoints and call ids that no row names are not taken along.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    pub fn append_rows(&mut self, other: &MessageTrace, rows: Range<usize>) {
+        self.connects.append(&other.connects, rows.clone(), self.len());
+        for (column, others) in self.times.iter_mut().zip(&other.times) {
+            column.extend_from_slice(&others[rows.clone()]);
+        }
+        self.src.extend_from_slice(&other.src[rows.clone()]);
+        self.dst.extend_from_slice(&other.dst[rows.clone()]);
+        self.src_tid.extend_from_slice(&other.src_tid[rows.clone()]);
+        self.dst_tid.extend_from_slice(&other.dst_tid[rows.clone()]);
+        self.flow.extend_from_slice(&other.flow[rows.clone()]);
+        self.direction.extend_from_slice(&other.direction[rows.clone()]);
+        self.protocol.extend_from_slice(&other.protocol[rows.clone()]);
+        self.bytes.extend_from_slice(&other.bytes[rows.clone()]);
+        self.parts.extend_from_slice(&other.parts[rows.clone()]);
+        let MessageTrace { endpoints, calls, src_endpoint, dst_endpoint, call, .. } = self;
+        let mut known: Vec<Option<EndpointId>> = vec![None; other.endpoints.values.len()];
+        let mut of = |id: &EndpointId| match (known.get_mut(*id as usize), other.endpoint(*id)) {
+            (Some(known), Some(endpoint)) => {
+                *known.get_or_insert_with(|| endpoints.intern(endpoint))
+            }
+            _ => *id,
+        };
+        for row in rows.clone() {
+            src_endpoint.push(of(&other.src_endpoint[row]));
+            dst_endpoint.push(of(&other.dst_endpoint[row]));
+        }
+        call.extend(rows.map(|row| other.call_id(row).map_or(NO_CALL, |id| calls.intern(id))));
+    }
+
+    /// Sorts the messages by [`Message::time`], equal times by flow, direction and former row, so
+    /// that equal input always gives equal output.
+    pub fn sort(&mut self) {
+        let key = |row: u32| {
+            let row = row as usize;
+            let (sent, received) = (self.times[4][row], self.times[5][row]);
+            (if sent == NIL { received } else { sent }, self.flow[row], self.direction[row], row)
+        };
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_unstable_by_key(|row| key(*row));
+        for column in &mut self.times {
+            permute(column, &order);
+        }
+        permute(&mut self.src, &order);
+        permute(&mut self.dst, &order);
+        permute(&mut self.src_endpoint, &order);
+        permute(&mut self.dst_endpoint, &order);
+        permute(&mut self.src_tid, &order);
+        permute(&mut self.dst_tid, &order);
+        permute(&mut self.flow, &order);
+        permute(&mut self.direction, &order);
+        permute(&mut self.protocol, &order);
+        permute(&mut self.bytes, &order);
+        permute(&mut self.parts, &order);
+        self.connects.permute(&order);
+        permute(&mut self.call, &order);
+    }
+}
+
+fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+    *column = order.iter().map(|row| column[*row as usize]).collect();
+}

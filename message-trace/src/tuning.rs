@@ -1,0 +1,12 @@
+//! Tuned figures of this crate.
+
+/// Number of messages in a row group of `messages.parquet`. A group is encoded at once, and threads
+/// share work by groups. Chosen, not measured.
+pub const GROUP_ROWS: usize = 128 * 1024;
+
+/// Number of messages that are put into columns at a time: few enough that they stay in the
+/// processor's cache. Chosen, not measured.
+pub(crate) const STEP_ROWS: usize = 4096;
+
+/// Number of rows in a record batch that is read. Chosen, not measured.
+pub const BATCH_ROWS: usize = 64 * 1024;

@@ -1,0 +1,23 @@
+//! Tuned figures of this crate.
+
+/// Maximum number of messages of a trace. They are all in memory, and more are a mistake in a
+/// configuration.
+pub(crate) const MAX_MESSAGES: u64 = 1 << 27;
+
+/// Number of the most probable trees of a root that are compared with the true one (top-5 trace
+/// accuracy).
+pub(crate) const LIKELY_TREES: usize = 5;
+
+/// Greatest N of top-N omission.
+pub(crate) const MAX_TOP_N: usize = 100;
+
+/// Number of roots that a thread takes at a time. Chosen, not measured.
+pub(crate) const ROOTS_AT_ONCE: usize = 64;
+
+/// Maximum number of assignments that are tried for a root, as many may make the same tree. Chosen,
+/// not measured.
+pub(crate) const MAX_TRIED_ASSIGNMENTS: usize = 256;
+
+/// Maximum number of alternatives of all calls around a root; the cheapest are taken. Chosen, not
+/// measured.
+pub(crate) const MAX_ALTERNATIVES: usize = 64;
