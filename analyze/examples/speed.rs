@@ -119,7 +119,7 @@ fn synthetic(messages: usize, parallelism: f64) -> MessageTrace {
             };
             let flow = (request * 8 + depth) as i64;
             let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
-            let message = Message::new(ends, flow, direction).at(Some(sent), Some(received));
+            let message = Message::between(ends, flow, direction).at(Some(sent), Some(received));
             let message = Message { bytes: 100, ..message };
             trace.push(&message, None);
         }

@@ -78,7 +78,7 @@ impl Fixture {
         let (send, recv) = (traced(src, send), traced(dst, recv));
         let ends = Ends { src: End::of(src, 0), dst: End::of(dst, 0), protocol: Protocol::Tcp };
         let message =
-            Message::new(ends, self.messages.len() as i64, FROM_CONNECTING).at(send, recv);
+            Message::between(ends, self.messages.len() as i64, FROM_CONNECTING).at(send, recv);
         let message = Message { bytes: 100, ..message };
         self.messages.push(Sent { message, ports: (40_000, 80) });
         let last = self.messages.len() - 1;

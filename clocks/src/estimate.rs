@@ -1,14 +1,13 @@
 //! The estimate of all clocks, from samples to the result, one step after the other.
 
-use crate::assemble;
 use crate::facts::{HostFacts, known};
 use crate::hints::{self, Hints};
-use crate::identity;
 use crate::lines::pieces::Pieces;
 use crate::lines::solve;
 use crate::model::Clocks;
 use crate::pairs::pair;
 use crate::samples::Samples;
+use crate::{assemble, identity};
 
 /// The clocks of `hosts`, whose numbers in `samples` are their places. The reference is the host
 /// number `reference`, or else the one that is best connected. Equal input gives equal output.

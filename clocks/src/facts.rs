@@ -23,7 +23,7 @@ pub struct HostFacts {
 pub struct ClockSet {
     /// What it would have shown when that was seen, in nanoseconds.
     pub at: i64,
-    /// It was set then, or up to so many nanoseconds before.
+    /// Longest time by which it was set before that, in nanoseconds.
     pub before_ns: i64,
     /// By how much it was set forward, in nanoseconds.
     pub offset_ns: i64,

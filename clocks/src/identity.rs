@@ -6,11 +6,11 @@
 //! them arrives before it was sent by the times as they are, they are one clock exactly. If some
 //! do, somebody shifted the clocks (as tests do), and none of the machine's hosts is believed.
 
-use crate::tuning::{ONE_WRONG_IN, READING_NS};
 use std::collections::BTreeMap;
 
 use crate::facts::HostFacts;
 use crate::samples::Minima;
+use crate::tuning::{ONE_WRONG_IN, READING_NS};
 
 /// The clock of each host, by number: those with a machine of their own, or none that is known,
 /// have one each.

@@ -67,7 +67,7 @@ pub struct Hinted {
     /// showed twice.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// How far they agree with messages, where messages connect two hosts of which both have
+    /// How far they agree with messages, where messages connect two hosts that both have
     /// exchanges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<HintCheck>,

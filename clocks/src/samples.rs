@@ -9,10 +9,11 @@
 //! there come to be too many. All that depends on which messages there were and on nothing else, so
 //! samples that were taken in parts and merged equal those taken in one.
 
+use rustc_hash::FxHashMap;
+
 use crate::tuning::{
     BUCKETS, BUCKETS_A_PAIR, MAX_SKEW_ONE_IN, NARROWEST_BUCKET_BITS, WIDEST_BUCKET_BITS,
 };
-use rustc_hash::FxHashMap;
 
 /// The messages with least delay between the hosts, in bounded memory however many were added.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +89,7 @@ impl Samples {
         self.pairs.iter().map(|minima| minima.messages).sum()
     }
 
-    /// All pairs of which there are messages, by their numbers.
+    /// All pairs with messages, by their numbers.
     pub(crate) fn pairs(&self) -> Vec<&Minima> {
         let mut pairs: Vec<&Minima> = self.pairs.iter().collect();
         pairs.sort_by_key(|minima| (minima.from, minima.to));

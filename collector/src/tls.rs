@@ -23,21 +23,21 @@ use verifier::Verifier;
 /// Word of [`refusal`] for a certificate that was revoked.
 pub(crate) const REVOKED: &str = "certificate revoked";
 
-/// A configuration could not be made, or a peer's certificate is for nobody.
+/// Error of a configuration or of a peer's certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The key of another kind of machine.
     #[error("this is {has}, and {needs} is needed; 'sockcap keys show FILE' says whose a key is")]
     Role {
-        /// Whose it is.
+        /// Kind of machine that the key is for.
         has: String,
-        /// Whose it should be.
+        /// Kind of machine that it should be for.
         needs: &'static str,
     },
-    /// The keys do not do.
+    /// The keys cannot be used.
     #[error("the keys cannot be used: {0}")]
     Keys(#[from] rustls::Error),
-    /// The authority does not do.
+    /// The authority's certificate cannot be used.
     #[error("the authority's certificate cannot be used: {0}")]
     Authority(#[from] rustls::server::VerifierBuilderError),
     /// The peer's certificate has no name that a host may have.
@@ -77,8 +77,8 @@ pub fn server_with(
         .with_protocol_versions(&[&TLS13])?
         .with_client_cert_verifier(verifier)
         .with_single_cert(vec![bundle.certificate.clone()], bundle.key.clone_key())?;
-    // A session that is resumed shows no certificate: one that has expired meanwhile would go on
-    // being good.
+    // A resumed session shows no certificate, so a certificate that has expired meanwhile would
+    // still be accepted.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(Arc::new(config))
@@ -100,8 +100,7 @@ pub fn client(bundle: &Bundle) -> Result<Arc<ClientConfig>, Error> {
     Ok(Arc::new(config))
 }
 
-/// A shipper's end of a connection, which takes nobody but the authority's collector for the other
-/// end.
+/// Shipper's end of a connection; it accepts only the authority's collector at the other end.
 ///
 /// # Errors
 /// rustls cannot make it.
@@ -124,8 +123,8 @@ pub(crate) fn hosts_of(certificates: &[CertificateDer<'_>]) -> Result<Vec<String
     Ok(names)
 }
 
-/// Why a handshake failed or a connection was ended, in a few words that are the same for the same
-/// cause, for log lines and counters; none if TLS is not to blame.
+/// Reason why TLS refused a connection, in a few words that are the same for the same cause, for
+/// log lines and counters; `None` if TLS was not the reason.
 pub(crate) fn refusal(error: &io::Error) -> Option<&'static str> {
     let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     Some(match error {
@@ -176,7 +175,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// The one authority that is trusted.
+/// Store of the one authority that is trusted.
 fn roots(bundle: &Bundle) -> Result<Arc<RootCertStore>, Error> {
     let mut roots = RootCertStore::empty();
     roots.add(bundle.authority.clone())?;

@@ -1,11 +1,4 @@
-//! Importers: what other tools have captured comes into the data directory, where the stages after
-//! find it.
-//!
-//! There are two kinds. What saw socket calls or packets becomes ordinary logs,
-//! `hosts/NAME/*.sclog`, and is matched as recorded logs are. What is messages already becomes
-//! `imports/NAME/messages.parquet` and `nodes.parquet` ([`target`]), which reconcile puts together
-//! with what the logs give. No importer writes the trace itself, so recordings and imports of all
-//! kinds combine, in any order, and each can be made anew.
+#![doc = include_str!("../README.md")]
 
 mod error;
 mod fuzz;
@@ -18,6 +11,7 @@ mod strace;
 mod summary;
 mod tabular;
 mod target;
+mod tuning;
 
 pub use error::Error;
 pub use importer::Importer;

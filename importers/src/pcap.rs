@@ -38,12 +38,10 @@ use self::survey::Survey;
 use crate::error::Error;
 use crate::importer::Importer;
 use crate::summary::{At, Summary};
+use crate::tuning::MAX_SAMPLES;
 pub use captured::Captured;
 pub(crate) use kind::PCAP;
 pub use sniffer::Sniffer;
-
-/// All samples of packets together are at most so many, of 96 bytes each.
-const MOST_SAMPLES: usize = 1 << 20;
 
 /// The importer of captured packets.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +71,7 @@ impl Importer for Packets {
         let sniffers = self.sniffers(files);
         let mut summary = sizes(&sniffers)?;
         progress.step("looking through packets", summary.bytes);
-        let limit = MOST_SAMPLES / sniffers.len().max(1);
+        let limit = MAX_SAMPLES / sniffers.len().max(1);
         let surveys =
             for_each_sniffer(&sniffers, |_, sniffer| survey::survey(sniffer, limit, progress))?;
         tell(&surveys, &mut summary);
@@ -148,7 +146,7 @@ fn dry(bytes: &[u8]) -> Result<(u64, u64), Error> {
     let sniffers =
         [Sniffer { name: "input".into(), files: vec![file], held: Some(bytes.to_vec()) }];
     let surveys =
-        for_each_sniffer(&sniffers, |_, sniffer| survey::survey(sniffer, MOST_SAMPLES, &()))?;
+        for_each_sniffer(&sniffers, |_, sniffer| survey::survey(sniffer, MAX_SAMPLES, &()))?;
     let mut summary = Summary::default();
     tell(&surveys, &mut summary);
     let plan = plan::plan(&sniffers, &surveys, translation::find(&surveys), &[]);

@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 use message_trace::Progress;
 
 use crate::error::Error;
+use crate::tuning::READ_BUFFER_BYTES;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-
-/// How much is read at once.
-pub(crate) const BUFFER: usize = 256 * 1024;
 
 /// Bytes to import, and what they are called in messages to the user.
 pub(crate) struct Input<'a> {
@@ -40,7 +38,7 @@ impl<'a> Input<'a> {
         let mut first = Vec::new();
         raw.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
         let (gzip, zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
-        let whole = BufReader::with_capacity(BUFFER, io::Cursor::new(first).chain(raw));
+        let whole = BufReader::with_capacity(READ_BUFFER_BYTES, io::Cursor::new(first).chain(raw));
         let bytes: Box<dyn Read + 'a> = if gzip {
             Box::new(flate2::bufread::MultiGzDecoder::new(whole))
         } else if zstd {

@@ -33,6 +33,8 @@ use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
 
+use crate::tuning::HEAD_BYTES;
+
 pub(crate) use kind::STRACE;
 pub use outcome::{how_to_run, options};
 
@@ -45,10 +47,7 @@ use self::lines::{Lines, Next};
 use self::log::End;
 use self::outcome::Imported;
 use self::tasks::{Held, Tasks};
-use self::world::{Place, Who, World};
-
-/// As much of a file is looked at to see whether it is strace's.
-const HEAD: u64 = 256 << 10;
+use self::world::{Destination, Who, World};
 
 /// The importer of strace's output. Files of `strace -ff` belong together, and those of several
 /// straces that ran on one host may be given at once. The files are looked at before anything is
@@ -83,7 +82,8 @@ impl Importer for Strace {
         progress.step("reading strace's output", bytes);
         let directory = data.hosts().join(&self.host);
         let salt = salt(files, &heads);
-        let place = Place { host: self.host.clone(), directory: Some(directory.clone()), salt };
+        let place =
+            Destination { host: self.host.clone(), directory: Some(directory.clone()), salt };
         let mut lines = Lines::open(files).map_err(|(path, source)| Error::io(&path, source))?;
         for (file, head) in heads.iter().enumerate() {
             lines.set_thread(file, head.thread.unwrap_or(file as u32));
@@ -94,10 +94,10 @@ impl Importer for Strace {
     }
 }
 
-/// `import strace` of a file with these bytes, of which nothing is written, for fuzzing: how many
+/// `import strace` of a file with these bytes, without writing anything, for fuzzing: how many
 /// lines there were, and how many of them were not understood.
 fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
-    let place = Place { host: "host".into(), directory: None, salt: 0 };
+    let place = Destination { host: "host".into(), directory: None, salt: 0 };
     let imported = import(&[PathBuf::from("input")], Lines::of(bytes.to_vec()), place, &())?;
     Ok((imported.lines, imported.skipped.total()))
 }
@@ -106,7 +106,7 @@ fn import_bytes(bytes: &[u8]) -> Result<(u64, u64), Error> {
 fn import(
     files: &[PathBuf],
     mut lines: Lines,
-    place: Place,
+    place: Destination,
     progress: &dyn Progress,
 ) -> Result<Imported, Error> {
     let read = |(path, source): (PathBuf, _)| Error::io(&path, source);
@@ -140,7 +140,7 @@ fn import(
 struct Head {
     /// The time of its first call.
     time: Option<i64>,
-    /// The thread that lines are of which name none.
+    /// The thread of lines that name none.
     thread: Option<u32>,
 }
 
@@ -148,7 +148,7 @@ struct Head {
 fn look_at(path: &Path) -> Result<Head, Error> {
     let failed = |error| Error::io(path, error);
     let mut head = Head { time: None, thread: None };
-    let mut reader = BufReader::new(lines::open(path).map_err(failed)?.take(HEAD));
+    let mut reader = BufReader::new(lines::open(path).map_err(failed)?.take(HEAD_BYTES));
     let (mut text, mut number, mut foreign) = (Vec::new(), 0, None);
     loop {
         text.clear();

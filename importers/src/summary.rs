@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use message_trace::Progress;
 
-/// So many skipped things are shown with their place; the rest is counted.
-const PLACES_SHOWN: usize = 20;
+use crate::tuning::SKIPPED_SHOWN;
 
 /// What came of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,7 +66,7 @@ pub enum At {
     Line(u64),
     /// A packet, from 1, as Wireshark numbers them.
     Packet(u64),
-    /// So many bytes from the beginning.
+    /// Number of bytes from the beginning.
     Offset(u64),
 }
 
@@ -124,7 +123,7 @@ impl Skipped {
     /// the first ones only.
     pub fn add(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
         *self.causes.entry(cause).or_default() += 1;
-        if self.first.len() < PLACES_SHOWN {
+        if self.first.len() < SKIPPED_SHOWN {
             self.first.push(skip());
         }
     }
@@ -147,7 +146,7 @@ mod tests {
             skipped.add("no time", || Skip { place, why: "it has no time".into() });
         }
         assert_eq!((skipped.total(), skipped.causes["no time"]), (100, 100));
-        assert_eq!(skipped.first.len(), PLACES_SHOWN);
+        assert_eq!(skipped.first.len(), SKIPPED_SHOWN);
         assert_eq!(skipped.first[1].to_string(), "a.csv:2: it has no time");
     }
 

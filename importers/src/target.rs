@@ -9,9 +9,8 @@
 //! Messages are written as they come; only the names of nodes and threads and the pairs of nodes
 //! that talk to each other are held in memory.
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use message_trace::table::MessageWriter;
 use message_trace::{
@@ -21,11 +20,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::summary::{At, Summary};
-
-/// So many different nodes, threads or pairs of nodes are a mistake: columns that were mixed up, or
-/// connections that are named as nodes. With them, no import takes more than a few hundred
-/// megabytes.
-const MOST: usize = 1 << 20;
+use crate::tuning::MAX_NAMES;
 
 /// An import in the making. It takes the place of an earlier one of its name when it is finished,
 /// and leaves nothing behind when it is not.
@@ -87,7 +82,7 @@ impl Target {
         Ok(node)
     }
 
-    /// Adds a node of which more is known than its name.
+    /// Adds a node with more than a name.
     pub(crate) fn add(&mut self, file: &Path, node: Node) -> Result<NodeId, Error> {
         few(file, self.nodes.len(), "nodes")?;
         Ok(self.nodes.push(node))
@@ -155,7 +150,7 @@ impl Target {
         self.place.as_mut().map_or(0, |(_, _, writer)| writer.intern(endpoint))
     }
 
-    /// The number of an endpoint of which nothing is known, for the next message only.
+    /// The number of an unknown endpoint, for the next message only.
     pub(crate) fn nameless(&mut self) -> u32 {
         self.place.as_mut().map_or(0, |(_, _, writer)| writer.nameless())
     }
@@ -253,11 +248,11 @@ fn check_name(name: &str) -> Result<(), Error> {
 }
 
 fn few(file: &Path, number: usize, what: &str) -> Result<(), Error> {
-    if number < MOST {
+    if number < MAX_NAMES {
         return Ok(());
     }
     let why = format!(
-        "it names more than {MOST} {what}; are the columns what their names say? A node is a host, a process or a command; ports belong to its endpoints"
+        "it names more than {MAX_NAMES} {what}; are the columns what their names say? A node is a host, a process or a command; ports belong to its endpoints"
     );
     Err(Error::malformed(file, At::File, why))
 }

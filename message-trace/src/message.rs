@@ -70,9 +70,10 @@ pub struct Connect {
 
 impl Message {
     /// Message between `ends`: one part without payload, at times that are not known. All messages
-    /// are made from this one, by naming the fields that differ.
+    /// are made from this one.
     #[inline]
-    pub fn new(ends: Ends, flow: i64, direction: i8) -> Message {
+    pub fn between(ends: Ends, flow: i64, direction: i8) -> Message {
+        let Ends { src, dst, protocol } = ends;
         Message {
             send_first: None,
             send_last: None,
@@ -80,39 +81,50 @@ impl Message {
             recv_last: None,
             send_ts: None,
             recv_ts: None,
-            src: ends.src.node,
-            dst: ends.dst.node,
-            src_endpoint: ends.src.endpoint,
-            dst_endpoint: ends.dst.endpoint,
-            src_tid: ends.src.tid,
-            dst_tid: ends.dst.tid,
+            src: src.node,
+            dst: dst.node,
+            src_endpoint: src.endpoint,
+            dst_endpoint: dst.endpoint,
+            src_tid: src.tid,
+            dst_tid: dst.tid,
             flow,
             direction,
-            protocol: ends.protocol,
+            protocol,
             bytes: 0,
             parts: 1,
             connect: None,
         }
     }
 
-    /// This message, sent and received at once: first and last part have the same time on the clock
-    /// of their end. The times on the common clock stay as they are.
+    /// This message with the times of its sending: of the first and the last part on the sender's
+    /// own clock, and of the first part on the common clock.
     #[inline]
-    pub fn at_own(self, sent: Option<i64>, received: Option<i64>) -> Message {
-        Message {
-            send_first: sent,
-            send_last: sent,
-            recv_first: received,
-            recv_last: received,
-            ..self
-        }
+    #[must_use]
+    pub fn sent(self, [first, last, common]: [Option<i64>; 3]) -> Message {
+        Message { send_first: first, send_last: last, send_ts: common, ..self }
     }
 
-    /// This message as [`Message::at_own`] makes it, where all clocks are one: these are the times
-    /// on the common clock, too.
+    /// This message with the times of its receipt: of the first and the last part on the receiver's
+    /// own clock, and of the last part on the common clock.
     #[inline]
+    #[must_use]
+    pub fn received(self, [first, last, common]: [Option<i64>; 3]) -> Message {
+        Message { recv_first: first, recv_last: last, recv_ts: common, ..self }
+    }
+
+    /// This message with one time at each end, where all clocks are one.
+    #[inline]
+    #[must_use]
     pub fn at(self, sent: Option<i64>, received: Option<i64>) -> Message {
-        Message { send_ts: sent, recv_ts: received, ..self.at_own(sent, received) }
+        self.sent([sent; 3]).received([received; 3])
+    }
+
+    /// This message with the size of its payload in bytes, and the number of messages that were
+    /// merged into it.
+    #[inline]
+    #[must_use]
+    pub fn carrying(self, bytes: i64, parts: i32) -> Message {
+        Message { bytes, parts, ..self }
     }
 
     /// Time of sending or, where that is unknown, of receipt: the time by which a trace is sorted,

@@ -146,7 +146,7 @@ impl MessageTrace {
             bytes: self.bytes[row],
             parts: self.parts[row],
             connect: self.connects.get(row),
-            ..Message::new(self.ends(row), self.flow[row], self.direction[row])
+            ..Message::between(self.ends(row), self.flow[row], self.direction[row])
         }
     }
 

@@ -14,10 +14,10 @@ use socket_log::encode::Role;
 use socket_log::layout::{source, state};
 use socket_log::{Header, Log, Record, SocketName};
 
-use crate::holes::cause_of_unseen;
-use crate::machines::{self, Home, Machines};
-use crate::namespaces::Namespaces;
-use crate::program::Program;
+use crate::logs::holes::cause_of_unseen;
+use crate::logs::machines::{self, Home, Machines};
+use crate::logs::namespaces::Namespaces;
+use crate::logs::program::Program;
 
 /// What was not seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -59,7 +59,7 @@ pub fn program_name(header: &Header) -> String {
     Program::of(&header.executable, &header.arguments).name
 }
 
-/// A program of which nothing is recorded.
+/// A program without any recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unseen {
     /// Its path; of a long one the end.

@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// One send or receive call on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
+pub(crate) struct Transfer {
     /// When a send was called or a receive returned, in nanoseconds since the Unix epoch on the
     /// host's clock.
     pub time: i64,
@@ -23,12 +23,12 @@ pub struct Transfer {
 
 impl Transfer {
     /// The process of bytes that moved, but whose calls are not in the log any more.
-    pub const FORGOTTEN: u32 = u32::MAX;
+    pub(crate) const FORGOTTEN: u32 = u32::MAX;
     /// The number of such bytes where nobody knows it.
-    pub const UNKNOWN: u64 = u64::MAX;
+    pub(crate) const UNKNOWN: u64 = u64::MAX;
 
     /// Whether these are such bytes.
-    pub fn is_forgotten(&self) -> bool {
+    pub(crate) fn is_forgotten(&self) -> bool {
         self.process == Transfer::FORGOTTEN
     }
 }
@@ -46,7 +46,7 @@ pub(crate) struct StreamCall {
     pub(crate) socket: u32,
 }
 
-/// In [`StreamCall::bytes`], of which a call moves fewer: [`Transfer::elsewhere`].
+/// In [`StreamCall::bytes`], a bit that no size reaches: [`Transfer::elsewhere`].
 pub(crate) const ELSEWHERE: u32 = 1 << 31;
 
 impl StreamCall {
@@ -106,7 +106,7 @@ impl Datagram {
 
 /// One side of a message: when its calls were made, and by whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct CallSpan {
     /// The time of the call with its first byte.
     pub first: i64,
     /// The time of the call with its last byte.
@@ -117,20 +117,20 @@ pub struct Seen {
     pub tid: i32,
 }
 
-impl Seen {
+impl CallSpan {
     /// What one call saw.
-    pub fn once(time: i64, process: u32, tid: i32) -> Seen {
-        Seen { first: time, last: time, process, tid }
+    pub(crate) fn once(time: i64, process: u32, tid: i32) -> CallSpan {
+        CallSpan { first: time, last: time, process, tid }
     }
 }
 
 /// A message of a flow, before the flow has a number and its ends have names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub(crate) struct Part {
     /// The sender's side; `None`: it was not seen.
-    pub sent: Option<Seen>,
+    pub sent: Option<CallSpan>,
     /// The receiver's side; `None`: it was not seen.
-    pub received: Option<Seen>,
+    pub received: Option<CallSpan>,
     /// The payload's size.
     pub bytes: u64,
     /// How many messages it was made of.
@@ -140,4 +140,20 @@ pub struct Part {
     pub elsewhere: bool,
     /// Whether its receiver did something else since it received what is before.
     pub acted: bool,
+}
+
+/// The kernel moves less than 2 GiB in one call; what claims more is damage.
+pub(crate) const LARGEST_TRANSFER: u64 = (1 << 31) - 1;
+
+/// Puts `next` behind what is before it.
+pub(crate) fn append(last: &mut Part, next: &Part) {
+    if let (Some(sent), Some(more)) = (&mut last.sent, next.sent) {
+        sent.last = sent.last.max(more.last);
+    }
+    if let (Some(received), Some(more)) = (&mut last.received, next.received) {
+        received.last = received.last.max(more.last);
+        received.tid = more.tid;
+    }
+    last.bytes += next.bytes;
+    last.parts += next.parts;
 }

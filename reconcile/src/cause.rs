@@ -23,6 +23,8 @@ pub(crate) enum Cause {
     Lost,
     /// Sent to a socket that had been closed, or was not open yet.
     Closed,
+    /// The import has a time of one end only.
+    NotImported,
 }
 
 /// The name in the counts of what is missing because the process at the other end was not recorded.
@@ -50,6 +52,7 @@ impl Cause {
             Cause::Forgotten => "forgotten by the other end's log",
             Cause::Lost => "lost",
             Cause::Closed => "receiver closed",
+            Cause::NotImported => "the import has no time of the other end",
         }
     }
 }

@@ -7,12 +7,9 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use message_trace::{Endpoint, PathError};
+use out_of_core::{FreeSlot, HashIndex, MemoryPool, SpillableVec};
 use rustc_hash::FxBuildHasher;
 use socket_log::SocketName;
-
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
-use out_of_core::{FreeSlot, HashIndex};
 
 /// A name's place among the names.
 pub(crate) type NameId = u32;
@@ -80,12 +77,12 @@ impl<'a> Sought<'a> {
 }
 
 impl Names {
-    pub(crate) fn new(tables: &MemoryPool) -> Names {
+    pub(crate) fn new(pool: &MemoryPool) -> Names {
         Names {
-            rows: SpillableVec::new(tables),
-            v6: SpillableVec::new(tables),
+            rows: SpillableVec::new(pool),
+            v6: SpillableVec::new(pool),
             others: Vec::new(),
-            ids: HashIndex::new(tables),
+            ids: HashIndex::new(pool),
         }
     }
 

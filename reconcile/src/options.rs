@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use out_of_core::workers;
+use crate::tuning::{DEFAULT_AT_ONCE, DEFAULT_MEMORY, DEFAULT_TRANSLATION};
 
 /// Choices of [`reconcile`](crate::reconcile()).
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Options {
     /// memory before more of them go to temporary files in the data directory (see
     /// `docs/reconciliation.md`).
     pub memory: u64,
-    /// How many threads work at once; `None`: as many as there are processors. The result is the
+    /// Number of worker threads; `None`: one for each processor. The result is the
     /// same with any.
     pub threads: Option<NonZeroUsize>,
     /// How many calls of one connection are matched in memory; those of one with more are sorted by
@@ -32,25 +32,15 @@ pub struct Options {
     pub at_once: usize,
 }
 
-/// [`Options::at_once`] where nobody chose: twice what a partition holds, some 17 MB in memory.
-const AT_ONCE: usize = 350_000;
-
-/// [`Options::memory`] where nobody chose: what holds the calls of five million messages, and
-/// leaves the whole of 25 million below 1 GB.
-const MEMORY: u64 = 384 << 20;
-
-/// [`Options::translation`] where nobody chose: see `docs/decisions/0311-translation-by-odds.md`.
-const TRANSLATION: f64 = 0.8;
-
 impl Default for Options {
     fn default() -> Self {
         Options {
             fat_gap: Duration::from_millis(100),
             keep_internal: false,
-            translation: Some(TRANSLATION),
-            memory: MEMORY,
+            translation: Some(DEFAULT_TRANSLATION),
+            memory: DEFAULT_MEMORY,
             threads: None,
-            at_once: AT_ONCE,
+            at_once: DEFAULT_AT_ONCE,
         }
     }
 }
@@ -58,6 +48,7 @@ impl Default for Options {
 impl Options {
     /// How many threads to use.
     pub(crate) fn threads(&self) -> usize {
-        self.threads.map_or_else(workers::threads, NonZeroUsize::get)
+        let all = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(all, NonZeroUsize::get)
     }
 }

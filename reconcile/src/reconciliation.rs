@@ -9,8 +9,6 @@ use serde::{Deserialize, Serialize};
 use socket_log::Log;
 use socket_log::layout::state;
 
-use crate::holes::Hole;
-
 /// Counts by a name: of a protocol, or of a cause.
 pub type Counts = BTreeMap<String, u64>;
 
@@ -54,7 +52,7 @@ pub struct Reconciliation {
     /// Names that address translation stands behind, as found by connections whose ends have
     /// different names.
     pub translations: Vec<Translation>,
-    /// The bytes of streams of which both ends were traced.
+    /// The bytes of streams with both ends traced.
     pub stream_bytes: StreamBytes,
     /// Datagrams.
     pub datagrams: Datagrams,
@@ -117,7 +115,7 @@ pub enum TranslatedEnd {
     Source,
 }
 
-/// The bytes of streams of which both ends were traced.
+/// The bytes of streams with both ends traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StreamBytes {
@@ -262,4 +260,21 @@ pub(crate) fn add(counts: &mut Counts, name: &str, count: u64) {
             counts.insert(name.to_owned(), count);
         }
     }
+}
+
+/// What is missing of a program, for one cause.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hole {
+    /// The program, with its host where there are several. Of a program of which nothing is
+    /// recorded, its path.
+    pub program: String,
+    /// Why it is missing.
+    pub cause: String,
+    /// Number of records that were lost.
+    pub records: u64,
+    /// Number of processes without any recording.
+    pub processes: u64,
+    /// Whether `program` is not the missing one, but the one that began it.
+    pub of_children: bool,
 }

@@ -19,7 +19,7 @@ pub enum Error {
         /// Reason, place in the file, and what to do.
         why: String,
     },
-    /// Something that the user named is not there.
+    /// A thing that the user named does not exist.
     #[error("{0}")]
     Unknown(String),
 }

@@ -10,8 +10,8 @@ use message_trace::{DataDir, Message, MessageTrace};
 
 use crate::error::Error;
 
-/// Writes `trace` as the import `name` of `data`, and tells where it is. Characters of the name
-/// that a directory should not have become `_`.
+/// Writes `trace` as the import `name` of `data`, and returns its directory. In its name,
+/// characters other than letters, digits, `-` and `_` become `_`.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -44,8 +44,8 @@ fn remove(directory: &Path) -> Result<(), Error> {
     }
 }
 
-/// `trace` with each message as `change` has it, in the same order, without those that it takes
-/// away.
+/// Copy of `trace` with each message as `change` returns it, in the same order; messages for which
+/// it returns `None` are left out.
 pub(crate) fn changed(
     trace: &MessageTrace,
     mut change: impl FnMut(usize, Message) -> Option<Message>,

@@ -1,4 +1,4 @@
-//! skewer (Project 5, section 7.5.6): gives hosts clocks that are off and run at another rate, or
+//! skewer (Project 5, section 7.5.6): gives hosts clocks with an offset and another rate, or
 //! removes such errors from a trace where they are known from elsewhere. A host's clock shows `t +
 //! offset + skew * (t - at)` at the time `t`.
 
@@ -24,9 +24,9 @@ pub struct Clock {
 pub struct Skew {
     /// The clocks; a host that is not named keeps its own.
     pub clocks: Vec<Clock>,
-    /// When the clocks are off by their offsets, in nanoseconds.
+    /// Time at which the clocks have their offsets, in nanoseconds.
     pub at: i64,
-    /// Takes the clocks' errors away instead.
+    /// Whether to remove the clocks' errors instead.
     pub remove: bool,
     /// Whether the times on the common clock move, too, so that nothing corrects them. Otherwise
     /// they are forgotten, and reconcile estimates the clocks.
@@ -44,7 +44,7 @@ impl Clock {
             .saturating_add((passed as f64 * self.skew_ppm / 1e6).round() as i64)
     }
 
-    /// When the clock shows `shown`.
+    /// True time at which the clock shows `shown`.
     fn when(&self, shown: i64, at: i64) -> i64 {
         let passed = shown.saturating_sub(at).saturating_sub(self.offset) as f64;
         // By what the clock is ahead of itself, which keeps the digits that a division of the whole

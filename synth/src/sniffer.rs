@@ -23,7 +23,7 @@ pub struct Sniffer {
 pub struct Captured {
     /// Messages that were captured, in the order of the trace.
     pub trace: MessageTrace,
-    /// The row of each former message; none of one that was dropped.
+    /// Row of each former message; `None` for a dropped one.
     pub rows: Vec<Option<u64>>,
 }
 
@@ -63,9 +63,9 @@ impl Captured {
         self.rows.iter().filter(|row| row.is_none()).count() as u64
     }
 
-    /// `truth` about the trace as one about what was captured. What a dropped message caused counts
-    /// to the nearest above it that was captured. A truth about calls stays as it is: their ids do
-    /// not change, and the score sees which are missing.
+    /// Truth about the captured trace, from `truth` about the whole. Effects of a dropped message
+    /// count to the nearest captured message above it. A truth about calls stays as it is: their
+    /// ids do not change, and the score sees which are missing.
     pub fn truth(&self, truth: &Truth) -> TruthTable {
         let of = match truth {
             Truth::Calls(of) => {

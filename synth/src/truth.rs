@@ -2,9 +2,8 @@
 //! rows of the trace), as CSV, plain or compressed by gzip or zstd, which is told by the first
 //! bytes.
 //!
-//! A truth may know of more than the trace has, as messages are lost. What a lost call caused
-//! counts to the nearest call above it that the trace has: that is the best that anybody could
-//! find.
+//! A truth may know more than the trace has, as messages are lost. Effects of a lost call count to
+//! the nearest call above it that the trace has: nobody could find a better cause.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -32,7 +31,7 @@ pub enum Origin {
     /// The truth does not say.
     #[default]
     Unknown,
-    /// From nowhere: it begins a path.
+    /// Root: it begins a path.
     Root,
     /// It was made for that call.
     Call(u32),
@@ -202,7 +201,7 @@ fn whole(
     (traces.values().filter(|(calls, _)| *calls > 1).count() as u64, whole)
 }
 
-/// The truth about messages is that about calls by the same way on which links lead to parents.
+/// Truth about calls from a truth about messages, in the same way as links give parents.
 fn by_messages(of: &FxHashMap<u64, Option<u64>>, trace: &MessageTrace, calls: &Calls) -> Origins {
     let mut links = Links::spontaneous_only(trace.len());
     let mut origins = Origins { of: vec![Origin::Unknown; calls.len()], ..Origins::default() };

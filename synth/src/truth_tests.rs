@@ -26,7 +26,7 @@ fn trace(ids: &[&str]) -> (MessageTrace, Calls) {
         let (src, dst) = if direction == FROM_CONNECTING { (0, 1) } else { (1, 0) };
         let [src, dst] = [src, dst].map(|node| End::of(node, endpoint));
         let ends = Ends { src, dst, protocol: Protocol::Other };
-        let message = Message { bytes: 1, ..Message::new(ends, 0, direction).at(time, time) };
+        let message = Message { bytes: 1, ..Message::between(ends, 0, direction).at(time, time) };
         trace.push(&message, Some(*id));
     }
     let calls = Calls::of(&trace);

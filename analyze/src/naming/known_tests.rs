@@ -33,7 +33,7 @@ fn trace(nodes: &[NodeRow], asked: &[(i32, i32, &str, &str)]) -> MessageTrace {
                 protocol: Protocol::Tcp,
             };
             let message =
-                Message { bytes: 1, ..Message::new(ends, time, direction).at(sent, received) };
+                Message { bytes: 1, ..Message::between(ends, time, direction).at(sent, received) };
             trace.push(&message, None);
         }
     }

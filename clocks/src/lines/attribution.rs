@@ -6,13 +6,13 @@
 //! aside, and so on. Among equals it is the one that the time axis speaks for (see `segments`), and
 //! never the reference if it can be another.
 
-use crate::tuning::{MISFIT_NS, SAME_STEP_NS};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::lines::pieces::{Pieces, StepTime};
 use crate::pairs::pair::ClockPair;
 use crate::pairs::segments::Segments;
+use crate::tuning::{MISFIT_NS, SAME_STEP_NS};
 
 /// A change of one pair, as it would be if one of its clocks had made it.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,6 @@
 //! one line a node, the lines agree around every cycle; what they do not yet is to explain the
 //! edges that the tree left out, which `refine` sees to.
 
-use crate::tuning::ONE_WAY_UNCERTAINTY_NS;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -13,6 +12,7 @@ use crate::lines::pieces::Pieces;
 use crate::pairs::pair::{ClockPair, Mark, Origin, fit};
 use crate::pairs::region::Line;
 use crate::pairs::segments::Segments;
+use crate::tuning::ONE_WAY_UNCERTAINTY_NS;
 
 /// One piece of a clock, between two of its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

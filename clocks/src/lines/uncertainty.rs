@@ -6,13 +6,13 @@
 //! clocks are as straight as they are taken to be: the truth is one of the lines that explain all
 //! messages.
 
-use crate::tuning::UNCERTAINTY_TIMES;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::lines::graph::{Graph, Rate};
 use crate::lines::refine::Common;
 use crate::pairs::region::Fit;
+use crate::tuning::UNCERTAINTY_TIMES;
 
 /// How far a node's line may be off.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,7 +134,8 @@ pub(crate) fn uncertainties(
     all
 }
 
-/// The times at which lines are looked at: all ends, or so many between the first and the last.
+/// The times at which lines are looked at: all ends, or [`UNCERTAINTY_TIMES`] between the first and
+/// the last.
 fn ends(times: &[[f64; 2]]) -> Vec<f64> {
     let known = times.iter().filter(|[first, last]| first <= last);
     let mut ends: Vec<f64> = known.flatten().copied().collect();

@@ -1,4 +1,4 @@
-//! Which pieces of the difference of two clocks are to be believed. A clock that is set is a rare
+//! Which pieces of the difference of two clocks can be believed. A clock that is set is a rare
 //! thing, and a time that is wrong is not: a caller that gives up logs its time-out as the receipt
 //! of an answer that is sent an hour later. A few such messages fit a line of their own, as nothing
 //! contradicts them while nothing else is sent.
@@ -11,7 +11,7 @@
 use crate::pairs::pair::{Mark, Origin, fit};
 use crate::tuning::{MAX_ROOM_RATIO, MIN_PIECE_MARKS, MISFIT_NS};
 
-/// Whether each piece is to be believed. They are of one pair, on one axis; that with most marks is
+/// Whether each piece can be believed. They are of one pair, on one axis; that with most marks is
 /// believed in any case.
 pub(crate) fn believed(pieces: &[Vec<Mark>], second: bool, origin: Origin) -> Vec<bool> {
     let longest = (0..pieces.len()).rev().max_by_key(|piece| pieces[*piece].len());

@@ -23,10 +23,10 @@ use crate::names::COLLECTOR;
 /// The file of the authority's key in its directory.
 pub const AUTHORITY_FILE: &str = "authority.pem";
 
-/// The file of the collector's key beside it; a host's is called after the host.
+/// File of the collector's key beside it; the file of a host's key has the host's name.
 pub const COLLECTOR_FILE: &str = "collector.pem";
 
-/// The authority, which can make keys.
+/// Authority that can make keys.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
@@ -71,7 +71,7 @@ impl Authority {
         })
     }
 
-    /// The authority whose key is in this directory.
+    /// Opens the authority whose key is in this directory.
     ///
     /// # Errors
     /// There is none ([`Error::NoAuthority`]), it is damaged, or others can read it.
@@ -157,8 +157,8 @@ impl Authority {
             }
             Role::Collector => ExtendedKeyUsagePurpose::ServerAuth,
         }];
-        // Who verifies does not look at the time of the authority's own certificate, so it has to
-        // bound this one's.
+        // Verifiers do not look at the time of the authority's own certificate, so it has to bound
+        // this one's.
         let [_, last] = self.valid()?;
         (params.not_before, params.not_after) =
             Validity { until: valid.until.min(last), ..valid }.times()?;
@@ -171,7 +171,7 @@ impl Authority {
         for name in &names {
             params.subject_alt_names.push(SanType::DnsName(name.as_str().try_into()?));
         }
-        // Names may be longer than a common name can be, and nobody reads it but people.
+        // Names may be longer than a common name can be, and only people read that.
         params.distinguished_name = Default::default();
         let who = if role == Role::Host { "sockcap host" } else { "sockcap collector" };
         params.distinguished_name.push(DnType::CommonName, who);
@@ -185,7 +185,7 @@ impl Authority {
     }
 }
 
-/// Whose key it is, for people.
+/// Owner of the key, for people.
 fn named(role: Role, names: &[String]) -> String {
     match role {
         Role::Collector => "the collector".to_owned(),

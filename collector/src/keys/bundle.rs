@@ -18,7 +18,7 @@ pub enum Role {
     Collector,
 }
 
-/// One machine's key, certificate and authority.
+/// Key, certificate and authority of one machine.
 #[derive(Debug)]
 pub struct Bundle {
     pub(crate) key: PrivateKeyDer<'static>,
@@ -44,7 +44,8 @@ impl Bundle {
     ///
     /// # Errors
     /// It cannot be read, others can read it, a part is missing, or the parts do not belong
-    /// together. That its time is over or has not come is no error: [`valid`](Self::valid) tells.
+    /// together. A key whose time is over or has not come is no error: [`valid`](Self::valid) tells
+    /// the time.
     pub fn open(path: &Path) -> Result<Bundle, Error> {
         Bundle::from_pem(path, files::read(path)?)
     }
@@ -154,7 +155,7 @@ pub struct Contents {
 /// Looks at a key file of any kind.
 ///
 /// # Errors
-/// As [`Bundle::open`], which this is but for the authority's own file.
+/// As for [`Bundle::open`]; the authority's own file is no error here.
 pub fn look(path: &Path) -> Result<Contents, Error> {
     let text = files::read(path)?;
     match Bundle::from_pem(path, text.clone()) {

@@ -32,7 +32,7 @@ pub(crate) fn host_names<Name: AsRef<str>>(names: &[Name]) -> Result<(), Error> 
     Ok(())
 }
 
-/// Whether these are the collector's names: one, which no host has.
+/// Whether these are the collector's names: exactly one, which no host has.
 pub(super) fn collector_name<Name: AsRef<str>>(names: &[Name]) -> bool {
     matches!(names, [name] if name.as_ref() == COLLECTOR)
 }
@@ -44,8 +44,8 @@ pub(crate) fn names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, web
 
 /// The first and the last second in which a certificate holds, since 1970.
 ///
-/// The library tells them with its refusals only, so it is asked about the beginning and the end of
-/// all time. A certificate's time is the first that it looks at, whatever the certificate is for.
+/// The library tells them only when it refuses a certificate, so it is asked about the beginning
+/// and the end of all time. It checks the time first, whatever the certificate is for.
 pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<[i64; 2], webpki::Error> {
     let parsed = EndEntityCert::try_from(certificate)?;
     let at = |seconds| {
@@ -75,7 +75,7 @@ pub(super) fn signed_for(
     verified(usage, certificate, authority, None)
 }
 
-/// Verifies a certificate as of when it begins to hold, so that one that has expired is still its
+/// Verifies a certificate as of its first second, so that an expired one still counts as its
 /// authority's.
 fn verified(
     usage: KeyUsage,
@@ -102,7 +102,7 @@ pub(super) fn list_is_of(
     let options = RevocationOptionsBuilder::new(&lists)
         .map_err(|_| webpki::Error::UnknownRevocationStatus)?;
     match verified(KeyUsage::server_auth(), certificate, authority, Some(options.build())) {
-        // Were it on the list itself, hosts would not know.
+        // The collector's own certificate may be on the list: hosts do not read it.
         Ok(()) | Err(webpki::Error::CertRevoked) => Ok(()),
         Err(error) => Err(error),
     }

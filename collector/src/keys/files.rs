@@ -1,5 +1,5 @@
-//! Files that hold a private key: nobody but the owner may read them, none is overwritten by
-//! accident, and none is ever there by half.
+//! Files that hold a private key: only the owner may read them, none is overwritten by accident,
+//! and none is ever half written.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -31,8 +31,8 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), Error> {
 fn write_as(path: &Path, text: &str, replace: bool, mode: u32) -> Result<(), Error> {
     let at = if replace { beside(path) } else { path.to_owned() };
     let file = |error| PathError::io(&at, error);
-    // With `create_new` no link that somebody laid there is followed, and the mode is there from
-    // the first moment.
+    // `create_new` follows no link that somebody made there, and the file has its mode from the
+    // first moment.
     let mut target = match OpenOptions::new().write(true).create_new(true).mode(mode).open(&at) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             return Err(Error::Exists(at));
@@ -56,11 +56,11 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Reads a key file; one that others could have read, too, is refused.
+/// Reads a key file; it is refused if others could have read it, too.
 ///
-/// The rule is PostgreSQL's: what is the user's own only the user may read; what is root's may be
-/// readable to a group, as root has chosen who is in it, and that is how services (and systemd's
-/// credentials) are handed keys.
+/// The rule is PostgreSQL's: only the user may read the user's own file. A file of root's may be
+/// readable to a group, as root has chosen who is in it; services (and systemd's credentials) get
+/// keys in this way.
 pub(super) fn read(path: &Path) -> Result<String, Error> {
     let file = |error| PathError::io(path, error);
     let opened = File::open(path).map_err(file)?;

@@ -26,7 +26,7 @@ pub(super) fn add(directory: &Path, certificates: &str) -> Result<(), Error> {
     Ok(written.map_err(file)?)
 }
 
-/// All that were issued, in that order; none of an authority that has noted none.
+/// All certificates that were issued, in that order.
 pub(super) fn all(directory: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
     let path = directory.join(ISSUED_FILE);
     let text = match std::fs::read(&path) {

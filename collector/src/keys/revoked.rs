@@ -19,7 +19,7 @@ use super::{Bundle, Error, certificate};
 /// The list's file, beside the key of the authority or of the collector.
 pub const REVOKED_FILE: &str = "revoked.crl";
 
-/// The list as a file has it.
+/// List of revoked keys, as read from a file.
 #[derive(Debug)]
 pub struct Revoked(CertRevocationList<'static>);
 
@@ -35,7 +35,7 @@ impl Revoked {
         Ok(Some(Revoked(list.into())))
     }
 
-    /// Whether this certificate was revoked. One that cannot be read is as good as none.
+    /// Whether this certificate was revoked. One that cannot be read counts as revoked.
     pub fn has(&self, certificate: &CertificateDer<'_>) -> bool {
         match EndEntityCert::try_from(certificate) {
             Ok(certificate) => !matches!(self.0.find_serial(certificate.serial()), Ok(None)),
@@ -44,8 +44,8 @@ impl Revoked {
     }
 }
 
-/// The numbers of the certificates on the list at `path` and when each was put there, in seconds
-/// since 1970.
+/// Serial numbers of the certificates on the list at `path`, with the time when each was revoked,
+/// in seconds since 1970.
 pub(super) fn entries(path: &Path) -> Result<Vec<(Vec<u8>, i64)>, Error> {
     let Some(der) = der(path)? else { return Ok(Vec::new()) };
     let damaged = |error| damaged(path, &error);
@@ -74,13 +74,13 @@ fn damaged(path: &Path, error: &webpki::Error) -> Error {
     Error::List { path: path.to_owned(), why: format!("it cannot be read ({error})") }
 }
 
-/// The list as a collector follows it while it runs.
+/// List that a collector follows while it runs: it is read again when it changes.
 #[derive(Debug)]
 pub struct Followed {
     path: PathBuf,
-    /// A certificate of the authority's, by which a list of its own is known,
+    /// Certificate that the authority has signed; the list must be of the same authority.
     certificate: CertificateDer<'static>,
-    /// and the authority's own.
+    /// The authority's own certificate.
     authority: CertificateDer<'static>,
     state: RwLock<State>,
 }
@@ -92,11 +92,11 @@ struct State {
 }
 
 impl Followed {
-    /// Follows the list at `path`, of the authority that has made the collector's `key`. There need
-    /// be none yet.
+    /// Follows the list at `path`, of the authority that has made the collector's `key`. It need
+    /// not exist yet.
     ///
     /// # Errors
-    /// There is something else.
+    /// The file is no list of this authority.
     pub fn open(path: &Path, key: &Bundle) -> Result<Followed, Error> {
         let followed = Followed {
             path: path.to_owned(),
@@ -113,11 +113,11 @@ impl Followed {
         &self.path
     }
 
-    /// Reads the list if it is another than when it was last looked at. Whether it is.
+    /// Reads the list if it has changed since the last look. Returns whether it has.
     ///
     /// # Errors
-    /// It is gone, or what is there now is no list of this authority: the former one goes on to be
-    /// followed. That is told once.
+    /// The list is gone, or is no list of this authority any more: the former one stays in force.
+    /// That is told once.
     pub fn look(&self) -> Result<bool, Error> {
         let stamp = stamp(&self.path);
         {

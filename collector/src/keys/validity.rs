@@ -19,8 +19,7 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// From now on for `days` days. It has held since yesterday, as hosts are not asked how wrong
-    /// their clocks are.
+    /// The next `days` days, and the last one: clocks of hosts may be wrong.
     pub fn days(days: u32) -> Validity {
         let now =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64);

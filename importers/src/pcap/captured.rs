@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use message_trace::DataDir;
+use message_trace::{DataDir, json};
 use serde::{Deserialize, Serialize};
 
 use super::plan::Plan;
@@ -14,7 +14,6 @@ use super::sniffer::{Counts, Sniffer};
 use super::tcp::Oddities;
 use crate::error::Error;
 use crate::summary::Skip;
-use message_trace::json;
 
 /// What a sniffer captured, `hosts/SNIFFER/packets-SNIFFER.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

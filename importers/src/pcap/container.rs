@@ -12,16 +12,14 @@ use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{OptionCode, PcapNGOption};
 
-/// A record that claims to be longer is damage. Captured packets are at most 256 KiB.
-const LONGEST_RECORD: usize = 4 << 20;
-/// More interfaces than this in one section are damage.
-const MOST_INTERFACES: usize = 1 << 16;
+use crate::tuning::{MAX_INTERFACES, MAX_RECORD_BYTES};
+
 /// Nanoseconds of a second.
 const SECOND: i64 = 1_000_000_000;
 
 /// Which way a frame passed the interface that it was captured on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum FrameDirection {
     /// The file does not say, or it was for another host.
     Unknown,
     /// To this host, or through it.
@@ -39,10 +37,10 @@ pub(crate) struct Frame<'a> {
     pub(crate) link: i32,
     /// The interface, by its place in the section.
     pub(crate) interface: u32,
-    pub(crate) way: Way,
+    pub(crate) way: FrameDirection,
     /// Its size on the wire.
     pub(crate) original: u32,
-    /// As much of it as was captured.
+    /// Its bytes, as far as they were captured.
     pub(crate) data: &'a [u8],
 }
 
@@ -75,7 +73,7 @@ struct Head {
     time: i64,
     link: i32,
     interface: u32,
-    way: Way,
+    way: FrameDirection,
     original: u32,
     begin: usize,
     end: usize,
@@ -151,7 +149,7 @@ impl<'a> Container<'a> {
         Ok(())
     }
 
-    /// The first section's header, of which the block type has been read.
+    /// The first section's header. Its block type has been read already.
     fn section_header(&mut self) -> Result<(), NotACapture> {
         match self.block(4) {
             Ok(true) if self.damage.is_empty() => Ok(()),
@@ -228,7 +226,7 @@ impl<'a> Container<'a> {
         }
         let word = |at: usize| number(&self.record, at, big_endian);
         let [seconds, fraction, captured, original] = [word(0), word(4), word(8), word(12)];
-        if captured as usize > LONGEST_RECORD {
+        if captured as usize > MAX_RECORD_BYTES {
             let why = format!("a packet of {captured} bytes; the rest of the file is not read");
             self.damaged(begin, "impossible length", why);
             return Ok(false);
@@ -244,12 +242,20 @@ impl<'a> Container<'a> {
         let end = head + captured as usize;
         let time = i64::from(seconds) * SECOND + fraction;
         let original = original.max(captured);
-        self.head =
-            Some(Head { time, link, interface: 0, way: Way::Unknown, original, begin: head, end });
+        self.head = Some(Head {
+            time,
+            link,
+            interface: 0,
+            way: FrameDirection::Unknown,
+            original,
+            begin: head,
+            end,
+        });
         Ok(true)
     }
 
-    /// Reads a block of pcapng, of which `have` bytes have been read. `false`: there is none.
+    /// Reads a block of pcapng. Its first `have` bytes have been read already. `false`: there is
+    /// none.
     fn block(&mut self, have: usize) -> io::Result<bool> {
         const HEAD: usize = 12;
         let begin = self.position - have as u64;
@@ -272,7 +278,7 @@ impl<'a> Container<'a> {
         }
         let big_endian = *big_endian;
         let length = number(&self.record, 4, big_endian) as usize;
-        if length < HEAD || !length.is_multiple_of(4) || length > LONGEST_RECORD {
+        if length < HEAD || !length.is_multiple_of(4) || length > MAX_RECORD_BYTES {
             let why = format!("a block of {length} bytes; the rest of the file is not read");
             self.damaged(begin, "impossible length", why);
             return Ok(false);
@@ -297,7 +303,7 @@ impl<'a> Container<'a> {
         let Format::PcapNg { interfaces, .. } = &mut self.format else { return Ok(()) };
         match block {
             Block::InterfaceDescription(described) => {
-                if interfaces.len() >= MOST_INTERFACES {
+                if interfaces.len() >= MAX_INTERFACES {
                     return Err(("damaged block", "too many interfaces".into()));
                 }
                 interfaces.push(Interface {
@@ -377,15 +383,15 @@ fn seconds(options: &[PcapNGOption], big_endian: bool) -> i64 {
 }
 
 /// The way that the option `epb_flags` tells.
-fn flags(options: &[PcapNGOption], big_endian: bool) -> Way {
+fn flags(options: &[PcapNGOption], big_endian: bool) -> FrameDirection {
     const FLAGS: OptionCode = OptionCode(2);
     let Some(option) = options.iter().find(|option| option.code == FLAGS) else {
-        return Way::Unknown;
+        return FrameDirection::Unknown;
     };
     match number(option.value(), 0, big_endian) & 3 {
-        1 => Way::In,
-        2 => Way::Out,
-        _ => Way::Unknown,
+        1 => FrameDirection::In,
+        2 => FrameDirection::Out,
+        _ => FrameDirection::Unknown,
     }
 }
 

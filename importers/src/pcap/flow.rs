@@ -5,8 +5,9 @@ use std::net::IpAddr;
 
 use rustc_hash::FxHasher;
 
-use super::container::Way;
+use super::container::FrameDirection;
 use super::headers::{End, Packet, Transport};
+use crate::tuning::{COMPARED_BODY_BYTES, COPY_SLOTS, COPY_WITHIN_NS};
 
 /// Both ends of a flow in a fixed order, whichever way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,13 +50,9 @@ struct Slot {
     used: bool,
 }
 
-/// Copies of a packet are captured this close together, in nanoseconds.
-const CLOSE: i64 = 1_000_000_000;
-const SLOTS: usize = 1 << 15;
-
 impl Copies {
     pub(crate) fn new() -> Copies {
-        Copies { slots: vec![Slot::default(); SLOTS] }
+        Copies { slots: vec![Slot::default(); COPY_SLOTS] }
     }
 
     /// Whether `packet` is a copy of one that was seen just now. Without a number of its own from
@@ -68,10 +65,12 @@ impl Copies {
             (tcp.sequence, tcp.acknowledged, tcp.flags).hash(&mut hasher);
         }
         let hash = hasher.finish();
-        let Some(slot) = self.slots.get_mut((hash >> 32) as usize % SLOTS) else { return false };
-        let (interface, out) = (packet.interface, packet.way == Way::Out);
+        let Some(slot) = self.slots.get_mut((hash >> 32) as usize % COPY_SLOTS) else {
+            return false;
+        };
+        let (interface, out) = (packet.interface, packet.way == FrameDirection::Out);
         let elsewhere = slot.interface != interface || slot.out != out;
-        let close = packet.time.saturating_sub(slot.time).abs() <= CLOSE;
+        let close = packet.time.saturating_sub(slot.time).abs() <= COPY_WITHIN_NS;
         if slot.used && slot.hash == hash && close && (elsewhere || packet.id != 0) {
             return true;
         }
@@ -79,9 +78,6 @@ impl Copies {
         false
     }
 }
-
-/// So much of a segment's body is compared.
-const BODY: u32 = 16;
 
 /// A packet's fields as they stay on the whole way, so that copies of it have equal values wherever
 /// they are seen and whatever their addresses are. `None`: there is too little in it to tell it
@@ -94,7 +90,7 @@ pub(crate) fn signature(packet: &Packet, checksum: u32) -> Option<u64> {
         // have that cut packets.
         Transport::Tcp(tcp) if tcp.has(Tcp::ACK) && (tcp.has(Tcp::SYN) || packet.bytes > 0) => {
             let flags = tcp.flags & (Tcp::SYN | Tcp::FIN);
-            let body = packet.payload.get(..packet.bytes.min(BODY) as usize)?;
+            let body = packet.payload.get(..packet.bytes.min(COMPARED_BODY_BYTES) as usize)?;
             (6u8, tcp.sequence, tcp.acknowledged, flags, packet.bytes, body).hash(&mut hasher);
         }
         Transport::Udp if packet.bytes >= 8 && packet.payload.len() as u32 == packet.bytes => {

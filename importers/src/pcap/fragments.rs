@@ -7,13 +7,10 @@ use std::net::IpAddr;
 use rustc_hash::FxHashMap;
 
 use super::headers::Fragment;
+use crate::tuning::{MAX_HELD_PACKETS, MAX_PIECES};
 
-/// As many packets are held in parts, of at most 64 KiB each.
-const MOST_HELD: usize = 256;
 /// IP cannot count further.
 const LONGEST: u32 = 65_535;
-/// More pieces of one packet than any link makes.
-const MOST_PIECES: usize = 512;
 
 type Key = (IpAddr, IpAddr, u8, u32);
 
@@ -47,7 +44,7 @@ impl Fragments {
         }
         let key = (fragment.source, fragment.destination, fragment.protocol, fragment.id);
         if !self.held.contains_key(&key) {
-            if self.order.len() >= MOST_HELD {
+            if self.order.len() >= MAX_HELD_PACKETS {
                 let oldest = self.order.pop_front()?;
                 self.incomplete += u64::from(self.held.remove(&oldest).is_some());
             }
@@ -74,7 +71,7 @@ impl Partial {
         if !fragment.more {
             self.total = Some(end);
         }
-        if self.there.len() >= MOST_PIECES {
+        if self.there.len() >= MAX_PIECES {
             return;
         }
         if self.bytes.len() < end as usize {
@@ -133,14 +130,14 @@ mod tests {
     #[test]
     fn few_are_held_at_once() {
         let mut fragments = Fragments::default();
-        for id in 0..MOST_HELD as u32 + 10 {
+        for id in 0..MAX_HELD_PACKETS as u32 + 10 {
             assert!(fragments.add(&fragment(id, 0, true, b"abcdefgh")).is_none());
         }
-        assert_eq!(fragments.held.len(), MOST_HELD);
-        assert_eq!(fragments.lost(), MOST_HELD as u64 + 10);
+        assert_eq!(fragments.held.len(), MAX_HELD_PACKETS);
+        assert_eq!(fragments.lost(), MAX_HELD_PACKETS as u64 + 10);
         // The oldest is forgotten, the latest is not.
         assert!(fragments.add(&fragment(0, 8, false, b"x")).is_none());
-        assert!(fragments.add(&fragment(MOST_HELD as u32 + 9, 8, false, b"x")).is_some());
+        assert!(fragments.add(&fragment(MAX_HELD_PACKETS as u32 + 9, 8, false, b"x")).is_some());
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use etherparse::{
     IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, UdpHeaderSlice,
 };
 
-use super::container::{Frame, Way};
+use super::container::{Frame, FrameDirection};
 
 /// One end of a flow.
 pub(crate) type End = (IpAddr, u16);
@@ -26,13 +26,13 @@ pub(crate) struct Packet<'a> {
     /// IPv4's number of the packet, 0 for none.
     pub(crate) id: u16,
     pub(crate) interface: u32,
-    pub(crate) way: Way,
+    pub(crate) way: FrameDirection,
     /// It was captured on a loopback interface.
     pub(crate) loopback: bool,
     pub(crate) transport: Transport,
     /// The size of its payload.
     pub(crate) bytes: u32,
-    /// As much of the payload as was captured.
+    /// The payload, as far as it was captured.
     pub(crate) payload: &'a [u8],
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn reassembled<'a>(fragment: &Fragment, whole: &'a [u8], last: &Frame
 
 struct Link<'a> {
     ip: &'a [u8],
-    way: Way,
+    way: FrameDirection,
     loopback: bool,
 }
 
@@ -192,10 +192,10 @@ fn strip_link<'a>(frame: &Frame<'a>) -> Result<Link<'a>, Decoded<'a>> {
 
 /// What the kernel calls the packet in a cooked capture: for this host, for all, for some, for
 /// another host, or from this host.
-fn cooked(kind: Option<u16>, otherwise: Way) -> Way {
+fn cooked(kind: Option<u16>, otherwise: FrameDirection) -> FrameDirection {
     match kind {
-        Some(0..=2) => Way::In,
-        Some(4) => Way::Out,
+        Some(0..=2) => FrameDirection::In,
+        Some(4) => FrameDirection::Out,
         _ => otherwise,
     }
 }
@@ -313,7 +313,7 @@ fn extensions(mut next: u8, mut data: &[u8]) -> Result<Extensions<'_>, Decoded<'
 fn transport<'a>(
     network: &Network<'a>,
     frame: &Frame,
-    way: Way,
+    way: FrameDirection,
     loopback: bool,
 ) -> Result<Packet<'a>, Decoded<'a>> {
     let &Network { source, destination, ttl, id, protocol, bytes, data } = network;

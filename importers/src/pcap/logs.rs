@@ -18,9 +18,8 @@ use socket_log::write::{LogWriter, Socket, TCP, TCP6, UDP, inet};
 use super::headers::End;
 use super::plan::Host;
 use crate::error::Error;
+use crate::tuning::MAX_HELD_CHUNKS;
 
-/// So many full chunks of records are held before they are written.
-const HELD: usize = 16;
 /// A UDP socket of the IPv6 family.
 const UDP6: Socket = Socket { domain: 10, ..UDP };
 /// How a log is called while it is being written: no log yet.
@@ -208,7 +207,7 @@ impl Logs {
 
     fn make_room(&mut self, of: FlowRef) -> Result<(), Error> {
         match self.logs.get_mut(of.log as usize) {
-            Some(log) if log.writer.full_chunks() >= HELD && self.hosts.is_some() => {
+            Some(log) if log.writer.full_chunks() >= MAX_HELD_CHUNKS && self.hosts.is_some() => {
                 log.put(|writer, file| writer.spill(file))
             }
             _ => Ok(()),

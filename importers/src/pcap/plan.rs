@@ -14,15 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::flow::{Key, is_for_many};
 use super::sniffer::Sniffer;
 use super::survey::{Seenness, Survey};
-use super::translation::{Delay, Found, Translations};
-
-/// Two sniffers see as much of a node if one has this share of what the other has: a few packets
-/// are lost.
-const AS_MUCH: f64 = 0.98;
-/// A host whose ports are more is one node: they are no services, but ends of its own.
-const MOST_SERVICES: usize = 32;
-/// As many hosts get logs. The others are peers that were not traced.
-const MOST_HOSTS: usize = 10_000;
+use super::translation::{CopiesTell, Delay, Translations};
+use crate::tuning::{AS_MUCH_SHARE, MAX_HOSTS, MAX_SERVICES};
 
 /// What was decided.
 #[derive(Debug, Default)]
@@ -77,7 +70,7 @@ impl Plan {
 pub(crate) fn plan(
     sniffers: &[Sniffer],
     surveys: &[Survey],
-    found: Found,
+    found: CopiesTell,
     named: &[(String, IpAddr)],
 ) -> Plan {
     let chooser = Chooser::new(surveys, &found.delays);
@@ -115,7 +108,7 @@ pub(crate) fn plan(
         let next = plan.hosts.len() as u32;
         let number = match by_name.get(&name) {
             Some(number) => *number,
-            None if plan.hosts.len() >= MOST_HOSTS => {
+            None if plan.hosts.len() >= MAX_HOSTS => {
                 plan.left_out += 1;
                 continue;
             }
@@ -162,7 +155,7 @@ fn own_addresses(
                 .iter()
                 .filter(|(address, choice)| mine(choice) && address.is_ipv6() == v6)
                 .filter(|(address, _)| !aliases.contains(address))
-                .filter(|(address, _)| chooser.share(*address, sniffer) >= AS_MUCH)
+                .filter(|(address, _)| chooser.share(*address, sniffer) >= AS_MUCH_SHARE)
                 .map(|(address, _)| *address);
             if let (Some(only), None) = (everywhere.next(), everywhere.next()) {
                 own.insert(only);
@@ -227,7 +220,7 @@ impl Chooser<'_> {
             all.retain(|(_, seen)| is_own(seen));
         }
         let most = all.iter().map(|(_, seen)| seen.packets).max()?;
-        all.retain(|(_, seen)| seen.packets as f64 >= most as f64 * AS_MUCH);
+        all.retain(|(_, seen)| seen.packets as f64 >= most as f64 * AS_MUCH_SHARE);
         let mut best = all.first()?.0;
         let mut near = certain;
         for (sniffer, _) in all.iter().skip(1) {
@@ -241,7 +234,7 @@ impl Chooser<'_> {
             }
         }
         // All of its packets are the node's, so it is at the node, or would see others as well.
-        near |= self.share(address, best) >= AS_MUCH && self.surveys.len() > 1;
+        near |= self.share(address, best) >= AS_MUCH_SHARE && self.surveys.len() > 1;
         Some(Choice { sniffer: best, certain, near })
     }
 }
@@ -299,7 +292,7 @@ fn services(plan: &mut Plan, surveys: &[Survey]) {
         }
     }
     for ((host, ports), connects) in plan.hosts.iter_mut().zip(ports).zip(connects) {
-        let apart = !connects && ports.len() > 1 && ports.len() <= MOST_SERVICES;
+        let apart = !connects && ports.len() > 1 && ports.len() <= MAX_SERVICES;
         let (nodes, rest): (Vec<_>, Vec<_>) =
             ports.into_iter().partition(|(_, inner)| apart || *inner);
         host.services = nodes.into_iter().map(|(port, _)| port).collect();

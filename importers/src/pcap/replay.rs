@@ -9,18 +9,10 @@ use super::flow::{Key, is_for_many};
 use super::headers::{End, Packet, Tcp, Transport};
 use super::logs::{FlowRef, Logs};
 use super::plan::Plan;
-use super::sniffer::{Seen, Sniffer, read_once};
+use super::sniffer::{Sighting, Sniffer, read_once};
 use super::tcp::{Event, Half, Oddities, Segment};
 use crate::error::Error;
-
-/// A connection that was closed is kept for so long, in nanoseconds, as a few packets come late.
-const LINGER: i64 = 10_000_000_000;
-/// Another, as it may rest.
-const IDLE: i64 = 3_600_000_000_000;
-/// How much later it is looked for those again.
-const SWEEP: i64 = 5_000_000_000;
-/// As many connections, and as many sockets for datagrams, are followed at once: some 100 MiB.
-const MOST: usize = 1 << 18;
+use crate::tuning::{CLOSED_KEPT_NS, MAX_FOLLOWED, RESTING_KEPT_NS, SWEEP_NS};
 
 /// What a sniffer's second pass made.
 #[derive(Debug, Default)]
@@ -106,7 +98,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    fn packet(&mut self, seen: &Seen) -> Result<(), Error> {
+    fn packet(&mut self, seen: &Sighting) -> Result<(), Error> {
         let packet = seen.packet;
         self.sweep(packet.time)?;
         let (key, sender) = Key::of(packet);
@@ -268,15 +260,15 @@ impl<'a> Replay<'a> {
     /// Ends the connections that are over, and forgets sockets that nothing is heard of; sooner
     /// where there are many.
     fn sweep(&mut self, now: i64) -> Result<(), Error> {
-        let mut full = self.connections.len().max(self.sockets.len()) >= MOST;
+        let mut full = self.connections.len().max(self.sockets.len()) >= MAX_FOLLOWED;
         if !full
-            && now.saturating_sub(self.swept) < SWEEP
-            && now >= self.swept.saturating_sub(SWEEP)
+            && now.saturating_sub(self.swept) < SWEEP_NS
+            && now >= self.swept.saturating_sub(SWEEP_NS)
         {
             return Ok(());
         }
         self.swept = now;
-        let (mut linger, mut idle) = (LINGER, IDLE);
+        let (mut linger, mut idle) = (CLOSED_KEPT_NS, RESTING_KEPT_NS);
         loop {
             let over = |connection: &Connection| {
                 let rest = now.saturating_sub(connection.last);
@@ -302,7 +294,7 @@ impl<'a> Replay<'a> {
                     self.logs.close(socket.flow, socket.last);
                 }
             }
-            full = self.connections.len().max(self.sockets.len()) >= MOST / 4 * 3;
+            full = self.connections.len().max(self.sockets.len()) >= MAX_FOLLOWED / 4 * 3;
             if !full || idle < 0 {
                 return Ok(());
             }

@@ -32,13 +32,13 @@ pub(crate) struct Counts {
     pub(crate) frames: u64,
     /// Segments and datagrams.
     pub(crate) packets: u64,
-    /// Those of which not all was captured.
+    /// Number of packets that were captured in part.
     pub(crate) truncated: u64,
     pub(crate) skipped: Skipped,
 }
 
 /// Something the sniffer saw.
-pub(crate) struct Seen<'a, 'p> {
+pub(crate) struct Sighting<'a, 'p> {
     pub(crate) packet: &'a Packet<'p>,
     /// The CRC-32 of a datagram's payload, as far as it was captured.
     pub(crate) checksum: u32,
@@ -52,7 +52,7 @@ pub(crate) struct Seen<'a, 'p> {
 pub(crate) fn read(
     sniffer: &Sniffer,
     progress: &dyn Progress,
-    mut each: impl FnMut(&Seen) -> Result<(), Error>,
+    mut each: impl FnMut(&Sighting) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
     let mut counts = Counts::default();
     let mut open = open(sniffer, progress, &mut counts)?;
@@ -80,7 +80,7 @@ pub(crate) fn read_once(
     sniffer: &Sniffer,
     progress: &dyn Progress,
     mut canonical: impl FnMut(&mut Packet),
-    mut each: impl FnMut(&Seen) -> Result<(), Error>,
+    mut each: impl FnMut(&Sighting) -> Result<(), Error>,
 ) -> Result<Counts, Error> {
     let mut copies = Copies::new();
     let mut copied = 0;
@@ -91,7 +91,7 @@ pub(crate) fn read_once(
             copied += 1;
             return Ok(());
         }
-        each(&Seen { packet: &packet, checksum: seen.checksum })
+        each(&Sighting { packet: &packet, checksum: seen.checksum })
     })?;
     count(&mut counts, "copies of a packet", copied);
     Ok(counts)
@@ -107,7 +107,7 @@ fn take(
     frame: &Frame,
     fragments: &mut Fragments,
     counts: &mut Counts,
-    each: &mut impl FnMut(&Seen) -> Result<(), Error>,
+    each: &mut impl FnMut(&Sighting) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let whole;
     let decoded = match decode(frame) {
@@ -129,7 +129,7 @@ fn take(
                 Transport::Udp => crc32fast::hash(packet.payload),
                 Transport::Tcp(_) => 0,
             };
-            each(&Seen { packet: &packet, checksum })
+            each(&Sighting { packet: &packet, checksum })
         }
         Decoded::Other(cause) => {
             count(counts, cause, 1);

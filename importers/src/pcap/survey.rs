@@ -8,20 +8,12 @@ use std::net::IpAddr;
 use message_trace::Progress;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::container::Way;
+use super::container::FrameDirection;
 use super::flow::{Key, is_for_many, signature};
 use super::headers::{End, Packet, Tcp, Transport};
-use super::sniffer::{Counts, Seen, Sniffer, read_once};
+use super::sniffer::{Counts, Sighting, Sniffer, read_once};
 use crate::error::Error;
-
-/// As many addresses are looked at; packets of more are counted and left out.
-const MOST_ADDRESSES: usize = 1 << 18;
-/// As many servers.
-const MOST_SERVERS: usize = 1 << 18;
-/// As many flows are followed at once.
-const MOST_FLOWS: usize = 1 << 19;
-/// A flow without packets for so long makes room for others, in nanoseconds.
-const IDLE: i64 = 60_000_000_000;
+use crate::tuning::{IDLE_KEPT_NS, MAX_ADDRESSES, MAX_FLOWS, MAX_SERVERS};
 
 /// What a sniffer saw.
 #[derive(Debug, Default)]
@@ -61,7 +53,7 @@ pub(crate) struct Sample {
     pub(crate) udp: bool,
 }
 
-/// Samples of which all sniffers choose the same: those of the smallest signatures.
+/// Samples that all sniffers choose alike: those with the smallest signatures.
 #[derive(Debug)]
 pub(crate) struct Samples {
     pub(crate) all: Vec<Sample>,
@@ -126,7 +118,7 @@ struct Flow {
 }
 
 impl Surveyor {
-    fn packet(&mut self, seen: &Seen) {
+    fn packet(&mut self, seen: &Sighting) {
         let packet = seen.packet;
         if !self.addresses(packet) {
             self.uncounted += 1;
@@ -161,16 +153,15 @@ impl Surveyor {
         let (own, other) = match packet.way {
             // What a host sends to itself comes in as well.
             _ if packet.loopback || source == destination => ([false; 2], [false; 2]),
-            Way::Out => ([true, false], [false, true]),
-            Way::In => ([false, true], [true, false]),
-            Way::Unknown => ([false; 2], [false; 2]),
+            FrameDirection::Out => ([true, false], [false, true]),
+            FrameDirection::In => ([false, true], [true, false]),
+            FrameDirection::Unknown => ([false; 2], [false; 2]),
         };
         for (side, address) in [source, destination].into_iter().enumerate() {
             if is_for_many(address) || (side == 1 && source == destination) {
                 continue;
             }
-            if survey.addresses.len() >= MOST_ADDRESSES && !survey.addresses.contains_key(&address)
-            {
+            if survey.addresses.len() >= MAX_ADDRESSES && !survey.addresses.contains_key(&address) {
                 return false;
             }
             let seen = survey.addresses.entry(address).or_default();
@@ -219,7 +210,7 @@ impl Surveyor {
 
     fn server(&mut self, server: End, udp: bool, client: IpAddr) {
         let inner = client == server.0;
-        if self.survey.servers.len() < MOST_SERVERS
+        if self.survey.servers.len() < MAX_SERVERS
             || self.survey.servers.contains_key(&(server, udp))
         {
             *self.survey.servers.entry((server, udp)).or_default() |= inner;
@@ -230,7 +221,7 @@ impl Surveyor {
     }
 
     fn flow(&mut self, key: Key, time: i64) -> &mut Flow {
-        if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&key) {
+        if self.flows.len() >= MAX_FLOWS && !self.flows.contains_key(&key) {
             self.make_room(time);
         }
         let flow =
@@ -242,8 +233,8 @@ impl Surveyor {
     /// Forgets flows that nothing was heard of for a while; those joined in their middle are what
     /// is looked for, and stay as long as there is room.
     fn make_room(&mut self, now: i64) {
-        let mut idle = IDLE;
-        while self.flows.len() >= MOST_FLOWS / 4 * 3 {
+        let mut idle = IDLE_KEPT_NS;
+        while self.flows.len() >= MAX_FLOWS / 4 * 3 {
             self.flows.retain(|_, flow| {
                 (!flow.whole && idle > 0) || now.saturating_sub(flow.last) < idle
             });

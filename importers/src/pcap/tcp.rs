@@ -8,25 +8,17 @@
 
 use std::collections::VecDeque;
 
+use crate::tuning::{MAX_AHEAD, MAX_ARRIVALS, MESSAGE_PAUSE_NS, PATIENCE_NS, PATIENCE_PACKETS};
+
 /// No window is larger, so what lies further ahead belongs to another connection, or to none.
 const FARTHEST: i64 = 1 << 30;
-/// Bytes that were acknowledged and not seen are given up after so many packets of the connection,
-/// or so many nanoseconds: until then they may be in the file, a little out of order.
-const PATIENCE_PACKETS: u32 = 8;
-const PATIENCE: i64 = 10_000_000;
-/// At most so many separate pieces are held ahead of a gap, and so many arrivals until they are
-/// acknowledged.
-const MOST_AHEAD: usize = 512;
-const MOST_ARRIVALS: usize = 4096;
-/// A longer pause between two segments is the end of a message, in nanoseconds.
-const PAUSE: i64 = 100_000_000;
 
 /// What became known of the stream. Times are nanoseconds by the sniffer's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The sender sent a message of so many bytes.
+    /// The sender sent a message, with its size in bytes.
     Sent { time: i64, bytes: u64 },
-    /// So many bytes arrived.
+    /// Bytes arrived; their number.
     Arrived { time: i64, bytes: u64 },
 }
 
@@ -146,7 +138,7 @@ impl Half {
             return true;
         }
         self.hold(Piece { start, end, time, push });
-        if self.ahead.len() > MOST_AHEAD {
+        if self.ahead.len() > MAX_AHEAD {
             self.give_up(u64::MAX, time, near, out);
         }
         false
@@ -178,7 +170,7 @@ impl Half {
         let Hole { since, packets } = *hole;
         if self.next >= self.acknowledged {
             self.hole = None;
-        } else if packets > PATIENCE_PACKETS || time.saturating_sub(since) > PATIENCE {
+        } else if packets > PATIENCE_PACKETS || time.saturating_sub(since) > PATIENCE_NS {
             self.fill_holes(since, near, out);
         }
     }
@@ -295,7 +287,7 @@ impl Half {
         let bytes = piece.end - piece.start;
         self.next = piece.end;
         match &mut self.open {
-            Some(message) if piece.time.saturating_sub(message.last) <= PAUSE => {
+            Some(message) if piece.time.saturating_sub(message.last) <= MESSAGE_PAUSE_NS => {
                 message.bytes += bytes;
                 message.last = piece.time;
             }
@@ -318,7 +310,7 @@ impl Half {
     /// Passes on what is acknowledged of what has arrived.
     fn release(&mut self, out: &mut Vec<Event>) {
         while let Some(arrival) = self.arrivals.front() {
-            if arrival.end > self.acknowledged && self.arrivals.len() <= MOST_ARRIVALS {
+            if arrival.end > self.acknowledged && self.arrivals.len() <= MAX_ARRIVALS {
                 break;
             }
             out.push(Event::Arrived { time: arrival.time, bytes: arrival.bytes });

@@ -1,8 +1,9 @@
 //! Tests of putting a stream together: by hand, and for any way of cutting, repeating and shuffling
 //! it.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn data(time: i64, sequence: u32, bytes: u32, push: bool) -> Segment {
     Segment { time, sequence, bytes, push, near: true }
@@ -51,11 +52,12 @@ fn segments_up_to_a_push_are_a_message() {
 
 #[test]
 fn a_pause_and_a_turn_end_a_message() {
-    let (mut half, mut out) = run(0, &[data(0, 0, 10, false), data(PAUSE + 1, 10, 10, false)]);
+    let (mut half, mut out) =
+        run(0, &[data(0, 0, 10, false), data(MESSAGE_PAUSE_NS + 1, 10, 10, false)]);
     half.turn(&mut out);
-    half.segment(&data(PAUSE + 2, 20, 10, false), &mut out);
+    half.segment(&data(MESSAGE_PAUSE_NS + 2, 20, 10, false), &mut out);
     half.close(true, true, &mut out);
-    assert_eq!(sent(&out), [(0, 10), (PAUSE + 1, 10), (PAUSE + 2, 10)]);
+    assert_eq!(sent(&out), [(0, 10), (MESSAGE_PAUSE_NS + 1, 10), (MESSAGE_PAUSE_NS + 2, 10)]);
 }
 
 #[test]
@@ -132,9 +134,9 @@ fn what_the_sniffer_dropped_is_known_from_the_acknowledgement() {
     let (mut half, mut out) = run(0, &[data(1, 0, 10, true)]);
     half.segment(&data(8, 30, 10, true), &mut out);
     half.acknowledge(40, 9, &mut out);
-    half.tick(9 + PATIENCE, true, &mut out);
+    half.tick(9 + PATIENCE_NS, true, &mut out);
     assert_eq!(sent(&out), [(1, 10)]);
-    half.tick(10 + PATIENCE, true, &mut out);
+    half.tick(10 + PATIENCE_NS, true, &mut out);
     // What was lost went out before what came behind it, and in one message with it, as nothing
     // else is known.
     assert_eq!(sent(&out), [(1, 10), (8, 30)]);
@@ -148,7 +150,7 @@ fn an_acknowledgement_that_overtakes_its_data_drops_nothing() {
     half.acknowledge(10, 1, &mut out);
     half.tick(2, true, &mut out);
     half.segment(&data(2, 0, 10, true), &mut out);
-    half.tick(PATIENCE * 2, true, &mut out);
+    half.tick(PATIENCE_NS * 2, true, &mut out);
     assert_eq!((sent(&out), half.odd.missed), (vec![(2, 10)], 0));
 }
 
@@ -160,7 +162,7 @@ fn the_end_of_a_stream_is_no_byte_of_it() {
             half.finish(10);
         }
         half.acknowledge(11, 2, &mut out);
-        half.tick(PATIENCE * 2, true, &mut out);
+        half.tick(PATIENCE_NS * 2, true, &mut out);
         half.close(true, true, &mut out);
         assert_eq!((sent(&out), half.odd.missed), (vec![(1, 10)], 0), "{fin_seen}");
         assert_eq!(half.is_finished(), fin_seen);

@@ -13,13 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::headers::End;
 use super::survey::{Sample, Survey};
-
-/// As many different datagrams of a flow must have been seen under other names.
-const ENOUGH_DATAGRAMS: u32 = 3;
-/// More packets with one signature are repetitions of something, and prove nothing.
-const MOST_ALIKE: usize = 8;
-/// As many observations of two sniffers are kept.
-const MOST_DELAYS: usize = 1 << 19;
+use crate::tuning::{MAX_ALIKE, MAX_DELAYS, MIN_DATAGRAMS};
 
 /// A packet's ends, from sender to receiver, and whether it is a datagram.
 pub(crate) type Names = (End, End, bool);
@@ -46,7 +40,7 @@ pub(crate) struct Delay {
 
 /// What copies of packets tell.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct CopiesTell {
     pub(crate) translations: Translations,
     pub(crate) delays: Vec<Delay>,
 }
@@ -92,16 +86,16 @@ impl Translations {
 }
 
 /// Compares the samples of all sniffers.
-pub(crate) fn find(surveys: &[Survey]) -> Found {
+pub(crate) fn find(surveys: &[Survey]) -> CopiesTell {
     let mut samples: Vec<(u32, Sample)> = Vec::new();
     for (sniffer, survey) in (0..).zip(surveys) {
         samples.extend(survey.samples.all.iter().map(|sample| (sniffer, *sample)));
     }
     samples.sort_unstable_by_key(|(sniffer, sample)| (sample.signature, *sniffer, sample.time));
-    let mut found = Found::default();
+    let mut found = CopiesTell::default();
     let mut evidence: FxHashMap<Names, Evidence> = FxHashMap::default();
     for alike in samples.chunk_by(|(_, one), (_, other)| one.signature == other.signature) {
-        if alike.len() < 2 || alike.len() > MOST_ALIKE {
+        if alike.len() < 2 || alike.len() > MAX_ALIKE {
             continue;
         }
         translated(alike, &mut evidence);
@@ -113,13 +107,13 @@ pub(crate) fn find(surveys: &[Survey]) -> Found {
                 found.translations.both_sides.insert(*one);
             }
         }
-        if found.delays.len() < MOST_DELAYS {
+        if found.delays.len() < MAX_DELAYS {
             delays(alike, &mut found.delays);
         }
     }
     // Both directions of a flow have the same names, whichever of them packets proved.
     for ((source, destination, udp), evidence) in evidence {
-        if !udp || evidence.packets >= ENOUGH_DATAGRAMS {
+        if !udp || evidence.packets >= MIN_DATAGRAMS {
             let (from, to) = evidence.canonical;
             let canonical = &mut found.translations.canonical;
             canonical.insert((source, destination, udp), (from, to));
@@ -221,7 +215,7 @@ mod tests {
     const GATEWAY: &str = "10.1.0.1:50000";
     const SERVER: &str = "10.1.0.2:8080";
 
-    fn assert_canonical(found: &Found) {
+    fn assert_canonical(found: &CopiesTell) {
         let canonical = Some((end(CLIENT), end(SERVER)));
         assert_eq!(found.translations.of(&(end(CLIENT), end(VIRTUAL), false)), canonical);
         assert_eq!(found.translations.of(&(end(GATEWAY), end(SERVER), false)), canonical);

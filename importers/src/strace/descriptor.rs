@@ -8,9 +8,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::address;
-use super::decoration;
 use super::value::Cursor;
+use super::{address, decoration};
 
 /// A descriptor with what it leads to, as printed, or empty where strace does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +20,7 @@ pub(super) struct Descriptor<'a> {
 
 /// A socket, as far as a decoration tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct DecoratedSocket {
     /// `AF_INET` and the like; 0 where the decoration has the inode alone.
     pub(super) domain: u8,
     /// `SOCK_STREAM` and the like; 0 where it is not said: of a unix socket of an older kernel.
@@ -52,12 +51,12 @@ impl<'a> Cursor<'a> {
 
 /// The socket that a decoration tells of; `None` for anything else, and for sockets of families
 /// that are not captured.
-pub(super) fn socket(decoration: &[u8]) -> Option<Seen> {
+pub(super) fn socket(decoration: &[u8]) -> Option<DecoratedSocket> {
     let colon = decoration.iter().position(|byte| *byte == b':')?;
     let (name, inside) = decoration.split_at_checked(colon)?;
     let inside = inside.strip_prefix(b":[")?.strip_suffix(b"]")?;
     let (domain, kind, protocol) = protocol(name)?;
-    let mut seen = Seen { domain, kind, protocol, ..Seen::default() };
+    let mut seen = DecoratedSocket { domain, kind, protocol, ..DecoratedSocket::default() };
     match domain {
         address::UNIX | 0 => unix(inside, &mut seen)?,
         _ => inet(inside, domain, &mut seen)?,
@@ -86,7 +85,7 @@ fn protocol(name: &[u8]) -> Option<(u8, u8, u16)> {
 }
 
 /// `123`, `123->456`, `123,"/path"`, `123->456,@"name"`.
-fn unix(inside: &[u8], seen: &mut Seen) -> Option<()> {
+fn unix(inside: &[u8], seen: &mut DecoratedSocket) -> Option<()> {
     let mut cursor = Cursor::new(inside);
     seen.inode = Some(u64::try_from(cursor.number()?).ok()?);
     if cursor.eat(b"->") {
@@ -99,7 +98,7 @@ fn unix(inside: &[u8], seen: &mut Seen) -> Option<()> {
 }
 
 /// `123`, `10.0.0.1:80`, `10.0.0.1:80->10.0.0.2:5000`, `[::1]:80->[::1]:5000`.
-fn inet(inside: &[u8], domain: u8, seen: &mut Seen) -> Option<()> {
+fn inet(inside: &[u8], domain: u8, seen: &mut DecoratedSocket) -> Option<()> {
     if inside.iter().all(u8::is_ascii_digit) {
         seen.inode = Some(std::str::from_utf8(inside).ok()?.parse().ok()?);
         return Some(());
@@ -129,7 +128,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(text: &str) -> Option<(i32, Option<Seen>)> {
+    fn read(text: &str) -> Option<(i32, Option<DecoratedSocket>)> {
         let descriptor = Cursor::new(text.as_bytes()).descriptor()?;
         Some((descriptor.number, socket(descriptor.decoration)))
     }

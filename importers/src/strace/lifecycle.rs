@@ -2,15 +2,14 @@
 
 use socket_log::encode::{self, Direction, Origin, Role};
 
-use super::address;
 use super::call::Call;
-use super::descriptor;
 use super::failed::failed;
 use super::result::{self, EINPROGRESS, EINTR, Outcome};
 use super::sockets::{DATAGRAM, Made, SEQUENCE, STREAM, SocketId};
 use super::tables::Entry;
 use super::value::{Cursor, Flags};
 use super::world::{Who, World};
+use super::{address, descriptor};
 
 /// The result of a call, and a cursor behind its number.
 fn outcome(call: Call) -> Option<(Outcome, Cursor)> {

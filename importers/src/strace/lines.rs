@@ -12,17 +12,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use crate::reading::Input;
-
 use super::line::{self, Line, What};
 use super::result;
-
-/// Longer lines are passed over: no system call moves more than that much text.
-const LONGEST_LINE: usize = 64 << 20;
-/// More files than this are opened anew whenever more of them is needed, and may not be compressed.
-const OPEN_FILES: usize = 200;
-/// All files together are read ahead by about this much.
-const READ_AHEAD: usize = 32 << 20;
+use crate::reading::Input;
+use crate::tuning::{MAX_LINE_BYTES, MAX_OPEN_FILES, READ_AHEAD_BYTES};
 
 /// One file.
 struct Reader {
@@ -130,7 +123,7 @@ impl Reader {
                 return Ok(from..searched + length + 1);
             }
             searched = self.buffer.len();
-            if searched - from > LONGEST_LINE {
+            if searched - from > MAX_LINE_BYTES {
                 // Go on behind its end, keeping what makes it one that is not understood.
                 self.buffer.truncate(from + 200);
                 searched = self.buffer.len();
@@ -230,11 +223,11 @@ pub(super) struct Lines {
 impl Lines {
     /// Opens `paths`. The error names the file.
     pub(super) fn open(paths: &[PathBuf]) -> Result<Lines, (PathBuf, io::Error)> {
-        let step = (READ_AHEAD / paths.len().max(1)).clamp(4 << 10, 1 << 20);
+        let step = (READ_AHEAD_BYTES / paths.len().max(1)).clamp(4 << 10, 1 << 20);
         let mut this = Lines::default();
         for path in paths {
             let failed = |error| (path.clone(), error);
-            let reader = Reader::open(path, step, paths.len() <= OPEN_FILES).map_err(failed)?;
+            let reader = Reader::open(path, step, paths.len() <= MAX_OPEN_FILES).map_err(failed)?;
             this.add(reader).map_err(failed)?;
         }
         Ok(this)

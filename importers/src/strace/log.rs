@@ -14,12 +14,10 @@ use socket_log::encode::{self, Connect, Flow, Origin, ProcessEvent, Role, Words}
 use socket_log::layout::{source, state};
 use socket_log::write::LogWriter;
 
-use crate::error::Error;
-
 use super::sockets::{Socket, SocketId};
+use crate::error::Error;
+use crate::tuning::FULL_CHUNKS;
 
-/// As many full chunks stay in memory.
-const FULL_CHUNKS: usize = 16;
 /// The room in a log's header for the host's name, the executable's path and the arguments, with
 /// the zeros behind.
 const ROOM: (usize, usize, usize) = (128, 1024, 2048);
@@ -297,7 +295,7 @@ fn create(path: &Path) -> io::Result<File> {
     File::create(path)
 }
 
-/// As much of a text as fits, in whole characters.
+/// The part of a text that fits, in whole characters.
 fn cut(text: &str, room: usize) -> &str {
     let mut end = room.min(text.len());
     while !text.is_char_boundary(end) {

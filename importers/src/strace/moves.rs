@@ -5,15 +5,14 @@
 
 use socket_log::encode::{self, Datagram, Direction, datagram_flag};
 
-use super::address;
 use super::call::Call;
 use super::failed::failed;
-use super::lifecycle;
 use super::messages::{self, Payload};
 use super::result::{self, Outcome};
 use super::sockets::{SEQUENCE, SocketId};
 use super::value::{Cursor, Flags};
 use super::world::World;
+use super::{address, lifecycle};
 
 /// Where a call has its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,12 @@
 //! What an import of strace's output found and could not use, in the words of the user; and how
-//! strace is to be run.
+//! to run strace.
 
 use std::path::Path;
 
+use super::line::Problem;
 use crate::error::Error;
 use crate::summary::{At, Place, Skip, Skipped, Summary};
-
-use super::line::Problem;
+use crate::tuning::LINE_SHOWN;
 
 /// The options by which strace says all that an import needs, but for the calls.
 const OPTIONS: [&str; 6] = ["-f", "-ttt", "-T", "-yy", "-s", "65535"];
@@ -33,9 +33,6 @@ pub fn how_to_run(file: &str, command: &str) -> String {
     )
 }
 
-/// As much of a line that is not understood is shown, in characters.
-const SHOWN: usize = 100;
-
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Imported {
@@ -51,9 +48,9 @@ pub(super) struct Imported {
     pub(super) without_checksum: u64,
     /// Messages that a call moved in a batch and that are not in the file.
     pub(super) cut_off: u64,
-    /// Calls on sockets of which the file does not tell what they are.
+    /// Calls on sockets whose kind the file does not tell.
     pub(super) unknown_sockets: u64,
-    /// Receives of which is not known when they returned.
+    /// Receives without a known time of return.
     pub(super) without_end: u64,
     /// Threads whose beginning is not in the file, though others are; each is taken for a process.
     pub(super) found_threads: u64,
@@ -111,9 +108,9 @@ impl Imported {
 
 /// The beginning of a line, for people.
 pub(super) fn beginning(text: &[u8]) -> String {
-    let text = String::from_utf8_lossy(text.get(..4 * SHOWN).unwrap_or(text));
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
-    if text.chars().count() > SHOWN {
+    let text = String::from_utf8_lossy(text.get(..4 * LINE_SHOWN).unwrap_or(text));
+    let mut shown: String = text.chars().take(LINE_SHOWN).flat_map(char::escape_debug).collect();
+    if text.chars().count() > LINE_SHOWN {
         shown.push_str("...");
     }
     shown

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use socket_log::encode::{Origin, Role};
 
 use super::address;
-use super::descriptor::Seen;
+use super::descriptor::DecoratedSocket;
 
 /// A socket's number. Numbers are not used again.
 pub(super) type SocketId = u64;
@@ -77,7 +77,7 @@ impl Socket {
     }
 
     /// Whether what strace shows can be of this socket.
-    fn can_be(&self, seen: &Seen) -> bool {
+    fn can_be(&self, seen: &DecoratedSocket) -> bool {
         if seen.domain != 0 && seen.domain != self.domain
             || seen.kind != 0 && seen.kind != self.kind
         {
@@ -92,7 +92,7 @@ impl Socket {
     }
 
     /// Takes over what strace shows.
-    fn learn(&mut self, seen: &Seen) {
+    fn learn(&mut self, seen: &DecoratedSocket) {
         self.inode = self.inode.or(seen.inode);
         let better = |known: &[u8], seen: &[u8]| {
             let says = |name: &[u8]| match address::inet(name) {
@@ -203,7 +203,7 @@ impl Sockets {
     }
 
     /// strace shows this of the socket. False where it must be another one.
-    pub(super) fn show(&mut self, id: SocketId, decoration: &[u8], seen: &Seen) -> bool {
+    pub(super) fn show(&mut self, id: SocketId, decoration: &[u8], seen: &DecoratedSocket) -> bool {
         let Some(socket) = self.all.get_mut(&id) else { return false };
         if !socket.can_be(seen) {
             return false;
@@ -228,7 +228,7 @@ impl Sockets {
     }
 
     /// The socket that strace shows, if it is held by somebody.
-    pub(super) fn find(&self, seen: &Seen) -> Option<SocketId> {
+    pub(super) fn find(&self, seen: &DecoratedSocket) -> Option<SocketId> {
         if let Some(inode) = seen.inode {
             return self.by_inode.get(&inode).copied();
         }
@@ -260,7 +260,12 @@ impl Sockets {
 
     /// A socket whose making was not seen, as strace shows it; `None` where it does not show what
     /// it is.
-    pub(super) fn found(&mut self, seen: &Seen, decoration: &[u8], pid: u32) -> Option<SocketId> {
+    pub(super) fn found(
+        &mut self,
+        seen: &DecoratedSocket,
+        decoration: &[u8],
+        pid: u32,
+    ) -> Option<SocketId> {
         if seen.domain == 0 {
             return None;
         }

@@ -89,7 +89,7 @@ impl Tables {
         }
     }
 
-    /// Takes `fd` out of the table. The socket is to be released by the caller, when it is done
+    /// Takes `fd` out of the table. The caller releases the socket when it is done
     /// with it.
     pub(super) fn remove(&mut self, table: TableId, fd: i32) -> Option<Entry> {
         self.all.get_mut(&table)?.entries.remove(&fd)

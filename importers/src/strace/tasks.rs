@@ -13,9 +13,7 @@ use super::messages::Payload;
 use super::result::{self, Outcome};
 use super::value::Cursor;
 use super::world::{ProcessId, Who, World};
-
-/// As many lines of threads whose maker is not known yet are kept.
-const HELD: usize = 100_000;
+use crate::tuning::MAX_HELD_LINES;
 
 /// A thread.
 #[derive(Debug)]
@@ -32,7 +30,7 @@ struct Begun {
     time: i64,
 }
 
-/// A line of a thread of which nobody knows yet who made it.
+/// A line of a thread whose maker is not known yet.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) text: Vec<u8>,
@@ -99,7 +97,7 @@ impl Tasks {
                 return false;
             }
         }
-        if self.making.is_empty() || self.held_lines >= HELD {
+        if self.making.is_empty() || self.held_lines >= MAX_HELD_LINES {
             return false;
         }
         self.held_lines += 1;

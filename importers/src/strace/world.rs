@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::encode::{self, Origin};
 
-use crate::error::Error;
-
-use super::descriptor::{self, Descriptor, Seen};
+use super::descriptor::{self, DecoratedSocket, Descriptor};
 use super::log::{At, End, Log, Program};
 use super::outcome::Imported;
 use super::sockets::{SocketId, Sockets};
 use super::tables::{Entry, TableId, Tables};
+use crate::error::Error;
 
 /// A process's number. The kernel uses its own again.
 pub(super) type ProcessId = u32;
@@ -38,7 +37,7 @@ pub(super) struct Process {
 
 /// Where the logs go, and what they say of where they come from.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Destination {
     pub(super) host: String,
     /// `None`: nothing is written.
     pub(super) directory: Option<PathBuf>,
@@ -49,7 +48,7 @@ pub(super) struct Place {
 /// Everything.
 #[derive(Debug)]
 pub(super) struct World {
-    pub(super) place: Place,
+    pub(super) place: Destination,
     pub(super) processes: FxHashMap<ProcessId, Process>,
     next: ProcessId,
     pub(super) tables: Tables,
@@ -83,7 +82,7 @@ impl Who {
 }
 
 impl World {
-    pub(super) fn new(place: Place) -> World {
+    pub(super) fn new(place: Destination) -> World {
         World {
             place,
             processes: FxHashMap::default(),
@@ -221,7 +220,7 @@ impl World {
     /// The ends of a pair that was made out of sight, maybe in a process that is gone, know each
     /// other by their inodes: the log of who uses the second of them says that they are one. There
     /// the first is described for that only.
-    fn pair(&mut self, who: Who, socket: SocketId, fd: i32, seen: &Seen) {
+    fn pair(&mut self, who: Who, socket: SocketId, fd: i32, seen: &DecoratedSocket) {
         let other = seen.peer_inode.and_then(|inode| self.sockets.of_inode(inode));
         let Some(other) = other.filter(|other| self.sockets.pair(socket, *other)) else { return };
         let flow = self.flow(who, socket, fd);

@@ -170,12 +170,16 @@ impl Calls {
                 }
                 continue;
             }
+            let [(src, src_tid), (dst, dst_tid)] =
+                if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] };
             let endpoint = target.nameless();
-            let [src, dst] = if direction == FROM_CONNECTING { ends } else { [ends[1], ends[0]] }
-                .map(|(node, tid)| End { node, endpoint, tid });
-            let ends = Ends { src, dst, protocol: Protocol::Other };
-            let message = Message::new(ends, flow, direction).at_own(sent, received);
-            let message = Message { bytes: bytes.unwrap_or(0), ..message };
+            let [src, dst] =
+                [(src, src_tid), (dst, dst_tid)].map(|(node, tid)| End { node, endpoint, tid });
+            let message =
+                Message::between(Ends { src, dst, protocol: Protocol::Other }, flow, direction)
+                    .sent([sent, sent, None])
+                    .received([received, received, None])
+                    .carrying(bytes.unwrap_or(0), 1);
             target.message(&message, call_id)?;
         }
         Ok(())

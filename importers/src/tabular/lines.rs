@@ -3,10 +3,7 @@
 
 use std::io::{self, Read};
 
-use crate::reading::BUFFER;
-
-/// The longest line, in bytes.
-const LONGEST: usize = 1 << 20;
+use crate::tuning::{MAX_TRACE_LINE_BYTES, READ_BUFFER_BYTES};
 
 /// The lines of a text.
 pub(super) struct Lines<R> {
@@ -32,7 +29,14 @@ pub(super) enum Next {
 
 impl<R: Read> Lines<R> {
     pub(super) fn new(bytes: R) -> Lines<R> {
-        Lines { bytes, buffer: vec![0; BUFFER], start: 0, end: 0, line: (0, 0), number: 0 }
+        Lines {
+            bytes,
+            buffer: vec![0; READ_BUFFER_BYTES],
+            start: 0,
+            end: 0,
+            line: (0, 0),
+            number: 0,
+        }
     }
 
     /// The number of the last line, from 1.
@@ -59,7 +63,7 @@ impl<R: Read> Lines<R> {
                 self.start = end + 1;
                 return Ok(Next::Line);
             }
-            if self.end - self.start > LONGEST {
+            if self.end - self.start > MAX_TRACE_LINE_BYTES {
                 return self.skip();
             }
             let more = self.fill()?;
@@ -156,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_line_that_never_ends_is_passed_over() {
-        let text = [b"one\n".as_slice(), &vec![b'x'; 3 * LONGEST], b"\nthree\n"].concat();
+        let text =
+            [b"one\n".as_slice(), &vec![b'x'; 3 * MAX_TRACE_LINE_BYTES], b"\nthree\n"].concat();
         let expected = [(1, Some("one".to_owned())), (2, None), (3, Some("three".to_owned()))];
         assert_eq!(lines(&text, usize::MAX), expected);
     }

@@ -74,8 +74,8 @@ pub struct Messages {
     pub name: Option<String>,
     /// The unit of the times.
     pub unit: Unit,
-    /// The table of nodes, as `export nodes` writes it, of which `src` and `dst` are rows; `None`:
-    /// they are names.
+    /// The table of nodes, as `export nodes` writes it, if `src` and `dst` are ids of its rows;
+    /// `None`: they are names.
     pub nodes: Option<PathBuf>,
 }
 
@@ -166,9 +166,9 @@ impl Messages {
         nodes: Option<&NodeTable>,
         target: &mut Target,
     ) -> Result<(), Unused> {
-        let [send_first, send_last, send_ts] = self.times(row, SEND)?;
-        let [recv_first, recv_last, recv_ts] = self.times(row, RECV)?;
-        if send_first.is_none() && recv_first.is_none() {
+        let sent = self.times(row, SEND)?;
+        let received = self.times(row, RECV)?;
+        if sent[0].is_none() && received[0].is_none() {
             let why = "it has neither a time of sending nor one of receipt".to_owned();
             return Err(Wrong { cause: "message without a time", why }.into());
         }
@@ -205,24 +205,15 @@ impl Messages {
                 (flow.unwrap_or(of_pair), direction.unwrap_or(seen))
             }
         };
-        let ends = [endpoint(endpoints[0], target), endpoint(endpoints[1], target)];
-        let tids = [target.thread(row.file, threads[0])?, target.thread(row.file, threads[1])?];
-        let ends = Ends {
-            src: End { node: src, endpoint: ends[0], tid: tids[0] },
-            dst: End { node: dst, endpoint: ends[1], tid: tids[1] },
-            protocol,
+        let end = |side: usize, node, target: &mut Target| {
+            let tid = target.thread(row.file, threads[side])?;
+            Ok::<_, Unused>(End { node, endpoint: endpoint(endpoints[side], target), tid })
         };
-        let message = Message {
-            send_first,
-            send_last,
-            recv_first,
-            recv_last,
-            send_ts,
-            recv_ts,
-            bytes,
-            parts: i32::try_from(parts).unwrap_or(i32::MAX),
-            ..Message::new(ends, flow, direction)
-        };
+        let ends = Ends { src: end(0, src, target)?, dst: end(1, dst, target)?, protocol };
+        let message = Message::between(ends, flow, direction)
+            .sent(sent)
+            .received(received)
+            .carrying(bytes, i32::try_from(parts).unwrap_or(i32::MAX));
         Ok(target.message(&message, call_id)?)
     }
 

@@ -167,9 +167,11 @@ impl Project5 {
             Operation::Message => target.conversation(file, src, dst)?,
         };
         let endpoint = target.nameless();
-        let [src, dst] = [src, dst].map(|node| End::of(node, endpoint));
-        let ends = Ends { src, dst, protocol: Protocol::Other };
-        let message = Message::new(ends, flow, direction).at(time, time);
+        let [src, dst] = [src, dst].map(|node| End { node, endpoint, tid: None });
+        let message =
+            Message::between(Ends { src, dst, protocol: Protocol::Other }, flow, direction)
+                .sent([time; 3])
+                .received([time; 3]);
         Ok(target.message(&message, Some(call_id).filter(|id| !id.is_empty()))?)
     }
 }

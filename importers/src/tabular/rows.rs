@@ -5,11 +5,7 @@ use std::io::{self, Read};
 
 use csv_core::{ReadRecordResult, Reader};
 
-use crate::reading::BUFFER;
-
-/// The longest row, in bytes, and the most columns.
-const LONGEST: usize = 1 << 20;
-const MOST_COLUMNS: usize = 1 << 10;
+use crate::tuning::{MAX_COLUMNS, MAX_ROW_BYTES, READ_BUFFER_BYTES};
 
 /// The rows of a CSV file.
 pub(super) struct Rows<R> {
@@ -43,7 +39,7 @@ impl<R: Read> Rows<R> {
         Rows {
             bytes,
             parser: Reader::new(),
-            buffer: vec![0; BUFFER],
+            buffer: vec![0; READ_BUFFER_BYTES],
             start: 0,
             end: 0,
             text: vec![0; 1 << 12],
@@ -81,8 +77,10 @@ impl<R: Read> Rows<R> {
             match result {
                 // An empty input tells the parser that there is no more.
                 ReadRecordResult::InputEmpty => self.fill().map(|_| ())?,
-                ReadRecordResult::OutputFull if length < LONGEST => self.text.resize(2 * length, 0),
-                ReadRecordResult::OutputEndsFull if fields < MOST_COLUMNS => {
+                ReadRecordResult::OutputFull if length < MAX_ROW_BYTES => {
+                    self.text.resize(2 * length, 0)
+                }
+                ReadRecordResult::OutputEndsFull if fields < MAX_COLUMNS => {
                     self.ends.resize(2 * fields, 0)
                 }
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
@@ -213,7 +211,7 @@ mod tests {
 
     #[test]
     fn more_columns_than_anyone_has_are_a_row_too_long() {
-        let text = format!("{}\nx,y\n", ",".repeat(MOST_COLUMNS + 1));
+        let text = format!("{}\nx,y\n", ",".repeat(MAX_COLUMNS + 1));
         assert_eq!(rows(text.as_bytes()), [(1, None), row(2, &["x", "y"])]);
     }
 

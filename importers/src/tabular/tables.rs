@@ -1,4 +1,4 @@
-//! What the importers of messages do alike: one import of all files, of which each is read by the
+//! What the importers of messages do alike: one import of all files. Each file is read by the
 //! importer's own rules. It is apart from [`Target`], which knows what is written but not from
 //! where.
 

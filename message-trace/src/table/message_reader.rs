@@ -249,7 +249,7 @@ mod tests {
     fn message(send_ts: i64, src_endpoint: u32) -> Message {
         let ends =
             Ends { src: End::of(0, src_endpoint), dst: End::of(0, 0), protocol: Protocol::Tcp };
-        Message { send_ts: Some(send_ts), ..Message::new(ends, 0, 0) }
+        Message { send_ts: Some(send_ts), ..Message::between(ends, 0, 0) }
     }
 
     #[test]

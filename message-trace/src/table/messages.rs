@@ -162,7 +162,7 @@ mod tests {
                         bytes: rest.3,
                         parts: rest.4,
                         connect: connect.map(|(begin, took)| Connect { begin, end: begin + took }),
-                        ..Message::new(ends, rest.0, rest.1)
+                        ..Message::between(ends, rest.0, rest.1)
                     }
                 },
             )

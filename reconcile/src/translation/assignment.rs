@@ -7,12 +7,12 @@
 use std::cmp::Reverse;
 
 use message_trace::PathError;
+use out_of_core::SpillableVec;
 
-use super::Pair;
 use super::candidates::{Edge, Field};
 use super::confidence::Judged;
 use super::median::Ordered;
-use out_of_core::SpillableVec;
+use super::pair::Pair;
 
 /// The pairs whose confidence is at least `least`, in the order of their connecting ends.
 pub(super) fn assign(
@@ -21,10 +21,10 @@ pub(super) fn assign(
     judged: &SpillableVec<Judged>,
     least: f64,
 ) -> Result<SpillableVec<Pair>, PathError> {
-    let tables = &field.halves.tables;
+    let pool = &field.halves.pool;
     let confidence = among_equals(field, edges, judged)?;
     // The likeliest first.
-    let mut order = SpillableVec::new(tables);
+    let mut order = SpillableVec::new(pool);
     let enough = (0u32..).zip(confidence.iter()).filter(|(_, confidence)| **confidence >= least);
     for (place, _) in enough {
         let (edge, judged) = (&edges[place as usize], &judged[place as usize]);
@@ -34,8 +34,8 @@ pub(super) fn assign(
         order.push((belief, Ordered::of(judged.odds), ends, place))?;
     }
     order.sort_by_key(|(belief, odds, ends, _)| (Reverse(*belief), Reverse(*odds), *ends))?;
-    let mut taken = SpillableVec::filled(tables, field.halves.len(), false)?;
-    let mut pairs = SpillableVec::new(tables);
+    let mut taken = SpillableVec::filled(pool, field.halves.len(), false)?;
+    let mut pairs = SpillableVec::new(pool);
     for (.., place) in order.iter() {
         let place = *place as usize;
         let edge = &edges[place];
@@ -72,7 +72,7 @@ fn among_equals(
         (edge.accepting, one.process, one.peer_name)
     })?;
     let both = by_one.iter().zip(by_other.iter());
-    SpillableVec::collect(&field.halves.tables, both.map(|(one, other)| one.min(*other).min(1.0)))
+    SpillableVec::collect(&field.halves.pool, both.map(|(one, other)| one.min(*other).min(1.0)))
 }
 
 /// The sum of what is believed of all edges of the same `group`, by edge.
@@ -81,13 +81,13 @@ fn sums(
     judged: &SpillableVec<Judged>,
     group: impl Fn(&Edge) -> (u32, u32, u32),
 ) -> Result<SpillableVec<f64>, PathError> {
-    let tables = edges.pool();
+    let pool = edges.pool();
     let mut grouped = SpillableVec::collect(
-        tables,
+        pool,
         (0u32..).zip(edges.iter()).map(|(place, edge)| (group(edge), place)),
     )?;
     grouped.sort_by_key(|row| *row)?;
-    let mut sums = SpillableVec::filled(tables, edges.len(), 0.0)?;
+    let mut sums = SpillableVec::filled(pool, edges.len(), 0.0)?;
     let mut start = 0;
     while let Some((group, _)) = grouped.get(start).copied() {
         let end = grouped.end(start, |row| row.0 == group);

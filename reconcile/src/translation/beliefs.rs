@@ -3,16 +3,9 @@
 //! circles, and near it otherwise).
 
 use message_trace::PathError;
+use out_of_core::{MemoryPool, SpillableVec};
 
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
-
-/// Rounds of passing messages each time: those of the time before are where they begin.
-const ROUNDS: usize = 3;
-/// A candidate is clearly ahead of rivals that are less likely by this factor.
-const CLEAR: f64 = 3.0;
-/// Logarithms of odds are kept within this.
-const LARGEST: f64 = 40.0;
+use crate::tuning::{BELIEF_ROUNDS, CLEARLY_AHEAD, MAX_LOG_ODDS};
 
 /// The candidates by either end.
 #[derive(Debug)]
@@ -23,14 +16,14 @@ pub(super) struct Rivals {
     /// What each candidate's connecting end tells its accepting one, and the other way round: how
     /// good it looks from there, with what else that end could be in. Empty before the first round.
     told: SpillableVec<[f64; 2]>,
-    tables: MemoryPool,
+    pool: MemoryPool,
 }
 
 impl Rivals {
     /// `ends` are the connecting and the accepting half of each candidate, out of `halves`.
     pub(super) fn new(ends: SpillableVec<[u32; 2]>, halves: usize) -> Rivals {
-        let tables = ends.pool().clone();
-        Rivals { ends, halves, told: SpillableVec::new(&tables), tables }
+        let pool = ends.pool().clone();
+        Rivals { ends, halves, told: SpillableVec::new(&pool), pool }
     }
 
     /// How likely each candidate is, given the logarithm of its odds against chance.
@@ -38,14 +31,14 @@ impl Rivals {
         &mut self,
         odds: &SpillableVec<f64>,
     ) -> Result<SpillableVec<f64>, PathError> {
-        let weight = |odds: &f64| odds.clamp(-LARGEST, LARGEST).exp();
-        let weights = SpillableVec::collect(&self.tables, odds.iter().map(weight))?;
+        let weight = |odds: &f64| odds.clamp(-MAX_LOG_ODDS, MAX_LOG_ODDS).exp();
+        let weights = SpillableVec::collect(&self.pool, odds.iter().map(weight))?;
         if self.told.is_empty() {
             self.told.extend(weights.iter().map(|weight| [*weight; 2]))?;
         }
-        let none = || SpillableVec::filled(&self.tables, self.halves, 0.0);
+        let none = || SpillableVec::filled(&self.pool, self.halves, 0.0);
         let mut sums = [none()?, none()?];
-        for _ in 0..ROUNDS {
+        for _ in 0..BELIEF_ROUNDS {
             self.sum(&mut sums);
             let mut candidates = self.ends.iter().zip(weights.iter());
             self.told.for_each_mut(0..weights.len(), |told| {
@@ -68,7 +61,7 @@ impl Rivals {
             let by_other = told[0] / (1.0 + sums[1][ends[1] as usize]);
             by_one.min(by_other).clamp(0.0, 1.0)
         };
-        SpillableVec::collect(&self.tables, self.ends.iter().zip(self.told.iter()).map(belief))
+        SpillableVec::collect(&self.pool, self.ends.iter().zip(self.told.iter()).map(belief))
     }
 
     /// By how much each candidate is clearly ahead of the likeliest of its rivals; 0 where it is
@@ -78,7 +71,7 @@ impl Rivals {
         beliefs: &SpillableVec<f64>,
     ) -> Result<SpillableVec<f64>, PathError> {
         // The two likeliest of each end.
-        let none = || SpillableVec::filled(&self.tables, self.halves, [0.0f64; 2]);
+        let none = || SpillableVec::filled(&self.pool, self.halves, [0.0f64; 2]);
         let mut best = [none()?, none()?];
         for (ends, belief) in self.ends.iter().zip(beliefs.iter()) {
             for (best, end) in best.iter_mut().zip(ends) {
@@ -95,9 +88,9 @@ impl Rivals {
                 let [first, second] = best[*end as usize];
                 if *belief < first { first } else { second }
             });
-            (belief - CLEAR * rivals.fold(0.0, f64::max)).max(0.0)
+            (belief - CLEARLY_AHEAD * rivals.fold(0.0, f64::max)).max(0.0)
         };
-        SpillableVec::collect(&self.tables, self.ends.iter().zip(beliefs.iter()).map(lead))
+        SpillableVec::collect(&self.pool, self.ends.iter().zip(beliefs.iter()).map(lead))
     }
 
     fn sum(&self, sums: &mut [SpillableVec<f64>; 2]) {
@@ -116,9 +109,9 @@ mod tests {
     use super::*;
 
     fn settled(ends: Vec<[u32; 2]>, halves: usize, odds: &[f64]) -> Vec<f64> {
-        let tables = MemoryPool::default();
-        let mut rivals = Rivals::new(SpillableVec::collect(&tables, ends).unwrap(), halves);
-        let odds = SpillableVec::collect(&tables, odds.iter().copied()).unwrap();
+        let pool = MemoryPool::default();
+        let mut rivals = Rivals::new(SpillableVec::collect(&pool, ends).unwrap(), halves);
+        let odds = SpillableVec::collect(&pool, odds.iter().copied()).unwrap();
         (0..5).for_each(|_| drop(rivals.beliefs(&odds).unwrap()));
         rivals.beliefs(&odds).unwrap().iter().copied().collect()
     }

@@ -4,20 +4,13 @@
 use std::ops::Range;
 
 use message_trace::PathError;
-
-use super::Side;
-use super::halves::{HalfView, Halves};
-use super::offsets::Clocks;
-use super::signature::{self, Likeness};
-use super::timing::{self, Window};
 use out_of_core::SpillableVec;
 
-/// As many half flows with one key, at either side, are compared one by one.
-const FEW: usize = 8;
-/// As many of a crowd are candidates for one connecting end: those nearest in time.
-const NEAREST: usize = 8;
-/// Candidates are sought as far behind the expected time as this, in nanoseconds.
-const REACH: i64 = 1_000_000_000;
+use super::half_flow::Side;
+use super::halves::{HalfView, Halves};
+use super::signature::{self, Likeness};
+use super::timing::{self, Window};
+use crate::tuning::MAX_RARE;
 
 /// Two half flows that could be the ends of one flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,7 +80,7 @@ impl<'a> Field<'a> {
             let all = all.filter(|(_, half)| {
                 half.side != others && half.sent.bytes + half.received.bytes > 0
             });
-            SpillableVec::collect(&halves.tables, all.map(|(place, _)| place))
+            SpillableVec::collect(&halves.pool, all.map(|(place, _)| place))
         };
         let (connecting, accepting) = (of_side(Side::Connecting)?, of_side(Side::Accepting)?);
         let alike = [
@@ -109,9 +102,9 @@ impl<'a> Field<'a> {
 
     /// All pairs that share a key that few have, and the crowds of the keys that many have.
     pub(super) fn rare(&self) -> Result<Rare, PathError> {
-        let tables = &self.halves.tables;
+        let pool = &self.halves.pool;
         // The key, and the half flow with its side above its number.
-        let mut keyed: SpillableVec<(u64, u64)> = SpillableVec::new(tables);
+        let mut keyed: SpillableVec<(u64, u64)> = SpillableVec::new(pool);
         for (places, side) in
             [(&self.connecting, Side::Connecting), (&self.accepting, Side::Accepting)]
         {
@@ -125,9 +118,9 @@ impl<'a> Field<'a> {
             }
         }
         keyed.sort_by_key(|row| *row)?;
-        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(tables);
+        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(pool);
         let mut crowds =
-            Crowds { members: SpillableVec::new(tables), begins: SpillableVec::new(tables) };
+            Crowds { members: SpillableVec::new(pool), begins: SpillableVec::new(pool) };
         let mut start = 0;
         while let Some((key, _)) = keyed.get(start).copied() {
             let group = start..keyed.end(start, |row| row.0 == key);
@@ -139,7 +132,7 @@ impl<'a> Field<'a> {
             }
             let members =
                 |range: Range<usize>| keyed.range(range).map(|(_, tagged)| *tagged as u32);
-            if sides.iter().all(|side| side.len() <= FEW) {
+            if sides.iter().all(|side| side.len() <= MAX_RARE) {
                 let [connecting, accepting] = sides;
                 for one in members(connecting) {
                     pairs.extend(members(accepting.clone()).map(|other| (one, other)))?;
@@ -155,11 +148,14 @@ impl<'a> Field<'a> {
     }
 
     /// The edges between `pairs`, in order and each once.
-    fn edges(&self, mut pairs: SpillableVec<(u32, u32)>) -> Result<SpillableVec<Edge>, PathError> {
+    pub(super) fn edges(
+        &self,
+        mut pairs: SpillableVec<(u32, u32)>,
+    ) -> Result<SpillableVec<Edge>, PathError> {
         pairs.sort_by_key(|pair| *pair)?;
         pairs.dedup_by_key(|pair| *pair);
         SpillableVec::collect(
-            &self.halves.tables,
+            &self.halves.pool,
             pairs.iter().filter_map(|(one, other)| self.edge(*one, *other)),
         )
     }
@@ -186,43 +182,6 @@ impl<'a> Field<'a> {
         let window = timing::window(one, other, likeness.turns, likeness.totals)?;
         let pauses = timing::pauses(one, likeness.turns, window);
         Some(Edge { connecting, accepting, likeness, window, pauses })
-    }
-
-    /// Adds the pairs of the crowds that are near in time, where the difference of their clocks is
-    /// known. `edges` are put in order, each once.
-    pub(super) fn near_in_time(
-        &self,
-        crowds: &Crowds,
-        clocks: &Clocks,
-        edges: &mut SpillableVec<Edge>,
-    ) -> Result<(), PathError> {
-        let mut pairs: SpillableVec<(u32, u32)> = SpillableVec::new(&self.halves.tables);
-        let mut accepted = SpillableVec::new(&self.halves.tables);
-        for crowd in crowds.iter() {
-            self.by_host(crowds, crowd.accepting, Side::Accepting, &mut accepted)?;
-            let hosts = hosts(&accepted);
-            for place in crowds.members.range(crowd.connecting) {
-                let half = self.halves.half(*place);
-                let time = forth(half, Side::Connecting);
-                for (host, list) in &hosts {
-                    let Some((difference, uncertainty)) = clocks.difference(half.host, *host, time)
-                    else {
-                        continue;
-                    };
-                    let expected = time + difference - uncertainty;
-                    let from =
-                        accepted.partition_point(list.clone(), |(_, time, _)| *time < expected);
-                    let near = accepted.range(from..list.end.min(from + NEAREST));
-                    let near = near.take_while(|(_, time, _)| *time <= expected + REACH);
-                    pairs.extend(near.map(|(.., other)| (*place, *other)))?;
-                }
-            }
-        }
-        drop(accepted);
-        edges.extend(self.edges(pairs)?.iter().copied())?;
-        edges.sort_by_key(|edge| (edge.connecting, edge.accepting))?;
-        edges.dedup_by_key(|edge| (edge.connecting, edge.accepting));
-        Ok(())
     }
 
     /// Puts these members of the crowds into `list`: by host, and then by time.
@@ -264,9 +223,9 @@ fn alike(
     side: Side,
 ) -> Result<SpillableVec<u32>, PathError> {
     let looks = places.iter().map(|place| (signature::looks(halves.view(*place), side), *place));
-    let mut looks = SpillableVec::collect(&halves.tables, looks)?;
+    let mut looks = SpillableVec::collect(&halves.pool, looks)?;
     looks.sort_by_key(|row| *row)?;
-    let mut alike = SpillableVec::filled(&halves.tables, halves.len(), 0)?;
+    let mut alike = SpillableVec::filled(&halves.pool, halves.len(), 0)?;
     let mut start = 0;
     while let Some((look, _)) = looks.get(start).copied() {
         let end = looks.end(start, |row| row.0 == look);

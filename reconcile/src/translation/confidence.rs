@@ -7,21 +7,16 @@
 use std::fmt;
 
 use message_trace::PathError;
+use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
 use super::beliefs::Rivals;
 use super::candidates::{Edge, Field};
 use super::halves::Half;
-use super::learned::{Chances, Kept, Learned, Way, kept, ways};
+use super::learned::{Chances, Kept, Learned, TranslatedName, kept, ways};
 use super::median::Ordered;
 use super::offsets::{Clocks, Verdict};
-use super::timing::SLACK;
-use out_of_core::SpillableVec;
-
-/// Rounds of learning.
-const ROUNDS: usize = 12;
-/// Chance makes no fewer matches than this.
-const LEAST_CHANCE: f64 = 1e-6;
+use crate::tuning::{LEARNING_ROUNDS, MIN_CHANCE, TIME_SLACK_NS};
 
 /// What speaks for a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,7 +83,7 @@ pub(super) struct Judged {
 /// What is known of a candidate whatever is learned.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    way: Way,
+    way: TranslatedName,
     kept: Kept,
     /// What its two ends share and its times say, in nats.
     likely: f64,
@@ -103,11 +98,11 @@ pub(super) fn judge(
     edges: &SpillableVec<Edge>,
     clocks: &Clocks,
 ) -> Result<SpillableVec<Judged>, PathError> {
-    let tables = &field.halves.tables;
+    let pool = &field.halves.pool;
     let (spans, durations) = (spans(field), durations(field)?);
     let chances = Chances::of(field)?;
     let (ways, count_of_ways) = ways(field, edges)?;
-    let candidate = |(edge, way): (&Edge, &Way)| {
+    let candidate = |(edge, way): (&Edge, &TranslatedName)| {
         let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let verdict = clocks.verdict(field, edge);
         let likely = alone(field, edge, clocks, verdict, &spans, &durations);
@@ -121,16 +116,16 @@ pub(super) fn judge(
             agreeing,
         }
     };
-    let candidates = SpillableVec::collect(tables, edges.iter().zip(ways.iter()).map(candidate))?;
+    let candidates = SpillableVec::collect(pool, edges.iter().zip(ways.iter()).map(candidate))?;
     drop((ways, durations));
     let ends =
-        SpillableVec::collect(tables, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
+        SpillableVec::collect(pool, edges.iter().map(|edge| [edge.connecting, edge.accepting]))?;
     let mut rivals = Rivals::new(ends, field.halves.len());
-    let mut learned = Learned::new(tables, count_of_ways, chances.totals)?;
-    let mut odds = SpillableVec::filled(tables, edges.len(), 0.0)?;
+    let mut learned = Learned::new(pool, count_of_ways, chances.totals)?;
+    let mut odds = SpillableVec::filled(pool, edges.len(), 0.0)?;
     let (mut beliefs, mut counts) =
-        (SpillableVec::new(tables), SpillableVec::filled(tables, edges.len(), 0.0)?);
-    for _ in 0..ROUNDS {
+        (SpillableVec::new(pool), SpillableVec::filled(pool, edges.len(), 0.0)?);
+    for _ in 0..LEARNING_ROUNDS {
         let mut of_candidates = candidates.iter().zip(counts.iter()).map(|(candidate, count)| {
             let Candidate { way, kept, likely, chance, .. } = *candidate;
             likely + learned.says(way, kept, chance, *count)
@@ -158,7 +153,7 @@ pub(super) fn judge(
             alike: learned.both[candidate.way.both as usize] as f32,
         },
     });
-    SpillableVec::collect(tables, judged)
+    SpillableVec::collect(pool, judged)
 }
 
 /// What the two ends share, against how common it is, and whether the times fit; in nats.
@@ -173,12 +168,12 @@ fn alone(
     let alike = field.alike(edge).map(f64::from);
     let rare = field.accepting.len().max(field.connecting.len()) as f64
         * (-edge.likeness.information).exp();
-    let chance = rare.max(alike[0]).max(alike[1]).max(LEAST_CHANCE);
+    let chance = rare.max(alike[0]).max(alike[1]).max(MIN_CHANCE);
     let times = verdict.map_or(0.0, |verdict| {
         let span = spans.get(&field.halves.half(edge.accepting).host).copied().unwrap_or(1e9);
         let one = field.halves.half(edge.connecting);
         let long = durations.get(one.peer_name as usize).map_or(1.0, |usual| duration(one) / usual);
-        let width = edge.window.width().max(SLACK) as f64;
+        let width = edge.window.width().max(TIME_SLACK_NS) as f64;
         let wide = clocks.usual_width(field, edge).map_or(1.0, |usual| width / usual);
         let fits = span * verdict.density * likeness_of_width(wide, long);
         (verdict.trust * fits + (1.0 - verdict.trust) + 1e-12).ln()
@@ -204,14 +199,14 @@ fn duration(half: &Half) -> f64 {
 
 /// How long the connections to each name usually last, by its number.
 fn durations(field: &Field) -> Result<SpillableVec<f64>, PathError> {
-    let tables = &field.halves.tables;
+    let pool = &field.halves.pool;
     let lasted = field.connecting.iter().map(|place| {
         let half = field.halves.half(*place);
         (half.peer_name, Ordered::of(duration(half)))
     });
-    let mut all = SpillableVec::collect(tables, lasted)?;
+    let mut all = SpillableVec::collect(pool, lasted)?;
     all.sort_by_key(|row| *row)?;
-    let mut usual = SpillableVec::filled(tables, field.halves.names, 1.0)?;
+    let mut usual = SpillableVec::filled(pool, field.halves.names, 1.0)?;
     let mut start = 0;
     while let Some((name, _)) = all.get(start).copied() {
         let end = all.end(start, |row| row.0 == name);

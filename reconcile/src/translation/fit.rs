@@ -7,36 +7,27 @@ use super::candidates::Field;
 use super::difference::{Difference, Vote};
 use super::median::median_of_few;
 use super::stabbing::{Stretch, around, deepest};
-use super::timing::{LARGEST_SKEW, SLACK};
 use super::{Side, signature};
-
-/// As many are asked for the skew, which takes longest.
-const MOST_FOR_SKEW: usize = 512;
-/// What one pair more than the second best place has says, in nats.
-const A_VOTE: f64 = 3.0;
-/// What it takes to believe a difference, in nats.
-const BELIEVED: f64 = 12.0;
-/// What a kept port adds at most, and what it would say of a single pair.
-const MOST_OF_A_PORT: f64 = 4.0;
-const A_PORT: f64 = 10.0;
-/// At least so much of what agrees on a difference does so because it is true.
-const TRUE_VOTES: f64 = 0.9;
+use crate::tuning::{
+    BELIEVED_NATS, MAX_HOST_SKEW, MAX_PORT_NATS, MAX_VOTES_FOR_SKEW, MIN_TRUE_VOTES, PORT_NATS,
+    TIME_SLACK_NS, VOTE_NATS,
+};
 
 /// The line that most weight agrees on, with how far it stands out.
 pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
     let first = votes.iter().map(|vote| vote.time).min()?;
     let last = votes.iter().map(|vote| vote.time).max()?;
     let (middle, half) = (first + (last - first) / 2, (last - first) as f64 / 2.0);
-    let slack = SLACK as f64;
+    let slack = TIME_SLACK_NS as f64;
     let mut ends = Vec::with_capacity(2 * votes.len());
     // At first any skew is possible, which blurs what is far from the middle.
     let blurred = votes.iter().map(|vote| {
-        let blur = slack + LARGEST_SKEW * (vote.time - middle).unsigned_abs() as f64;
+        let blur = slack + MAX_HOST_SKEW * (vote.time - middle).unsigned_abs() as f64;
         Stretch { low: vote.low - blur, high: vote.high + blur, weight: vote.weight }
     });
     let coarse = deepest(blurred, &mut ends)?;
     let near = |vote: &&Vote| {
-        let blur = slack + LARGEST_SKEW * half * 2.0;
+        let blur = slack + MAX_HOST_SKEW * half * 2.0;
         vote.low - blur <= coarse.high && coarse.low <= vote.high + blur
     };
     let mut asked: Vec<Vote> = votes.iter().filter(near).copied().collect();
@@ -45,7 +36,7 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
     asked.sort_unstable_by(|one, other| {
         other.weight.total_cmp(&one.weight).then_with(|| spread(one).cmp(&spread(other)))
     });
-    asked.truncate(MOST_FOR_SKEW);
+    asked.truncate(MAX_VOTES_FOR_SKEW);
     let along = |vote: &Vote, skew: f64, slack: f64| {
         let drift = skew * (vote.time - middle) as f64;
         Stretch {
@@ -54,11 +45,11 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
             weight: vote.weight,
         }
     };
-    let (mut skew, mut step, mut best) = (0.0, LARGEST_SKEW / 3.0, coarse);
+    let (mut skew, mut step, mut best) = (0.0, MAX_HOST_SKEW / 3.0, coarse);
     loop {
         let blur = slack + step * half / 2.0;
         let tries = (-4..=4).map(|steps| skew + f64::from(steps) * step);
-        let tries = tries.filter(|skew| skew.abs() <= LARGEST_SKEW);
+        let tries = tries.filter(|skew| skew.abs() <= MAX_HOST_SKEW);
         let tried: Vec<(f64, Stretch)> = tries
             .filter_map(|skew| {
                 Some((skew, deepest(asked.iter().map(|vote| along(vote, skew, blur)), &mut ends)?))
@@ -79,7 +70,7 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
         deepest(votes.iter().map(|vote| along(vote, skew, slack)), &mut ends).unwrap_or(best);
     let offset = (best.low + best.high) / 2.0;
     let wide =
-        around(best, TRUE_VOTES, votes.iter().map(|vote| along(vote, skew, slack)), &mut ends);
+        around(best, MIN_TRUE_VOTES, votes.iter().map(|vote| along(vote, skew, slack)), &mut ends);
     let uncertainty = (wide.high - offset).max(offset - wide.low);
     let mut found = Difference {
         at: middle,
@@ -131,10 +122,10 @@ fn trust(field: &Field, asked: usize, agreeing: &[Vote], support: u32, rival: u3
         }
     }
     // Among many pairs some have the same port by chance.
-    let port = (A_PORT - (asked.max(1) as f64).ln()).clamp(0.0, MOST_OF_A_PORT);
+    let port = (PORT_NATS - (asked.max(1) as f64).ln()).clamp(0.0, MAX_PORT_NATS);
     let kept = agreeing.iter().filter(|vote| vote.kept_port).count().min(8) as f64 * port;
     let (support, rival) = (f64::from(support), f64::from(rival));
-    let votes = A_VOTE * (support - rival) / (1.0 + rival / 4.0).sqrt();
+    let votes = VOTE_NATS * (support - rival) / (1.0 + rival / 4.0).sqrt();
     1.0 / (1.0
-        + (BELIEVED - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
+        + (BELIEVED_NATS - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
 }

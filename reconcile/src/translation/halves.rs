@@ -5,11 +5,10 @@ use std::net::SocketAddr;
 use std::ops::Deref;
 
 use message_trace::PathError;
+use out_of_core::{MemoryPool, SpillableVec};
 use rustc_hash::FxHashMap;
 
-use super::{HalfFlow, Side, Turn, Way};
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
+use super::half_flow::{HalfFlow, Side, Turn, Way};
 
 /// A [`HalfFlow`], whose turns are elsewhere. Its names have numbers as well: equal names have
 /// equal ones.
@@ -45,10 +44,10 @@ impl Deref for HalfView<'_> {
     }
 }
 
-/// See the module.
+/// All half flows, a column for each of their properties.
 #[derive(Debug)]
 pub(crate) struct Halves {
-    pub(crate) tables: MemoryPool,
+    pub(crate) pool: MemoryPool,
     /// With where their turns end; they begin where those of the one before end.
     rows: SpillableVec<(Half, u64)>,
     turns: SpillableVec<Turn>,
@@ -58,11 +57,11 @@ pub(crate) struct Halves {
 
 impl Halves {
     /// None yet, whose names have numbers below `names`.
-    pub(crate) fn new(tables: &MemoryPool, names: usize) -> Halves {
+    pub(crate) fn new(pool: &MemoryPool, names: usize) -> Halves {
         Halves {
-            tables: tables.clone(),
-            rows: SpillableVec::new(tables),
-            turns: SpillableVec::new(tables),
+            pool: pool.clone(),
+            rows: SpillableVec::new(pool),
+            turns: SpillableVec::new(pool),
             names,
         }
     }

@@ -6,20 +6,11 @@
 use std::net::IpAddr;
 
 use message_trace::PathError;
+use out_of_core::{MemoryPool, SpillableVec};
 
 use super::candidates::{Edge, Field};
 use super::halves::Half;
-use out_of_core::MemoryPool;
-use out_of_core::SpillableVec;
-
-/// So many flows to a name would have to be without a match for one match to say nothing.
-const UNTRANSLATED: f64 = 10.0;
-/// A match is given to a name before any was seen.
-const GIVEN: f64 = 0.5;
-/// A new way through a translation is as likely as so many matches.
-const NEW_WAY: f64 = 0.2;
-/// Ports that a client's end can have, about.
-const PORTS: f64 = 28_000.0;
+use crate::tuning::{CLIENT_PORTS, GIVEN_MATCHES, NEW_WAY_MATCHES, UNTRANSLATED_FLOWS};
 
 /// What a candidate's names have in common.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +19,7 @@ pub(super) struct Kept(pub(super) [bool; 3]);
 /// Where a candidate's translation leads: numbers of the virtual name, the real one, and both with
 /// the address that the server saw.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct TranslatedName {
     pub(super) virtual_name: u32,
     pub(super) real: u32,
     pub(super) both: u32,
@@ -46,16 +37,16 @@ pub(super) fn kept(one: &Half, other: &Half) -> Kept {
 pub(super) fn ways(
     field: &Field,
     edges: &SpillableVec<Edge>,
-) -> Result<(SpillableVec<Way>, usize), PathError> {
-    let tables = &field.halves.tables;
-    let mut ways = SpillableVec::new(tables);
-    let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(tables);
+) -> Result<(SpillableVec<TranslatedName>, usize), PathError> {
+    let pool = &field.halves.pool;
+    let mut ways = SpillableVec::new(pool);
+    let mut seen_as: SpillableVec<([u32; 2], Option<IpAddr>, u32)> = SpillableVec::new(pool);
     for (place, edge) in (0u32..).zip(edges.iter()) {
         let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let (virtual_name, real) = (one.peer_name, other.local_name);
         // An address that is kept is the client's, and there are many.
         let seen = Some(other.peer.ip()).filter(|ip| *ip != one.local.ip());
-        ways.push(Way { virtual_name, real, both: 0 })?;
+        ways.push(TranslatedName { virtual_name, real, both: 0 })?;
         seen_as.push(([virtual_name, real], seen, place))?;
     }
     seen_as.sort_by_key(|row| *row)?;
@@ -83,20 +74,20 @@ pub(super) struct Chances {
 
 impl Chances {
     pub(super) fn of(field: &Field) -> Result<Chances, PathError> {
-        let (halves, tables) = (field.halves, &field.halves.tables);
-        let none = || SpillableVec::filled(tables, halves.names, 0.0);
+        let (halves, pool) = (field.halves, &field.halves.pool);
+        let none = || SpillableVec::filled(pool, halves.names, 0.0);
         let mut totals = [none()?, none()?];
         for place in field.connecting.iter() {
             totals[0][halves.half(*place).peer_name as usize] += 1.0;
         }
-        let mut all: SpillableVec<IpAddr> = SpillableVec::new(tables);
+        let mut all: SpillableVec<IpAddr> = SpillableVec::new(pool);
         for place in field.accepting.iter() {
             let half = halves.half(*place);
             totals[1][half.local_name as usize] += 1.0;
             all.push(half.peer.ip())?;
         }
         all.sort_by_key(|address| *address)?;
-        let mut addresses: SpillableVec<(IpAddr, u32)> = SpillableVec::new(tables);
+        let mut addresses: SpillableVec<(IpAddr, u32)> = SpillableVec::new(pool);
         for address in all.iter() {
             match addresses.len().checked_sub(1).and_then(|last| addresses.get_mut(last)) {
                 Some((last, count)) if last == address => *count += 1,
@@ -114,7 +105,7 @@ impl Chances {
             self.addresses.get(at).filter(|row| row.0 == address).map_or(0, |row| row.1);
         let of_name = self.totals[1].get(one.peer_name as usize).copied().unwrap_or(0.0);
         let share = |count: f64| (count / self.all).clamp(1e-3, 0.9);
-        [1.0 / PORTS, share(f64::from(of_address)), share(of_name)]
+        [1.0 / CLIENT_PORTS, share(f64::from(of_address)), share(of_name)]
     }
 }
 
@@ -132,21 +123,27 @@ pub(super) struct Learned {
 }
 
 impl Learned {
-    /// Nothing yet, where there are so many `ways`.
+    /// Nothing yet, with room for this number of `ways`.
     pub(super) fn new(
-        tables: &MemoryPool,
+        pool: &MemoryPool,
         ways: usize,
         totals: [SpillableVec<f64>; 2],
     ) -> Result<Learned, PathError> {
-        let none = |len| SpillableVec::filled(tables, len, 0.0);
+        let none = |len| SpillableVec::filled(pool, len, 0.0);
         let matches = [none(totals[0].len())?, none(totals[1].len())?];
-        let (both, kept) = (none(ways)?, SpillableVec::filled(tables, totals[0].len(), [0.0; 3])?);
+        let (both, kept) = (none(ways)?, SpillableVec::filled(pool, totals[0].len(), [0.0; 3])?);
         Ok(Learned { matches, both, kept, totals, rounds: 0 })
     }
 
     /// What the candidate's names say, in nats, leaving out what is known from itself (as much of a
     /// match as it counts).
-    pub(super) fn says(&self, way: Way, kept: Kept, chance: [f64; 3], itself: f64) -> f64 {
+    pub(super) fn says(
+        &self,
+        way: TranslatedName,
+        kept: Kept,
+        chance: [f64; 3],
+        itself: f64,
+    ) -> f64 {
         let (one, other) = (way.virtual_name as usize, way.real as usize);
         let others = |sum: f64| (sum - itself).max(0.0);
         let matches = [others(self.matches[0][one]), others(self.matches[1][other])];
@@ -155,12 +152,13 @@ impl Learned {
         // this way.
         let share = |side: usize, at: usize| {
             // The more matches there are, the less is held against this one.
-            let doubt = GIVEN + UNTRANSLATED / (1.0 + matches[side]);
-            let matched = (matches[side] + GIVEN) / (self.totals[side][at].max(1.0) + doubt);
+            let doubt = GIVEN_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);
+            let matched =
+                (matches[side] + GIVEN_MATCHES) / (self.totals[side][at].max(1.0) + doubt);
             if self.rounds == 0 {
                 matched
             } else {
-                matched * (way_taken + NEW_WAY) / (matches[side] + 1.0)
+                matched * (way_taken + NEW_WAY_MATCHES) / (matches[side] + 1.0)
             }
         };
         let translated = share(0, one).max(share(1, other)).min(0.999);
@@ -182,7 +180,7 @@ impl Learned {
     }
 
     /// Learns from all candidates: their ways, what they kept, and how much of a match each counts.
-    pub(super) fn learn(&mut self, candidates: impl Iterator<Item = (Way, Kept, f64)>) {
+    pub(super) fn learn(&mut self, candidates: impl Iterator<Item = (TranslatedName, Kept, f64)>) {
         for sums in self.matches.iter_mut().chain([&mut self.both]) {
             sums.for_each_mut(0..sums.len(), |sum| *sum = 0.0);
         }

@@ -1,7 +1,6 @@
 //! The middle one of many numbers.
 
 use message_trace::PathError;
-
 use out_of_core::SpillableVec;
 
 /// A number that is in the order of its size, as `f64::total_cmp` has it.
@@ -51,10 +50,9 @@ mod tests {
         }
         for count in 0..5 {
             let mut few: Vec<f64> = values.iter().rev().copied().take(count).collect();
-            let tables = out_of_core::MemoryPool::default();
+            let pool = out_of_core::MemoryPool::default();
             let mut many =
-                SpillableVec::collect(&tables, few.iter().map(|value| Ordered::of(*value)))
-                    .unwrap();
+                SpillableVec::collect(&pool, few.iter().map(|value| Ordered::of(*value))).unwrap();
             assert_eq!(median(&mut many).unwrap(), median_of_few(&mut few));
         }
     }

@@ -4,29 +4,19 @@
 //! out from the second best.
 
 use message_trace::PathError;
+use out_of_core::SpillableVec;
 use rustc_hash::FxHashMap;
 
-use super::Side;
 use super::candidates::{self, Crowd, Crowds, Edge, Field, Timed};
 use super::difference::{Difference, Vote, hosts, key, vote};
 use super::fit::fit;
+use super::half_flow::Side;
 use super::halves::Halves;
 use super::median::{Ordered, median};
-use super::timing::SLACK;
-use out_of_core::SpillableVec;
-
-/// As many pairs of one crowd are tried on two hosts whose clocks nothing rarer tells.
-const MOST_OF_A_CROWD: usize = 20_000;
-/// So many accepting ends of it are tried with all that could have connected.
-const OF_A_CROWD: usize = 48;
-/// As many pairs of crowds are tried in all.
-const MOST_OF_CROWDS: usize = 1_000_000;
-/// It takes so many windows to know how wide those that lead to one name usually are.
-const LEAST_WIDTHS: usize = 8;
-/// Trust above this rules out what does not agree.
-const CERTAIN: f64 = 0.999;
-/// Trust above this makes a difference known.
-const TRUSTED: f64 = 0.9;
+use crate::tuning::{
+    ACCEPTING_OF_A_CROWD, CERTAIN_TRUST, KNOWN_TRUST, MAX_TRIED_OF_A_CROWD, MAX_TRIED_OF_CROWDS,
+    MIN_WIDTHS, TIME_SLACK_NS,
+};
 
 /// The difference of two hosts' clocks, known from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +53,7 @@ pub(super) struct Verdict {
 
 /// What was tried of crowds.
 struct Tried {
-    /// As many pairs may still be tried.
+    /// Number of pairs that may still be tried.
     left: usize,
     /// How many votes there are, by hosts.
     counts: FxHashMap<(u32, u32), usize>,
@@ -73,7 +63,7 @@ struct Tried {
 /// All of `votes`, or the weightiest of them where they are very many, and of equal ones some of
 /// all times.
 fn most_telling(votes: impl Iterator<Item = Vote>) -> Vec<Vote> {
-    let most = 2 * MOST_OF_A_CROWD;
+    let most = 2 * MAX_TRIED_OF_A_CROWD;
     let cut = |kept: &mut Vec<Vote>| {
         let place = |vote: &Vote| (vote.connecting.wrapping_mul(0x9E37_79B1), vote.accepting);
         kept.sort_unstable_by(|one, other| {
@@ -149,14 +139,14 @@ impl Clocks {
         time: i64,
     ) -> Option<(i64, i64)> {
         let known = self.differences.get(&key(connecting, accepting))?;
-        if known.trust < TRUSTED {
+        if known.trust < KNOWN_TRUST {
             return None;
         }
         // The line is over the lower-numbered host's time, which is not far from right by the
         // other's offset.
         let (time, sign) =
             if connecting <= accepting { (time, 1.0) } else { (time - known.offset as i64, -1.0) };
-        Some(((sign * known.line(time)) as i64, known.uncertainty as i64 + SLACK))
+        Some(((sign * known.line(time)) as i64, known.uncertainty as i64 + TIME_SLACK_NS))
     }
 
     /// What is known of the clocks of an edge's hosts; `None`: nothing.
@@ -164,7 +154,7 @@ impl Clocks {
         let (one, other) = (field.halves.half(edge.connecting), field.halves.half(edge.accepting));
         let known = self.differences.get(&key(one.host, other.host))?;
         let vote = vote(field, edge);
-        let (line, slack) = (known.line(vote.time), SLACK as f64);
+        let (line, slack) = (known.line(vote.time), TIME_SLACK_NS as f64);
         let outside = (vote.low - line).max(line - vote.high) - known.uncertainty - slack;
         let unsure = known.uncertainty.max(slack);
         let (low, high) = (vote.low - slack, vote.high + slack);
@@ -194,11 +184,11 @@ impl Clocks {
         field: &Field,
         edges: &SpillableVec<Edge>,
     ) -> Result<(), PathError> {
-        let tables = &field.halves.tables;
+        let pool = &field.halves.pool;
         // The narrowest of each accepting end.
-        let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(tables);
+        let mut narrowest: SpillableVec<((u32, u32), u32, i64)> = SpillableVec::new(pool);
         for edge in edges.iter() {
-            let agrees = |verdict: Verdict| verdict.trust >= TRUSTED && verdict.outside == 0.0;
+            let agrees = |verdict: Verdict| verdict.trust >= KNOWN_TRUST && verdict.outside == 0.0;
             if self.verdict(field, edge).is_some_and(agrees) {
                 narrowest.push((hosts(field, edge), edge.accepting, edge.window.width()))?;
             }
@@ -209,15 +199,15 @@ impl Clocks {
             let name = field.halves.half(*accepting).local_name;
             ((*hosts, name), Ordered::of(*width as f64))
         });
-        let mut by_name = SpillableVec::collect(tables, by_name)?;
+        let mut by_name = SpillableVec::collect(pool, by_name)?;
         drop(narrowest);
         by_name.sort_by_key(|row| *row)?;
         let mut start = 0;
         while let Some((name, _)) = by_name.get(start).copied() {
             let end = by_name.end(start, |row| row.0 == name);
-            if end - start >= LEAST_WIDTHS {
+            if end - start >= MIN_WIDTHS {
                 let usual = by_name[start + (end - start) / 2].1.value();
-                self.widths.insert(name, usual.max(SLACK as f64));
+                self.widths.insert(name, usual.max(TIME_SLACK_NS as f64));
             }
             start = end;
         }
@@ -227,7 +217,7 @@ impl Clocks {
     /// Whether the clocks allow that the edge's ends are of one flow, as far as they are known.
     pub(super) fn allow(&self, field: &Field, edge: &Edge) -> bool {
         self.verdict(field, edge)
-            .is_none_or(|verdict| verdict.trust < CERTAIN || verdict.outside == 0.0)
+            .is_none_or(|verdict| verdict.trust < CERTAIN_TRUST || verdict.outside == 0.0)
     }
 
     /// Learns the differences that are not known yet from the candidates.
@@ -237,9 +227,9 @@ impl Clocks {
         edges: &SpillableVec<Edge>,
         crowds: &Crowds,
     ) -> Result<(), PathError> {
-        let tables = &field.halves.tables;
+        let pool = &field.halves.pool;
         let mut by_hosts = SpillableVec::collect(
-            tables,
+            pool,
             (0u32..).zip(edges.iter()).map(|(place, edge)| (hosts(field, edge), place)),
         )?;
         by_hosts.sort_by_key(|row| *row)?;
@@ -251,9 +241,9 @@ impl Clocks {
             self.learn(field, hosts, by_hosts.range(group).map(of_edge))?;
         }
         let mut more = Tried {
-            left: MOST_OF_CROWDS,
+            left: MAX_TRIED_OF_CROWDS,
             counts: FxHashMap::default(),
-            votes: SpillableVec::new(tables),
+            votes: SpillableVec::new(pool),
         };
         for crowd in crowds.iter() {
             self.try_crowd(field, crowds, crowd, &mut more)?;
@@ -284,7 +274,7 @@ impl Clocks {
         tried: &mut Tried,
     ) -> Result<(), PathError> {
         let by_host = |members, side| {
-            let mut list: SpillableVec<Timed> = SpillableVec::new(&field.halves.tables);
+            let mut list: SpillableVec<Timed> = SpillableVec::new(&field.halves.pool);
             field.by_host(crowds, members, side, &mut list)?;
             Ok::<_, PathError>((candidates::hosts(&list), list))
         };
@@ -295,15 +285,15 @@ impl Clocks {
                 if self
                     .differences
                     .get(&key(*one, *other))
-                    .is_some_and(|known| known.trust >= TRUSTED)
+                    .is_some_and(|known| known.trust >= KNOWN_TRUST)
                 {
                     continue;
                 }
                 let hosts = key(*one, *other);
                 let all = tried.counts.entry(hosts).or_default();
-                let some = OF_A_CROWD.min(of_other.len());
-                let each = (MOST_OF_A_CROWD / some).min(of_one.len());
-                if *all > 2 * MOST_OF_A_CROWD || some * each > tried.left {
+                let some = ACCEPTING_OF_A_CROWD.min(of_other.len());
+                let each = (MAX_TRIED_OF_A_CROWD / some).min(of_one.len());
+                if *all > 2 * MAX_TRIED_OF_A_CROWD || some * each > tried.left {
                     continue;
                 }
                 tried.left -= some * each;
@@ -332,14 +322,15 @@ impl Clocks {
         hosts: (u32, u32),
         votes: impl Iterator<Item = Vote>,
     ) -> Result<(), PathError> {
-        if let Some(known) = self.differences.get_mut(&hosts).filter(|known| known.trust >= TRUSTED)
+        if let Some(known) =
+            self.differences.get_mut(&hosts).filter(|known| known.trust >= KNOWN_TRUST)
         {
             // The difference is known; what is not is how wide the windows are.
-            let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty + SLACK as f64);
+            let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty + TIME_SLACK_NS as f64);
             let widths = votes.filter(agrees).map(|vote| Ordered::of(vote.high - vote.low));
-            let mut widths = SpillableVec::collect(&field.halves.tables, widths)?;
+            let mut widths = SpillableVec::collect(&field.halves.pool, widths)?;
             known.support = widths.len() as u32;
-            known.scale = median(&mut widths)?.unwrap_or(known.scale).max(SLACK as f64);
+            known.scale = median(&mut widths)?.unwrap_or(known.scale).max(TIME_SLACK_NS as f64);
             return Ok(());
         }
         let mut votes = most_telling(votes);
@@ -357,7 +348,7 @@ impl Clocks {
     fn spread(&mut self) {
         let mut near: FxHashMap<u32, Vec<(u32, Difference)>> = FxHashMap::default();
         for ((one, other), known) in &self.differences {
-            if one != other && known.trust >= TRUSTED {
+            if one != other && known.trust >= KNOWN_TRUST {
                 near.entry(*one).or_default().push((*other, *known));
                 near.entry(*other).or_default().push((*one, known.reversed()));
             }
@@ -383,7 +374,7 @@ impl Clocks {
             }
             for (host, known) in reached.into_iter().filter(|(host, _)| host > from) {
                 let place = self.differences.entry((*from, host)).or_insert(known);
-                if place.trust < TRUSTED {
+                if place.trust < KNOWN_TRUST {
                     *place = known;
                 }
             }

@@ -1,25 +1,16 @@
 //! What two ends of one flow share whatever their names are: sizes and checksums. How much it says
 //! depends on how common it is; here is what it says by itself, in nats, were nothing else like it.
 
-use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 
-use super::halves::HalfView;
-use super::{Side, TURNS};
+use rustc_hash::FxHasher;
 
-/// Sizes up to about this many bytes are common by themselves: pings, acknowledgements, short
-/// headers.
-const COMMON_SIZE: f64 = 16.0;
-/// One size says no more than this.
-const MOST_OF_A_SIZE: f64 = 6.0;
-/// What a turn of the same size as the one before it in its direction says.
-const REPEATED: f64 = 0.05;
-/// One equal checksum says no more than this: the same programs send the same beginnings.
-const MOST_OF_A_FINGERPRINT: f64 = 4.0;
-/// What is taken off where the turns differ, as they may where both ends send at once.
-const TURNS_DIFFER: f64 = 2.0;
-/// What is taken off where a receiver left bytes unread.
-const UNREAD: f64 = 2.0;
+use super::half_flow::{Side, TURNS};
+use super::halves::HalfView;
+use crate::tuning::{
+    COMMON_SIZE_BYTES, MAX_FINGERPRINT_NATS, MAX_SIZE_NATS, REPEATED_SIZE_NATS, TURNS_DIFFER_NATS,
+    UNREAD_NATS,
+};
 
 /// What two ends have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +44,7 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
                 return None;
             }
             fingerprints += 1;
-            information += says(u64::from(at_sender.bytes)).min(MOST_OF_A_FINGERPRINT);
+            information += says(u64::from(at_sender.bytes)).min(MAX_FINGERPRINT_NATS);
         }
     }
     let totals = one.whole
@@ -70,7 +61,7 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
         covered[usize::from(turn.sent)] += turn.bytes;
         information += match place.checked_sub(2).and_then(|before| one.turns.get(before)) {
             None => says(turn.bytes),
-            Some(before) if before.bytes == turn.bytes => REPEATED,
+            Some(before) if before.bytes == turn.bytes => REPEATED_SIZE_NATS,
             Some(_) => says(turn.bytes) / 2.0,
         };
     }
@@ -84,17 +75,17 @@ pub(super) fn compare(one: HalfView, other: HalfView) -> Option<Likeness> {
             rest.into_iter().filter(|_| varied).map(|bytes| says(bytes) * weight).sum::<f64>();
     }
     if differ {
-        information -= TURNS_DIFFER;
+        information -= TURNS_DIFFER_NATS;
     }
     if unread {
-        information -= UNREAD;
+        information -= UNREAD_NATS;
     }
     Some(Likeness { information: information.max(0.0), turns: turns as u8, totals, fingerprints })
 }
 
 /// What the equality of one size says.
 fn says(bytes: u64) -> f64 {
-    (1.0 + bytes as f64 / COMMON_SIZE).ln().min(MOST_OF_A_SIZE)
+    (1.0 + bytes as f64 / COMMON_SIZE_BYTES).ln().min(MAX_SIZE_NATS)
 }
 
 fn varies(flow: HalfView) -> bool {

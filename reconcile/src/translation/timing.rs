@@ -2,17 +2,9 @@
 //! before it is sent. Each byte that went forth bounds the difference of the clocks from above,
 //! each that came back bounds it from below.
 
-use super::Side;
+use super::half_flow::Side;
 use super::halves::HalfView;
-
-/// The clocks of two hosts drift apart by no more than this fraction; corrected ones by less.
-pub(super) const LARGEST_SKEW: f64 = 400e-6;
-/// How far times of one machine may be off, in nanoseconds.
-pub(super) const SLACK: i64 = 20_000;
-/// How long a byte is taken to be on its way at most, where nothing came back, in nanoseconds.
-const LONGEST_WAY: i64 = 50_000_000;
-/// A pause between turns says no more than this, in nats.
-const MOST_OF_A_PAUSE: f64 = 3.0;
+use crate::tuning::{MAX_HOST_SKEW, MAX_PAUSE_NATS, MAX_TRAVEL_NS, TIME_SLACK_NS};
 
 /// The accepting host's clock minus the connecting host's lies between `low` and `high`
 /// nanoseconds.
@@ -41,7 +33,7 @@ pub(super) fn window(
         high = accepting.made - connecting.made;
     }
     // Clocks drift while the flow goes on.
-    let drift = |time: i64| ((time - connecting.made).max(0) as f64 * LARGEST_SKEW) as i64;
+    let drift = |time: i64| ((time - connecting.made).max(0) as f64 * MAX_HOST_SKEW) as i64;
     let (sent, got) = (connecting.sent, accepting.received);
     if sent.bytes > 0 && got.bytes > 0 {
         high = high.min(got.first - sent.first + drift(sent.first));
@@ -66,17 +58,17 @@ pub(super) fn window(
     }
     match (low, high) {
         (i64::MIN, i64::MAX) => return None,
-        (i64::MIN, _) => low = high - LONGEST_WAY,
-        (_, i64::MAX) => high = low + LONGEST_WAY,
+        (i64::MIN, _) => low = high - MAX_TRAVEL_NS,
+        (_, i64::MAX) => high = low + MAX_TRAVEL_NS,
         _ => {}
     }
-    (low <= high + SLACK).then_some(Window { low: low.min(high), high: high.max(low) })
+    (low <= high + TIME_SLACK_NS).then_some(Window { low: low.min(high), high: high.max(low) })
 }
 
 /// What the pauses between the turns say, in nats, if they are the same at both ends: nothing where
 /// they are regular, as those of unrelated timers can be equal too.
 pub(super) fn pauses(connecting: HalfView, turns: u8, window: Window) -> f64 {
-    let width = (window.width() + 2 * SLACK) as f64;
+    let width = (window.width() + 2 * TIME_SLACK_NS) as f64;
     let starts: Vec<i64> = connecting
         .turns
         .iter()
@@ -90,6 +82,6 @@ pub(super) fn pauses(connecting: HalfView, turns: u8, window: Window) -> f64 {
     };
     starts
         .windows(3)
-        .map(|times| (irregular(times) / width).max(1.0).ln().min(MOST_OF_A_PAUSE) / 2.0)
+        .map(|times| (irregular(times) / width).max(1.0).ln().min(MAX_PAUSE_NATS) / 2.0)
         .sum()
 }

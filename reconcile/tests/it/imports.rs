@@ -372,7 +372,7 @@ fn any_trace() -> impl Strategy<Value = MessageTrace> {
                     recv_ts: received.map(|time| time.2),
                     bytes: rest.3,
                     parts: rest.4,
-                    ..Message::new(ends, rest.0, rest.1)
+                    ..Message::between(ends, rest.0, rest.1)
                 };
                 if sent.is_some() {
                     Arc::make_mut(&mut trace.nodes).0[message.src as usize].traced = true;

@@ -41,7 +41,7 @@ pub(crate) fn step(words: &[u32]) -> Step {
                 words: TRANSFER_WORDS,
                 time: Time::Low(ticks),
                 record: Record::Transfer {
-                    direction: if tag == kind::SEND { Direction::Send } else { Direction::Receive },
+                    direction: direction(tag == kind::SEND),
                     flow: first >> 8,
                     bytes: u64::from(rest >> 10),
                     duration: duration::unpack(rest),
@@ -54,11 +54,7 @@ pub(crate) fn step(words: &[u32]) -> Step {
                 words: SHORT_WORDS,
                 time: Time::Short(rest >> 10),
                 record: Record::Transfer {
-                    direction: if tag == kind::SEND_SHORT {
-                        Direction::Send
-                    } else {
-                        Direction::Receive
-                    },
+                    direction: direction(tag == kind::SEND_SHORT),
                     flow: first >> 8 & 0xfff,
                     bytes: u64::from(first >> 20),
                     duration: duration::unpack(rest),
@@ -71,27 +67,50 @@ pub(crate) fn step(words: &[u32]) -> Step {
                 Some(&[ticks, rest, checksum]) => Step::Record {
                     words: SHORT_DATAGRAM_WORDS,
                     time: Time::Low(ticks),
-                    record: Record::Datagram {
-                        direction: if tag == kind::SEND_DATAGRAM_SHORT {
-                            Direction::Send
-                        } else {
-                            Direction::Receive
-                        },
-                        flow: first >> 8,
-                        bytes: u64::from(rest >> 10),
+                    record: datagram(
+                        direction(tag == kind::SEND_DATAGRAM_SHORT),
+                        first >> 8,
+                        u64::from(rest >> 10),
                         checksum,
-                        truncated: false,
-                        peeked: false,
-                        unchecked: false,
-                        duration: duration::unpack(rest),
+                        0,
+                        duration::unpack(rest),
                         // The chunk's own walk knows it.
-                        peer: None,
-                    },
+                        None,
+                    ),
                 },
                 _ => Step::Damaged { words: words.len(), fault: Fault::BadLength },
             }
         }
         _ => sized(tag, first, words),
+    }
+}
+
+/// Which way a call moved data.
+fn direction(is_send: bool) -> Direction {
+    if is_send { Direction::Send } else { Direction::Receive }
+}
+
+/// The record of a datagram. `flags` are those of [`datagram_flag`].
+#[inline]
+fn datagram(
+    direction: Direction,
+    flow: u32,
+    bytes: u64,
+    checksum: u32,
+    flags: u8,
+    duration: u64,
+    peer: Option<SocketName>,
+) -> Record {
+    Record::Datagram {
+        direction,
+        flow,
+        bytes,
+        checksum,
+        truncated: flags & datagram_flag::TRUNCATED != 0,
+        peeked: flags & datagram_flag::PEEKED != 0,
+        unchecked: flags & datagram_flag::NO_CHECKSUM != 0,
+        duration,
+        peer,
     }
 }
 
@@ -119,37 +138,24 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
         kind::SEND_LONG | kind::RECEIVE_LONG => (
             Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
             Record::Transfer {
-                direction: if tag == kind::SEND_LONG {
-                    Direction::Send
-                } else {
-                    Direction::Receive
-                },
+                direction: direction(tag == kind::SEND_LONG),
                 flow,
                 bytes: long(4)?,
                 duration: long(6)?,
             },
         ),
-        kind::SEND_DATAGRAM | kind::RECEIVE_DATAGRAM => {
-            let flags = (aux >> 8) as u8;
-            (
-                Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
-                Record::Datagram {
-                    direction: if tag == kind::SEND_DATAGRAM {
-                        Direction::Send
-                    } else {
-                        Direction::Receive
-                    },
-                    flow,
-                    bytes: u64::from(word(4)?),
-                    checksum: word(5)?,
-                    truncated: flags & datagram_flag::TRUNCATED != 0,
-                    peeked: flags & datagram_flag::PEEKED != 0,
-                    unchecked: flags & datagram_flag::NO_CHECKSUM != 0,
-                    duration: u64::from(word(6)?),
-                    peer: name(words.get(7..), usize::from(aux & 0xff))?,
-                },
-            )
-        }
+        kind::SEND_DATAGRAM | kind::RECEIVE_DATAGRAM => (
+            Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32),
+            datagram(
+                direction(tag == kind::SEND_DATAGRAM),
+                flow,
+                u64::from(word(4)?),
+                word(5)?,
+                (aux >> 8) as u8,
+                u64::from(word(6)?),
+                name(words.get(7..), usize::from(aux & 0xff))?,
+            ),
+        ),
         // Whose it is from here on, the chunk's own walk sees to.
         kind::ANCHOR | kind::CONTINUED => {
             let ticks = long(1)?;

@@ -1,5 +1,5 @@
-//! A configuration as it is written, in TOML. What it means is checked in [`super::tracelet`],
-//! where errors can name the message and the tracelet.
+//! Configuration as it is written, in TOML. Its meaning is checked in [`super::tracelet`], where
+//! errors can name the message and the tracelet.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,11 +70,12 @@ pub struct Message {
     pub to: Option<String>,
     /// The call that it is the return of.
     pub returns: Option<String>,
-    /// The messages that its sender waits for; the one before it where nothing is said.
+    /// Messages that its sender waits for; without them, the message before this one.
     pub after: Option<Names>,
     /// Cause, where that is not the last message that its sender waited for.
     pub cause: Option<String>,
-    /// Whether nothing caused it; its time still counts from the sending of what it comes after.
+    /// Whether it has no cause; its time still counts from the sending of the message that it comes
+    /// after.
     pub spontaneous: bool,
     /// Delay of the sender.
     pub delay: Option<Delay>,
@@ -127,10 +128,10 @@ impl Config {
         Config::parse(path, &text)
     }
 
-    /// The configuration that `text` is, which errors call `path`.
+    /// Parses `text`, which errors call `path`.
     ///
     /// # Errors
-    /// When it is not one.
+    /// When it is no configuration.
     pub fn parse(path: &Path, text: &str) -> Result<Config, Error> {
         let config: Config = toml::from_str(text).map_err(|error| Error::malformed(path, error))?;
         if config.tracelets.is_empty() {

@@ -6,26 +6,26 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Exp, Normal, Uniform};
 use serde::Deserialize;
 
-/// A distribution of delays. All are in nanoseconds, and none is ever below 0: what a Gaussian has
-/// there becomes 0.
+/// Distribution of delays in nanoseconds. No delay is below 0: negative samples of a Gaussian
+/// become 0.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "Written")]
 pub enum Delay {
-    /// Always the same.
+    /// Constant.
     Constant(i64),
-    /// Of a mean and a standard deviation.
+    /// Gaussian, by its mean and its standard deviation.
     Gaussian {
         /// The mean.
         mean: f64,
         /// The standard deviation.
         deviation: f64,
     },
-    /// Of a mean, and the less likely the longer.
+    /// Exponential, by its mean.
     Exponential {
         /// The mean.
         mean: f64,
     },
-    /// Equally likely from the one to the other.
+    /// Uniform between two bounds.
     Uniform {
         /// The shortest.
         min: i64,
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use rand_chacha::rand_core::SeedableRng;
 
-    /// The delay that is written so.
+    /// Delay that is written like this.
     fn written(text: &str) -> Result<Delay, String> {
         #[derive(Deserialize)]
         struct Holder {

@@ -1,8 +1,8 @@
-//! From tracelets to a trace: every sequence invokes its tracelet one time after the other, and
-//! what each message's time and cause are follows from those before it.
+//! Making of a trace from tracelets: every sequence invokes its tracelet again and again; time and
+//! cause of each message follow from the messages before it.
 //!
-//! Each sequence has random numbers of its own, so that more sequences or more instances leave the
-//! others as they were.
+//! Each sequence has random numbers of its own, so more sequences or more instances do not change
+//! the others.
 
 use message_trace::{
     End, Ends, FROM_ACCEPTING, FROM_CONNECTING, MessageTrace, Node, NodeId, Nodes, Progress,
@@ -29,7 +29,7 @@ pub struct Made {
     pub instances: u64,
 }
 
-/// A message with what caused it.
+/// Message and its cause.
 struct Sent {
     message: message_trace::Message,
     /// The message's own number in the order in which messages are made, and that of its cause.
@@ -40,7 +40,7 @@ struct Sent {
 /// Makes the trace that `config` describes.
 ///
 /// # Errors
-/// When the configuration makes no sense, or more messages than memory is for.
+/// When the configuration makes no sense, or asks for too many messages.
 pub fn make(config: &Config, progress: &dyn Progress) -> Result<Made, Error> {
     let (tracelets, nodes) = tracelet::tracelets(config)?;
     let of = |t: &Tracelet| {
@@ -185,7 +185,7 @@ fn written(
     let ends = Ends { src: end(event.from), dst: end(event.to), protocol: Protocol::Other };
     let flow = flow + returns.unwrap_or(number) as i64;
     let direction = if returns.is_some() { FROM_ACCEPTING } else { FROM_CONNECTING };
-    let message = message_trace::Message::new(ends, flow, direction)
+    let message = message_trace::Message::between(ends, flow, direction)
         .at(Some(event.sent), Some(event.received));
     message_trace::Message { bytes: tracelet.messages[number].bytes, ..message }
 }

@@ -1,5 +1,5 @@
-//! Tracelets that make sense: every name of a message, of a call and of a group refers to
-//! something, and a node sends only after it has received what it waits for.
+//! Checked tracelets: every name of a message, of a call and of a group exists, and a node sends
+//! only after it has received the messages that it waits for.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -40,7 +40,7 @@ pub(super) struct Message {
     /// The call that it is the return of.
     pub(super) returns: Option<usize>,
     pub(super) delay: Delay,
-    /// Added where the sender is the node of that number.
+    /// Additional delays by the number of the sending node.
     pub(super) extra: Vec<(usize, Delay)>,
     pub(super) network: Delay,
     pub(super) bytes: i64,

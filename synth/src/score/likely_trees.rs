@@ -1,5 +1,5 @@
-//! Whether the true tree of a root is among its most probable ones (top-5 trace accuracy): how much
-//! a user finds who looks at a few alternatives instead of one.
+//! Top-5 trace accuracy: whether the true tree of a root is among its most probable ones. It says
+//! how much a user finds who looks at a few alternatives instead of one.
 //!
 //! The most probable tree is the one that was inferred. Another tree is made by giving some calls
 //! to other candidates, which costs for each call the logarithm of how much less likely that is;

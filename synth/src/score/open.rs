@@ -1,5 +1,5 @@
-//! Which links are ambiguous: those whose caller had more than one request open when it made the
-//! call. All others are right by any sensible guess, so that the share among these tells more.
+//! Ambiguous links: their caller had more than one request open when it made the call. Any sensible
+//! guess gets all others right, so the accuracy of ambiguous links tells more.
 //!
 //! A request is open from its receipt until it is answered, or until the last call that was really
 //! made for it, if that is later or there is no answer.

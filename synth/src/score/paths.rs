@@ -2,9 +2,10 @@
 //! section 7.5.1).
 //!
 //! A pattern is a false negative where no instance of it was inferred, and a false positive where
-//! none is real. Of instances, what there are too few and too many of each pattern. A message is
-//! ascribed to the right path where the instance that it was put into has the root and the pattern
-//! of its true one; as every message is in one instance, what one path misses another has too many.
+//! none is real. Instances are false negatives where a pattern has too few of them, and false
+//! positives where it has too many. A message is ascribed to the right path where the instance that
+//! it was put into has the root and the pattern of its true one; as every message is in one
+//! instance, what one path misses another has too many.
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;

@@ -14,7 +14,7 @@ use crate::keys::validity::{DAY, Validity};
 use crate::keys::{Error, certificate, files, issued, revoked};
 
 impl Authority {
-    /// Notes that a key was issued, so that it can be revoked without its file. This comes before
+    /// Notes that a key was issued, so that it can be revoked without its file. It is called before
     /// the key is written anywhere.
     ///
     /// # Errors
@@ -51,8 +51,8 @@ impl Authority {
         Revoked::read(&self.directory.join(REVOKED_FILE))
     }
 
-    /// Revokes these certificates: writes a new list, with all that were on the former one. Where
-    /// it is.
+    /// Revokes these certificates: writes a new list, which also has all entries of the former one.
+    /// Returns its path.
     ///
     /// # Errors
     /// The former list cannot be read, or the new one not be written.
@@ -81,7 +81,7 @@ impl Authority {
         });
         let list = CertificateRevocationListParams {
             this_update: time(now),
-            // There is a next one when a key is revoked, and no other day.
+            // The next list comes when a key is revoked, at no fixed time.
             next_update: time(last.max(now + DAY)),
             crl_number: SerialNumber::from(u64::try_from(now).unwrap_or(0)),
             issuing_distribution_point: None,

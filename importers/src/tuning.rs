@@ -1,0 +1,106 @@
+//! The tuned figures of this crate, in the order of its steps: what each means, in which unit, and
+//! what it was measured to be worth where that was measured.
+
+// All importers
+
+/// Size of what is read at once, in bytes.
+pub(crate) const READ_BUFFER_BYTES: usize = 256 * 1024;
+/// Number of skipped things that are shown with their place; the rest is counted.
+pub(crate) const SKIPPED_SHOWN: usize = 20;
+/// Maximum number of different nodes, of threads, and of pairs of nodes. More are a mistake:
+/// columns that were mixed up, or connections that are named as nodes. With it, no import takes
+/// more than a few hundred megabytes.
+pub(crate) const MAX_NAMES: usize = 1 << 20;
+
+// Packets. All were chosen, not measured, but for what they take in memory.
+
+/// Maximum number of samples of packets of all sniffers together, of 96 bytes each.
+pub(crate) const MAX_SAMPLES: usize = 1 << 20;
+/// Maximum size of a record, in bytes; a longer one is damage. Captured packets are at most 256
+/// KiB.
+pub(crate) const MAX_RECORD_BYTES: usize = 4 << 20;
+/// Maximum number of interfaces of one section; more are damage.
+pub(crate) const MAX_INTERFACES: usize = 1 << 16;
+/// Maximum time between copies of a packet, in nanoseconds.
+pub(crate) const COPY_WITHIN_NS: i64 = 1_000_000_000;
+/// Number of latest packets that are held against copies.
+pub(crate) const COPY_SLOTS: usize = 1 << 15;
+/// Size of the part of a segment's body that is compared, in bytes.
+pub(crate) const COMPARED_BODY_BYTES: u32 = 16;
+/// Maximum number of packets that are held in parts, of at most 64 KiB each.
+pub(crate) const MAX_HELD_PACKETS: usize = 256;
+/// Maximum number of pieces of one packet: more than any link makes.
+pub(crate) const MAX_PIECES: usize = 512;
+/// Maximum number of full chunks of records that are held before they are written.
+pub(crate) const MAX_HELD_CHUNKS: usize = 16;
+/// Share of what another sniffer has of a node with which one sees as much of it: a few packets are
+/// lost.
+pub(crate) const AS_MUCH_SHARE: f64 = 0.98;
+/// Maximum number of services of a host. One with more ports is one node: they are ends of its own.
+pub(crate) const MAX_SERVICES: usize = 32;
+/// Maximum number of hosts that get logs. The others are peers that were not traced.
+pub(crate) const MAX_HOSTS: usize = 10_000;
+/// Time for which a closed connection is kept, in nanoseconds: a few packets come late.
+pub(crate) const CLOSED_KEPT_NS: i64 = 10_000_000_000;
+/// Time for which a connection without packets is kept, in nanoseconds: it may rest.
+pub(crate) const RESTING_KEPT_NS: i64 = 3_600_000_000_000;
+/// Time between two searches for connections that need not be kept, in nanoseconds.
+pub(crate) const SWEEP_NS: i64 = 5_000_000_000;
+/// Maximum number of connections, and of sockets for datagrams, that are followed at once: some 100
+/// MiB.
+pub(crate) const MAX_FOLLOWED: usize = 1 << 18;
+/// Maximum number of addresses; packets of more are counted and left out.
+pub(crate) const MAX_ADDRESSES: usize = 1 << 18;
+/// Maximum number of servers.
+pub(crate) const MAX_SERVERS: usize = 1 << 18;
+/// Maximum number of flows that are followed at once in the survey.
+pub(crate) const MAX_FLOWS: usize = 1 << 19;
+/// Time without packets after which a flow makes room for others in the survey, in nanoseconds.
+pub(crate) const IDLE_KEPT_NS: i64 = 60_000_000_000;
+/// Number of packets of a connection after which bytes that were acknowledged and not seen are
+/// given up: until then they may be in the file, a little out of order.
+pub(crate) const PATIENCE_PACKETS: u32 = 8;
+/// Time after which such bytes are given up, in nanoseconds.
+pub(crate) const PATIENCE_NS: i64 = 10_000_000;
+/// Maximum number of separate pieces that are held ahead of a gap.
+pub(crate) const MAX_AHEAD: usize = 512;
+/// Maximum number of arrivals that are held until they are acknowledged.
+pub(crate) const MAX_ARRIVALS: usize = 4096;
+/// Pause between two segments that ends a message, in nanoseconds.
+pub(crate) const MESSAGE_PAUSE_NS: i64 = 100_000_000;
+/// Minimum number of different datagrams of a flow that were seen under other names, if these are a
+/// translation.
+pub(crate) const MIN_DATAGRAMS: u32 = 3;
+/// Maximum number of packets with one signature; more are repetitions of something, and prove
+/// nothing.
+pub(crate) const MAX_ALIKE: usize = 8;
+/// Maximum number of observations of two sniffers that are kept.
+pub(crate) const MAX_DELAYS: usize = 1 << 19;
+
+// strace
+
+/// Size of the part of a file that is looked at to see whether it is strace's, in bytes.
+pub(crate) const HEAD_BYTES: u64 = 256 << 10;
+/// Maximum length of a line, in bytes; longer ones are passed over. No system call moves more than
+/// that much text.
+pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
+/// Maximum number of files that are open at once. Where there are more, each is opened anew
+/// whenever more of it is needed, and none may be compressed.
+pub(crate) const MAX_OPEN_FILES: usize = 200;
+/// Size of what is read ahead of all files together, in bytes, about.
+pub(crate) const READ_AHEAD_BYTES: usize = 32 << 20;
+/// Maximum number of full chunks of records that stay in memory.
+pub(crate) const FULL_CHUNKS: usize = 16;
+/// Number of characters that are shown of a line that is not understood.
+pub(crate) const LINE_SHOWN: usize = 100;
+/// Maximum number of lines that are kept of threads whose maker is not known yet.
+pub(crate) const MAX_HELD_LINES: usize = 100_000;
+
+// Tables
+
+/// Maximum length of a line of a Project 5 trace, in bytes.
+pub(crate) const MAX_TRACE_LINE_BYTES: usize = 1 << 20;
+/// Maximum length of a row of CSV, in bytes.
+pub(crate) const MAX_ROW_BYTES: usize = 1 << 20;
+/// Maximum number of columns of a table.
+pub(crate) const MAX_COLUMNS: usize = 1 << 10;

@@ -1,0 +1,88 @@
+//! How long a connection took to be made, on which the connecting side speaks first: told by its
+//! first message, as there is no message for the making itself (`greeting` has those).
+//!
+//! When `connect` was called is known. Where the call waited for the connection, it was there when
+//! the call returned. Where it did not, nobody logs when it was: the latest that is known is the
+//! first send on it, or when the other end was accepted, if that was earlier.
+
+use message_trace::Connect;
+use socket_log::encode::Role;
+
+use crate::absent::NIL;
+use crate::calls::Part;
+use crate::sockets::socket::Socket;
+
+/// What is known of the making of a connection, by each end's own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Connecting {
+    /// When `connect` was called; [`NIL`]: that is not known.
+    called: i64,
+    /// When it returned; [`Socket::UNDER_WAY`]: it did not wait.
+    returned: i64,
+    /// When the other end was accepted; [`NIL`]: that was not seen.
+    accepted: i64,
+}
+
+impl Connecting {
+    /// Nothing is known.
+    pub(crate) const UNKNOWN: Connecting = Connecting { called: NIL, returned: NIL, accepted: NIL };
+
+    /// Of a connection between these ends.
+    pub(crate) fn of(connecting: Option<&Socket>, accepting: Option<&Socket>) -> Connecting {
+        let Some(socket) = connecting.filter(|socket| is_known(socket)) else {
+            return Connecting::UNKNOWN;
+        };
+        let accepting = accepting.filter(|socket| socket.role == Role::Accept);
+        Connecting {
+            called: socket.made,
+            returned: socket.connected,
+            accepted: accepting.map_or(NIL, |socket| socket.made),
+        }
+    }
+
+    /// Whether the first message of a connection can tell it: who sent it has connected.
+    pub(crate) fn is_told_by(first: &Part, connecting: Option<&Socket>) -> bool {
+        let socket = connecting.filter(|socket| is_known(socket));
+        let both = socket.zip(first.sent);
+        both.is_some_and(|(socket, sent)| socket.maker == sent.process && socket.made <= sent.first)
+    }
+
+    /// The making as the message tells it that was `sent` then. `to_sender` puts the accepting
+    /// end's time on the sender's clock.
+    pub(crate) fn told(&self, sent: i64, to_sender: impl FnOnce(i64) -> i64) -> Option<Connect> {
+        if self.called == NIL || sent == NIL {
+            return None;
+        }
+        let latest = match self.returned {
+            Socket::UNDER_WAY if self.accepted != NIL => to_sender(self.accepted).min(sent),
+            returned => returned.min(sent),
+        };
+        Some(Connect { begin: self.called, end: latest.max(self.called) })
+    }
+}
+
+/// Whether it is known when the call to `connect` was made.
+fn is_known(socket: &Socket) -> bool {
+    socket.role == Role::Connect && socket.connected != NIL
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_ends_when_the_latest_that_is_known_has_happened() {
+        let told = |returned, accepted, sent| {
+            let of = Connecting { called: 100, returned, accepted };
+            // The accepting end's clock is 1000 ahead.
+            of.told(sent, |time| time - 1000).map(|connect| (connect.begin, connect.end))
+        };
+        assert_eq!(told(140, 1120, 300), Some((100, 140)), "the call waited");
+        assert_eq!(told(Socket::UNDER_WAY, 1150, 300), Some((100, 150)));
+        assert_eq!(told(Socket::UNDER_WAY, NIL, 300), Some((100, 300)));
+        assert_eq!(told(Socket::UNDER_WAY, 1450, 300), Some((100, 300)), "accepted late");
+        assert_eq!(told(Socket::UNDER_WAY, 1050, 300), Some((100, 100)), "clocks are off");
+        assert_eq!(told(140, 1120, NIL), None);
+        assert_eq!(Connecting::UNKNOWN.told(300, |time| time), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! The first calls of chosen sockets, for questions that are asked before connections are known:
+//! which of several connections that look alike is which. It reads the logs once more, and only
+//! where there is such a question.
+
+use message_trace::Progress;
+use out_of_core::{MemoryPool, SpillableVec, workers};
+
+use crate::calls::Transfer;
+use crate::connections::possible::possible;
+use crate::error::Error;
+use crate::logs::capture::Capture;
+use crate::second_reading::chosen::{Chosen, Members};
+use crate::second_reading::reading::{Call, SecondReading};
+use crate::sockets::socket::Sockets;
+use crate::tuning::{FIRST_CALLS_BYTES, MAX_FIRST_CALLS, MIN_FIRST_CALLS};
+
+/// The first calls of the chosen sockets.
+pub(crate) struct FirstCalls {
+    /// `None` where nobody asked.
+    chosen: Option<Chosen>,
+    /// Of each two ways of a socket, its sends and then its receives, in the order of time.
+    calls: SpillableVec<Transfer>,
+    /// Where the calls of each way end, by twice the socket's number. They begin where those of the
+    /// way before end.
+    ends: SpillableVec<u64>,
+    /// By number whether logs have forgotten calls of it.
+    forgotten: SpillableVec<bool>,
+    /// Maximum number of calls that are known of each direction.
+    limit: usize,
+}
+
+impl FirstCalls {
+    /// Reads them for the sockets that are `wanted`, by place.
+    pub(crate) fn read(
+        capture: &Capture,
+        sockets: &Sockets,
+        wanted: &SpillableVec<bool>,
+        threads: usize,
+        progress: &dyn Progress,
+    ) -> Result<FirstCalls, Error> {
+        let pool = &capture.pool;
+        let (calls, ends, forgotten) =
+            (SpillableVec::new(pool), SpillableVec::new(pool), SpillableVec::new(pool));
+        let mut this = FirstCalls { chosen: None, calls, ends, forgotten, limit: MAX_FIRST_CALLS };
+        if !wanted.iter().any(|wanted| *wanted) {
+            return Ok(this);
+        }
+        let chosen =
+            Chosen::of(capture, sockets, |place, _| wanted.get(place as usize) == Some(&true))?;
+        let count = chosen.sockets.len();
+        let limit = (FIRST_CALLS_BYTES / (2 * size_of::<Transfer>() * count))
+            .clamp(MIN_FIRST_CALLS, MAX_FIRST_CALLS);
+        this.limit = limit;
+        progress.step("comparing connections", capture.logs.len() as u64);
+        let mut calls: SpillableVec<(u32, Transfer)> = SpillableVec::new(pool);
+        this.forgotten.resize(count, false)?;
+        let work = |log| {
+            let reading = SecondReading::of(capture, sockets, log);
+            let members = chosen.of_log(capture, sockets, log)?;
+            Ok::<_, Error>(OfLog::read(&reading, log as u32, &members, limit, pool)?)
+        };
+        workers::in_order(threads, capture.logs.len(), work, |_, of_log: OfLog| {
+            progress.advance(1);
+            calls.extend(of_log.calls.iter().copied())?;
+            for number in of_log.forgotten.iter() {
+                this.forgotten[*number as usize] = true;
+            }
+            Ok(())
+        })?;
+        // Of one time they stay in the order of logs.
+        calls.sort_by_key(|(way, call)| (*way, call.time))?;
+        let mut all = calls.iter().peekable();
+        for way in 0..2 * count as u32 {
+            let mut of_way = std::iter::from_fn(|| all.next_if(|(of, _)| *of == way));
+            this.calls.extend(of_way.by_ref().take(limit).map(|(_, call)| *call))?;
+            of_way.for_each(drop);
+            this.ends.push(this.calls.len() as u64)?;
+        }
+        drop(all);
+        this.chosen = Some(chosen);
+        Ok(this)
+    }
+
+    /// The number of `socket`, where its calls are known.
+    fn number(&self, socket: u32) -> Option<usize> {
+        self.chosen.as_ref()?.number(socket).map(|number| number as usize)
+    }
+
+    /// The first sends, or receives, of a chosen socket.
+    fn calls(&self, number: usize, received: bool) -> &[Transfer] {
+        let way = 2 * number + usize::from(received);
+        let begin =
+            way.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(way).copied().unwrap_or(begin);
+        self.calls.slice(begin as usize..end as usize)
+    }
+
+    /// Whether the calls of the two, as far as they are known, can be those of the two ends of one
+    /// connection: at no time had one received more than the other had sent. Their times are of one
+    /// clock, up to `slack` nanoseconds.
+    pub(crate) fn possible(&self, one: u32, other: u32, slack: i64) -> bool {
+        let (Some(one), Some(other)) = (self.number(one), self.number(other)) else { return true };
+        if [one, other].iter().any(|number| self.forgotten.get(*number) == Some(&true)) {
+            return true;
+        }
+        let way = |from: usize, to: usize| {
+            let (sends, mut receives) = (self.calls(from, false), self.calls(to, true));
+            if let Some(last) = sends.last().filter(|_| sends.len() >= self.limit) {
+                // What was sent after the last known send is not known.
+                let known =
+                    receives.partition_point(|call| call.time.saturating_add(slack) < last.time);
+                receives = receives.get(..known).unwrap_or(receives);
+            }
+            possible(sends, receives, slack)
+        };
+        way(one, other) && way(other, one)
+    }
+}
+
+/// What one log has of the chosen sockets.
+struct OfLog {
+    /// With twice the socket's number, and one more where it received.
+    calls: SpillableVec<(u32, Transfer)>,
+    /// The numbers of sockets with forgotten calls.
+    forgotten: SpillableVec<u32>,
+}
+
+impl OfLog {
+    fn read(
+        log: &SecondReading,
+        process: u32,
+        members: &Members,
+        limit: usize,
+        pool: &MemoryPool,
+    ) -> Result<OfLog, message_trace::PathError> {
+        let mut this = OfLog { calls: SpillableVec::new(pool), forgotten: SpillableVec::new(pool) };
+        // How many calls there are of each way, and whether some are forgotten.
+        let mut counts: SpillableVec<([u16; 2], bool)> =
+            SpillableVec::collect(pool, members.numbers().map(|_| ([0; 2], false)))?;
+        if counts.is_empty() {
+            return Ok(this);
+        }
+        let mut done = Ok(());
+        log.for_each(|call| {
+            let added = match call {
+                Call::Transfer(call) => {
+                    let Some((place, number)) = members.place(call.socket) else { return };
+                    let Some((counts, _)) = counts.get_mut(place) else { return };
+                    let way = usize::from(!call.sent);
+                    if usize::from(counts[way]) >= limit {
+                        return;
+                    }
+                    counts[way] += 1;
+                    let bytes = u64::from(call.bytes);
+                    let (time, tid) = (call.time, call.tid);
+                    let call = Transfer { time, bytes, process, tid, elsewhere: false };
+                    this.calls.push((2 * number + way as u32, call))
+                }
+                Call::Forgotten { socket, .. } => {
+                    let Some((place, number)) = members.place(socket) else { return };
+                    let Some((_, forgotten)) = counts.get_mut(place) else { return };
+                    if std::mem::replace(forgotten, true) {
+                        Ok(())
+                    } else {
+                        this.forgotten.push(number)
+                    }
+                }
+                _ => return,
+            };
+            if done.is_ok() {
+                done = added;
+            }
+        });
+        done.map(|()| this)
+    }
+}

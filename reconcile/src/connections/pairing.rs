@@ -1,0 +1,180 @@
+//! Which connecting socket goes with which accepting one, among those that could by their names.
+//!
+//! Names alone do not decide: a port is used again for a later connection to the same server, and
+//! all unix connections of a client to one path look alike. Connections are accepted in the order
+//! in which they were made, so order decides, and the bytes that went over them tell where order
+//! misled.
+
+use out_of_core::SpillableVec;
+
+use crate::sockets::socket::Socket;
+use crate::tuning::PAIRING_REACH;
+
+/// A socket to be paired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    pub(crate) socket: u32,
+    /// When it began to exist.
+    pub(crate) opened: i64,
+    /// When it was connected or accepted.
+    pub(crate) named: i64,
+    pub(crate) sent: u64,
+    pub(crate) received: u64,
+}
+
+/// Pairs sockets that can have only one connection at a time (the same two addresses and
+/// ports). Both lists are sorted by `named`. Their times can be compared where they are known to be
+/// at most so many nanoseconds `apart`.
+pub(crate) fn one_at_a_time(
+    connecting: &[Candidate],
+    accepting: &[Candidate],
+    apart: Option<i64>,
+) -> Vec<(u32, u32)> {
+    if connecting.len() == accepting.len() {
+        return connecting.iter().zip(accepting).map(|(c, a)| (c.socket, a.socket)).collect();
+    }
+    // Some are missing on one side. A connection is accepted after its socket was made and before
+    // the next is.
+    let mut pairs = Vec::new();
+    let mut next = 0;
+    for accepted in accepting {
+        let later = connecting.get(next..).unwrap_or(&[]);
+        let found = if let Some(apart) = apart {
+            let before = |time: i64| {
+                later.iter().take_while(|made| made.opened <= time).count().checked_sub(1)
+            };
+            let latest = accepted.named.saturating_add(apart);
+            let next = || later.first().filter(|made| made.opened <= latest).map(|_| 0);
+            before(accepted.named).or_else(next)
+        } else {
+            later.iter().position(|made| compatible(made, accepted))
+        };
+        if let Some(made) = found.and_then(|found| later.get(found).map(|made| (found, made))) {
+            pairs.push((made.1.socket, accepted.socket));
+            next += made.0 + 1;
+        }
+    }
+    pairs
+}
+
+/// Pairs sockets that can have many connections at once: the k-th made with the k-th accepted,
+/// except where the bytes say otherwise: their number, or that they would have arrived before they
+/// were sent, which `possible` denies. Both lists are sorted by `named`. Calls `pair` with the
+/// sockets of each.
+pub(crate) fn in_order(
+    connecting: SpillableVec<Candidate>,
+    accepting: &SpillableVec<Candidate>,
+    possible: impl Fn(u32, u32) -> bool,
+    mut pair: impl FnMut(u32, u32),
+) {
+    let mut made = connecting;
+    made.truncate(accepting.len());
+    // Workers that accept at the same moment may be logged in another order: where the bytes do not
+    // fit, take another one nearby whose bytes do, and that is better off as well or had no place
+    // that fits either.
+    let fits = |one: &Candidate, other: &Candidate| {
+        equal(one, other) && possible(one.socket, other.socket)
+    };
+    for at in 0..made.len() {
+        // With no other to choose from there is nothing to look at.
+        if made.len() == 1 || fits(&made[at], &accepting[at]) {
+            continue;
+        }
+        let near = at.saturating_sub(PAIRING_REACH)..made.len().min(at + PAIRING_REACH);
+        let better = near.filter(|other| *other != at).find(|other| {
+            let (one, two) = (&made[at], &made[*other]);
+            fits(two, &accepting[at])
+                && (fits(one, &accepting[*other]) || !fits(two, &accepting[*other]))
+        });
+        if let Some(other) = better {
+            (made[at], made[other]) = (made[other], made[at]);
+        }
+    }
+    made.iter()
+        .zip(accepting.iter())
+        .for_each(|(made, accepted)| pair(made.socket, accepted.socket));
+}
+
+/// Whether neither side received more than the other sent.
+fn compatible(one: &Candidate, other: &Candidate) -> bool {
+    one.received <= other.sent && other.received <= one.sent
+}
+
+/// Whether each side received what the other sent.
+fn equal(one: &Candidate, other: &Candidate) -> bool {
+    one.received == other.sent && other.received == one.sent
+}
+
+/// A socket with what pairing wants to know of it.
+pub(crate) fn candidate(place: u32, socket: &Socket) -> Candidate {
+    let [sent, received] = socket.totals;
+    Candidate { socket: place, opened: socket.opened, named: socket.named, sent, received }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use out_of_core::MemoryPool;
+
+    fn at(socket: u32, named: i64, sent: u64, received: u64) -> Candidate {
+        Candidate { socket, opened: named - 1, named, sent, received }
+    }
+
+    #[test]
+    fn equal_numbers_go_in_order_whatever_the_clocks() {
+        let pairs = one_at_a_time(
+            &[at(0, 10, 1, 2), at(1, 20, 3, 4)],
+            &[at(5, 1_000_010, 2, 1), at(6, 1_000_020, 4, 3)],
+            None,
+        );
+        assert_eq!(pairs, [(0, 5), (1, 6)]);
+    }
+
+    #[test]
+    fn a_connection_that_was_never_accepted_is_left_out() {
+        let made = [at(0, 10, 1, 0), at(1, 20, 3, 4), at(2, 30, 3, 4)];
+        assert_eq!(
+            one_at_a_time(&made, &[at(5, 21, 4, 3), at(6, 31, 4, 3)], Some(0)),
+            [(1, 5), (2, 6)]
+        );
+        // Clocks read 3 ns apart: the accepting side seems to be early.
+        assert_eq!(
+            one_at_a_time(&made, &[at(5, 7, 4, 3), at(6, 31, 4, 3)], Some(3)),
+            [(0, 5), (2, 6)]
+        );
+        assert_eq!(one_at_a_time(&made, &[at(5, 5, 4, 3), at(6, 31, 4, 3)], Some(3)), [(2, 6)]);
+        assert_eq!(
+            one_at_a_time(&made, &[at(5, 1_021, 4, 3), at(6, 1_031, 4, 3)], None),
+            [(1, 5), (2, 6)]
+        );
+    }
+
+    fn in_order(
+        made: &[Candidate],
+        accepted: &[Candidate],
+        possible: impl Fn(u32, u32) -> bool,
+    ) -> Vec<(u32, u32)> {
+        let [made, accepted] = [made, accepted]
+            .map(|all| SpillableVec::collect(&MemoryPool::default(), all.iter().copied()).unwrap());
+        let mut pairs = Vec::new();
+        super::in_order(made, &accepted, possible, |one, other| pairs.push((one, other)));
+        pairs
+    }
+
+    #[test]
+    fn bytes_tell_where_order_misleads() {
+        let made = [at(0, 10, 100, 7), at(1, 11, 5, 8), at(2, 12, 9, 9)];
+        let accepted = [at(5, 20, 8, 5), at(6, 21, 7, 100), at(7, 22, 9, 9)];
+        assert_eq!(in_order(&made, &accepted, |_, _| true), [(1, 5), (0, 6), (2, 7)]);
+    }
+
+    #[test]
+    fn times_tell_where_bytes_are_equal() {
+        let (made, accepted) =
+            ([at(0, 10, 5, 0), at(1, 11, 5, 0)], [at(5, 20, 0, 5), at(6, 21, 0, 5)]);
+        assert_eq!(in_order(&made, &accepted, |_, _| true), [(0, 5), (1, 6)]);
+        assert_eq!(in_order(&made, &accepted, |one, other| one + other == 6), [(1, 5), (0, 6)]);
+        // Where nothing is possible, as after a step of the clock, order is the best there is.
+        assert_eq!(in_order(&made, &accepted, |_, _| false), [(0, 5), (1, 6)]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Whether the calls of two sockets can be those of the two ends of one connection.
+
+use crate::calls::Transfer;
+
+/// Whether what `receives` got can have come from `sends`: at no time more bytes were received than
+/// sent. Both sides' times are of one clock, up to `slack` nanoseconds.
+pub(crate) fn possible(sends: &[Transfer], receives: &[Transfer], slack: i64) -> bool {
+    let mut sends = sends.iter().peekable();
+    let (mut sent, mut received) = (0, 0);
+    for receive in receives.iter().filter(|receive| receive.bytes > 0) {
+        let end = receive.time.saturating_add(slack);
+        while let Some(send) = sends.next_if(|send| send.time <= end) {
+            sent += send.bytes;
+        }
+        received += receive.bytes;
+        if received > sent {
+            return false;
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(time: i64, bytes: u64) -> Transfer {
+        Transfer { time, bytes, process: 0, tid: time as i32, elsewhere: false }
+    }
+
+    #[test]
+    fn what_comes_before_it_was_sent_is_impossible() {
+        assert!(possible(&[call(1, 5), call(3, 5)], &[call(2, 5), call(4, 5)], 0));
+        assert!(!possible(&[call(1, 5), call(3, 5)], &[call(2, 6), call(4, 4)], 0));
+        assert!(possible(&[call(1, 5), call(3, 5)], &[call(2, 6), call(4, 4)], 1));
+    }
+}

@@ -1,0 +1,171 @@
+//! The two ends of unix sockets, which have no name that both ends know.
+//!
+//! A client's socket is nameless; it knows the path it connected to. The server's knows its own
+//! path and, from the kernel, the process that connected. So the k-th connection of a process to a
+//! path is the k-th that was accepted there from that process. The ends of a `socketpair` are known
+//! from the call itself.
+
+use message_trace::{PathError, Protocol};
+use out_of_core::SpillableVec;
+use rustc_hash::FxHashMap;
+use socket_log::SocketName;
+use socket_log::encode::Role;
+
+use crate::absent::NONE;
+use crate::connections::first_calls::FirstCalls;
+use crate::connections::pairing::{self, candidate};
+use crate::logs::capture::Capture;
+use crate::names::NameId;
+use crate::sockets::socket::Socket;
+
+/// The ends of every `socketpair`, the first made first.
+pub(crate) fn pairs(sockets: &SpillableVec<Socket>) -> impl Iterator<Item = (u32, u32)> {
+    let ends = (0..).zip(sockets.iter()).map(|(place, socket)| (place, socket.pair));
+    ends.filter(|(place, other)| *other != NONE && place < other)
+}
+
+/// Makes something of a server's name.
+type TextOf = fn(&SocketName) -> String;
+
+/// What the two ends of a unix connection have in common, from the surest to the vaguest: something
+/// of the server's name, and whether the client's process as well.
+const KEYS: [(TextOf, bool); 3] = [
+    (SocketName::to_string, true),
+    // A server may have bound a relative path.
+    (last_part, true),
+    // Process numbers differ between the two where they live in different containers.
+    (SocketName::to_string, false),
+];
+
+/// The last part of a path.
+fn last_part(name: &SocketName) -> String {
+    name.to_string().rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+/// Numbers for texts that names of sockets lead to: of these there are few, whatever the number of
+/// sockets.
+#[derive(Default)]
+struct Texts {
+    numbers: FxHashMap<String, u32>,
+    of_names: FxHashMap<NameId, u32>,
+}
+
+impl Texts {
+    /// The number of the text that `name` leads to.
+    fn number(&mut self, name: NameId, text: impl FnOnce() -> String) -> u32 {
+        let numbers = &mut self.numbers;
+        let number = || {
+            let next = numbers.len() as u32;
+            *numbers.entry(text()).or_insert(next)
+        };
+        *self.of_names.entry(name).or_insert_with(number)
+    }
+}
+
+/// A socket with what it has in common with its other end: whose the name is, the name, and the
+/// client's process; then its side, when it was connected or accepted, and its place.
+type Keyed = (((bool, u32), u32, u32), usize, i64, u32);
+
+/// The side of a unix stream socket, the name of the server's socket, and the client's process;
+/// `None` of sockets that are paired in another way or not at all.
+fn end<'a>(capture: &'a Capture, socket: &Socket) -> Option<(usize, NameId, &'a SocketName, u32)> {
+    if !matches!(socket.protocol, Protocol::UnixStream | Protocol::UnixSequence)
+        || socket.pair != NONE
+    {
+        return None;
+    }
+    let (side, name, client) = match socket.role {
+        Role::Connect => (0, socket.peer, socket.pid),
+        Role::Accept => (1, socket.local, socket.peer_pid),
+        _ => return None,
+    };
+    Some((side, name, capture.names.unix(name)?, client))
+}
+
+/// Whose the name is: a path is the kernel's, an abstract name is of one network namespace.
+fn owner(socket: &Socket, name: &SocketName) -> (bool, u32) {
+    match name {
+        SocketName::Path(_) => (true, socket.kernel),
+        _ => (false, socket.machine),
+    }
+}
+
+/// By socket whether names and order may not tell which goes with which, so that its calls matter.
+pub(crate) fn ambiguous(
+    capture: &Capture,
+    sockets: &SpillableVec<Socket>,
+) -> Result<SpillableVec<bool>, PathError> {
+    let mut ends: SpillableVec<((bool, u32), u32, usize, u32)> = SpillableVec::new(&capture.pool);
+    let mut texts = Texts::default();
+    for (place, socket) in (0u32..).zip(sockets.iter()) {
+        if let Some((side, id, name, _)) = end(capture, socket) {
+            // By the vaguest part of all keys.
+            let text = texts.number(id, || last_part(name));
+            ends.push((owner(socket, name), text, side, place))?;
+        }
+    }
+    ends.sort_by_key(|end| *end)?;
+    let mut ambiguous = SpillableVec::filled(&capture.pool, sockets.len(), false)?;
+    let mut start = 0;
+    while let Some((owner, text, ..)) = ends.get(start).copied() {
+        let end = ends.end(start, |end| (end.0, end.1) == (owner, text));
+        let border = ends.partition_point(start..end, |end| end.2 == 0);
+        if border - start > 1 && end - border > 1 {
+            for (.., place) in ends.range(start..end) {
+                ambiguous[*place as usize] = true;
+            }
+        }
+        start = end;
+    }
+    Ok(ambiguous)
+}
+
+/// Pairs the sockets that connected to a unix socket with those that were accepted there: calls
+/// `pair` with each two.
+pub(crate) fn connected(
+    capture: &Capture,
+    sockets: &SpillableVec<Socket>,
+    first_calls: &FirstCalls,
+    mut pair: impl FnMut((u32, u32)),
+) -> Result<(), PathError> {
+    let pool = &capture.pool;
+    let mut done = SpillableVec::filled(pool, sockets.len(), false)?;
+    for (text_of, with_client) in KEYS {
+        let mut texts = Texts::default();
+        let mut ends: SpillableVec<Keyed> = SpillableVec::new(pool);
+        for (place, socket) in (0u32..).zip(sockets.iter()) {
+            if let Some((side, id, name, client)) =
+                end(capture, socket).filter(|_| !done[place as usize])
+            {
+                let text = texts.number(id, || text_of(name));
+                let group = (owner(socket, name), text, if with_client { client } else { 0 });
+                ends.push((group, side, socket.named, place))?;
+            }
+        }
+        ends.sort_by_key(|end| *end)?;
+        let mut start = 0;
+        while let Some((group, ..)) = ends.get(start).copied() {
+            let end = ends.end(start, |end| end.0 == group);
+            let border = ends.partition_point(start..end, |end| end.1 == 0);
+            let candidates = |range| {
+                let places = ends.range(range).map(|(.., place)| *place);
+                SpillableVec::collect(
+                    pool,
+                    places.map(|place| candidate(place, &sockets[place as usize])),
+                )
+            };
+            let (connecting, accepting) = (candidates(start..border)?, candidates(border..end)?);
+            start = end;
+            let possible = |one: u32, other: u32| {
+                let apart = sockets[one as usize].clock_apart(&sockets[other as usize]);
+                apart.is_none_or(|apart| first_calls.possible(one, other, apart))
+            };
+            pairing::in_order(connecting, &accepting, possible, |one, other| {
+                done[one as usize] = true;
+                done[other as usize] = true;
+                pair((one, other));
+            });
+        }
+    }
+    Ok(())
+}

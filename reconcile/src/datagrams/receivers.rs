@@ -1,0 +1,82 @@
+//! Which traced socket a datagram was meant for, when nobody received it.
+
+use message_trace::Protocol;
+use rustc_hash::FxHashMap;
+use socket_log::encode::Role;
+
+use crate::absent::NONE;
+use crate::calls::Datagram;
+use crate::sockets::reach::Reach;
+use crate::sockets::socket::Socket;
+
+/// All sockets that datagrams can be sent to.
+pub(crate) struct Receivers<'a> {
+    reach: Reach<'a>,
+    by_port: FxHashMap<u16, Vec<u32>>,
+    by_path: FxHashMap<u64, Vec<u32>>,
+}
+
+impl<'a> Receivers<'a> {
+    pub(crate) fn of(reach: Reach<'a>) -> Receivers<'a> {
+        let names = &reach.capture.names;
+        let (mut by_port, mut by_path) = (FxHashMap::default(), FxHashMap::default());
+        for (place, socket) in reach.sockets.iter().enumerate() {
+            let place = place as u32;
+            match socket.protocol {
+                Protocol::Udp => {
+                    if let Some(own) = names.inet(socket.local).filter(|own| own.port() != 0) {
+                        by_port.entry(own.port()).or_insert_with(Vec::new).push(place);
+                    }
+                }
+                Protocol::UnixDatagram => {
+                    if let Some(path) =
+                        names.path_place(socket.local, socket.kernel, socket.machine)
+                    {
+                        by_path.entry(path).or_insert_with(Vec::new).push(place);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Receivers { reach, by_port, by_path }
+    }
+
+    /// The socket that `sent` was meant for, and whether it was open at the time.
+    pub(crate) fn find(&self, sent: &Datagram) -> Option<(u32, bool)> {
+        let (sender, names) = (sent.socket, &self.reach.capture.names);
+        let from = &self.reach.sockets[sender as usize];
+        let open = |place: u32| {
+            let to = &self.reach.sockets[place as usize];
+            to.clock_apart(from).is_none_or(|apart| {
+                to.opened <= sent.time.saturating_add(apart)
+                    && sent.time <= to.closed.saturating_add(apart)
+            })
+        };
+        if let Some(other) = self.reach.partner.get(sender as usize).filter(|other| **other != NONE)
+        {
+            return Some((*other, open(*other)));
+        }
+        let candidates = match names.inet(sent.peer) {
+            Some(to) => self.by_port.get(&to.port()),
+            None => self.by_path.get(&names.path_place(sent.peer, from.kernel, from.machine)?),
+        };
+        let meant = candidates?.iter().copied().filter(|place| {
+            let to = &self.reach.sockets[*place as usize];
+            *place != sender
+                && self.reach.reaches_address(from, sent.peer, to)
+                && self.listens_to(to, from)
+        });
+        meant
+            .map(|place| (place, open(place)))
+            .max_by_key(|(place, open)| (*open, std::cmp::Reverse(*place)))
+    }
+
+    /// A connected socket only gets what its peer sends.
+    fn listens_to(&self, to: &Socket, from: &Socket) -> bool {
+        let port = |name| self.reach.capture.names.inet(name).map(|address| address.port());
+        match (to.role, port(to.peer), port(from.local)) {
+            (Role::Connect, Some(peer), Some(own)) => peer == own,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Reads what the collector wrote of the hosts' clocks: `hosts/NAME/clock-hints.csv`, on all
+//! processors.
+//!
+//! A file is of the host whose logs lie beside it. Its times are as the host's clock showed them,
+//! so they are put back by what that was set by, as the logs of the same boot tell, like all times
+//! of the host (`steady`). Exchanges of a boot that none of its logs is of are left out: a clock
+//! goes on from a reboot as somebody set it, so they tell nothing of the times in the logs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use clocks::{Hints, HostFacts};
+use message_trace::{ClockExchange, DataDir, PathError, Progress};
+use out_of_core::workers;
+
+use crate::logs::capture::Capture;
+use crate::logs::steady::{self, SteadyClock};
+
+/// Reads all hints of `data` about `hosts`, on `threads` threads. Whatever cannot be read is
+/// counted and passed over.
+///
+/// # Errors
+/// When the directory of the hosts cannot be read.
+pub(crate) fn read(
+    data: &DataDir,
+    capture: &Capture,
+    hosts: &[HostFacts],
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<Hints, PathError> {
+    let mut hints = Hints::new(hosts.len());
+    let files = data.all_clock_hints()?;
+    if files.is_empty() {
+        return Ok(hints);
+    }
+    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    progress.step("reading clock hints", files.iter().map(size).sum());
+    let of_directory = hosts_of_directories(capture);
+    let boots = boots(capture);
+    let work = |piece: usize| {
+        let mut hints = Hints::new(hosts.len());
+        if let Some(host) = host(&files[piece], &of_directory, hosts) {
+            let boots = boots.get(&host);
+            read_file(&files[piece], host, boots.unwrap_or(&BTreeMap::new()), &mut hints);
+        }
+        Ok::<_, PathError>(hints)
+    };
+    workers::in_order(threads, files.len(), work, |piece, found| {
+        hints.merge(found);
+        progress.advance(size(&files[piece]));
+        Ok(())
+    })?;
+    Ok(hints)
+}
+
+/// The hosts whose logs are in each directory.
+fn hosts_of_directories(capture: &Capture) -> BTreeMap<&Path, BTreeSet<u32>> {
+    let mut hosts: BTreeMap<&Path, BTreeSet<u32>> = BTreeMap::new();
+    for (log, process) in capture.logs.iter().zip(&capture.processes) {
+        if let Some(directory) = log.path.parent() {
+            hosts.entry(directory).or_default().insert(process.host);
+        }
+    }
+    hosts
+}
+
+/// The host that a file is of; `None`: nothing else is known of it.
+fn host(
+    file: &Path,
+    of_directory: &BTreeMap<&Path, BTreeSet<u32>>,
+    hosts: &[HostFacts],
+) -> Option<u32> {
+    let directory = file.parent()?;
+    let with_logs =
+        of_directory.get(directory).filter(|hosts| hosts.len() == 1).and_then(BTreeSet::first);
+    let name = directory.file_name()?.to_str()?;
+    let named = || hosts.iter().position(|host| host.name == name).map(|place| place as u32);
+    with_logs.copied().or_else(named)
+}
+
+/// The boots that each host's logs are of, and how its clock was set in each.
+fn boots(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock>> {
+    let mut boots: BTreeMap<u32, BTreeMap<u128, SteadyClock>> = BTreeMap::new();
+    for ((host, boot), settings) in steady::settings_of_boots(capture) {
+        boots.entry(host).or_default().insert(boot, SteadyClock::new(&settings));
+    }
+    boots
+}
+
+/// Adds the exchanges of one file.
+fn read_file(path: &Path, host: u32, boots: &BTreeMap<u128, SteadyClock>, hints: &mut Hints) {
+    // Which clock it is where the exchange or the logs do not tell the boot.
+    let any = match boots.len() {
+        1 => boots.values().next().cloned(),
+        _ => None,
+    };
+    let any = any.unwrap_or_else(|| SteadyClock::new(&[]));
+    let is_told = boots.keys().any(|boot| *boot != 0);
+    let read = ClockExchange::read(path, |exchange| {
+        let boot = u128::from_le_bytes(exchange.boot);
+        let clock = match boots.get(&boot) {
+            Some(clock) => clock,
+            None if boot == 0 || !is_told => &any,
+            None => return hints.left_out(host),
+        };
+        match (clock.steady(exchange.host_sent), clock.steady(exchange.host_received)) {
+            (Some(sent), Some(received)) => {
+                hints.add(
+                    host,
+                    [sent, exchange.collector_received, exchange.collector_sent, received],
+                );
+            }
+            _ => hints.left_out(host),
+        }
+    });
+    // A file that cannot be read is as good as one damaged line.
+    hints.damaged(host, read.unwrap_or(1));
+}

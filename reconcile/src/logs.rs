@@ -1,0 +1,22 @@
+//! The first reading of all logs, into what is kept of them: processes, flows with their totals,
+//! names.
+//!
+//! `read_logs` reads all of them, `survey` one.
+
+pub(crate) mod ancestors;
+pub(crate) mod capture;
+pub(crate) mod flow;
+pub(crate) mod flow_numbers;
+pub(crate) mod holes;
+pub(crate) mod lookup;
+pub(crate) mod lookups;
+pub(crate) mod machines;
+pub(crate) mod namespaces;
+pub(crate) mod positions;
+pub(crate) mod process;
+pub(crate) mod program;
+pub(crate) mod program_names;
+pub(crate) mod read_logs;
+pub(crate) mod steady;
+pub(crate) mod survey;
+pub(crate) mod unit;

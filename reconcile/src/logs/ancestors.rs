@@ -1,0 +1,66 @@
+//! Processes that used no socket, and so left no log, but started others that did: their logs tell
+//! of them. They belong into the tree of processes, by which a request is found for which a program
+//! was started.
+
+use message_trace::Node;
+use rustc_hash::{FxHashMap, FxHashSet};
+use socket_log::Ancestor;
+
+use crate::logs::process::Process;
+
+/// Adds the processes that the logs of others tell of to those that have logs: `known` has them by
+/// the place of the process that tells of them, the nearest last.
+pub(crate) fn add(processes: &mut Vec<Process>, known: &[(u32, Vec<Ancestor>)]) {
+    // A process that was replaced by another program has its number in common with that.
+    let of = |process: &Process| (process.kernel, process.host, process.pid);
+    let mut there: FxHashSet<((u32, u32, u32), i64)> =
+        processes.iter().filter_map(|process| Some((of(process), process.node.start?))).collect();
+    for (place, ancestors) in known {
+        let Some(below) = processes.get(*place as usize).cloned() else { continue };
+        let mut parents: FxHashMap<u32, Option<u32>> = FxHashMap::default();
+        let mut above = None;
+        for Ancestor { pid, start, name } in ancestors {
+            // What it was before it became another program has the same parent.
+            let parent = *parents.entry(*pid).or_insert(above);
+            above = Some(*pid);
+            let node = Node {
+                host: below.node.host.clone(),
+                pid: Some(*pid as i32),
+                parent_pid: parent.map(|parent| parent as i32),
+                start: Some(*start),
+                command: name.clone(),
+                executable: String::new(),
+                traced: true,
+                unit: below.node.unit.clone(),
+            };
+            let process = Process { pid: *pid, ended: None, node, ..below.clone() };
+            if there.insert((of(&process), *start)) {
+                processes.push(process);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logs::process::tests::process;
+
+    #[test]
+    fn silent_processes_are_between_those_with_logs() {
+        let ancestor = |pid, start, name: &str| Ancestor { pid, start, name: name.into() };
+        // A server, a silent child of it that became a silent shell, and two programs of that.
+        let between = [ancestor(5, 10, "server"), ancestor(6, 20, "server"), ancestor(6, 21, "sh")];
+        let mut processes = vec![process(5, 1, 10), process(7, 6, 30), process(8, 6, 40)];
+        add(&mut processes, &[(1, between.to_vec()), (2, between.to_vec())]);
+        let added: Vec<_> = processes[3..]
+            .iter()
+            .map(|process| {
+                let node = &process.node;
+                (node.pid, node.parent_pid, node.start, node.command.as_str())
+            })
+            .collect();
+        let expected = [(Some(6), Some(5), Some(20), "server"), (Some(6), Some(5), Some(21), "sh")];
+        assert_eq!(added, expected);
+    }
+}

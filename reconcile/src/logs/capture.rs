@@ -1,0 +1,62 @@
+//! What is kept of all logs between the two readings: processes, their flows with totals, and the
+//! names. The calls themselves are not: there may be more of them than memory holds.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use out_of_core::{MemoryPool, SpillableVec};
+use socket_log::{Clock, Setting};
+
+use crate::logs::flow::{Flow, Naming};
+use crate::logs::lookup::Lookup;
+use crate::logs::process::Process;
+use crate::names::Names;
+
+/// What was captured.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    /// The memory of all tables.
+    pub(crate) pool: MemoryPool,
+    pub(crate) hosts: Vec<String>,
+    /// The process of each log that could be read, whose place is also the log's, and behind them
+    /// those that others' logs tell of.
+    pub(crate) processes: Vec<Process>,
+    pub(crate) logs: Vec<LogFile>,
+    /// The flows of all logs, those of one log in a row.
+    pub(crate) flows: SpillableVec<Flow>,
+    /// What became known of the names of flows' ends, flow by flow in the order of time.
+    pub(crate) namings: SpillableVec<Naming>,
+    pub(crate) names: Names,
+    /// The lookups of names, each with the place of its log.
+    pub(crate) lookups: Vec<(u32, Lookup)>,
+}
+
+impl Capture {
+    /// Nothing yet.
+    pub(crate) fn new(pool: &MemoryPool) -> Capture {
+        Capture {
+            pool: pool.clone(),
+            hosts: Vec::new(),
+            processes: Vec::new(),
+            logs: Vec::new(),
+            flows: SpillableVec::new(pool),
+            namings: SpillableVec::new(pool),
+            names: Names::new(pool),
+            lookups: Vec::new(),
+        }
+    }
+}
+
+/// A log, to be read again.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    pub(crate) path: PathBuf,
+    /// As if it had never been set, so that a process's times are in the order of what it did.
+    pub(crate) clock: Clock,
+    /// When it was set.
+    pub(crate) settings: Vec<Setting>,
+    /// The places of its flows.
+    pub(crate) flows: Range<u32>,
+    /// How many records it had.
+    pub(crate) records: u64,
+}

@@ -1,0 +1,167 @@
+//! Flows and their names, as one log has them.
+
+use message_trace::Protocol;
+use socket_log::Clock;
+use socket_log::encode::{Origin, Role};
+
+use crate::absent::NONE;
+use crate::names::NameId;
+
+/// A flow as one log has it: one process's view of one kernel socket. Times are the log's ticks
+/// while it is being read, and wall-clock time from then on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub(crate) process: u32,
+    pub(crate) number: u32,
+    /// What the process knows of the socket; `None`: the record is missing.
+    pub(crate) kind: Option<Kind>,
+    /// How the process came to it; `None`: the record is missing.
+    pub(crate) origin: Option<Origin>,
+    /// The machine of the socket. While logs are being read the number of its network namespace, in
+    /// the log and then among all, or [`NONE`] where that is not known.
+    pub(crate) machine: u32,
+    /// The kernel's number of the socket; 0 if unknown.
+    pub(crate) cookie: u64,
+    pub(crate) opened: i64,
+    pub(crate) last_closed: i64,
+    /// The first send on a stream; `i64::MAX`: there was none.
+    pub(crate) first_sent: i64,
+    /// The latest call that moved data.
+    pub(crate) last_call: i64,
+    /// Descriptors opened less descriptors closed.
+    pub(crate) descriptors: i32,
+    /// The flow at the other end of a `socketpair`: its number in the log while that is being read,
+    /// its place from then on.
+    pub(crate) pair: u32,
+    /// Bytes sent and received on a stream.
+    pub(crate) totals: [u64; 2],
+    /// Calls that moved bytes of a stream.
+    pub(crate) transfers: u32,
+    pub(crate) datagrams: u32,
+}
+
+/// What kind of socket a flow is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind {
+    pub(crate) domain: u8,
+    pub(crate) kind: u8,
+    pub(crate) protocol: u16,
+}
+
+impl Kind {
+    /// What messages on the socket go over; `None` for sockets that carry no messages between
+    /// nodes.
+    pub(crate) fn protocol(self) -> Option<Protocol> {
+        const UNIX: u8 = 1;
+        const INET: u8 = 2;
+        const INET6: u8 = 10;
+        const STREAM: u8 = 1;
+        const DATAGRAM: u8 = 2;
+        const SEQUENCE: u8 = 5;
+        const MPTCP: u16 = 262;
+        match (self.domain, self.kind, self.protocol) {
+            (UNIX, STREAM, _) => Some(Protocol::UnixStream),
+            (UNIX, DATAGRAM, _) => Some(Protocol::UnixDatagram),
+            (UNIX, SEQUENCE, _) => Some(Protocol::UnixSequence),
+            (INET | INET6, STREAM, 0 | 6 | MPTCP) => Some(Protocol::Tcp),
+            (INET | INET6, DATAGRAM, 0 | 17 | 136) => Some(Protocol::Udp),
+            _ => None,
+        }
+    }
+}
+
+/// The names of a flow's ends became known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Naming {
+    pub(crate) flow: u32,
+    pub(crate) role: Role,
+    pub(crate) time: i64,
+    /// When `connect` was called; `i64::MIN`: not known.
+    pub(crate) called: i64,
+    /// Whether it returned while the connection was still being made.
+    pub(crate) under_way: bool,
+    pub(crate) tid: i32,
+    pub(crate) local: NameId,
+    pub(crate) peer: NameId,
+    pub(crate) peer_pid: u32,
+}
+
+impl Naming {
+    /// Turns all ticks into wall-clock time by the log's `clock`.
+    pub(crate) fn convert(&mut self, clock: &Clock) {
+        for time in [&mut self.time, &mut self.called] {
+            if *time != i64::MIN {
+                *time = clock.realtime(*time as u64);
+            }
+        }
+    }
+
+    /// Makes all times later, by `by` nanoseconds.
+    pub(crate) fn shift(&mut self, by: i64) {
+        for time in [&mut self.time, &mut self.called] {
+            if *time != i64::MIN {
+                *time = time.saturating_add(by);
+            }
+        }
+    }
+}
+
+impl Flow {
+    pub(crate) fn new(number: u32, ticks: i64) -> Flow {
+        Flow {
+            process: NONE,
+            number,
+            kind: None,
+            origin: None,
+            machine: NONE,
+            cookie: 0,
+            opened: ticks,
+            last_closed: i64::MIN,
+            first_sent: i64::MAX,
+            last_call: i64::MIN,
+            descriptors: 1,
+            pair: NONE,
+            totals: [0; 2],
+            transfers: 0,
+            datagrams: 0,
+        }
+    }
+
+    /// Whether the process has it from another one, as far as it knows.
+    pub(crate) fn is_found(&self) -> bool {
+        matches!(self.origin, Some(Origin::Found) | None)
+    }
+
+    /// How many calls moved data.
+    pub(crate) fn calls(&self) -> u64 {
+        u64::from(self.transfers) + u64::from(self.datagrams)
+    }
+
+    /// When the process had closed its last descriptor; `None`: it did not.
+    pub(crate) fn closed(&self) -> Option<i64> {
+        Some(self.last_closed).filter(|_| self.descriptors <= 0)
+    }
+
+    /// Turns all ticks into wall-clock time by the log's `clock`.
+    pub(crate) fn convert(&mut self, clock: &Clock) {
+        for time in self.times().into_iter().filter(|time| is_known(**time)) {
+            *time = clock.realtime(*time as u64);
+        }
+    }
+
+    /// Makes all times later, by `by` nanoseconds.
+    pub(crate) fn shift(&mut self, by: i64) {
+        for time in self.times().into_iter().filter(|time| is_known(**time)) {
+            *time = time.saturating_add(by);
+        }
+    }
+
+    fn times(&mut self) -> [&mut i64; 4] {
+        [&mut self.opened, &mut self.first_sent, &mut self.last_closed, &mut self.last_call]
+    }
+}
+
+/// Whether a flow's time is one, and does not stand for none.
+fn is_known(time: i64) -> bool {
+    time != i64::MIN && time != i64::MAX
+}

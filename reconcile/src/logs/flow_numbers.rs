@@ -1,0 +1,77 @@
+//! The flow numbers of one log, each with the place that belongs to it.
+
+use rustc_hash::FxHashMap;
+
+use crate::absent::NONE;
+use crate::tuning::FLOW_TABLE_LIMIT;
+
+/// What belongs to each of a log's flow numbers. Numbers count up from 1, so a table finds most.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    table: Vec<u32>,
+    /// Those that were beyond the table when they came: a damaged record may name any number.
+    others: FxHashMap<u32, u32>,
+    /// How many numbers have a place.
+    count: u32,
+}
+
+impl Places {
+    /// The place of `number`; where it has none, it is given what `new` says.
+    #[inline]
+    pub(crate) fn of(&mut self, number: u32, new: impl FnOnce() -> u32) -> u32 {
+        if let Some(place) = self.get(number) {
+            return place;
+        }
+        let place = new();
+        self.count = self.count.saturating_add(1);
+        let at = number as usize;
+        if number >= FLOW_TABLE_LIMIT.max(self.count.saturating_mul(2)) {
+            self.others.insert(number, place);
+            return place;
+        }
+        if at >= self.table.len() {
+            self.table.resize(at + 1, NONE);
+        }
+        self.table[at] = place;
+        place
+    }
+
+    /// The place of `number`, where it has one.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> Option<u32> {
+        match self.table.get(number as usize) {
+            Some(place) if *place != NONE => Some(*place),
+            _ if self.others.is_empty() => None,
+            _ => self.others.get(&number).copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_has_a_place() {
+        let mut places = Places::default();
+        assert_eq!(places.of(7, || 1), 1);
+        assert_eq!(places.of(7, || 2), 1);
+        assert_eq!(places.of(u32::MAX, || 3), 3);
+        assert_eq!((places.get(7), places.get(6), places.get(u32::MAX)), (Some(1), None, Some(3)));
+        assert_eq!((places.get(8), places.get(u32::MAX - 1)), (None, None));
+    }
+
+    #[test]
+    fn numbers_that_count_up_are_in_the_table() {
+        let mut places = Places::default();
+        assert_eq!(places.of(FLOW_TABLE_LIMIT + 5, || 7), 7);
+        for number in 0..FLOW_TABLE_LIMIT + 10 {
+            let place = places.of(number, || number + 100);
+            assert_eq!(place, if number == FLOW_TABLE_LIMIT + 5 { 7 } else { number + 100 });
+        }
+        assert_eq!(
+            (places.others.len(), places.get(FLOW_TABLE_LIMIT + 9)),
+            (1, Some(FLOW_TABLE_LIMIT + 109))
+        );
+    }
+}

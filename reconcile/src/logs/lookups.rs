@@ -1,0 +1,82 @@
+//! Lookups of names (`getaddrinfo` and its like), whose datagrams libc sends past every function
+//! that the library stands in for. The log says which thread was held up there and how long, so
+//! each becomes a request to the host's *name lookup* and an answer from it. Where the name server
+//! was recorded, it saw the datagrams come from an address of the host and from no socket that is
+//! in a log: these are the name lookup's too.
+//!
+//! ```text
+//! caller            ├── getaddrinfo ──────────────┤
+//! name lookup       └→ (asks)                     ┘
+//! name server                ├ receives  sends ┤
+//! ```
+
+use rustc_hash::FxHashMap;
+use socket_log::api::Api;
+
+use crate::logs::capture::Capture;
+use crate::tuning::{LOOKUP_SLACK_NS, MIN_LOOKUP_NS};
+
+/// A lookup in the time of its host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timed {
+    pub(crate) process: u32,
+    pub(crate) tid: u32,
+    pub(crate) api: Api,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
+}
+
+/// All lookups that took long enough to have asked somebody.
+#[derive(Debug, Default)]
+pub(crate) struct Lookups {
+    pub(crate) all: Vec<Timed>,
+    /// For each machine its host, and its lookups' times by their beginnings.
+    of_machine: FxHashMap<u32, (u32, Vec<(i64, i64)>)>,
+    /// The longest of all, in nanoseconds.
+    longest: i64,
+}
+
+impl Lookups {
+    /// The lookups of all logs of `capture`.
+    pub(crate) fn of(capture: &Capture) -> Lookups {
+        let mut lookups = Lookups::default();
+        for (place, lookup) in &capture.lookups {
+            let at = *place as usize;
+            let (Some(process), Some(log)) = (capture.processes.get(at), capture.logs.get(at))
+            else {
+                continue;
+            };
+            let begin = log.clock.realtime(lookup.begin);
+            let end = log.clock.realtime(lookup.begin.saturating_add(lookup.duration));
+            if end.saturating_sub(begin) < MIN_LOOKUP_NS {
+                continue;
+            }
+            lookups.all.push(Timed {
+                process: *place,
+                tid: lookup.tid,
+                api: lookup.api,
+                begin,
+                end,
+            });
+            let (_, times) =
+                lookups.of_machine.entry(process.machine).or_insert((process.host, Vec::new()));
+            times.push((begin, end));
+            lookups.longest = lookups.longest.max(end - begin);
+        }
+        lookups.of_machine.values_mut().for_each(|(_, times)| times.sort_unstable());
+        lookups
+    }
+
+    /// The host that looked a name up on `machine` when a datagram was seen at `time`.
+    pub(crate) fn host(&self, machine: u32, time: i64) -> Option<u32> {
+        let (host, times) = self.of_machine.get(&machine)?;
+        let earliest = time.saturating_sub(self.longest + LOOKUP_SLACK_NS);
+        let first = times.partition_point(|(begin, _)| *begin < earliest);
+        let begun = times
+            .get(first..)?
+            .iter()
+            .take_while(|(begin, _)| *begin <= time.saturating_add(LOOKUP_SLACK_NS));
+        let mut begun = begun;
+        begun.any(|(_, end)| time <= end.saturating_add(LOOKUP_SLACK_NS)).then_some(*host)
+    }
+}

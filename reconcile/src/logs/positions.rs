@@ -1,0 +1,131 @@
+//! Where in its stream each transfer lies, in a log that keeps the newest and has forgotten what
+//! was before.
+//!
+//! Such a log has a position before the first transfer of each direction of a flow in a chunk, and
+//! again where another chunk came in between; a transfer without one begins where the one before it
+//! in the chunk ended, or is the stream's first. Between the transfers that are left there are
+//! gaps, and these are what matching has to step over.
+
+use rustc_hash::FxHashMap;
+use socket_log::encode::Direction;
+use socket_log::layout::NO_POSITION;
+use socket_log::{Log, Record};
+
+use crate::calls::{LARGEST_TRANSFER, Transfer};
+
+/// A flow of a log and a direction.
+type FlowDirection = (u32, Direction);
+
+/// How far each direction of each flow has come in the chunk that is being read; `None` where that
+/// is not known.
+#[derive(Debug, Default)]
+pub(crate) struct Positions(FxHashMap<FlowDirection, Option<u64>>);
+
+impl Positions {
+    /// Another chunk begins.
+    pub(crate) fn next_chunk(&mut self) {
+        self.0.clear();
+    }
+
+    /// The log says where the next transfer begins.
+    pub(crate) fn set(&mut self, flow: u32, direction: Direction, before: u64) {
+        let known = before != NO_POSITION && before <= LARGEST;
+        self.0.insert((flow, direction), known.then_some(before));
+    }
+
+    /// Bytes moved: where they begin.
+    pub(crate) fn moved(&mut self, flow: u32, direction: Direction, bytes: u64) -> Option<u64> {
+        let next = self.0.entry((flow, direction)).or_insert(Some(0));
+        let begin = *next;
+        *next = begin.map(|begin| begin.saturating_add(bytes));
+        begin
+    }
+}
+
+/// The gaps of a log, by the transfer behind each.
+#[derive(Debug, Default)]
+pub(crate) struct Gaps(FxHashMap<(FlowDirection, u64), u64>);
+
+/// No stream is longer than this: 256 TiB. A position beyond is damage.
+const LARGEST: u64 = 1 << 48;
+
+impl Gaps {
+    /// Reads them. A log whose transfers have no positions has none.
+    pub(crate) fn of(log: &Log) -> Gaps {
+        if !log.header().has_positions {
+            return Gaps::default();
+        }
+        // What is known of each direction, piece by piece: where it begins and ends.
+        let mut pieces: FxHashMap<FlowDirection, Vec<(u64, u64)>> = FxHashMap::default();
+        let mut positions = Positions::default();
+        for chunk in log.chunks() {
+            positions.next_chunk();
+            chunk.for_each(|entry| match entry.record {
+                Record::Position { flow, direction, before } => {
+                    positions.set(flow, direction, before)
+                }
+                Record::Transfer { direction, flow, bytes, .. } if bytes <= LARGEST_TRANSFER => {
+                    if let Some(begin) = positions.moved(flow, direction, bytes) {
+                        let pieces = pieces.entry((flow, direction)).or_default();
+                        let end = begin.saturating_add(bytes);
+                        match pieces.last_mut() {
+                            Some(last) if last.1 == begin => last.1 = end,
+                            _ => pieces.push((begin, end)),
+                        }
+                    }
+                }
+                _ => {}
+            });
+        }
+        let mut gaps = Gaps::default();
+        for (way, mut pieces) in pieces {
+            pieces.sort_unstable();
+            let mut known = 0;
+            for (begin, end) in pieces {
+                if begin > known {
+                    gaps.0.insert((way, begin), begin - known);
+                }
+                known = known.max(end);
+            }
+        }
+        gaps
+    }
+
+    /// How many bytes are missing before the transfer that begins there; [`Transfer::UNKNOWN`]
+    /// where nobody knows where that is.
+    pub(crate) fn before(&self, flow: u32, direction: Direction, begin: Option<u64>) -> u64 {
+        begin.map_or(Transfer::UNKNOWN, |begin| {
+            self.0.get(&((flow, direction), begin)).copied().unwrap_or(0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAY: FlowDirection = (7, Direction::Send);
+
+    #[test]
+    fn positions_go_on_within_a_chunk() {
+        let mut positions = Positions::default();
+        let moved = |positions: &mut Positions, bytes| positions.moved(WAY.0, WAY.1, bytes);
+        assert_eq!([moved(&mut positions, 5), moved(&mut positions, 6)], [Some(0), Some(5)]);
+        positions.next_chunk();
+        positions.set(WAY.0, WAY.1, 100);
+        assert_eq!([moved(&mut positions, 5), moved(&mut positions, 6)], [Some(100), Some(105)]);
+    }
+
+    #[test]
+    fn no_stream_is_as_long_as_a_damaged_position_says() {
+        for before in [NO_POSITION, NO_POSITION - 1, LARGEST + 1] {
+            let mut positions = Positions::default();
+            positions.set(WAY.0, WAY.1, before);
+            assert_eq!(positions.moved(WAY.0, WAY.1, 5), None);
+            assert_eq!(positions.moved(WAY.0, WAY.1, 5), None);
+        }
+        let gaps = Gaps([((WAY, 100), 60)].into_iter().collect());
+        let before = |begin| gaps.before(WAY.0, WAY.1, begin);
+        assert_eq!([before(Some(100)), before(Some(7)), before(None)], [60, 0, Transfer::UNKNOWN]);
+    }
+}

@@ -1,0 +1,121 @@
+//! A process, from its log's header: which host and machine it is on, and when it began.
+
+use message_trace::Node;
+use rustc_hash::FxHashMap;
+use socket_log::Header;
+use socket_log::layout::source;
+
+use crate::logs::unit;
+use crate::tuning::{CHILD_LOG_AFTER_NS, CHILD_LOG_BEFORE_NS};
+
+/// A traced process. Its place among the processes is also its node.
+#[derive(Clone, Debug)]
+pub(crate) struct Process {
+    /// The host, by its place among the hosts.
+    pub(crate) host: u32,
+    /// The kernel (one boot of one), by its place among the kernels. It owns the paths of unix
+    /// sockets.
+    pub(crate) kernel: u32,
+    /// The machine (one network namespace of a kernel), by its place among the machines. It owns
+    /// loopback addresses and abstract unix names; its processes need not have one clock, as they
+    /// may be of several hosts.
+    pub(crate) machine: u32,
+    /// The kernel's id of its boot; 0 if unknown.
+    pub(crate) boot: u128,
+    /// What saw its calls, one of [`socket_log::layout::source`].
+    pub(crate) source: u32,
+    pub(crate) pid: u32,
+    /// When the process ended, as far as its log knows.
+    pub(crate) ended: Option<i64>,
+    pub(crate) node: Node,
+}
+
+/// The node of the process whose log begins with `header`. It has a name only where the log says
+/// what it is to be called; the others get theirs when all processes are known
+/// (`program_names`).
+pub(crate) fn node(header: &Header, host: &str) -> Node {
+    // Packets know of no processes: their log says what the node is to be called, and is of none.
+    let of_packets = header.source == source::PACKETS;
+    Node {
+        host: host.to_owned(),
+        pid: Some(header.pid as i32).filter(|_| !of_packets),
+        parent_pid: Some(header.parent_pid as i32).filter(|parent| !of_packets && *parent > 0),
+        start: Some(header.start.realtime),
+        command: match header.arguments.first().filter(|_| of_packets) {
+            Some(name) => name.clone(),
+            None => String::new(),
+        },
+        executable: header.executable.clone(),
+        traced: true,
+        unit: unit::of_cgroup(&header.cgroup),
+    }
+}
+
+/// Lets processes begin when their parents started them, as far as these say so in `children`: by
+/// the place of the parent, the child's number, and when. A process has its log only when it runs.
+pub(crate) fn start_by_parents(processes: &mut [Process], children: &[(u32, u32, i64)]) {
+    let mut by_number: FxHashMap<(u32, u32, u32), Vec<u32>> = FxHashMap::default();
+    for (place, process) in (0..).zip(&*processes) {
+        by_number.entry((process.kernel, process.host, process.pid)).or_default().push(place);
+    }
+    for (parent, pid, time) in children {
+        let Some(by) = processes.get(*parent as usize) else { continue };
+        let parent_pid = Some(by.pid as i32);
+        let known = by_number.get(&(by.kernel, by.host, *pid)).into_iter().flatten();
+        let start = |place: u32| {
+            let node = &processes.get(place as usize)?.node;
+            let is_near = |start: &i64| {
+                (-CHILD_LOG_BEFORE_NS..=CHILD_LOG_AFTER_NS).contains(&start.saturating_sub(*time))
+            };
+            node.start.filter(is_near).filter(|_| node.parent_pid == parent_pid)
+        };
+        // A process that became another program has several logs.
+        let first = known.filter_map(|place| Some((start(*place)?, *place))).min();
+        if let Some((start, place)) = first
+            && let Some(child) = processes.get_mut(place as usize)
+        {
+            child.node.start = Some(start.min(*time));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A process of host 0.
+    pub(crate) fn process(pid: u32, parent: i32, start: i64) -> Process {
+        let node = Node { start: Some(start), parent_pid: Some(parent), ..Node::default() };
+        Process { host: 0, kernel: 0, machine: 0, boot: 0, source: 0, pid, ended: None, node }
+    }
+
+    #[test]
+    fn a_child_begins_when_its_parent_started_it() {
+        const MS: i64 = 1_000_000;
+        // The second is the child, and the third what it became. The number came again much later,
+        // and with another parent.
+        let mut processes = [
+            process(10, 1, 0),
+            process(20, 10, 105 * MS),
+            process(20, 10, 110 * MS),
+            process(20, 11, 103 * MS),
+            process(20, 10, 5_000 * MS),
+        ];
+        start_by_parents(
+            &mut processes,
+            &[(0, 20, 100 * MS), (0, 30, 100 * MS), (0, 20, 7_000 * MS)],
+        );
+        let starts = processes.map(|process| process.node.start.map(|start| start / MS));
+        assert_eq!(starts, [Some(0), Some(100), Some(110), Some(103), Some(5_000)]);
+    }
+
+    #[test]
+    fn a_child_that_ran_before_its_parent_noted_it_keeps_its_beginning() {
+        const MS: i64 = 1_000_000;
+        let mut processes =
+            [process(10, 1, 0), process(20, 10, 99 * MS), process(20, 10, 104 * MS)];
+        start_by_parents(&mut processes, &[(0, 20, 100 * MS)]);
+        let starts = processes.map(|process| process.node.start.map(|start| start / MS));
+        assert_eq!(starts, [Some(0), Some(99), Some(104)]);
+    }
+}

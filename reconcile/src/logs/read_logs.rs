@@ -1,0 +1,257 @@
+//! The first reading of all logs, on all processors, into one [`Capture`]. Damage is counted, with
+//! the file's name, and passed over.
+
+use std::path::{Path, PathBuf};
+
+use message_trace::{DataDir, Progress};
+use out_of_core::{MemoryPool, SpillableVec, workers};
+use socket_log::layout::{lost, state};
+use socket_log::{Ancestor, Damage, Header, OpenError};
+
+use crate::absent::NONE;
+use crate::error::Error;
+use crate::logs::capture::{Capture, LogFile};
+use crate::logs::flow::{Flow, Naming};
+use crate::logs::flow_numbers::Places;
+use crate::logs::holes::{self, Missing};
+use crate::logs::machines::{self, Home, Machines};
+use crate::logs::namespaces::Namespaces;
+use crate::logs::process::{self, Process};
+use crate::logs::program::Program;
+use crate::logs::survey::{Survey, survey};
+use crate::logs::{ancestors, program_names, steady};
+use crate::names::{NO_NAME, NameId};
+use crate::reconciliation::{DamagedLog, Reconciliation, UnendedLog, add};
+use crate::tuning::DAMAGED_PLACES_SHOWN;
+
+/// Reads all logs of `data`, on `threads` threads. There may be none.
+pub(crate) fn read(
+    data: &DataDir,
+    pool: &MemoryPool,
+    threads: usize,
+    progress: &dyn Progress,
+    outcome: &mut Reconciliation,
+) -> Result<Capture, Error> {
+    let paths = data.logs()?;
+    let size =
+        |path: &PathBuf| path.metadata().map_or(0, |metadata| socket_log::on_disk(&metadata));
+    outcome.logs = paths.len() as u64;
+    outcome.log_bytes = paths.iter().map(size).sum();
+    progress.step("reading logs", outcome.log_bytes);
+    let mut reader = Reader {
+        directory: data.path().to_owned(),
+        capture: Capture::new(pool),
+        machines: Machines::default(),
+        namespaces: Namespaces::default(),
+        homes: Vec::new(),
+        children: Vec::new(),
+        programs: Vec::new(),
+        missing: Vec::new(),
+        ancestors: Vec::new(),
+    };
+    workers::in_order(
+        threads,
+        paths.len(),
+        |piece| Ok::<_, Error>(survey(&paths[piece], pool)?),
+        |piece, result| {
+            let path = &paths[piece];
+            reader.add(path, result, outcome)?;
+            progress.advance(size(path));
+            Ok(())
+        },
+    )?;
+    let missing = std::mem::take(&mut reader.missing);
+    let mut capture = reader.finish();
+    outcome.holes = holes::of(&capture, missing);
+    outcome.hosts = capture.hosts.len() as u64;
+    steady::align(&mut capture);
+    Ok(capture)
+}
+
+struct Reader {
+    directory: PathBuf,
+    capture: Capture,
+    machines: Machines,
+    namespaces: Namespaces,
+    /// Where each process ran.
+    homes: Vec<Home>,
+    /// The processes that processes started: by whom, their numbers, and when.
+    children: Vec<(u32, u32, i64)>,
+    /// What each process runs.
+    programs: Vec<Program>,
+    /// What each log says is missing, by the place of its process.
+    missing: Vec<(u32, Missing)>,
+    /// The processes that they come from, by their places.
+    ancestors: Vec<(u32, Vec<Ancestor>)>,
+}
+
+impl Reader {
+    fn add(
+        &mut self,
+        path: &Path,
+        result: Result<Survey, OpenError>,
+        outcome: &mut Reconciliation,
+    ) -> Result<(), Error> {
+        let mut survey = match result {
+            Ok(survey) => survey,
+            Err(error) => {
+                let what = vec![error.to_string()];
+                outcome.damaged.push(DamagedLog {
+                    file: path.display().to_string(),
+                    places: 1,
+                    what,
+                });
+                return Ok(());
+            }
+        };
+        let records = self.count(path, &mut survey, outcome);
+        self.keep(path, survey, records)
+    }
+
+    /// Counts what a log says of itself: losses, damage, and whether it has ended. Returns its
+    /// number of records.
+    fn count(&mut self, path: &Path, survey: &mut Survey, outcome: &mut Reconciliation) -> u64 {
+        let header = &survey.header;
+        let place = self.capture.processes.len() as u32;
+        for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
+            let cause = if name.is_empty() { "other" } else { name };
+            add(&mut outcome.lost_records, cause, count);
+            self.missing.push((place, Missing::Records { cause, count }));
+        }
+        if header.without_log > 0 {
+            self.missing.push((place, Missing::Children(header.without_log)));
+        }
+        let unseen = std::mem::take(&mut survey.unseen);
+        self.missing.extend(unseen.into_iter().map(|program| (place, Missing::Program(program))));
+        // A process that became another program goes on in that one's log.
+        outcome.processes += u64::from(header.state != state::REPLACED);
+        if !survey.damage.is_empty() {
+            outcome.damaged.push(describe(path, std::mem::take(&mut survey.damage)));
+        }
+        let records = survey.counts.records;
+        if header.state == state::RUNNING {
+            let file = path.strip_prefix(&self.directory).unwrap_or(path).to_owned();
+            outcome.unended.push(UnendedLog { file, records });
+        }
+        outcome.absorb(std::mem::take(&mut survey.counts));
+        if header.says.is_some() {
+            add(&mut outcome.misnamed, &header.host, 1);
+        }
+        records
+    }
+
+    /// Keeps a log's process, flows and names, numbered among those of all logs.
+    fn keep(&mut self, path: &Path, survey: Survey, records: u64) -> Result<(), Error> {
+        let Survey {
+            header,
+            clock,
+            settings,
+            flows,
+            namings,
+            names,
+            namespaces,
+            ended,
+            children,
+            lookups,
+            ..
+        } = survey;
+        let home = self.machines.home(&header, path);
+        self.homes.push(home);
+        let process = Process { ended, ..process(&header, path, home) };
+        let capture = &mut self.capture;
+        let (place, first) = (capture.processes.len() as u32, capture.flows.len() as u32);
+        let mut name_ids: SpillableVec<NameId> = SpillableVec::new(&capture.pool);
+        for name in names.values() {
+            name_ids.push(capture.names.intern(name)?)?;
+        }
+        drop(names);
+        capture.lookups.extend(lookups.into_iter().map(|lookup| (place, lookup)));
+        if !header.ancestors.is_empty() {
+            self.ancestors.push((place, header.ancestors.clone()));
+        }
+        self.children.extend(children.into_iter().map(|(pid, time)| (place, pid, time)));
+        let name = |local: u32| name_ids.get(local as usize).copied().unwrap_or(NO_NAME);
+        let mut numbers = Places::default();
+        for (local, flow) in (0..).zip(flows.iter()).filter(|(_, flow)| flow.pair != NONE) {
+            numbers.of(flow.number, || first + local);
+        }
+        capture.namings.extend(namings.iter().map(|naming| Naming {
+            flow: first + naming.flow,
+            local: name(naming.local),
+            peer: name(naming.peer),
+            ..*naming
+        }))?;
+        let flows_end = first + flows.len() as u32;
+        capture.flows.extend(flows.iter().map(|flow| Flow {
+            process: place,
+            pair: numbers.get(flow.pair).unwrap_or(NONE),
+            machine: match namespaces.get(flow.machine as usize) {
+                Some(namespace) => self.namespaces.number(&home, *namespace, flow.origin),
+                None => NONE,
+            },
+            ..*flow
+        }))?;
+        capture.logs.push(LogFile {
+            path: path.to_owned(),
+            clock,
+            settings,
+            flows: first..flows_end,
+            records,
+        });
+        capture.processes.push(process);
+        self.programs.push(Program::of(&header.executable, &header.arguments));
+        Ok(())
+    }
+
+    /// Puts each process where it ran, and each flow where its socket is.
+    fn finish(self) -> Capture {
+        let Reader {
+            mut capture,
+            machines,
+            namespaces,
+            mut homes,
+            children,
+            programs,
+            ancestors,
+            ..
+        } = self;
+        machines::settle(&mut homes);
+        for (process, home) in capture.processes.iter_mut().zip(homes) {
+            (process.kernel, process.machine) = (home.kernel, home.machine);
+        }
+        program_names::settle(&mut capture.processes, programs);
+        ancestors::add(&mut capture.processes, &ancestors);
+        process::start_by_parents(&mut capture.processes, &children);
+        let of_namespaces = namespaces.machines(machines.count());
+        let Capture { flows, processes, .. } = &mut capture;
+        flows.for_each_mut(0..flows.len(), |flow| {
+            let of_process =
+                processes.get(flow.process as usize).map_or(NONE, |process| process.machine);
+            flow.machine = of_namespaces.get(flow.machine as usize).copied().unwrap_or(of_process);
+        });
+        capture.hosts = machines.hosts();
+        capture
+    }
+}
+
+fn process(header: &Header, path: &Path, home: Home) -> Process {
+    Process {
+        host: home.host,
+        kernel: home.kernel,
+        machine: home.machine,
+        boot: u128::from_le_bytes(header.boot_id),
+        source: header.source,
+        pid: header.pid,
+        ended: None,
+        node: process::node(header, &machines::host_name(header, path)),
+    }
+}
+
+fn describe(path: &Path, mut damage: Vec<Damage>) -> DamagedLog {
+    damage.sort_by_key(|damage| damage.offset);
+    DamagedLog {
+        file: path.display().to_string(),
+        places: damage.len() as u64,
+        what: damage.iter().take(DAMAGED_PLACES_SHOWN).map(Damage::to_string).collect(),
+    }
+}

@@ -1,0 +1,40 @@
+//! Pass 1: the logs are read for what there is, and the imports are listed.
+
+use message_trace::{DataDir, Import};
+
+use crate::error::Error;
+use crate::logs::capture::Capture;
+use crate::logs::read_logs;
+use crate::pipeline::run::Run;
+use crate::reconciliation::Reconciliation;
+
+/// What there is to reconcile.
+pub(crate) struct Inputs {
+    pub(crate) capture: Capture,
+    pub(crate) imports: Vec<Import>,
+}
+
+/// Reads all logs but for their calls.
+pub(crate) fn read(run: &Run, outcome: &mut Reconciliation) -> Result<Inputs, Error> {
+    let capture = read_logs::read(run.data, &run.pool, run.threads, run.progress, outcome)?;
+    let imports = run.data.imported()?;
+    if imports.is_empty() {
+        has_logs(run.data, &capture, outcome)?;
+    }
+    Ok(Inputs { capture, imports })
+}
+
+/// Whether there is a log that could be read.
+fn has_logs(data: &DataDir, capture: &Capture, outcome: &Reconciliation) -> Result<(), Error> {
+    if outcome.logs == 0 {
+        return Err(Error::NoLogs { hosts: data.hosts() });
+    }
+    if capture.processes.is_empty() {
+        let first = outcome.damaged.first().and_then(|log| log.what.first());
+        return Err(Error::NothingReadable {
+            logs: outcome.logs,
+            first: first.cloned().unwrap_or_default(),
+        });
+    }
+    Ok(())
+}

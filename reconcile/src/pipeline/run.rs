@@ -1,0 +1,29 @@
+//! What every pass is given: where the data is, what the user chose, and whom progress is told.
+
+use message_trace::{DataDir, Progress};
+use out_of_core::MemoryPool;
+
+use crate::options::Options;
+
+/// One run of the pipeline.
+pub(crate) struct Run<'a> {
+    pub(crate) data: &'a DataDir,
+    pub(crate) options: &'a Options,
+    pub(crate) progress: &'a dyn Progress,
+    /// Number of worker threads.
+    pub(crate) threads: usize,
+    /// The memory of all tables with a row for each flow, socket, name or connection.
+    pub(crate) pool: MemoryPool,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        data: &'a DataDir,
+        options: &'a Options,
+        progress: &'a dyn Progress,
+    ) -> Run<'a> {
+        let threads = options.threads();
+        let pool = MemoryPool::new(options.memory, data.path());
+        Run { data, options, progress, threads, pool }
+    }
+}

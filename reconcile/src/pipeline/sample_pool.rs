@@ -1,0 +1,37 @@
+//! Samples of clocks, one set for each worker. A sample keeps the messages with least delay, in
+//! whatever order they were added, so each worker takes any set at hand.
+
+use std::sync::{Mutex, PoisonError};
+
+use clocks::Samples;
+use out_of_core::workers::lock;
+
+/// One set of samples for each worker.
+pub(crate) struct SamplePool {
+    hosts: usize,
+    free: Mutex<Vec<Samples>>,
+}
+
+impl SamplePool {
+    pub(crate) fn new(hosts: usize) -> SamplePool {
+        SamplePool { hosts, free: Mutex::new(Vec::new()) }
+    }
+
+    /// Does `work` with a set that nobody else uses meanwhile.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Samples) -> T) -> T {
+        let free = lock(&self.free).pop();
+        let mut samples = free.unwrap_or_else(|| Samples::new(self.hosts));
+        let result = work(&mut samples);
+        lock(&self.free).push(samples);
+        result
+    }
+
+    /// All samples in one set.
+    pub(crate) fn merged(self) -> Samples {
+        let all = self.free.into_inner().unwrap_or_else(PoisonError::into_inner);
+        all.into_iter().fold(Samples::new(self.hosts), |mut merged, samples| {
+            merged.merge(samples);
+            merged
+        })
+    }
+}

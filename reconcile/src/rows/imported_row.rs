@@ -1,0 +1,45 @@
+//! Rows of messages that were imported as such.
+
+use message_trace::Message;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::absent::NIL;
+use crate::rows::row::{Common, Key, Row, Slot};
+
+/// An imported message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct ImportedRow {
+    pub(crate) row: Row,
+    /// `send_ts` and `recv_ts` as the import has them; [`NIL`]: the host's own time is to be put on
+    /// the common clock.
+    pub(crate) common: [i64; 2],
+    /// Where its call id is among the `CallIds`; 0: it has none.
+    pub(crate) call: u64,
+}
+
+impl ImportedRow {
+    /// By what rows are sorted. `slot` is the row's.
+    pub(crate) fn key(&self, slot: &Slot, common: &Common) -> Key {
+        let (time, rest) = self.row.key(slot, common);
+        match self.common {
+            [NIL, NIL] => (time, rest),
+            // What is not said is of the host's own clock, and comes before what is known of the
+            // other end.
+            [NIL, _] if self.row.times[0] != NIL => (time, rest),
+            [NIL, received] => (received, rest),
+            [sent, _] => (sent, rest),
+        }
+    }
+
+    /// The row as a message. `slot` is the row's.
+    pub(crate) fn message(&self, slot: &Slot, common: &Common) -> Message {
+        let message = self.row.message(slot, None, common);
+        let [sent, received] = self.common.map(|time| Some(time).filter(|time| *time != NIL));
+        Message {
+            send_ts: sent.or(message.send_ts),
+            recv_ts: received.or(message.recv_ts),
+            ..message
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Where a worker puts the rows of one partition: they go on in blocks, so that a partition may
+//! have any number of them, and some are kept as the sample that says where to cut time into
+//! stretches.
+
+use message_trace::PathError;
+use out_of_core::PartitionStore;
+
+use crate::rows::row::Row;
+use crate::tuning::{ROW_BLOCK, ROWS_A_SAMPLE};
+
+/// The way of one partition's rows into the store of all.
+pub(crate) struct RowSink<'s, 'a> {
+    store: &'s PartitionStore<'a, Row>,
+    partition: usize,
+    buffer: Vec<Row>,
+    blocks: u64,
+    taken: Taken,
+}
+
+/// What is known of the rows of a partition that went to the store.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    pub(crate) count: u64,
+    pub(crate) sample: Vec<Row>,
+}
+
+impl<'s, 'a> RowSink<'s, 'a> {
+    pub(crate) fn new(store: &'s PartitionStore<'a, Row>, partition: usize) -> RowSink<'s, 'a> {
+        RowSink { store, partition, buffer: Vec::new(), blocks: 0, taken: Taken::default() }
+    }
+
+    pub(crate) fn push(&mut self, row: Row) -> Result<(), PathError> {
+        if self.taken.count.is_multiple_of(ROWS_A_SAMPLE as u64) {
+            self.taken.sample.push(row);
+        }
+        self.taken.count += 1;
+        self.buffer.push(row);
+        if self.buffer.len() < ROW_BLOCK {
+            return Ok(());
+        }
+        let full = std::mem::replace(&mut self.buffer, Vec::with_capacity(ROW_BLOCK));
+        self.block(full)
+    }
+
+    fn block(&mut self, mut rows: Vec<Row>) -> Result<(), PathError> {
+        rows.shrink_to_fit();
+        self.blocks += 1;
+        self.store.push(self.partition, self.blocks, rows)
+    }
+
+    /// Hands over what is left.
+    pub(crate) fn finish(mut self) -> Result<Taken, PathError> {
+        let rest = std::mem::take(&mut self.buffer);
+        self.block(rest)?;
+        Ok(self.taken)
+    }
+}

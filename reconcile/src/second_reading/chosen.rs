@@ -1,0 +1,104 @@
+//! Chosen sockets, whose calls are looked at before connections are known: they have
+//! numbers, and what is known of them is in tables by these.
+
+use std::ops::Range;
+
+use message_trace::PathError;
+use out_of_core::SpillableVec;
+
+use crate::absent::NONE;
+use crate::logs::capture::{Capture, LogFile};
+use crate::sockets::socket::{Socket, Sockets};
+
+/// The sockets with calls that matter early, and their numbers.
+pub(crate) struct Chosen {
+    /// By number.
+    pub(crate) sockets: SpillableVec<u32>,
+    /// By socket its number; [`NONE`] of those that were not chosen.
+    numbers: SpillableVec<u32>,
+    /// Those whose first flow is in each log: sockets, and so their numbers, are in the order of
+    /// their first flows.
+    own: Vec<Range<u32>>,
+}
+
+impl Chosen {
+    /// The sockets for which `is` holds, by place.
+    pub(crate) fn of(
+        capture: &Capture,
+        sockets: &Sockets,
+        is: impl Fn(u32, &Socket) -> bool,
+    ) -> Result<Chosen, PathError> {
+        let (mut chosen, mut numbers) =
+            (SpillableVec::new(&capture.pool), SpillableVec::new(&capture.pool));
+        for (place, socket) in (0u32..).zip(sockets.all.iter()) {
+            let wanted = is(place, socket);
+            numbers.push(if wanted { chosen.len() as u32 } else { NONE })?;
+            if wanted {
+                chosen.push(place)?;
+            }
+        }
+        let mut this = Chosen { sockets: chosen, numbers, own: Vec::new() };
+        let mut next = 0;
+        for log in &capture.logs {
+            let numbers =
+                sockets.of_flow.range(places(log)).filter_map(|(_, socket)| this.number(*socket));
+            let end = numbers.max().map_or(next, |last| next.max(last + 1));
+            this.own.push(next..end);
+            next = end;
+        }
+        Ok(this)
+    }
+
+    /// The number of a socket, where it was chosen.
+    #[inline]
+    pub(crate) fn number(&self, socket: u32) -> Option<u32> {
+        self.numbers.get(socket as usize).copied().filter(|number| *number != NONE)
+    }
+
+    /// Those that log number `log` has.
+    pub(crate) fn of_log(
+        &self,
+        capture: &Capture,
+        sockets: &Sockets,
+        log: usize,
+    ) -> Result<Members<'_>, PathError> {
+        let own = self.own.get(log).cloned().unwrap_or_default();
+        let flows = capture.logs.get(log).map(places).unwrap_or_default();
+        let numbers = sockets.of_flow.range(flows).filter_map(|(_, socket)| self.number(*socket));
+        let mut others =
+            SpillableVec::collect(&capture.pool, numbers.filter(|number| !own.contains(number)))?;
+        others.sort_by_key(|number| *number)?;
+        others.dedup_by_key(|number| *number);
+        Ok(Members { chosen: self, own, others })
+    }
+}
+
+fn places(log: &LogFile) -> Range<usize> {
+    log.flows.start as usize..log.flows.end as usize
+}
+
+/// The chosen sockets that one log has.
+pub(crate) struct Members<'a> {
+    chosen: &'a Chosen,
+    own: Range<u32>,
+    /// The numbers of others, which the process was given, in order.
+    others: SpillableVec<u32>,
+}
+
+impl Members<'_> {
+    /// The place among them, and the number, of a socket; `None`: it was not chosen.
+    #[inline]
+    pub(crate) fn place(&self, socket: u32) -> Option<(usize, u32)> {
+        let number = self.chosen.number(socket)?;
+        if self.own.contains(&number) {
+            return Some(((number - self.own.start) as usize, number));
+        }
+        let at = self.others.partition_point(0..self.others.len(), |other| *other < number);
+        self.others.get(at).filter(|other| **other == number).map(|_| (self.own.len() + at, number))
+    }
+
+    /// The numbers of all of them, in the order of their places.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> {
+        self.own.clone().chain(self.others.iter().copied())
+    }
+}

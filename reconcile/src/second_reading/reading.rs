@@ -1,0 +1,174 @@
+//! The second reading of a log: its calls, each with the socket it is of.
+//!
+//! Between the two readings a log may have grown, or lost its oldest records where it keeps the
+//! newest: what was not there the first time has no socket and is passed over, and what is gone is
+//! missing like any lost record.
+
+use socket_log::encode::Direction;
+use socket_log::{Log, Record};
+
+use crate::absent::NONE;
+use crate::calls::{Datagram, LARGEST_TRANSFER};
+use crate::logs::capture::{Capture, LogFile};
+use crate::logs::flow_numbers::Places;
+use crate::logs::positions::{Gaps, Positions};
+use crate::names::{NO_NAME, NameId};
+use crate::sockets::socket::Sockets;
+
+/// A call that moved data, on a socket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Call {
+    /// Bytes of a stream.
+    Transfer(Transfer),
+    /// Before the transfer that follows, bytes of that stream went whose calls the log has
+    /// forgotten.
+    Forgotten {
+        /// The socket.
+        socket: u32,
+        /// Whether it sent them.
+        sent: bool,
+        /// When the transfer was that follows.
+        time: i64,
+        /// How many, or [`Transfer::UNKNOWN`](crate::calls::Transfer::UNKNOWN).
+        bytes: u64,
+    },
+    /// A datagram.
+    Datagram(Datagram),
+    /// The checksum of what a direction of a stream began with.
+    Fingerprint {
+        /// The socket.
+        socket: u32,
+        /// Of what it sent, or of what it received.
+        sent: bool,
+        /// Number of bytes that it is of.
+        bytes: u32,
+        /// Their CRC-32.
+        crc: u32,
+    },
+}
+
+/// Bytes of a stream went out or came in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    pub(crate) socket: u32,
+    pub(crate) sent: bool,
+    pub(crate) time: i64,
+    /// At most [`LARGEST_TRANSFER`].
+    pub(crate) bytes: u32,
+    pub(crate) tid: i32,
+}
+
+/// Reads the calls of a log again, in the order in which it has them.
+pub(crate) struct SecondReading<'a> {
+    capture: &'a Capture,
+    sockets: &'a Sockets,
+    log: &'a LogFile,
+    process: u32,
+    places: Places,
+}
+
+impl<'a> SecondReading<'a> {
+    /// Of the log of process number `process`.
+    pub(crate) fn of(
+        capture: &'a Capture,
+        sockets: &'a Sockets,
+        process: usize,
+    ) -> SecondReading<'a> {
+        let log = &capture.logs[process];
+        let mut places = Places::default();
+        let flows = log.flows.start as usize..log.flows.end as usize;
+        for (number, socket) in sockets.of_flow.range(flows).filter(|flow| flow.1 != NONE) {
+            places.of(*number, || *socket);
+        }
+        SecondReading { capture, sockets, log, process: process as u32, places }
+    }
+
+    /// Calls `each` with every call. A log that cannot be opened any more has none.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(Call)) {
+        let Ok(log) = Log::open(&self.log.path) else { return };
+        let mut clock = self.log.clock.cursor();
+        let gaps = log.header().has_positions.then(|| Gaps::of(&log));
+        let mut positions = Positions::default();
+        for chunk in log.chunks() {
+            positions.next_chunk();
+            chunk.for_each(|entry| {
+                let tid = entry.tid as i32;
+                match entry.record {
+                    Record::Position { flow, direction, before } => {
+                        positions.set(flow, direction, before)
+                    }
+                    Record::Transfer { direction, flow, bytes, .. }
+                        if bytes <= LARGEST_TRANSFER =>
+                    {
+                        let missing = gaps.as_ref().map_or(0, |gaps| {
+                            gaps.before(flow, direction, positions.moved(flow, direction, bytes))
+                        });
+                        if let Some(socket) = self.places.get(flow) {
+                            let (sent, time) =
+                                (direction == Direction::Send, clock.realtime(entry.ticks));
+                            if missing > 0 {
+                                each(Call::Forgotten { socket, sent, time, bytes: missing });
+                            }
+                            each(Call::Transfer(Transfer {
+                                socket,
+                                sent,
+                                time,
+                                bytes: bytes as u32,
+                                tid,
+                            }));
+                        }
+                    }
+                    Record::Datagram {
+                        direction,
+                        flow,
+                        bytes,
+                        checksum,
+                        truncated,
+                        peeked: false,
+                        unchecked,
+                        peer,
+                        ..
+                    } => {
+                        if let Some(socket) = self.places.get(flow) {
+                            let time = clock.realtime(entry.ticks);
+                            let named = peer.and_then(|peer| self.capture.names.find(&peer));
+                            each(Call::Datagram(Datagram {
+                                time,
+                                bytes: bytes.min(u64::from(u32::MAX)) as u32,
+                                checksum,
+                                process: self.process,
+                                tid,
+                                peer: named.unwrap_or_else(|| self.connected_to(socket, time)),
+                                socket,
+                                flags: Datagram::flags(
+                                    direction == Direction::Send,
+                                    truncated,
+                                    unchecked,
+                                ),
+                                unused: 0,
+                            }));
+                        }
+                    }
+                    Record::Fingerprint { flow, direction, bytes, checksum } => {
+                        if let Some(socket) = self.places.get(flow) {
+                            let sent = direction == Direction::Send;
+                            each(Call::Fingerprint { socket, sent, bytes, crc: checksum });
+                        }
+                    }
+                    _ => {}
+                }
+            });
+        }
+    }
+
+    /// The peer that a datagram socket was connected to at the time.
+    fn connected_to(&self, socket: u32, time: i64) -> NameId {
+        match self.sockets.peers.get(&socket) {
+            None => self.sockets.all.get(socket as usize).map_or(NO_NAME, |socket| socket.peer),
+            Some(peers) => {
+                let after = peers.partition_point(|(named, _)| *named <= time);
+                peers.get(after.saturating_sub(1)).map_or(NO_NAME, |(_, peer)| *peer)
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Which machine has which address, as far as its sockets tell.
+
+use std::net::IpAddr;
+
+use out_of_core::SpillableVec;
+use rustc_hash::FxHashMap;
+
+use crate::names::Names;
+use crate::sockets::socket::Socket;
+
+/// The addresses of all machines. Loopback addresses are every machine's own and not among them.
+#[derive(Debug, Default)]
+pub(crate) struct Addresses(FxHashMap<IpAddr, Vec<u32>>);
+
+impl Addresses {
+    pub(crate) fn of(names: &Names, sockets: &SpillableVec<Socket>) -> Addresses {
+        let mut machines: FxHashMap<IpAddr, Vec<u32>> = FxHashMap::default();
+        for socket in sockets.iter() {
+            let ip = names.inet(socket.local).map(|address| address.ip());
+            if let Some(ip) = ip.filter(|ip| !ip.is_unspecified() && !ip.is_loopback()) {
+                let machines = machines.entry(ip).or_default();
+                if !machines.contains(&socket.machine) {
+                    machines.push(socket.machine);
+                }
+            }
+        }
+        Addresses(machines)
+    }
+
+    /// The machines known to have `ip`; none where no socket was seen to have that name.
+    pub(crate) fn machines(&self, ip: IpAddr) -> &[u32] {
+        self.0.get(&ip).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether `ip`, which is no loopback address, can be one of `machine`: it is known to be, or
+    /// nothing is known.
+    pub(crate) fn may_be_on(&self, ip: IpAddr, machine: u32) -> bool {
+        let machines = self.machines(ip);
+        machines.is_empty() || machines.contains(&machine)
+    }
+
+    /// The only address that `machine` is known to have in the family of `like`.
+    pub(crate) fn only_address(&self, machine: u32, like: IpAddr) -> Option<IpAddr> {
+        let mut of_machine = self
+            .0
+            .iter()
+            .filter(|(ip, machines)| ip.is_ipv4() == like.is_ipv4() && machines.contains(&machine))
+            .map(|(ip, _)| *ip);
+        of_machine.next().filter(|_| of_machine.next().is_none())
+    }
+}

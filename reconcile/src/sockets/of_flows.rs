@@ -1,0 +1,285 @@
+//! Sockets, made of the flows of all logs.
+
+use message_trace::{PathError, Protocol};
+use out_of_core::SpillableVec;
+use rustc_hash::FxHashMap;
+use socket_log::encode::Role;
+
+use crate::absent::{NIL, NONE};
+use crate::logs::capture::Capture;
+use crate::logs::flow::{Flow, Kind, Naming};
+use crate::names::{NO_NAME, NameId};
+use crate::reconciliation::{Reconciliation, add};
+use crate::sockets::socket::{Socket, Sockets};
+use crate::tuning::OPENED_TO_CONNECT_NS;
+
+/// Makes sockets of the flows of `capture`, which are dropped. Flows that are no message's are
+/// counted in `outcome`.
+pub(crate) fn sockets(
+    capture: &mut Capture,
+    outcome: &mut Reconciliation,
+) -> Result<Sockets, PathError> {
+    let pool = capture.pool.clone();
+    let flows = std::mem::take(&mut capture.flows);
+    let namings = std::mem::take(&mut capture.namings);
+    let groups = Groups::of(capture, &flows, outcome)?;
+    // Sockets are numbered in the order of their first flows.
+    let mut of_flow: SpillableVec<(u32, u32)> = SpillableVec::new(&pool);
+    let mut count = 0;
+    for (place, (flow, first)) in (0..).zip(flows.iter().zip(groups.first.iter())) {
+        let socket = match *first {
+            NONE => NONE,
+            first if first == place => {
+                count += 1;
+                count - 1
+            }
+            first => of_flow[first as usize].1,
+        };
+        of_flow.push((flow.number, socket))?;
+    }
+    let mut sockets =
+        Sockets { all: SpillableVec::new(&pool), of_flow, peers: FxHashMap::default() };
+    let mut names: Vec<(Naming, u32, u32)> = Vec::new();
+    let mut members: Vec<u32> = Vec::new();
+    // Mostly the names of a flow come behind those of the one before.
+    let mut next = 0;
+    for place in 0..flows.len() as u32 {
+        if groups.first[place as usize] != place {
+            continue;
+        }
+        members.clear();
+        members.extend(std::iter::successors(Some(place), |at| {
+            Some(groups.next[*at as usize]).filter(|next| *next != NONE)
+        }));
+        names.clear();
+        for member in &members {
+            let flow = &flows[*member as usize];
+            let is_before = |at: usize| namings.get(at).is_some_and(|naming| naming.flow < *member);
+            if is_before(next) || next > 0 && !is_before(next - 1) {
+                next = namings.partition_point(0..namings.len(), |naming| naming.flow < *member);
+            }
+            while let Some(naming) = namings.get(next).filter(|naming| naming.flow == *member) {
+                names.push((*naming, flow.process, flow.number));
+                next += 1;
+            }
+        }
+        names.sort_by_key(|(naming, ..)| naming.time);
+        let socket = socket(capture, &flows, &members, &names, &sockets.of_flow);
+        if socket.datagrams > 0 {
+            let peers = names.iter().filter(|(naming, ..)| naming.peer != NO_NAME);
+            let peers: Vec<(i64, NameId)> =
+                peers.map(|(naming, ..)| (naming.time, naming.peer)).collect();
+            if peers.len() > 1 {
+                sockets.peers.insert(sockets.all.len() as u32, peers);
+            }
+        }
+        sockets.all.push(socket)?;
+    }
+    Ok(sockets)
+}
+
+/// Which flows are of one socket.
+struct Groups {
+    /// The first flow of each flow's socket; [`NONE`] of flows that carry no messages.
+    first: SpillableVec<u32>,
+    /// The next flow of the same socket.
+    next: SpillableVec<u32>,
+}
+
+impl Groups {
+    fn of(
+        capture: &Capture,
+        flows: &SpillableVec<Flow>,
+        outcome: &mut Reconciliation,
+    ) -> Result<Groups, PathError> {
+        let pool = &capture.pool;
+        let mut first = SpillableVec::new(pool);
+        // The kernel's number is no other kernel's, and another source may have taken the socket's
+        // id from elsewhere.
+        let mut places_of_ids: FxHashMap<[u32; 3], u32> = FxHashMap::default();
+        let mut by_cookie: SpillableVec<Row> = SpillableVec::new(pool);
+        for (place, flow) in (0..).zip(flows.iter()) {
+            let protocol = flow.kind.map(Kind::protocol);
+            first.push(if let Some(Some(_)) = protocol { place } else { NONE })?;
+            match flow.kind {
+                None => add(&mut outcome.ignored, "flow not described in its log", flow.calls()),
+                Some(kind) if protocol == Some(None) => {
+                    add(
+                        &mut outcome.ignored,
+                        &format!("address family {}", kind.domain),
+                        flow.calls(),
+                    );
+                }
+                Some(_) if flow.cookie != 0 => {
+                    let process = &capture.processes[flow.process as usize];
+                    let number = places_of_ids.len() as u32;
+                    let place_of_id = [process.kernel, process.host, process.source];
+                    let number = *places_of_ids.entry(place_of_id).or_insert(number);
+                    by_cookie.push((flow.cookie, number, 0, place))?;
+                }
+                Some(_) => {}
+            }
+        }
+        by_cookie.sort_by_key(|row| *row)?;
+        let mut groups = Groups { first, next: SpillableVec::filled(pool, flows.len(), NONE)? };
+        let apart = counted_apart(flows, &by_cookie, places_of_ids.len());
+        if apart.contains(&true) {
+            let counted = |row: &mut Row| {
+                row.2 = if apart[row.1 as usize] { flows[row.3 as usize].machine } else { 0 };
+            };
+            by_cookie.for_each_mut(0..by_cookie.len(), counted);
+            by_cookie.sort_by_key(|row| *row)?;
+        }
+        let mut before: Option<Row> = None;
+        for next in by_cookie.iter().copied() {
+            if let Some(one) =
+                before.filter(|one| (one.0, one.1, one.2) == (next.0, next.1, next.2))
+            {
+                groups.first[next.3 as usize] = groups.first[one.3 as usize];
+                groups.next[one.3 as usize] = next.3;
+            }
+            before = Some(next);
+        }
+        Ok(groups)
+    }
+}
+
+/// A flow with what tells its socket: the kernel's number of that, where the number was given, by a
+/// place among such, and on which machine, where that matters; and the flow's place.
+type Row = (u64, u32, u32, u32);
+
+/// Where the same number was given on several machines: of these kernels, which are older, each
+/// network namespace counts by itself. With others a socket that seems to be on several machines
+/// was handed on from one to the other, as a process without a number of its socket's namespace is
+/// thought to have it from where it is itself.
+fn counted_apart(
+    flows: &SpillableVec<Flow>,
+    by_cookie: &SpillableVec<Row>,
+    places: usize,
+) -> Vec<bool> {
+    let mut apart = vec![false; places];
+    let mut before: Option<(u64, u32, u32)> = None;
+    for (cookie, number, _, place) in by_cookie.iter().copied() {
+        let flow = &flows[place as usize];
+        if flow.is_found() {
+            continue;
+        }
+        if before
+            .is_some_and(|other| (other.0, other.1) == (cookie, number) && other.2 != flow.machine)
+        {
+            apart[number as usize] = true;
+        }
+        before = Some((cookie, number, flow.machine));
+    }
+    apart
+}
+
+fn socket(
+    capture: &Capture,
+    flows: &SpillableVec<Flow>,
+    members: &[u32],
+    names: &[(Naming, u32, u32)],
+    of_flow: &SpillableVec<(u32, u32)>,
+) -> Socket {
+    let of_group = || members.iter().map(|place| &flows[*place as usize]);
+    let protocol = of_group().find_map(|flow| flow.kind?.protocol()).unwrap_or(Protocol::Other);
+    let pair = of_group().find_map(|flow| {
+        of_flow.get(flow.pair as usize).map(|(_, socket)| *socket).filter(|socket| *socket != NONE)
+    });
+    let opened = of_group().map(|flow| flow.opened).min().unwrap_or(0);
+    let closing = |flow: &Flow| flow.closed().or(capture.processes[flow.process as usize].ended);
+    let closed = of_group().map(|flow| closing(flow).unwrap_or(i64::MAX)).max().unwrap_or(i64::MAX);
+    let had = |flow: &Flow| (flow.opened, flow.process, flow.number);
+    let (mut maker, mut number) =
+        of_group().map(had).min().map_or((0, 0), |(_, process, number)| (process, number));
+    let holder = of_group().map(had).max().map_or(0, |(_, process, _)| process);
+    let users = of_group().filter(|flow| flow.last_call != i64::MIN);
+    let user = users.map(|flow| (flow.last_call, flow.process)).max();
+    let of_maker = &capture.processes[maker as usize];
+    // Who has it from another process may be elsewhere.
+    let machine =
+        of_group().find(|flow| !flow.is_found()).or(of_group().next()).map(|flow| flow.machine);
+    let mut this = Socket {
+        host: of_maker.host,
+        kernel: of_maker.kernel,
+        machine: machine.unwrap_or(of_maker.machine),
+        source: of_maker.source,
+        protocol,
+        role: Role::Unknown,
+        local: NO_NAME,
+        peer: NO_NAME,
+        peer_pid: 0,
+        pid: 0,
+        number: 0,
+        opened,
+        named: opened,
+        made: opened,
+        connected: NIL,
+        maker,
+        maker_tid: 0,
+        closed,
+        owner: user.map_or(holder, |(_, process)| process),
+        pair: pair.unwrap_or(NONE),
+        first_sent: of_group().map(|flow| flow.first_sent).min().unwrap_or(i64::MAX),
+        totals: [0, 1]
+            .map(|way| of_group().fold(0, |sum: u64, flow| sum.saturating_add(flow.totals[way]))),
+        transfers: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.transfers)),
+        datagrams: of_group().fold(0, |sum: u32, flow| sum.saturating_add(flow.datagrams)),
+    };
+    for (naming, process, flow) in names {
+        if naming.local != NO_NAME {
+            this.local = naming.local;
+        }
+        if naming.peer != NO_NAME {
+            this.peer = naming.peer;
+        }
+        if naming.peer_pid != 0 && this.peer_pid == 0 {
+            this.peer_pid = naming.peer_pid;
+        }
+        match (naming.role, this.role) {
+            (Role::Unknown, _) | (Role::Bind, Role::Connect | Role::Accept | Role::Listen) => {}
+            (role @ (Role::Connect | Role::Accept), former) => {
+                if former != role {
+                    this.named = naming.time;
+                    this.made = made(naming, opened);
+                    this.connected = connected(naming);
+                    this.maker_tid = naming.tid;
+                    (maker, number) = (*process, *flow);
+                } else if this.connected == Socket::UNDER_WAY {
+                    // A later call that found the connection made.
+                    this.connected = Some(connected(naming))
+                        .filter(|time| *time != NIL)
+                        .unwrap_or(this.connected);
+                }
+                this.role = role;
+            }
+            (role, _) => this.role = role,
+        }
+    }
+    (this.pid, this.number, this.maker) = (capture.processes[maker as usize].pid, number, maker);
+    this
+}
+
+/// When the call to `connect` returned with the connection that `naming` tells of, as in
+/// [`Socket::connected`].
+fn connected(naming: &Naming) -> i64 {
+    match naming.role {
+        Role::Connect if naming.called == i64::MIN => NIL,
+        Role::Connect if naming.under_way => Socket::UNDER_WAY,
+        Role::Connect => naming.time,
+        _ => NIL,
+    }
+}
+
+/// When the call was made that `naming` tells of, if it is one to `connect`, for a socket `opened`
+/// then. A log that does not say has been given the names after the call; a socket is mostly opened
+/// right before it.
+fn made(naming: &Naming, opened: i64) -> i64 {
+    match naming.role {
+        Role::Connect if naming.called != i64::MIN => naming.called,
+        Role::Connect if naming.time.saturating_sub(opened) <= OPENED_TO_CONNECT_NS => {
+            opened.min(naming.time)
+        }
+        _ => naming.time,
+    }
+}

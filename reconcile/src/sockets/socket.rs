@@ -1,0 +1,109 @@
+//! A kernel socket, and all of them.
+//!
+//! A socket is handed on: a child inherits it, a worker gets it from its master. Each process logs
+//! it as a flow of its own, and the kernel's cookie says which are the same. What they did on it is
+//! one order of calls, by the machine's clock.
+
+use message_trace::{PathError, Protocol};
+use out_of_core::{MemoryPool, SpillableVec};
+use rustc_hash::FxHashMap;
+use socket_log::encode::Role;
+use socket_log::layout::source;
+
+use crate::absent::NONE;
+use crate::names::NameId;
+use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
+
+/// A kernel socket.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Socket {
+    pub(crate) host: u32,
+    pub(crate) kernel: u32,
+    pub(crate) machine: u32,
+    /// What saw its calls, one of [`source`].
+    pub(crate) source: u32,
+    pub(crate) protocol: Protocol,
+    pub(crate) role: Role,
+    pub(crate) local: NameId,
+    pub(crate) peer: NameId,
+    /// The process at the other end of a unix socket, as the kernel told; 0 if unknown.
+    pub(crate) peer_pid: u32,
+    /// The process that connected or accepted it.
+    pub(crate) pid: u32,
+    /// The flow's number in that process, for sockets without a name.
+    pub(crate) number: u32,
+    /// When the first process had it.
+    pub(crate) opened: i64,
+    /// When it was connected or accepted.
+    pub(crate) named: i64,
+    /// When `connect` was called, as far as that is known, or `accept` returned.
+    pub(crate) made: i64,
+    /// When `connect` returned, or [`Socket::UNDER_WAY`]; [`NIL`](crate::absent::NIL) where it is
+    /// not known when it was called.
+    pub(crate) connected: i64,
+    /// The process that connected or accepted it, and its thread.
+    pub(crate) maker: u32,
+    pub(crate) maker_tid: i32,
+    /// When the last process had closed it; `i64::MAX`: not seen.
+    pub(crate) closed: i64,
+    /// The process that it belongs to, where no call says more: the last to use it, or else to have
+    /// it.
+    pub(crate) owner: u32,
+    /// The socket at the other end of a `socketpair`; [`NONE`] of others.
+    pub(crate) pair: u32,
+    /// The first send on a stream; `i64::MAX`: there was none.
+    pub(crate) first_sent: i64,
+    /// Bytes of a stream sent and received.
+    pub(crate) totals: [u64; 2],
+    /// Calls that moved bytes of a stream.
+    pub(crate) transfers: u32,
+    pub(crate) datagrams: u32,
+}
+
+impl Socket {
+    /// Stands for the time of a return that tells nothing, in [`Socket::connected`].
+    pub(crate) const UNDER_WAY: i64 = i64::MAX;
+
+    /// How far apart, in nanoseconds, the two may have read one moment of their common clock;
+    /// `None` where they have not one clock, so that their times cannot be compared.
+    pub(crate) fn clock_apart(&self, other: &Socket) -> Option<i64> {
+        let common = self.host == other.host && self.kernel == other.kernel;
+        let straced = [self, other].into_iter().any(|socket| socket.source == source::STRACE);
+        common.then_some(if straced { SAME_CLOCK_STRACE_NS } else { SAME_CLOCK_NS })
+    }
+}
+
+/// All sockets, and how the logs' calls get to them.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets {
+    pub(crate) all: SpillableVec<Socket>,
+    /// By flow: its number in its log, and the socket it is of.
+    pub(crate) of_flow: SpillableVec<(u32, u32)>,
+    /// The peers, in the order of time, of datagram sockets that had more than one.
+    pub(crate) peers: FxHashMap<u32, Vec<(i64, NameId)>>,
+}
+
+impl Sockets {
+    /// Leaves out the sockets of `places`, which are sorted, and their calls.
+    pub(crate) fn remove(&mut self, places: &[u32], pool: &MemoryPool) -> Result<(), PathError> {
+        if places.is_empty() {
+            return Ok(());
+        }
+        let mut next = 0;
+        let mut number = |place: usize| {
+            let kept = places.binary_search(&(place as u32)).is_err();
+            next += u32::from(kept);
+            if kept { next - 1 } else { NONE }
+        };
+        let numbers = SpillableVec::collect(pool, (0..self.all.len()).map(&mut number))?;
+        let renumbered = |place: u32| numbers.get(place as usize).copied().unwrap_or(NONE);
+        let flows = 0..self.of_flow.len();
+        self.of_flow.for_each_mut(flows, |(_, socket)| *socket = renumbered(*socket));
+        let peers = std::mem::take(&mut self.peers);
+        self.peers = peers.into_iter().map(|(socket, peers)| (renumbered(socket), peers)).collect();
+        let kept = self.all.iter().zip(numbers.iter()).filter(|(_, number)| **number != NONE);
+        let kept = kept.map(|(socket, _)| Socket { pair: renumbered(socket.pair), ..*socket });
+        self.all = SpillableVec::collect(pool, kept)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,332 @@
+//! Fat messages: adjacent messages of one flow and direction, taken as one (WAP5 section 2.3).
+//!
+//! An application's message is often several calls: a header and a body, a body in buffers. They
+//! belong together as long as the other side has not had its turn, so the border is a message of
+//! the other direction in between. Each end is asked in its own order of events, by its own clock,
+//! so that no difference between clocks matters; a turn seen at either end is one.
+
+use std::iter::Peekable;
+
+use crate::calls::{Part, append};
+use crate::streams::border::IsBorder;
+use crate::streams::multiplexed::units::Units;
+use crate::streams::streaming::Inside;
+use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
+
+/// Merges messages of one direction, in order, where at most `gap` nanoseconds lie between them at
+/// the sender (at the receiver, where the sender was not traced) and the other direction had no
+/// turn: none of its receives at the sender, whose times are `at_sender`, and none of its sends at
+/// the receiver, whose times are `at_receiver`. All are in order and gone through once, so that no
+/// more of them need be in memory than one. Where the sides need not take turns, `border` says
+/// whether a part is another message than the one before it. What is `inside` an exchange of bodies
+/// has no border at all. With `one_clock` the times of both ends can be compared.
+pub(crate) fn merge<'a, P, S, R>(
+    parts: P,
+    (at_sender, at_receiver): (S, R),
+    gap: i64,
+    border: Option<Border<'a>>,
+    inside: Inside<'a>,
+    one_clock: bool,
+) -> Merge<'a, P, S, R>
+where
+    P: Iterator<Item = Part>,
+    S: Iterator<Item = i64>,
+    R: Iterator<Item = i64>,
+{
+    Merge {
+        parts,
+        next: None,
+        latest: None,
+        at_sender: Turns::of(at_sender),
+        at_receiver: Turns::of(at_receiver),
+        gap,
+        border,
+        inside,
+        one_clock,
+        place: 0,
+    }
+}
+
+/// See [`merge`].
+#[derive(Debug)]
+pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
+    parts: P,
+    /// The first part of the next message.
+    next: Option<Part>,
+    /// The latest part of the message.
+    latest: Option<Part>,
+    at_sender: Turns<S>,
+    at_receiver: Turns<R>,
+    gap: i64,
+    border: Option<Border<'a>>,
+    inside: Inside<'a>,
+    one_clock: bool,
+    /// How many bytes the parts so far have.
+    place: u64,
+}
+
+impl<P, S, R> Iterator for Merge<'_, P, S, R>
+where
+    P: Iterator<Item = Part>,
+    S: Iterator<Item = i64>,
+    R: Iterator<Item = i64>,
+{
+    type Item = Part;
+
+    fn next(&mut self) -> Option<Part> {
+        let mut message = self.next.take().or_else(|| self.parts.next())?;
+        self.latest = Some(message);
+        self.place += message.bytes;
+        while let Some(part) = self.parts.next() {
+            if !self.goes_on(&message, &part) && !self.adjacent(&message, &part) {
+                self.next = Some(part);
+                break;
+            }
+            append(&mut message, &part);
+            self.latest = Some(part);
+            self.place += part.bytes;
+        }
+        Some(message)
+    }
+}
+
+/// When the other direction had its turn, in the order of one end.
+#[derive(Debug)]
+struct Turns<I: Iterator<Item = i64>> {
+    next: Peekable<I>,
+    /// The latest before the calls that were asked about last.
+    before: Option<i64>,
+}
+
+impl<I: Iterator<Item = i64>> Turns<I> {
+    fn of(turns: I) -> Turns<I> {
+        Turns { next: turns.peekable(), before: None }
+    }
+
+    /// Whether there was one, where nobody will ask for what was before `from` again.
+    fn between(&mut self, from: i64, to: i64) -> bool {
+        while let Some(turn) = self.next.next_if(|turn| *turn < from) {
+            self.before = Some(turn);
+        }
+        self.next.peek().is_some_and(|turn| *turn <= to)
+    }
+}
+
+impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
+    /// Whether the next part is of the same exchange.
+    fn goes_on(&mut self, last: &Part, next: &Part) -> bool {
+        let processes =
+            |part: &Part| [part.sent, part.received].map(|seen| seen.map(|seen| seen.process));
+        self.inside.goes_on(self.place) && processes(last) == processes(next)
+    }
+
+    fn adjacent(&mut self, last: &Part, next: &Part) -> bool {
+        let mut distance = None;
+        let is_behind = self.one_clock && is_behind(last, next);
+        for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
+            match (last, next) {
+                // Work that other processes do is other nodes' work.
+                (Some(last), Some(next)) if last.process == next.process => {
+                    let turn = match side {
+                        0 => self.at_sender.between(last.last, next.first),
+                        _ => self.at_receiver.between(last.last, next.first),
+                    };
+                    if turn {
+                        return false;
+                    }
+                    let at_this_end = next.first.saturating_sub(last.last);
+                    distance = distance.filter(|_| !is_behind).or(Some(at_this_end));
+                }
+                (None, None) => {}
+                _ => return false,
+            }
+        }
+        if let Some(Border { is_border, units }) = self.border {
+            let is_border = self.latest.is_none_or(|latest| is_border(&latest, next));
+            if is_border || units.is_some_and(|units| units.are_whole(last.bytes)) {
+                return false;
+            }
+        }
+        distance.is_some_and(|distance| distance <= self.gap)
+            && !(next.elsewhere && self.is_control(last))
+    }
+
+    /// Whether a message that is over before its sender turned to something else is the
+    /// connection's own: small, and about what had just been received there.
+    fn is_control(&self, message: &Part) -> bool {
+        let about = self.at_sender.before.zip(message.sent);
+        message.bytes <= MAX_CONTROL_BYTES
+            && about
+                .is_some_and(|(turn, sent)| sent.first.saturating_sub(turn) <= MAX_CONTROL_DELAY_NS)
+    }
+}
+
+/// Whether the receiver of a body had not got all of it when `next` was sent: who sends more then
+/// waits for that, however long, and only the receiver can tell a pause.
+fn is_behind(last: &Part, next: &Part) -> bool {
+    let times = next.sent.zip(last.received);
+    last.bytes >= MIN_PIECE_BYTES
+        && times.is_some_and(|(sent, received)| sent.first < received.last)
+}
+
+/// What parts two messages of one direction where the sides need not take turns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Border<'a> {
+    /// Whether the second of two parts is another message than the first.
+    pub(crate) is_border: IsBorder,
+    /// Sizes that messages have, where they are known.
+    pub(crate) units: Option<&'a Units>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::CallSpan;
+    use crate::streams::multiplexed::judge;
+
+    fn part(sent: i64, received: i64) -> Part {
+        let seen = |time| Some(CallSpan::once(time, 0, time as i32));
+        Part {
+            sent: seen(sent),
+            received: seen(received),
+            bytes: 1,
+            parts: 1,
+            elsewhere: false,
+            acted: false,
+        }
+    }
+
+    fn merged<P, S, R>(
+        parts: P,
+        (at_sender, at_receiver): (S, R),
+        gap: i64,
+        border: Option<Border<'_>>,
+    ) -> Merge<'_, P, S, R>
+    where
+        P: Iterator<Item = Part>,
+        S: Iterator<Item = i64>,
+        R: Iterator<Item = i64>,
+    {
+        super::merge(parts, (at_sender, at_receiver), gap, border, Inside::of(&[], 0), true)
+    }
+
+    /// Both directions of one flow.
+    fn merge([one, other]: [Vec<Part>; 2], gap: i64) -> [Vec<Part>; 2] {
+        [(&one, &other), (&other, &one)].map(|(parts, turns)| {
+            let received = turns.iter().filter_map(|part| part.received);
+            let mut at_sender: Vec<i64> =
+                received.flat_map(|seen| [seen.first, seen.last]).collect();
+            at_sender.sort_unstable();
+            let sent = turns.iter().filter_map(|part| part.sent.map(|seen| seen.first));
+            merged(parts.iter().copied(), (at_sender.into_iter(), sent), gap, None).collect()
+        })
+    }
+
+    fn sizes(parts: &[Part]) -> Vec<u32> {
+        parts.iter().map(|part| part.parts).collect()
+    }
+
+    #[test]
+    fn header_and_body_are_one() {
+        let requests = vec![part(1, 5), part(2, 6), part(30, 35)];
+        let answers = vec![part(10, 15), part(11, 16), part(12, 17)];
+        let [requests, answers] = merge([requests, answers], 100);
+        assert_eq!(sizes(&requests), [2, 1]);
+        assert_eq!(sizes(&answers), [3]);
+        let answer = answers[0];
+        assert_eq!(answer.sent, Some(CallSpan { first: 10, last: 12, process: 0, tid: 10 }));
+        assert_eq!(answer.received, Some(CallSpan { first: 15, last: 17, process: 0, tid: 17 }));
+        assert_eq!(answer.bytes, 3);
+    }
+
+    #[test]
+    fn a_turn_seen_at_either_end_is_a_border() {
+        // The client sends twice before it reads; the server answers between its reads.
+        let [requests, _] =
+            merge([vec![part(1, 5), part(2, 9)], vec![part(7, 20), part(10, 21)]], 100);
+        assert_eq!(sizes(&requests), [1, 1]);
+        // The other way round, by clocks that are far apart.
+        let [requests, _] = merge([vec![part(1, 1005), part(8, 1006)], vec![part(900, 5)]], 100);
+        assert_eq!(sizes(&requests), [1, 1]);
+    }
+
+    #[test]
+    fn what_is_the_connections_own_is_no_part_of_the_next_request() {
+        let acknowledgement = Part { bytes: 17, ..part(20, 25) };
+        let answers = [5, 19].map(|at| part(at - 2, at));
+        let next = |elsewhere| Part { bytes: 300, elsewhere, ..part(40, 45) };
+        let sizes = |first: Part, next: Part| -> Vec<u64> {
+            let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
+            let none = std::iter::empty();
+            merged([first, next].into_iter(), (turns, none), 100, None)
+                .map(|part| part.bytes)
+                .collect()
+        };
+        assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
+        // Nothing came in between, or it is too large, or too late to be about what was received.
+        assert_eq!(sizes(acknowledgement, next(false)), [317]);
+        assert_eq!(sizes(Part { bytes: 100, ..acknowledgement }, next(true)), [400]);
+        let late = |at| Part { sent: Some(CallSpan::once(at, 0, 1)), ..acknowledgement };
+        let later = Part { sent: Some(CallSpan::once(2_000_040, 0, 1)), ..next(true) };
+        assert_eq!(sizes(late(2_000_020), later), [317]);
+    }
+
+    #[test]
+    fn pieces_of_many_calls_are_messages() {
+        let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
+        let parts = parts
+            .map(|part| Part { sent: part.sent.map(|seen| CallSpan { tid: 1, ..seen }), ..part });
+        let sizes = |border| -> Vec<u32> {
+            let none = || std::iter::empty();
+            merged(parts.into_iter(), (none(), none()), 100, border)
+                .map(|part| part.parts)
+                .collect()
+        };
+        let pieces = Border { is_border: judge::is_border, units: None };
+        assert_eq!((sizes(None), sizes(Some(pieces))), (vec![3], vec![2, 1]));
+        // Of these sizes a piece is whole.
+        let units = Units::of(&[1; 100]);
+        assert_eq!(sizes(Some(Border { units: Some(&units), ..pieces })), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_long_pause_is_a_border() {
+        let [one, _] = merge([vec![part(0, 5), part(100, 105), part(201, 206)], vec![]], 100);
+        assert_eq!(sizes(&one), [2, 1]);
+    }
+
+    #[test]
+    fn a_pause_until_the_receiver_has_caught_up_is_none() {
+        let body = |sent, received| Part { bytes: MIN_PIECE_BYTES, ..part(sent, received) };
+        let pieces = |parts: Vec<Part>| sizes(&merge([parts, vec![]], 100)[0]);
+        assert_eq!(pieces(vec![body(0, 500), body(300, 550), body(540, 610)]), [3]);
+        assert_eq!(pieces(vec![body(0, 290), body(300, 350)]), [1, 1], "all was there");
+        assert_eq!(pieces(vec![body(0, 500), body(300, 601)]), [1, 1], "a pause at both ends");
+        assert_eq!(pieces(vec![part(0, 500), body(300, 550)]), [1, 1], "no body");
+        // By clocks that are apart nothing can be said of who was behind.
+        let none = || std::iter::empty();
+        let parts = [body(0, 500), body(300, 550)].into_iter();
+        let apart = super::merge(parts, (none(), none()), 100, None, Inside::of(&[], 0), false);
+        assert_eq!(apart.map(|part| part.parts).collect::<Vec<_>>(), [1, 1]);
+    }
+
+    #[test]
+    fn other_processes_and_unread_tails_stay_apart() {
+        let mut other = part(2, 6);
+        other.received = Some(CallSpan::once(6, 1, 6));
+        let tail = Part { received: None, ..part(3, 0) };
+        let [one, _] = merge([vec![part(1, 5), other, tail, tail], vec![]], 100);
+        assert_eq!(sizes(&one), [1, 1, 2]);
+    }
+
+    #[test]
+    fn one_side_alone_is_judged_by_its_own_order() {
+        let sent = |time| Part { received: None, ..part(time, 0) };
+        let received = |time| Part { sent: None, ..part(0, time) };
+        let [out, back] = merge(
+            [vec![sent(1), sent(2), sent(10)], vec![received(4), received(5), received(12)]],
+            100,
+        );
+        assert_eq!((sizes(&out), sizes(&back)), (vec![2, 1], vec![2, 1]));
+    }
+}

@@ -1,0 +1,9 @@
+//! Connections that carry many calls at once, where the two sides do not take turns.
+//!
+//! `judge` says whether a connection does. `units` are the usual sizes of its messages, `pipelined`
+//! and `acknowledged` the two kinds that look like turns.
+
+mod acknowledged;
+pub(crate) mod judge;
+mod pipelined;
+pub(crate) mod units;

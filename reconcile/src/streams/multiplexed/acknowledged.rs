@@ -1,0 +1,39 @@
+//! Few messages that are given and acknowledged one by one, though not turn by turn. How far the
+//! number that is open goes in many turns (`judge`) is hardly known of a hundred
+//! turns. But where messages have usual sizes it is known how many each turn holds, and what else
+//! is said, as when a connection is set up, is left out. Then the whole way tells more: what is
+//! open stays near where it was, and a random walk of the same steps would have gone far, even one
+//! that comes back in the end.
+
+use crate::streams::multiplexed::pipelined::Turns;
+use crate::streams::multiplexed::units::Units;
+use crate::tuning::{
+    ACKNOWLEDGED_A_DIFFERENCE, MAX_PIPELINED_BYTES, MIN_ACKNOWLEDGED_TURNS, MIN_OPEN_CHANGE,
+    STEPS_TO_WAY,
+};
+
+/// Whether as many usual messages went there as back in these turns, and what was open stayed near
+/// where it was.
+pub(crate) fn is_acknowledged(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
+    if units.iter().any(|units| units.largest() > MAX_PIPELINED_BYTES) {
+        return false;
+    }
+    let (mut open, mut least, mut most, mut squares) = (0_i64, 0, 0, 0);
+    let (mut all, mut usual) = (0_i64, 0_usize);
+    for (there, back) in turns[0].bytes.iter().zip(&turns[1].bytes) {
+        let counts = units[0].count(*there).zip(units[1].count(*back));
+        let Some([there, back]) = counts.map(|(there, back)| [there as i64, back as i64]) else {
+            continue;
+        };
+        open += there - back;
+        (least, most) = (open.min(least), open.max(most));
+        squares += (there - back) * (there - back);
+        all += there + back;
+        usual += 1;
+    }
+    let way = most - least;
+    usual >= MIN_ACKNOWLEDGED_TURNS
+        && squares as f64 >= MIN_OPEN_CHANGE * usual as f64
+        && ACKNOWLEDGED_A_DIFFERENCE * open.abs() <= all
+        && STEPS_TO_WAY * way * way <= squares
+}

@@ -1,0 +1,115 @@
+//! Requests that are sent one after the other before the first is answered, and answered in order
+//! (pipelining). A client that does so now and then, as one that writes all that has come up since
+//! it last looked, has mostly one call open. So its connection looks as if the sides took turns, in
+//! some of which the request and the answer are longer than usual.
+//!
+//! What tells it is that both are longer by whole messages, and by as many ([`is_pipelined`]):
+//! where a request is as long as three usual ones, the answer is as long as three usual ones, too.
+//! Where calls have several sizes, a request that is as long as two others has an answer of its own
+//! size.
+
+use crate::streams::multiplexed::units::Units;
+use crate::tuning::{
+    MAX_MESSAGES_OF_A_PIECE, MAX_PIPELINED_BYTES, MIN_PIPELINED_TURNS, SEVERAL_A_MISMATCH,
+};
+
+/// The turns of one direction, with their sizes in bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    pub(crate) bytes: Vec<u64>,
+    /// The sizes of the first parts of each.
+    parts: Vec<[u64; MAX_MESSAGES_OF_A_PIECE]>,
+}
+
+impl Turns {
+    /// A turn begins.
+    pub(crate) fn begin(&mut self) {
+        self.bytes.push(0);
+        self.parts.push([0; MAX_MESSAGES_OF_A_PIECE]);
+    }
+
+    /// The next part of the latest turn.
+    pub(crate) fn add(&mut self, bytes: u64) {
+        let (Some(turn), Some(parts)) = (self.bytes.last_mut(), self.parts.last_mut()) else {
+            return;
+        };
+        *turn += bytes;
+        if let Some(free) = parts.iter_mut().find(|part| **part == 0) {
+            *free = bytes;
+        }
+    }
+
+    /// Whether a turn came in several parts that are whole messages each.
+    fn is_apart(&self, turn: usize, units: &Units) -> bool {
+        let parts = || self.parts[turn].iter().filter(|part| **part > 0);
+        parts().count() > 1 && parts().all(|part| units.are_whole(*part))
+    }
+}
+
+/// Whether several requests at once are answered by as many answers, in these turns there and back,
+/// with these usual sizes. A batch is longer by whole entries, too; but at least one turn must have
+/// been written message by message.
+pub(crate) fn is_pipelined(turns: &[Turns; 2], units: &[Units; 2]) -> bool {
+    if units.iter().any(|units| units.largest() > MAX_PIPELINED_BYTES) {
+        return false;
+    }
+    let (mut several, mut equal, mut apart) = (0, 0, 0);
+    for (turn, sizes) in turns[0].bytes.iter().zip(&turns[1].bytes).enumerate() {
+        let counts = units[0].count(*sizes.0).zip(units[1].count(*sizes.1));
+        let Some((there, back)) = counts.filter(|(there, back)| there.max(back) > &1) else {
+            continue;
+        };
+        several += 1;
+        equal += usize::from(there == back);
+        let is_apart = (0..2).any(|side| turns[side].is_apart(turn, &units[side]));
+        apart += usize::from(there == back && is_apart);
+    }
+    equal >= MIN_PIPELINED_TURNS && (several - equal) * SEVERAL_A_MISMATCH <= several && apart > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether turns with these parts there and back are pipelined.
+    fn judged(turns: &[(&[u64], &[u64])]) -> bool {
+        let mut sides: [Turns; 2] = Default::default();
+        for (there, back) in turns {
+            for (side, parts) in sides.iter_mut().zip([there, back]) {
+                side.begin();
+                parts.iter().for_each(|part| side.add(*part));
+            }
+        }
+        let units = [0, 1].map(|side: usize| Units::of(&sides[side].bytes));
+        is_pipelined(&sides, &units)
+    }
+
+    /// A hundred turns of one call, and so many of others.
+    fn with<'a>(others: &[(&'a [u64], &'a [u64], usize)]) -> Vec<(&'a [u64], &'a [u64])> {
+        let others = others.iter().flat_map(|(there, back, count)| vec![(*there, *back); *count]);
+        vec![(&[64_u64] as &[u64], &[5_u64] as &[u64]); 100].into_iter().chain(others).collect()
+    }
+
+    #[test]
+    fn several_requests_with_as_many_answers_are() {
+        let some: [(&[u64], &[u64], usize); 3] =
+            [(&[128], &[10], 8), (&[64, 64], &[10], 1), (&[192], &[15], 2)];
+        assert!(judged(&with(&some)));
+        assert!(!judged(&with(&some[1..])), "too few");
+        assert!(!judged(&with(&[some[0], some[2]])), "a batch has one more entry");
+    }
+
+    #[test]
+    fn calls_of_several_sizes_are_not() {
+        assert!(!judged(&with(&[(&[128], &[10], 8), (&[64, 64], &[10], 2), (&[128], &[5], 30)])));
+        assert!(!judged(&with(&[(&[128], &[7], 30), (&[64, 64], &[5], 30)])));
+    }
+
+    #[test]
+    fn buffers_of_bodies_are_not() {
+        let buffers = |count| vec![4_096; count];
+        let (one, two) = (buffers(1), buffers(2));
+        let turns = [(&one[..], &one[..]), (&two[..], &two[..])].repeat(50);
+        assert!(!judged(&turns));
+    }
+}

@@ -1,0 +1,361 @@
+//! Requests that are still being sent while their answers already come back, as where a proxy or a
+//! service passes on or turns round a body while it comes. Both sides send and receive in between,
+//! so what looks like turns is none: all pieces that go one way are one request, all that go the
+//! other one answer.
+//!
+//! Whoever connected asks, and asks again when it has the whole answer. So a piece of it is no new
+//! request
+//! - if much of the answer crossed it: it was sent before that was received, and received after
+//!   that was sent;
+//! - if it has the size of whole buffers, and the request's beginning has not: a request of its own
+//!   would have a head;
+//! - if such pieces were before it and, when it is answered, as many bytes more have come back than
+//!   were sent as before: it is the last one of a body that is turned round.
+//!
+//! Small requests that are sent before the answers of earlier ones came are pipelining, and are
+//! left alone.
+
+use std::iter::Peekable;
+use std::ops::Range;
+
+use crate::calls::{Part, Transfer};
+use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
+
+/// One request and its answer, each with where in its direction it begins and ends, in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Exchange([Range<u64>; 2]);
+
+/// Where exchanges have no borders, in one direction: asked in order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inside<'a> {
+    exchanges: &'a [Exchange],
+    direction: usize,
+}
+
+impl<'a> Inside<'a> {
+    /// Those of `exchanges`, which are in order.
+    pub(crate) fn of(exchanges: &'a [Exchange], direction: usize) -> Inside<'a> {
+        Inside { exchanges, direction }
+    }
+
+    /// Whether an exchange goes on at `place`, behind its beginning and before its end. Later
+    /// questions are of later places.
+    pub(crate) fn goes_on(&mut self, place: u64) -> bool {
+        while let Some((Exchange(ranges), rest)) = self.exchanges.split_first() {
+            let range = &ranges[self.direction];
+            if place < range.end {
+                return range.start < place;
+            }
+            self.exchanges = rest;
+        }
+        false
+    }
+}
+
+/// The exchanges of a connection on which requests are sent while their answers come, by the parts
+/// of its requests and by what was received and sent of the answers, each in order.
+pub(crate) fn exchanges(
+    requests: impl Iterator<Item = Part>,
+    received: impl Iterator<Item = Transfer>,
+    sent: impl Iterator<Item = Transfer>,
+) -> Vec<Exchange> {
+    let mut pieces =
+        Pieces { parts: requests, answers: Answers::of(received, sent), next: None, asked: 0 };
+    let mut exchanges = Vec::new();
+    let Some(first) = pieces.next() else { return exchanges };
+    let (mut request, mut next) = (Request::begun(first), pieces.next());
+    while let Some(piece) = next {
+        next = pieces.next();
+        let end = next.map_or_else(|| pieces.end(), |next| next.begin);
+        if request.is_continued(&piece, &end) {
+            request.go_on(&piece);
+        } else {
+            exchanges.extend(request.until(&piece.begin));
+            request = Request::begun(piece);
+        }
+    }
+    exchanges.extend(request.until(&Progress {
+        asked: u64::MAX,
+        received: u64::MAX,
+        sent: u64::MAX,
+    }));
+    exchanges
+}
+
+/// How far both directions were when a part of a request was sent and received, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// What was asked before it.
+    asked: u64,
+    /// What its sender had received.
+    received: u64,
+    /// What its receiver had sent.
+    sent: u64,
+}
+
+/// What was sent without a turn of the other side.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    begin: Progress,
+    bytes: u64,
+    processes: [Option<u32>; 2],
+}
+
+/// A request, as far as it is known by now.
+#[derive(Debug)]
+struct Request {
+    /// Its first piece.
+    first: Piece,
+    /// Whether there are others.
+    continued: bool,
+    /// How many bytes more came back than were sent, at most, when a piece was sent.
+    ahead: i64,
+}
+
+impl Request {
+    fn begun(first: Piece) -> Request {
+        Request { first, continued: false, ahead: i64::MIN }
+    }
+
+    /// How many bytes more came back than were sent until `place`.
+    fn ahead(&self, place: &Progress) -> i64 {
+        let begin = &self.first.begin;
+        place.sent.saturating_sub(begin.sent) as i64
+            - place.asked.saturating_sub(begin.asked) as i64
+    }
+
+    fn go_on(&mut self, piece: &Piece) {
+        self.continued = true;
+        self.ahead = self.ahead.max(self.ahead(&piece.begin));
+    }
+
+    /// Whether `piece`, which comes next and ends at `end`, is more of it.
+    fn is_continued(&self, piece: &Piece, end: &Progress) -> bool {
+        let Progress { received, sent, .. } = piece.begin;
+        let is_crossed = sent.saturating_sub(received) >= MIN_PIECE_BYTES;
+        let is_buffer = |bytes: u64| bytes.is_multiple_of(BUFFER_MULTIPLE_BYTES);
+        let is_large = piece.bytes >= MIN_PIECE_BYTES;
+        let is_turned_round = self.continued
+            && piece.bytes >= MIN_LAST_PIECE_BYTES
+            && self.ahead(end) == self.ahead(&piece.begin).max(self.ahead);
+        piece.processes == self.first.processes
+            && (is_crossed && (is_large || self.continued)
+                || is_large && is_buffer(piece.bytes) && !is_buffer(self.first.bytes)
+                || is_turned_round)
+    }
+
+    /// Its exchange, if it has several pieces; what comes next begins at `end`.
+    fn until(&self, end: &Progress) -> Option<Exchange> {
+        let begin = &self.first.begin;
+        self.continued.then_some(Exchange([begin.asked..end.asked, begin.sent..end.received]))
+    }
+}
+
+/// The pieces of all requests.
+struct Pieces<P, R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> {
+    parts: P,
+    answers: Answers<R, S>,
+    /// The first part of the next piece, and where it ends.
+    next: Option<(Piece, Progress)>,
+    asked: u64,
+}
+
+impl<P, R, S> Pieces<P, R, S>
+where
+    P: Iterator<Item = Part>,
+    R: Iterator<Item = Transfer>,
+    S: Iterator<Item = Transfer>,
+{
+    /// Where all ends, behind the last piece.
+    fn end(&mut self) -> Progress {
+        let [received, sent] =
+            [self.answers.received.until(i64::MAX), self.answers.sent.until(i64::MAX)];
+        Progress { asked: self.asked, received, sent: sent.max(received) }
+    }
+}
+
+impl<P, R, S> Iterator for Pieces<P, R, S>
+where
+    P: Iterator<Item = Part>,
+    R: Iterator<Item = Transfer>,
+    S: Iterator<Item = Transfer>,
+{
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let mut whole = self.next.take();
+        for part in self.parts.by_ref() {
+            let (begin, end) = self.answers.around(&part, self.asked);
+            self.asked += part.bytes;
+            let processes = [part.sent, part.received].map(|seen| seen.map(|seen| seen.process));
+            let piece = Piece { begin, bytes: part.bytes, processes };
+            whole = match whole {
+                Some((mut whole, last)) => {
+                    let is_turn = last.received != begin.received || last.sent != begin.sent;
+                    if is_turn || whole.processes != processes {
+                        self.next = Some((piece, end));
+                        return Some(whole);
+                    }
+                    whole.bytes += part.bytes;
+                    Some((whole, end))
+                }
+                None => Some((piece, end)),
+            };
+        }
+        whole.map(|(whole, _)| whole)
+    }
+}
+
+/// What was received and sent of the answers.
+struct Answers<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> {
+    received: Moved<R>,
+    sent: Moved<S>,
+}
+
+impl<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> Answers<R, S> {
+    fn of(received: R, sent: S) -> Answers<R, S> {
+        Answers { received: Moved::of(received), sent: Moved::of(sent) }
+    }
+
+    /// How far they were at the beginning and at the end of a part of a request. Of an end that did
+    /// not see it the other one tells.
+    fn around(&mut self, part: &Part, asked: u64) -> (Progress, Progress) {
+        let (received, sent) = (&mut self.received, &mut self.sent);
+        let received =
+            part.sent.map(|seen| [received.until(seen.first), received.until(seen.last)]);
+        let sent = part.received.map(|seen| [sent.until(seen.first), sent.until(seen.last)]);
+        let [received, sent] =
+            [received.or(sent), sent.or(received)].map(Option::unwrap_or_default);
+        let place = |end: usize| Progress { asked, received: received[end], sent: sent[end] };
+        (place(0), place(1))
+    }
+}
+
+/// How many bytes were moved by when; asked in order.
+struct Moved<I: Iterator<Item = Transfer>> {
+    calls: Peekable<I>,
+    bytes: u64,
+}
+
+impl<I: Iterator<Item = Transfer>> Moved<I> {
+    fn of(calls: I) -> Moved<I> {
+        Moved { calls: calls.peekable(), bytes: 0 }
+    }
+
+    fn until(&mut self, time: i64) -> u64 {
+        while let Some(call) = self.calls.next_if(|call| call.time <= time) {
+            self.bytes += call.bytes;
+        }
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::calls::CallSpan;
+
+    /// A client and a server that say so many bytes then, each received one unit of time later, or
+    /// as late as it is said.
+    #[derive(Default)]
+    struct Talk {
+        requests: Vec<Part>,
+        received: Vec<Transfer>,
+        sent: Vec<Transfer>,
+    }
+
+    impl Talk {
+        fn ask(&mut self, time: i64, bytes: u64) {
+            let seen = |time, process| Some(CallSpan::once(time, process, 0));
+            let (sent, received) = (seen(time, 0), seen(time + 1, 1));
+            self.requests.push(Part {
+                sent,
+                received,
+                bytes,
+                parts: 1,
+                elsewhere: true,
+                acted: true,
+            });
+        }
+
+        fn answer(&mut self, time: i64, bytes: u64, received: i64) {
+            let call = |time, process| Transfer { time, bytes, process, tid: 0, elsewhere: true };
+            self.sent.push(call(time, 1));
+            self.received.push(call(received, 0));
+        }
+
+        fn exchanges(&self) -> Vec<[Range<u64>; 2]> {
+            let requests = self.requests.iter().copied();
+            let calls = [&self.received, &self.sent].map(|calls| calls.iter().copied());
+            let [received, sent] = calls;
+            exchanges(requests, received, sent).into_iter().map(|Exchange(ranges)| ranges).collect()
+        }
+    }
+
+    const BUFFER: u64 = 2 * MIN_PIECE_BYTES;
+
+    #[test]
+    fn what_the_answer_crosses_is_no_new_request() {
+        let mut talk = Talk::default();
+        talk.ask(0, 100);
+        talk.answer(5, 200, 6);
+        for piece in 0..5 {
+            let begin = 10 + 10 * piece;
+            talk.ask(begin, 9_001);
+            // It is read when the next piece is on its way.
+            talk.answer(begin + 5, 9_002, begin + 12);
+        }
+        talk.ask(70, 100);
+        talk.answer(75, 200, 76);
+        assert_eq!(talk.exchanges(), [[100..100 + 5 * 9_001, 200..200 + 5 * 9_002]]);
+    }
+
+    #[test]
+    fn pieces_of_whole_buffers_go_on_where_the_beginning_has_a_head() {
+        let of = |head: u64, last: u64, answered: u64| {
+            let mut talk = Talk::default();
+            talk.ask(0, BUFFER + head);
+            talk.answer(5, BUFFER + 150, 6);
+            talk.ask(10, BUFFER);
+            talk.answer(15, BUFFER, 16);
+            talk.ask(20, last);
+            talk.answer(25, answered, 26);
+            talk.ask(30, 90);
+            talk.answer(35, 160, 36);
+            talk.exchanges()
+        };
+        let [asked, answered] = [2 * BUFFER + 120, 2 * BUFFER + 150];
+        assert_eq!(of(120, 5_000, 5_000), [[0..asked + 5_000, 0..answered + 5_000]]);
+        assert_eq!(of(120, 5_000, 200), [[0..asked, 0..answered]], "not turned round");
+        assert_eq!(of(120, 500, 500), [[0..asked, 0..answered]], "too small to tell");
+        assert!(of(0, 5_000, 5_000).is_empty(), "blocks of no body");
+    }
+
+    #[test]
+    fn calls_in_turn_and_pipelined_ones_are_left_alone() {
+        let mut turns = Talk::default();
+        for call in 0..10 {
+            turns.ask(10 * call, 9_000);
+            turns.answer(10 * call + 5, 9_000, 10 * call + 6);
+        }
+        assert!(turns.exchanges().is_empty());
+        let mut pipelined = Talk::default();
+        for call in 0..10 {
+            pipelined.ask(10 * call, 90);
+            pipelined.answer(10 * call + 5, 20_000, 10 * call + 18);
+        }
+        assert!(pipelined.exchanges().is_empty());
+    }
+
+    #[test]
+    fn inside_is_between_beginning_and_end() {
+        let exchanges = [Exchange([10..20, 0..5]), Exchange([30..40, 7..9])];
+        let places = |direction, places: &[u64]| {
+            let mut inside = Inside::of(&exchanges, direction);
+            places.iter().map(|place| inside.goes_on(*place)).collect::<Vec<_>>()
+        };
+        let asked = places(0, &[5, 10, 11, 19, 20, 30, 31, 40]);
+        assert_eq!(asked, [false, false, true, true, false, false, true, false]);
+        assert_eq!(places(1, &[4, 6, 8]), [true, false, true]);
+    }
+}

@@ -1,0 +1,299 @@
+//! The tuned figures of this crate, in the order of its steps: what each means, in which unit, and
+//! what it was measured to be worth where that was measured.
+
+// Logs
+
+/// Shortest lookup of a name that becomes a hop, in nanoseconds. What `/etc/hosts` has takes some
+/// 60 µs, and the first lookup of a process, which loads libraries for it, 200 to 400 µs: these
+/// asked nobody. Measured.
+pub(crate) const MIN_LOOKUP_NS: i64 = 500_000;
+/// Time before and after a lookup in which a name server may see its datagram, in nanoseconds: the
+/// clocks of two hosts are not the same yet. Chosen, not measured.
+pub(crate) const LOOKUP_SLACK_NS: i64 = 20_000_000;
+/// Longest time by which a child's log begins before its parent notes that it started it, in
+/// nanoseconds: the child may run first. Chosen, not measured.
+pub(crate) const CHILD_LOG_BEFORE_NS: i64 = 10_000_000;
+/// Longest time by which a child's log begins after its parent notes that it started it, in
+/// nanoseconds. Chosen, not measured.
+pub(crate) const CHILD_LOG_AFTER_NS: i64 = 1_000_000_000;
+/// Maximum number of folders that may become part of a program's name, from the innermost one.
+/// Chosen, not measured.
+pub(crate) const MAX_NAME_FOLDERS: usize = 8;
+/// Maximum number of parents that are asked for the name of a process that has only a title.
+/// Chosen, not measured.
+pub(crate) const MAX_NAME_PARENTS: usize = 8;
+/// Number of places of a damaged log that are described; the rest is counted.
+pub(crate) const DAMAGED_PLACES_SHOWN: usize = 20;
+/// Longest time between two logs seeing one setting of their host's clock, in nanoseconds: each
+/// looks when it writes. Chosen, not measured.
+pub(crate) const SETTING_SEEN_WITHIN_NS: u64 = 10_000_000_000;
+/// Precision with which both clocks of a host were read at one moment, in nanoseconds. Chosen, not
+/// measured.
+pub(crate) const SETTING_READ_WITHIN_NS: u64 = 1_000_000;
+/// Flow numbers below this are in a table. Greater ones are where the table would be at least half
+/// full. Chosen, not measured.
+pub(crate) const FLOW_TABLE_LIMIT: u32 = 1 << 22;
+
+// Sockets
+
+/// Longest time between opening a socket and connecting it, in nanoseconds, where it was opened for
+/// that. Chosen, not measured.
+pub(crate) const OPENED_TO_CONNECT_NS: i64 = 100_000_000;
+/// Distance of the ends of one connection as two sources of a host see them, in nanoseconds: a
+/// program closes a socket before the last packet is sent. Chosen, not measured.
+pub(crate) const SEEN_TWICE_SLACK_NS: i64 = 1_000_000_000;
+/// Distance of two readings of one moment by two processes of a machine, in nanoseconds: each adds
+/// its own difference between monotonic and wall-clock time, read a moment apart. Chosen, not
+/// measured.
+pub(crate) const SAME_CLOCK_NS: i64 = 10_000;
+/// The same distance where one of them is strace: a return seems earlier by the time that printing
+/// the call's beginning took, which a busy machine may interrupt. Chosen, not measured.
+pub(crate) const SAME_CLOCK_STRACE_NS: i64 = 1_000_000;
+
+// Connections
+
+/// Memory of the first calls of all chosen sockets together, in bytes, about. Chosen, not measured.
+pub(crate) const FIRST_CALLS_BYTES: usize = 64 << 20;
+/// Minimum number of first calls that are held of each direction of a socket, however many sockets
+/// there are. Chosen, not measured.
+pub(crate) const MIN_FIRST_CALLS: usize = 8;
+/// Maximum number of first calls that are held of each direction of a socket. Chosen, not measured.
+pub(crate) const MAX_FIRST_CALLS: usize = 4096;
+/// Distance from its place in the order within which a connection's other end is looked for.
+/// Chosen, not measured.
+pub(crate) const PAIRING_REACH: usize = 64;
+
+// Dealing, with the figures of docs/decisions/0302-two-readings-and-partitions.md.
+
+/// Size of a partition's calls in bytes, about: enough to keep files and buffers few, and little
+/// beside what memory holds.
+pub(crate) const PARTITION_BYTES: u64 = 4 << 20;
+/// Maximum number of partitions; every worker has a buffer for each.
+pub(crate) const MAX_PARTITIONS: u64 = 1024;
+/// Maximum number of flows of a thread that are remembered. Chosen, not measured.
+pub(crate) const MAX_FLOWS_OF_A_THREAD: usize = 4096;
+
+// Options that nobody chose
+
+/// Number of calls of one connection that are matched in memory: twice what a partition holds, some
+/// 17 MB.
+pub(crate) const DEFAULT_AT_ONCE: usize = 350_000;
+/// Memory in bytes: what holds the calls of five million messages, and leaves the whole of 25
+/// million below 1 GB. Measured.
+pub(crate) const DEFAULT_MEMORY: u64 = 384 << 20;
+/// Confidence from which two ends are taken for one connection: see
+/// docs/decisions/0311-translation-by-odds.md. Measured.
+pub(crate) const DEFAULT_TRANSLATION: f64 = 0.8;
+
+// Translation: these were tuned together on made systems, see docs/decisions/0311-translation-
+// by-odds.md.
+
+/// Number of a socket's first calls in one log that are kept as they are. Of later ones, those that
+/// follow each other in one direction become one.
+pub(crate) const FIRST_CALLS_AS_THEY_ARE: u32 = 48;
+/// Maximum number of calls that are kept of a socket's beginning: mostly more than make up the
+/// turns that are looked at.
+pub(crate) const MAX_BEGINNING_CALLS: u32 = 96;
+/// Maximum number of half flows with one key, at either side, that are compared one by one.
+pub(crate) const MAX_RARE: usize = 8;
+/// Number of a crowd's half flows that are candidates for one connecting end: those nearest in
+/// time.
+pub(crate) const NEAREST_OF_A_CROWD: usize = 8;
+/// Time behind the expected one within which candidates of a crowd are sought, in nanoseconds.
+pub(crate) const NEAREST_WITHIN_NS: i64 = 1_000_000_000;
+/// Maximum number of pairs of one crowd that are tried on two hosts whose clocks nothing rarer
+/// tells.
+pub(crate) const MAX_TRIED_OF_A_CROWD: usize = 20_000;
+/// Number of accepting ends of such a crowd that are tried with all that could have connected.
+pub(crate) const ACCEPTING_OF_A_CROWD: usize = 48;
+/// Maximum number of pairs of all crowds together that are tried.
+pub(crate) const MAX_TRIED_OF_CROWDS: usize = 1_000_000;
+/// Minimum number of windows from which it is known how wide those that lead to one name usually
+/// are.
+pub(crate) const MIN_WIDTHS: usize = 8;
+/// Trust in a difference of clocks that rules out what does not agree.
+pub(crate) const CERTAIN_TRUST: f64 = 0.999;
+/// Trust in a difference of clocks from which it counts as known.
+pub(crate) const KNOWN_TRUST: f64 = 0.9;
+/// Maximum number of votes that are asked for the skew, which takes longest.
+pub(crate) const MAX_VOTES_FOR_SKEW: usize = 512;
+/// Evidence of each pair that the best place has more than the second best, in nats.
+pub(crate) const VOTE_NATS: f64 = 3.0;
+/// Evidence from which a difference is believed, in nats.
+pub(crate) const BELIEVED_NATS: f64 = 12.0;
+/// Maximum evidence that kept ports add, in nats.
+pub(crate) const MAX_PORT_NATS: f64 = 4.0;
+/// Evidence of a kept port of a single pair, in nats.
+pub(crate) const PORT_NATS: f64 = 10.0;
+/// Minimum share of the votes for a difference that are true where it is.
+pub(crate) const MIN_TRUE_VOTES: f64 = 0.9;
+/// Number of flows to a name without a match beside which one match says nothing.
+pub(crate) const UNTRANSLATED_FLOWS: f64 = 10.0;
+/// Number of matches that a name is given before any was seen.
+pub(crate) const GIVEN_MATCHES: f64 = 0.5;
+/// Number of matches that a new way through a translation is as likely as.
+pub(crate) const NEW_WAY_MATCHES: f64 = 0.2;
+/// Number of ports that a client's end can have, about.
+pub(crate) const CLIENT_PORTS: f64 = 28_000.0;
+/// Number of rounds of learning.
+pub(crate) const LEARNING_ROUNDS: usize = 12;
+/// Minimum number of matches that chance makes.
+pub(crate) const MIN_CHANCE: f64 = 1e-6;
+/// Number of rounds of passing messages in each round of learning. They begin with the messages of
+/// the one before.
+pub(crate) const BELIEF_ROUNDS: usize = 3;
+/// Factor by which a candidate is likelier than its rivals to be clearly ahead of them. With all
+/// candidates in place of these, the first of two equal names gets all.
+pub(crate) const CLEARLY_AHEAD: f64 = 3.0;
+/// Maximum of logarithms of odds, either way.
+pub(crate) const MAX_LOG_ODDS: f64 = 40.0;
+/// Size up to which sizes are common by themselves, in bytes: pings, acknowledgements, short
+/// headers.
+pub(crate) const COMMON_SIZE_BYTES: f64 = 16.0;
+/// Maximum evidence of one equal size, in nats.
+pub(crate) const MAX_SIZE_NATS: f64 = 6.0;
+/// Evidence of a turn of the same size as the one before it in its direction, in nats.
+pub(crate) const REPEATED_SIZE_NATS: f64 = 0.05;
+/// Maximum evidence of one equal checksum, in nats: the same programs send the same beginnings.
+pub(crate) const MAX_FINGERPRINT_NATS: f64 = 4.0;
+/// Evidence that is taken off where turns differ, in nats: they may where both ends send at once.
+pub(crate) const TURNS_DIFFER_NATS: f64 = 2.0;
+/// Evidence that is taken off where a receiver left bytes unread, in nats.
+pub(crate) const UNREAD_NATS: f64 = 2.0;
+/// Maximum share by which the clocks of two hosts drift apart; corrected ones drift less.
+pub(crate) const MAX_HOST_SKEW: f64 = 400e-6;
+/// Imprecision of the times of one machine, in nanoseconds.
+pub(crate) const TIME_SLACK_NS: i64 = 20_000;
+/// Maximum time that a byte is taken to travel where nothing came back, in nanoseconds.
+pub(crate) const MAX_TRAVEL_NS: i64 = 50_000_000;
+/// Maximum evidence of one pause between turns, in nats.
+pub(crate) const MAX_PAUSE_NATS: f64 = 3.0;
+/// Minimum confidence of a pair that tells of clocks. Of many times the least counts there, so that
+/// one wrong pair is enough.
+pub(crate) const MIN_SURE_FOR_CLOCKS: f64 = 0.99;
+
+// Rows
+
+/// Number of rows for each one in the sample that says where to cut time.
+pub(crate) const ROWS_A_SAMPLE: usize = 64;
+/// Number of rows of a block, a megabyte.
+pub(crate) const ROW_BLOCK: usize = 16 << 10;
+
+// Streams
+
+/// Maximum number of calls that are sorted in memory at once, 4 MB.
+pub(crate) const MAX_SORTED_CALLS: usize = 175_000;
+/// Minimum size of a piece of a body, in bytes. Chosen, not measured.
+pub(crate) const MIN_PIECE_BYTES: u64 = 8192;
+/// Minimum size of the last piece of a body that is turned round, in bytes: of fewer, it may be by
+/// chance that as many come back. Chosen, not measured.
+pub(crate) const MIN_LAST_PIECE_BYTES: u64 = 1024;
+/// Minimum size of a connection's largest call, in bytes, if it has bodies that are worth looking
+/// for. Chosen, not measured.
+pub(crate) const MIN_BODY_CALL_BYTES: u64 = 1024;
+/// Number of bytes that sizes of buffers are a multiple of.
+pub(crate) const BUFFER_MULTIPLE_BYTES: u64 = 4096;
+/// Minimum number of times that a sender turned to something new, while nothing came back, if
+/// nobody answers it. Chosen, not measured.
+pub(crate) const MIN_UNANSWERED_BORDERS: u64 = 16;
+/// The same minimum where something came back at last, which need not be an answer then. Chosen,
+/// not measured.
+pub(crate) const MANY_UNANSWERED_BORDERS: u64 = 256;
+/// Maximum number of pieces for each one that is the first after the sender turned to something
+/// new. Chosen, not measured.
+pub(crate) const PIECES_A_BORDER: u64 = 4;
+/// Maximum size of most of what is told unasked, in bytes. Bodies fill buffers. Chosen, not
+/// measured.
+pub(crate) const MAX_TOLD_BYTES: u64 = 2_048;
+
+// Connections that carry many calls at once. Chosen on recorded systems, not measured against
+// other values.
+
+/// Minimum number of turns that tell what a connection is like.
+pub(crate) const MIN_TURNS: u64 = 64;
+/// Maximum number of turns for each one with more than a piece, on both sides.
+pub(crate) const TURNS_A_SEVERAL: u64 = 5;
+/// Number of turns over which the balance is compared with the balance over one.
+pub(crate) const BALANCE_LAG_TURNS: usize = 16;
+/// Maximum variance of the balance in a turn that a few calls at once make; beyond, bodies may.
+pub(crate) const MAX_FEW_VARIANCE: f64 = 4.0;
+/// Minimum number of turns with messages that cross. `analyze` has a figure of its own for
+/// messages, which need not change with this one.
+pub(crate) const MIN_CROSSING_TURNS: u64 = 8;
+/// Maximum number of turns for each one with messages that cross.
+pub(crate) const TURNS_A_CROSSING: u64 = 100;
+/// Maximum mean size of messages that cross, in bytes. Bodies fill buffers.
+pub(crate) const MAX_CROSSING_BYTES: u64 = 2_048;
+/// Ratio of the usual size of a direction to what is the connection's own: less than one in so
+/// many.
+pub(crate) const USUAL_TO_OWN_BYTES: u64 = 4;
+/// Minimum number of messages for each one that a side has more than the other, where each call is
+/// a message.
+pub(crate) const MESSAGES_A_DIFFERENCE: u64 = 50;
+/// Minimum variance of the balance from turn to turn, where each call is a message.
+pub(crate) const MIN_BALANCE_VARIANCE: f64 = 0.2;
+/// Maximum time after a piece's last call in which it goes on, in nanoseconds: between a head and a
+/// body there is little else to do.
+pub(crate) const PIECE_GOES_ON_NS: i64 = 250_000;
+/// Maximum size of what is sent for the connection's own sake, such as an acknowledgement or a
+/// ping, in bytes.
+pub(crate) const MAX_CONTROL_BYTES: u64 = 64;
+/// Maximum time between receiving something and what is sent for the connection's own sake because
+/// of it, in nanoseconds.
+pub(crate) const MAX_CONTROL_DELAY_NS: i64 = 1_000_000;
+/// Minimum number of turns of usual messages.
+pub(crate) const MIN_ACKNOWLEDGED_TURNS: usize = 32;
+/// Minimum change of what is open in a turn, in squares: with less, the sides take turns.
+pub(crate) const MIN_OPEN_CHANGE: f64 = 0.2;
+/// Minimum number of messages for each one that a side has more than the other.
+pub(crate) const ACKNOWLEDGED_A_DIFFERENCE: i64 = 50;
+/// Minimum ratio of the sum of the squares of all steps to the square of the whole way.
+pub(crate) const STEPS_TO_WAY: i64 = 2;
+/// Minimum number of turns that hold several messages there and as many back.
+pub(crate) const MIN_PIPELINED_TURNS: usize = 8;
+/// Minimum number of turns with several messages for each one that holds another number back.
+pub(crate) const SEVERAL_A_MISMATCH: usize = 10;
+/// Maximum size of messages, in bytes. Whole buffers of bodies are as many there as back, too.
+pub(crate) const MAX_PIPELINED_BYTES: u64 = 2_048;
+/// Maximum number of turns for each one of a size that is usual.
+pub(crate) const TURNS_A_USUAL_SIZE: usize = 25;
+/// Minimum number of turns of a size that is usual.
+pub(crate) const MIN_OF_A_USUAL_SIZE: usize = 16;
+/// Maximum number of usual sizes; with more, none is.
+pub(crate) const MAX_USUAL_SIZES: usize = 8;
+/// Maximum number of messages in one piece.
+pub(crate) const MAX_MESSAGES_OF_A_PIECE: usize = 6;
+/// Minimum share of turns that are one message of a usual size.
+pub(crate) const MIN_ALONE: f64 = 0.3;
+/// Minimum share of turns that are one or several messages of usual sizes.
+pub(crate) const MIN_TOGETHER: f64 = 0.7;
+/// Maximum number of turns in which a connection is set up, whose sizes say nothing.
+pub(crate) const MAX_SETUP_TURNS: usize = 32;
+/// Minimum number of other turns that must be left for that.
+pub(crate) const MIN_TURNS_AFTER_SETUP: usize = 32;
+/// Number of turns from which usual sizes are learned.
+pub(crate) const USUAL_SIZE_SAMPLE: usize = 4096;
+
+// Datagrams
+
+/// Maximum number of pairs of sockets that could have one content, where no name limits who can
+/// have sent what; beyond, it is passed over. Also the number of pairs that are put in order before
+/// they are matched.
+pub(crate) const MAX_PAIRS_OF_A_CONTENT: usize = 1 << 20;
+/// Maximum number of datagrams of one key that are compared before they are matched, each as often
+/// as there are sockets that it can belong to. Of more, only the machines count.
+pub(crate) const MAX_COMPARED: usize = 1 << 23;
+/// Number of datagrams of a block, 640 KB.
+pub(crate) const DATAGRAM_BLOCK: usize = 16 << 10;
+/// Number of rows that are not yet worth being put in order.
+pub(crate) const MANY_SEEN_NAMES: usize = 1 << 16;
+/// Minimum size of a content that is a hint at a translation, in bytes: there are too few shorter
+/// ones. Chosen, not measured.
+pub(crate) const MIN_TELLING_BYTES: u32 = 8;
+/// Likelihood that a single hint is one by chance. Chosen, not measured.
+pub(crate) const HINT_BY_CHANCE: f64 = 0.3;
+
+// Imports
+
+/// Number of imported messages that are handed on at once.
+pub(crate) const IMPORTED_BLOCK_ROWS: usize = 64 << 10;

@@ -1,0 +1,84 @@
+//! The texts of call ids, in a temporary file.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use message_trace::PathError;
+
+/// The texts of call ids, in a temporary file: there may be one for each two messages.
+#[derive(Debug)]
+pub(crate) struct CallIds {
+    directory: PathBuf,
+    file: File,
+    end: u64,
+    waiting: Vec<u8>,
+}
+
+/// The bits of a call id's place that tell its length.
+const LENGTH_BITS: u32 = 16;
+
+impl CallIds {
+    pub(crate) fn new(directory: &Path) -> Result<CallIds, PathError> {
+        let file =
+            tempfile::tempfile_in(directory).map_err(|error| PathError::io(directory, error))?;
+        Ok(CallIds { directory: directory.to_owned(), file, end: 0, waiting: Vec::new() })
+    }
+
+    pub(crate) fn add(&mut self, text: &str) -> Result<u64, PathError> {
+        let mut length = text.len().min((1 << LENGTH_BITS) - 1);
+        while !text.is_char_boundary(length) {
+            length -= 1;
+        }
+        let text = &text.as_bytes()[..length];
+        let place = self.end + self.waiting.len() as u64;
+        self.waiting.extend_from_slice(text);
+        if self.waiting.len() > 1 << 20 {
+            self.flush()?;
+        }
+        // The highest bit tells an empty id from none.
+        Ok(1 << 63 | place << LENGTH_BITS | length as u64)
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), PathError> {
+        let io = |error| PathError::io(&self.directory, error);
+        self.file.write_all_at(&self.waiting, self.end).map_err(io)?;
+        self.end += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// What reads the texts, fastest in about the order in which they were added.
+    pub(crate) fn reader(&self) -> CallReader<'_> {
+        CallReader { calls: self, begin: 0, window: Vec::new() }
+    }
+}
+
+/// Reads the texts of call ids.
+#[derive(Debug)]
+pub(crate) struct CallReader<'a> {
+    calls: &'a CallIds,
+    /// Where in the file the window begins.
+    begin: u64,
+    window: Vec<u8>,
+}
+
+impl CallReader<'_> {
+    /// The text that `call` of an imported row stands for.
+    pub(crate) fn get(&mut self, call: u64) -> Result<Option<String>, PathError> {
+        const WINDOW: u64 = 64 << 10;
+        if call == 0 {
+            return Ok(None);
+        }
+        let (place, length) = ((call & !(1 << 63)) >> LENGTH_BITS, call & ((1 << LENGTH_BITS) - 1));
+        if place < self.begin || self.begin + (self.window.len() as u64) < place + length {
+            self.begin = place;
+            self.window.resize(WINDOW.max(length).min(self.calls.end - place) as usize, 0);
+            let read = self.calls.file.read_exact_at(&mut self.window, place);
+            read.map_err(|error| PathError::io(&self.calls.directory, error))?;
+        }
+        let from = (place - self.begin) as usize;
+        let text = self.window.get(from..from + length as usize).unwrap_or_default();
+        Ok(Some(String::from_utf8_lossy(text).into_owned()))
+    }
+}

@@ -1,0 +1,194 @@
+//! What was imported as messages (`imports/NAME`) joins the messages that were made of the logs.
+//!
+//! It is read twice, batch by batch: before the clocks are estimated, for what it tells of them,
+//! and to be put in order with all other messages. A time that is not on the common clock yet is
+//! put on it; one that is stays.
+
+use clocks::{HostFacts, Samples};
+use message_trace::{
+    Endpoint, EndpointId, Import, Message, MessageTrace, NodeId, Nodes, PathError, Progress, table,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::absent::{NIL, NONE};
+use crate::cause::Cause;
+use crate::host_clocks::facts;
+use crate::reconciliation::{Reconciliation, add};
+use crate::rows::imported_row::ImportedRow;
+use crate::rows::row::{Row, Slot, SlotEnd};
+use crate::write::call_ids::CallIds;
+use crate::write::output::Output;
+
+/// What the imports tell of the clocks: messages with the times of two hosts' own clocks alone.
+/// Hosts that have clocks of their own and are in no log are added to `hosts`.
+pub(crate) fn sample(
+    imports: &[Import],
+    hosts: &mut Vec<HostFacts>,
+    progress: &dyn Progress,
+) -> Result<Samples, PathError> {
+    let mut most = hosts.len();
+    for import in imports {
+        most += table::rows(&import.nodes())? as usize;
+    }
+    let mut samples = Samples::new(most);
+    let mut known: FxHashMap<String, u32> =
+        hosts.iter().enumerate().map(|(place, host)| (host.name.clone(), place as u32)).collect();
+    for import in imports {
+        let nodes = Nodes::read(&import.nodes())?;
+        let mut host_of: Vec<u32> = vec![NONE; nodes.len()];
+        let mut host = |node: NodeId, time: i64| {
+            let place = host_of.get_mut(node as usize)?;
+            if *place == NONE {
+                let name = &nodes.get(node)?.host;
+                *place = *known.entry(name.clone()).or_insert_with(|| {
+                    hosts.push(HostFacts { name: name.clone(), ..HostFacts::default() });
+                    (hosts.len() - 1) as u32
+                });
+            }
+            facts::saw(hosts.get_mut(*place as usize)?, time);
+            Some((*place, time))
+        };
+        each(import, &nodes, progress, |trace, row| {
+            let m = trace.message(row);
+            let sent =
+                m.send_first.filter(|_| m.send_ts.is_none()).and_then(|time| host(m.src, time));
+            let received =
+                m.recv_last.filter(|_| m.recv_ts.is_none()).and_then(|time| host(m.dst, time));
+            if let (Some((from, sent)), Some((to, received))) = (sent, received)
+                && from != to
+                && !m.is_connect()
+            {
+                samples.add(from, to, sent, received);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(samples)
+}
+
+/// Reads the messages of an import, batch by batch.
+fn each(
+    import: &Import,
+    nodes: &Nodes,
+    progress: &dyn Progress,
+    mut message: impl FnMut(&MessageTrace, usize) -> Result<(), PathError>,
+) -> Result<(), PathError> {
+    let path = import.messages();
+    for batch in table::read(&path)? {
+        let trace = MessageTrace::of_batch(&path, &batch?, nodes.len())?;
+        (0..trace.len()).try_for_each(|row| message(&trace, row))?;
+        progress.advance(trace.len() as u64);
+    }
+    Ok(())
+}
+
+/// What is known of the imports' nodes while their messages join the others.
+pub(crate) struct Joining<'a, 'b> {
+    pub(crate) output: &'a mut Output<'b>,
+    /// The host of each node; [`NONE`] of those whose times are on the common clock as they are.
+    pub(crate) hosts: &'a mut Vec<u32>,
+    pub(crate) host_names: &'a [HostFacts],
+    pub(crate) calls: &'a mut CallIds,
+    pub(crate) outcome: &'a mut Reconciliation,
+}
+
+/// What makes a slot of an import: its flow, protocol, and both ends' nodes and endpoints.
+type SlotKey = (i64, message_trace::Protocol, [(NodeId, EndpointId); 2]);
+
+impl Joining<'_, '_> {
+    /// Hands the messages of `imports` to `row`. Nodes that are the same in every respect are one
+    /// node; flows get numbers after those that are there.
+    pub(crate) fn rows(
+        &mut self,
+        imports: &[Import],
+        progress: &dyn Progress,
+        mut row: impl FnMut(ImportedRow) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
+        let mut known: FxHashMap<message_trace::Node, NodeId> = FxHashMap::default();
+        // Of the nodes that are there only those that come again matter.
+        let mut again: FxHashSet<message_trace::Node> = FxHashSet::default();
+        for import in imports {
+            again.extend(Nodes::read(&import.nodes())?.0);
+        }
+        for (id, node) in self.output.nodes().enumerate().filter(|(_, node)| again.contains(node)) {
+            known.entry(node).or_insert(id as NodeId);
+        }
+        drop(again);
+        self.hosts.resize(self.output.node_count(), NONE);
+        let places = self
+            .host_names
+            .iter()
+            .enumerate()
+            .map(|(place, host)| (host.name.as_str(), place as u32));
+        let places: FxHashMap<&str, u32> = places.collect();
+        for import in imports {
+            let own = Nodes::read(&import.nodes())?;
+            let mut nodes: Vec<NodeId> = Vec::with_capacity(own.len());
+            for node in &own.0 {
+                let id =
+                    *known.entry(node.clone()).or_insert_with(|| self.output.import(node.clone()));
+                self.hosts.resize(self.output.node_count(), NONE);
+                if let Some(host) = self.hosts.get_mut(id as usize) {
+                    *host = places.get(node.host.as_str()).copied().unwrap_or(NONE);
+                }
+                nodes.push(id);
+            }
+            let first_flow = self.output.next_flow;
+            let mut flows: FxHashSet<i64> = FxHashSet::default();
+            let mut slots: FxHashMap<SlotKey, u32> = FxHashMap::default();
+            let mut count = 0;
+            each(import, &own, progress, |trace, at| {
+                let m = trace.message(at);
+                let mut slot = |endpoint: EndpointId, node: NodeId| {
+                    let nothing = Endpoint::Other(String::new());
+                    let id = self
+                        .output
+                        .imported_endpoint(trace.endpoint(endpoint).unwrap_or(&nothing))?;
+                    Ok::<_, PathError>((nodes.get(node as usize).copied().unwrap_or(0), id))
+                };
+                let mut ends = [slot(m.src_endpoint, m.src)?, slot(m.dst_endpoint, m.dst)?];
+                if m.direction != 0 {
+                    ends.swap(0, 1);
+                }
+                let flow = first_flow.saturating_add(m.flow);
+                if flows.insert(flow) {
+                    self.output.flows += 1;
+                    self.output.next_flow = self.output.next_flow.max(flow.saturating_add(1));
+                }
+                let next = self.output.slots.len() as u32;
+                let slot = *slots.entry((m.flow, m.protocol, ends)).or_insert(next);
+                if slot == next {
+                    let ends = ends.map(|(node, endpoint)| SlotEnd { node, endpoint });
+                    self.output.slots.push(Slot { flow, protocol: m.protocol, ends })?;
+                }
+                let call = match trace.call_id(at) {
+                    Some(text) => self.calls.add(text)?,
+                    None => 0,
+                };
+                count += 1;
+                self.count(&m);
+                let node = |id: NodeId| nodes.get(id as usize).map_or(NONE, |node| *node as u32);
+                let own = Row::of_message(&m, slot, [node(m.src), node(m.dst)]);
+                let common = [m.send_ts, m.recv_ts].map(|time| time.unwrap_or(NIL));
+                row(ImportedRow { row: own, common, call })
+            })?;
+            add(&mut self.outcome.imported, &import.name, count);
+        }
+        self.calls.flush()
+    }
+
+    fn count(&mut self, m: &Message) {
+        let counts = &mut *self.outcome;
+        if m.is_connect() {
+            counts.connects += 1;
+            return;
+        }
+        add(&mut counts.messages, m.protocol.name(), 1);
+        let seen = |own: Option<i64>, common: Option<i64>| own.or(common).is_some();
+        match (seen(m.send_first, m.send_ts), seen(m.recv_last, m.recv_ts)) {
+            (true, true) => counts.both_ends += 1,
+            (true, false) => add(&mut counts.send_only, Cause::NotImported.name(), 1),
+            (false, _) => add(&mut counts.receive_only, Cause::NotImported.name(), 1),
+        }
+    }
+}

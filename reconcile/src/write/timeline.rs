@@ -1,0 +1,267 @@
+//! The messages of all flows in the order of time, written.
+//!
+//! A sample of all rows says where to cut time into stretches of about as many messages as one
+//! group of the table holds. Rows are dealt into the stretches, and then each stretch is sorted and
+//! encoded apart from the others. So nothing is merged, all processors work, and what is in memory
+//! is a stretch for each of them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
+use message_trace::{EndpointId, PathError, Progress};
+use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter, workers};
+
+use crate::rows::imported_row::ImportedRow;
+use crate::rows::row::{Common, Key, Row};
+use crate::rows::row_sink::{RowSink, Taken};
+use crate::tuning::ROWS_A_SAMPLE;
+use crate::write::call_ids::CallIds;
+use crate::write::output::Output;
+
+/// The rows of all partitions, before they have an order.
+pub(crate) struct Rows<'a> {
+    budget: &'a MemoryBudget,
+    directory: PathBuf,
+    store: PartitionStore<'a, Row>,
+    /// Where the slots of each partition's rows begin among all slots.
+    begins: Vec<u32>,
+    /// Some rows of each partition, with its number.
+    sample: Vec<(u32, Row)>,
+    imported: PartitionStore<'a, ImportedRow>,
+    imported_sample: Vec<ImportedRow>,
+    count: u64,
+}
+
+/// What rows are written with.
+pub(crate) struct Writing<'a, 'b> {
+    pub(crate) output: &'a Output<'b>,
+    pub(crate) common: &'a Common<'a>,
+    pub(crate) calls: Option<&'a CallIds>,
+    pub(crate) threads: usize,
+    pub(crate) progress: &'a dyn Progress,
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn new(budget: &'a MemoryBudget, directory: &Path) -> Rows<'a> {
+        Rows {
+            budget,
+            directory: directory.to_owned(),
+            store: PartitionStore::new(budget, directory, 0),
+            begins: Vec::new(),
+            sample: Vec::new(),
+            imported: PartitionStore::new(budget, directory, 0),
+            imported_sample: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Adds `partitions` partitions; the number of the first. [`Rows::set_begin`] says later where
+    /// their slots begin.
+    pub(crate) fn grow(&mut self, partitions: usize) -> usize {
+        let first = self.begins.len();
+        self.begins.resize(first + partitions, 0);
+        self.store.grow(partitions);
+        first
+    }
+
+    /// Where the rows of a partition go. What it has [`Taken`] has to be added.
+    pub(crate) fn sink(&self, partition: usize) -> RowSink<'_, 'a> {
+        RowSink::new(&self.store, partition)
+    }
+
+    /// Adds what is known of the rows of partitions. `first` is the first of them; the others come
+    /// behind it.
+    pub(crate) fn add(&mut self, first: usize, taken: Vec<Taken>) {
+        for (partition, taken) in (first as u32..).zip(taken) {
+            self.count += taken.count;
+            self.sample.extend(taken.sample.into_iter().map(|row| (partition, row)));
+        }
+    }
+
+    /// Adds imported rows.
+    pub(crate) fn add_imported(&mut self, rows: Vec<ImportedRow>) -> Result<(), PathError> {
+        self.count += rows.len() as u64;
+        self.imported_sample.extend(rows.iter().step_by(ROWS_A_SAMPLE));
+        self.imported.push_partition(rows)
+    }
+
+    pub(crate) fn set_begin(&mut self, partition: usize, begin: u32) {
+        if let Some(slot) = self.begins.get_mut(partition) {
+            *slot = begin;
+        }
+    }
+
+    /// The keys that part the stretches.
+    fn borders(&self, output: &Output, common: &Common) -> Vec<Key> {
+        let own = self.sample.iter().map(|(partition, row)| {
+            let begin = self.begins.get(*partition as usize).copied().unwrap_or(0);
+            row.key(&output.slots[(begin + row.slot) as usize], common)
+        });
+        let imported = self.imported_sample.iter();
+        let imported = imported.map(|row| row.key(&output.slots[row.row.slot as usize], common));
+        let mut keys: Vec<Key> = own.chain(imported).collect();
+        keys.sort_unstable();
+        let mut borders: Vec<Key> =
+            keys.chunks(GROUP_ROWS / ROWS_A_SAMPLE).skip(1).map(|chunk| chunk[0]).collect();
+        borders.dedup();
+        borders
+    }
+
+    /// Writes the rows to `path`, in the order of the common time.
+    pub(crate) fn write(self, path: &Path, writing: &Writing) -> Result<(), PathError> {
+        let Writing { output, common, threads, progress, .. } = *writing;
+        progress.step("sorting messages", self.count);
+        let borders = self.borders(output, common);
+        let many = borders.len() + 1;
+        let stretches = Stretches {
+            own: PartitionStore::new(self.budget, &self.directory, many),
+            imported: PartitionStore::new(self.budget, &self.directory, many),
+        };
+        let mut counts = vec![0u64; many];
+        let partitions = self.begins.len();
+        let deal = |piece: usize| {
+            let mut counts = vec![0u64; many];
+            let mut finder = Finder { borders: &borders, latest: 0 };
+            if let Some(piece) = piece.checked_sub(partitions) {
+                let mut dealer = PartitionWriter::new(&stretches.imported, piece);
+                for row in self.imported.take(piece)?.into_iter().flatten() {
+                    let stretch =
+                        finder.find(row.key(&output.slots[row.row.slot as usize], common));
+                    counts[stretch] += 1;
+                    dealer.deal(stretch, row)?;
+                }
+                dealer.finish()?;
+                return Ok(counts);
+            }
+            let begin = self.begins[piece];
+            let mut dealer = PartitionWriter::new(&stretches.own, piece);
+            for block in self.store.blocks(piece) {
+                for row in block? {
+                    let row = Row { slot: begin + row.slot, ..row };
+                    let stretch = finder.find(row.key(&output.slots[row.slot as usize], common));
+                    counts[stretch] += 1;
+                    dealer.deal(stretch, row)?;
+                }
+            }
+            dealer.finish()?;
+            Ok(counts)
+        };
+        workers::in_order(
+            threads,
+            partitions + self.imported.partitions(),
+            deal,
+            |_, dealt: Vec<u64>| {
+                progress.advance(dealt.iter().sum());
+                counts.iter_mut().zip(dealt).for_each(|(count, more)| *count += more);
+                Ok::<_, PathError>(())
+            },
+        )?;
+
+        progress.step("writing messages", self.count);
+        let mut firsts = Vec::with_capacity(counts.len());
+        let mut first = 0;
+        for count in &counts {
+            firsts.push(first);
+            first += *count as i64;
+        }
+        let mut writer = GroupWriter::create(path)?;
+        let encoder = writer.encoder();
+        let encode = |stretch: usize| stretches.encode(stretch, &encoder, firsts[stretch], writing);
+        workers::in_order(threads, many, encode, |stretch, groups: Vec<RowGroup>| {
+            progress.advance(counts[stretch]);
+            groups.into_iter().try_for_each(|group| writer.append(group))
+        })?;
+        writer.finish()
+    }
+}
+
+/// Finds the stretches of keys. Most keys are in the stretch of the key before.
+struct Finder<'a> {
+    borders: &'a [Key],
+    latest: usize,
+}
+
+impl Finder<'_> {
+    #[inline]
+    fn find(&mut self, key: Key) -> usize {
+        let before = self.latest.checked_sub(1).and_then(|before| self.borders.get(before));
+        let end = self.borders.get(self.latest);
+        if before.is_some_and(|border| key < *border) || end.is_some_and(|border| *border <= key) {
+            self.latest = self.borders.partition_point(|border| *border <= key);
+        }
+        self.latest
+    }
+}
+
+/// Rows by the stretch of time that they are in.
+struct Stretches<'a> {
+    own: PartitionStore<'a, Row>,
+    imported: PartitionStore<'a, ImportedRow>,
+}
+
+impl Stretches<'_> {
+    /// The rows of one stretch, sorted and encoded; in several groups where more are of one moment
+    /// than a group holds.
+    fn encode(
+        &self,
+        stretch: usize,
+        encoder: &GroupEncoder,
+        first: i64,
+        writing: &Writing,
+    ) -> Result<Vec<RowGroup>, PathError> {
+        let Writing { output, common, .. } = *writing;
+        let (own, imported) =
+            (self.own.take(stretch)?.concat(), self.imported.take(stretch)?.concat());
+        let slot = |row: &Row| &output.slots[row.slot as usize];
+        // Rows of one flow and direction at one time stay in their order.
+        let keys = own.iter().map(|row| row.key(slot(row), common));
+        let keys = keys.chain(imported.iter().map(|row| row.key(slot(&row.row), common)));
+        let mut order: Vec<(Key, u32)> = keys.zip(0..).collect();
+        order.sort_unstable();
+        let mut groups = Vec::new();
+        for (number, chunk) in order.chunks(2 * GROUP_ROWS).enumerate() {
+            let import = |at: usize| {
+                (chunk[at].1 as usize).checked_sub(own.len()).map(|place| &imported[place])
+            };
+            let message = |at: usize| match import(at) {
+                None => {
+                    let row = &own[chunk[at].1 as usize];
+                    row.message(slot(row), output.connecting(row), common)
+                }
+                Some(row) => row.message(slot(&row.row), common),
+            };
+            let mut calls = Vec::new();
+            if let Some(reader) = writing.calls.filter(|_| !imported.is_empty()) {
+                let mut reader = reader.reader();
+                for at in 0..chunk.len() {
+                    calls.push(import(at).map_or(Ok(None), |row| reader.get(row.call))?);
+                }
+            }
+            let first = first + (2 * GROUP_ROWS * number) as i64;
+            groups.push(encoder.encode(
+                first,
+                chunk.len(),
+                message,
+                &OfOutput { output, calls },
+            )?);
+        }
+        Ok(groups)
+    }
+}
+
+/// The texts of the messages of a group.
+struct OfOutput<'a, 'b> {
+    output: &'a Output<'b>,
+    calls: Vec<Option<String>>,
+}
+
+impl Texts for OfOutput<'_, '_> {
+    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+        self.output.endpoint(id, text);
+    }
+
+    fn call_id(&self, row: usize) -> Option<&str> {
+        self.calls.get(row)?.as_deref()
+    }
+}
