@@ -27,7 +27,7 @@ pub use error::Error;
 pub use revoked::{Followed, REVOKED_FILE, Revoked};
 pub use validity::Validity;
 
-pub(crate) use certificate::{host_names, names as certificate_names};
+pub(crate) use certificate::{COLLECTOR, host_names, names as certificate_names};
 
 #[cfg(test)]
 mod tests;

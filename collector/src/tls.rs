@@ -16,8 +16,8 @@ use rustls::{
 };
 use rustls_pki_types::{CertificateDer, DnsName, ServerName};
 
+use crate::keys::COLLECTOR;
 use crate::keys::{self, Bundle, Followed, Role};
-use crate::names::COLLECTOR;
 use verifier::Verifier;
 
 /// Word of [`refusal`] for a certificate that was revoked.

@@ -1,7 +1,7 @@
 //! Errors of the command line, and the exit status that each leads to.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use message_trace::PathError;
@@ -80,6 +80,11 @@ pub(crate) enum Error {
 }
 
 impl Error {
+    /// Error of the operating system on a file that is no table.
+    pub(crate) fn file(path: &Path, source: io::Error) -> Error {
+        Error::File(PathError::io(path, source))
+    }
+
     /// Prints the error on standard error and returns the exit status, which is `failed` unless the
     /// command to record is to blame. An output that was closed by its reader is no error: the
     /// reader has read enough.

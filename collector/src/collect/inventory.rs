@@ -14,7 +14,7 @@ use socket_log::OpenError;
 use super::sender;
 use super::stored_file::{disk_use, existing, is_no_file, sync_directory};
 use crate::identity::Identity;
-use crate::names;
+use socket_log::names;
 
 /// Logs of one host in its directory.
 #[derive(Debug)]

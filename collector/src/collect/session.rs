@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 use end::End;
 use requests::Gathering;
 pub(super) use requests::answer_all;
+use socket_log::names;
 
 use super::event::{Cause, Event, Gained, Held};
 use super::shared::Shared;
 use super::store::HostStore;
 use crate::link::{Link, Socket, is_stop};
-use crate::names;
 use crate::tls;
 use crate::tuning::DEADLINE_PIECE_BYTES;
 use crate::wire::{self, Answer, FrameReader, Request, VERSION};

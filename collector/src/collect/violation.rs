@@ -1,6 +1,6 @@
 //! Violations: behaviour that no shipper of ours has.
 
-use crate::names;
+use socket_log::names;
 
 /// Violation of what every shipper of ours keeps to.
 #[derive(Debug, thiserror::Error)]

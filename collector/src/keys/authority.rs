@@ -16,9 +16,9 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::bundle::{Bundle, Role};
+use super::certificate::COLLECTOR;
 use super::validity::Validity;
 use super::{Error, certificate, files};
-use crate::names::COLLECTOR;
 
 /// The file of the authority's key in its directory.
 pub const AUTHORITY_FILE: &str = "authority.pem";

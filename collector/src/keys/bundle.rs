@@ -65,7 +65,7 @@ impl Bundle {
     }
 
     /// The names that the certificate has: those a host may send under, or
-    /// [`COLLECTOR`](crate::names::COLLECTOR).
+    /// [`COLLECTOR`](COLLECTOR).
     pub fn names(&self) -> &[String] {
         &self.names
     }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use rustls_pki_types::{CertificateDer, DnsName, PrivateKeyDer, UnixTime};
+use socket_log::names::host_name;
 use webpki::{
     ALL_VERIFICATION_ALGS, CertRevocationList, EndEntityCert, KeyUsage, RevocationOptions,
     RevocationOptionsBuilder, anchor_from_trusted_cert,

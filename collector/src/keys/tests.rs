@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::certificate::COLLECTOR;
 use super::*;
 use crate::names::COLLECTOR;
 use crate::names::NameError;

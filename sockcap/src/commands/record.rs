@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use importers::how_to_run_strace;
-use message_trace::{DataDir, PathError};
+use message_trace::DataDir;
 use socket_log::Log;
 use socket_log::layout::state;
 

@@ -16,8 +16,8 @@ use crate::collect::shared::Shared;
 use crate::collect::store::HostStore;
 use crate::collect::violation::Violation;
 use crate::identity::Identity;
-use crate::names::HOST_NAME_LENGTH;
 use crate::wire::{self, ASK_LIMIT, Answer, EXTENT_LIMIT, FrameReader, Request};
+use socket_log::names::HOST_NAME_LENGTH;
 
 /// Requests of a connection that was let in.
 pub(super) struct Gathering<'a> {
