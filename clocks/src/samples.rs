@@ -26,11 +26,11 @@ pub struct Samples {
 
 /// A message's two times, each on its own host's clock, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// When it was sent.
-    pub sent: i64,
+    pub(crate) sent: i64,
     /// When it was received.
-    pub received: i64,
+    pub(crate) received: i64,
 }
 
 /// The minima of one ordered pair of hosts.
