@@ -1,7 +1,7 @@
-//! The map of the system: who calls whom, how often, and how long it takes. There are two ways to
-//! draw it. [`of_patterns()`] adds up path patterns, each hop as often as it is expected to be
-//! real, and so shows a part of the trace as well. [`MapOfCalls`] counts the calls themselves,
-//! window by window, and so has all of them, also those that are on no path.
+//! The map of the system: which node calls which, how often, and how long that takes. There are two
+//! ways to make it. [`of_patterns()`] adds up path patterns, each hop as often as it is expected to
+//! be real, so it can show a part of the trace. [`MapOfCalls`] counts the calls themselves, window
+//! by window, so it has all calls, also those that are on no path.
 
 mod edge;
 mod of_calls;

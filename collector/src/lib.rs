@@ -7,7 +7,6 @@ pub mod identity;
 pub mod keys;
 pub mod link;
 pub mod metrics;
-mod names;
 pub(crate) mod page;
 pub mod ship;
 pub mod tls;

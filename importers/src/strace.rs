@@ -41,7 +41,6 @@ pub use outcome::{how_to_run, options};
 use crate::error::Error;
 use crate::importer::Importer;
 use crate::summary::Summary;
-use crate::tuning::HEAD_BYTES;
 
 use self::line::What;
 use self::lines::{Lines, Next};

@@ -9,8 +9,6 @@ use std::path::Path;
 use clap::Command;
 use clap_mangen::roff::{Roff, bold, roman};
 
-use message_trace::PathError;
-
 use crate::error::Error;
 
 /// The beginning of a paragraph of examples in a help text.
@@ -24,7 +22,7 @@ pub(crate) fn pages(command: Command, directory: &Path) -> Result<(), Error> {
         pages(below.clone(), directory)?;
     }
     let path = directory.join(clap_mangen::Man::new(command.clone()).get_filename());
-    let refused = |source| Error::File(PathError::io(&path, source));
+    let refused = |source| Error::file(&path, source);
     let mut file = BufWriter::new(File::create(&path).map_err(refused)?);
     page(command, &mut file).and_then(|()| file.flush()).map_err(refused)
 }

@@ -11,7 +11,11 @@ use webpki::{
 };
 
 use super::Error;
-use crate::names::{COLLECTOR, host_name};
+
+/// Name that the collector's certificate has. Shippers check it whatever address they connect to,
+/// so whoever makes keys need not know where the collector will be. No machine on the Internet can
+/// have it: `.internal` is reserved for private use.
+pub(crate) const COLLECTOR: &str = "collector.sockcap.internal";
 
 /// Names of the files of machines other than hosts.
 const RESERVED: [&str; 3] = ["authority", "collector", COLLECTOR];

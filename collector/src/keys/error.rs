@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use message_trace::PathError;
-
-use crate::names::NameError;
+use socket_log::names::NameError;
 
 /// Keys could not be made, written or read.
 #[derive(Debug, thiserror::Error)]

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use super::certificate::COLLECTOR;
 use super::*;
-use crate::names::COLLECTOR;
-use crate::names::NameError;
+use socket_log::names::NameError;
 
 const DAY: i64 = 24 * 60 * 60;
 

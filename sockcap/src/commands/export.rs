@@ -9,7 +9,7 @@ use analyze::naming::Aliases;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use exports::{Exporter, Kind, Needs, Output, Source, TraceCount};
-use message_trace::{DataDir, PathError};
+use message_trace::DataDir;
 use registry::Given;
 
 use crate::arguments::{Data, Inference, flags};
@@ -117,7 +117,7 @@ impl Export {
     fn write(&self, exporter: &dyn Exporter) -> Result<Option<TraceCount>, Error> {
         let refused = |path: &Path| {
             let path = path.to_owned();
-            move |source| Error::File(PathError::io(&path, source))
+            move |source| Error::file(&path, source)
         };
         let path = self.to.output.as_deref();
         let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;

@@ -7,8 +7,6 @@ use std::process::ExitCode;
 
 use clap::{Command, CommandFactory, FromArgMatches, Parser};
 
-use message_trace::PathError;
-
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::manual::{page, pages};
@@ -48,7 +46,7 @@ impl Run for Man {
         match &self.directory {
             None => page(command, &mut io::stdout().lock())?,
             Some(directory) => {
-                let refused = |source| Error::File(PathError::io(directory, source));
+                let refused = |source| Error::file(directory, source);
                 fs::create_dir_all(directory).map_err(refused)?;
                 pages(command, directory)?;
             }

@@ -87,10 +87,9 @@ impl Run for Record {
             is_unseen = true;
         }
         let data = self.data.dir();
-        std::fs::create_dir_all(data.path())
-            .map_err(|source| Error::File(PathError::io(data.path(), source)))?;
-        let directory = std::path::absolute(data.path())
-            .map_err(|source| Error::File(PathError::io(data.path(), source)))?;
+        std::fs::create_dir_all(data.path()).map_err(|source| Error::file(data.path(), source))?;
+        let directory =
+            std::path::absolute(data.path()).map_err(|source| Error::file(data.path(), source))?;
 
         let began =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
 use analyze::{AnalysisSummary, Resources};
 use clap::Parser;
-use message_trace::{DataDir, PathError};
+use message_trace::DataDir;
 use report::SortKey;
 use report::page::Page;
 use report::{DelayReport, DelaysBy, Filtered, Html, Json, Options, Output, Rest, Terminal};
@@ -202,7 +202,7 @@ impl PageFile {
         let named = named.map(Target::try_out).transpose();
         match named {
             Ok(named) => Ok(PageFile { path, named }),
-            Err(source) => Err(Error::File(PathError::io(&path, source))),
+            Err(source) => Err(Error::file(&path, source)),
         }
     }
 
@@ -215,7 +215,7 @@ impl PageFile {
             file.flush()
         };
         let file = named.map_or_else(|| File::create(&path), Target::create);
-        file.and_then(write).map_err(|source| Error::File(PathError::io(&path, source)))
+        file.and_then(write).map_err(move |source| Error::file(&path, source))
     }
 }
 
