@@ -10,22 +10,23 @@ pub struct HostFacts {
     /// What hosts with the same clock have in common: a number of their kernel, 0 if unknown. It is
     /// believed where the messages do not contradict.
     pub machine: u128,
-    /// What its clock showed when its first log began or its first message came, in nanoseconds,
+    /// Time that its clock showed when its first log began or its first message came, in
+    /// nanoseconds.
     pub first: i64,
-    /// and when the last did.
+    /// Time that its clock showed when its last log ended or its last message came, in nanoseconds.
     pub last: i64,
-    /// When its clock was set, as its logs tell, in order of time.
+    /// Settings of its clock that its logs tell of, in the order of time.
     pub set: Vec<ClockSet>,
 }
 
-/// A clock was set, as the host itself saw.
+/// One setting of a clock, as the host itself saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockSet {
-    /// What it would have shown when that was seen, in nanoseconds.
+    /// Time that the clock would have shown when the setting was seen, in nanoseconds.
     pub at: i64,
     /// Longest time by which it was set before that, in nanoseconds.
     pub before_ns: i64,
-    /// By how much it was set forward, in nanoseconds.
+    /// Amount by which it was set forward, in nanoseconds.
     pub offset_ns: i64,
 }
 

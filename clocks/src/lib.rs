@@ -18,4 +18,4 @@ pub use estimate::{estimate, estimate_with};
 pub use facts::{ClockSet, HostFacts};
 pub use hints::Hints;
 pub use model::{Clocks, Evidence, HintCheck, Hinted, HostClock, Source, Step};
-pub use samples::{Sample, Samples};
+pub use samples::Samples;

@@ -26,11 +26,11 @@ pub struct Samples {
 
 /// A message's two times, each on its own host's clock, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// When it was sent.
-    pub sent: i64,
+    pub(crate) sent: i64,
     /// When it was received.
-    pub received: i64,
+    pub(crate) received: i64,
 }
 
 /// The minima of one ordered pair of hosts.
@@ -38,13 +38,13 @@ pub struct Sample {
 pub(crate) struct Minima {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// How many messages there were.
+    /// Number of messages.
     pub(crate) messages: u64,
-    /// Those kept, by the time they were sent.
+    /// The messages that are kept, by the time they were sent.
     pub(crate) points: Vec<Sample>,
-    /// A bucket is 2 to this many nanoseconds of the sender's clock.
+    /// Width of a bucket, as a power of two of nanoseconds of the sender's clock.
     width: u32,
-    /// Buckets that are not empty.
+    /// Number of buckets that are not empty.
     buckets: usize,
 }
 

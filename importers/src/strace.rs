@@ -33,13 +33,14 @@ use std::path::{Path, PathBuf};
 
 use message_trace::{DataDir, Progress};
 
+use crate::tuning::HEAD_BYTES;
+
 pub(crate) use kind::STRACE;
 pub use outcome::{how_to_run, options};
 
 use crate::error::Error;
 use crate::importer::Importer;
 use crate::summary::Summary;
-use crate::tuning::HEAD_BYTES;
 
 use self::line::What;
 use self::lines::{Lines, Next};

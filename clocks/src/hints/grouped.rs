@@ -11,9 +11,9 @@ use crate::samples::{Sample, Samples};
 /// The clocks as messages have them, and the exchanges: what both parts of their use look at.
 pub(crate) struct Grouped<'a> {
     pub(crate) hosts: &'a [HostFacts],
-    /// The clock of each host,
+    /// The clock of each host.
     pub(crate) clock_of: &'a [usize],
-    /// and of each clock the one that it is compared with.
+    /// The clock that each clock is compared with.
     pub(crate) root_of: &'a [usize],
     /// The clock that is the common one.
     pub(crate) reference: usize,

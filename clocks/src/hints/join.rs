@@ -14,9 +14,9 @@ struct Group {
     /// The clock that they are compared with.
     root: usize,
     hosts: Vec<usize>,
-    /// Those whose exchanges are used,
+    /// The hosts whose exchanges are used.
     used: Vec<usize>,
-    /// and whether it is known how far they may be off.
+    /// Whether it is known how far these may be off.
     is_bounded: bool,
 }
 

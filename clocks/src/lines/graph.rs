@@ -36,7 +36,7 @@ pub(crate) struct Graph {
     pub(crate) edges: Vec<Edge>,
     /// The edges of each node.
     pub(crate) of_node: Vec<Vec<usize>>,
-    /// By how much the clock was set forward before this piece, since its first one.
+    /// Amount by which the clock was set forward before each node's piece, since its first piece.
     jumps: Vec<i64>,
     /// The common time that lines are relative to: a time of the reference.
     pub(crate) origin: i64,

@@ -18,11 +18,11 @@ pub(crate) struct StepTime {
 /// The pieces of one clock: one more than there are steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pieces {
-    /// The first time that the clock showed,
+    /// The first time that the clock showed.
     pub(crate) since: i64,
-    /// and the last.
+    /// The last time that it showed.
     pub(crate) until: i64,
-    /// In order.
+    /// The steps in the order of time.
     pub(crate) steps: Vec<StepTime>,
 }
 

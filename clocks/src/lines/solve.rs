@@ -27,9 +27,9 @@ pub(crate) struct SolvedClock {
     pub(crate) against: usize,
     /// The common time that the rates are relative to.
     pub(crate) origin: i64,
-    /// The pieces between its steps,
+    /// The pieces between its steps.
     pub(crate) pieces: Pieces,
-    /// and how it runs in each: a rate for each piece.
+    /// How it runs in each piece.
     pub(crate) rates: Vec<Rate>,
     /// How far the worst of its lines may be off.
     pub(crate) uncertainty: Uncertainty,

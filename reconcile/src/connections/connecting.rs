@@ -1,5 +1,5 @@
-//! How long a connection took to be made, on which the connecting side speaks first: told by its
-//! first message, as there is no message for the making itself (`greeting` has those).
+//! The making of a connection on which the connecting side speaks first: how long it took. Its
+//! first message tells it, as there is no message for the making itself (`greeting` has those).
 //!
 //! When `connect` was called is known. Where the call waited for the connection, it was there when
 //! the call returned. Where it did not, nobody logs when it was: the latest that is known is the

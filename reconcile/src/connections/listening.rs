@@ -14,7 +14,7 @@ use crate::sockets::socket::Socket;
 /// Where traced processes listen.
 #[derive(Debug)]
 pub(crate) struct Listening {
-    /// Names with the machine they are on.
+    /// The machine and the name of each listening socket with an address of its own.
     names: FxHashSet<(u32, NameId)>,
     /// Ports on all of a machine's addresses.
     ports: FxHashSet<(u32, u16)>,

@@ -1,5 +1,5 @@
-//! The datagrams of one partition (those of some contents): what was matched, what was lost, and
-//! what only one side saw, each on its way to its flow.
+//! The datagrams of one partition, which has those of some contents. What was matched, what was
+//! lost and what only one side saw goes on to its flow.
 
 use clocks::Samples;
 use message_trace::PathError;

@@ -51,12 +51,12 @@ impl Capture {
 #[derive(Debug)]
 pub(crate) struct LogFile {
     pub(crate) path: PathBuf,
-    /// As if it had never been set, so that a process's times are in the order of what it did.
+    /// The clock as if it had never been set: a process's times are in the order of what it did.
     pub(crate) clock: Clock,
-    /// When it was set.
+    /// Settings of its clock.
     pub(crate) settings: Vec<Setting>,
     /// The places of its flows.
     pub(crate) flows: Range<u32>,
-    /// How many records it had.
+    /// Number of its records.
     pub(crate) records: u64,
 }

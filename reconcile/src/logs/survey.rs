@@ -22,9 +22,9 @@ use crate::reconciliation::{Reconciliation, add};
 /// What one log says, without its calls. Names, and flows in namings, are numbered within it.
 pub(crate) struct Survey {
     pub(crate) header: Header,
-    /// As if it had never been set.
+    /// The log's clock, as if it had never been set.
     pub(crate) clock: Clock,
-    /// When it was set.
+    /// Settings of its clock.
     pub(crate) settings: Vec<Setting>,
     pub(crate) flows: SpillableVec<Flow>,
     pub(crate) namings: SpillableVec<Naming>,

@@ -1,6 +1,6 @@
-//! Sockets that two sources saw: a program under the library whose packets were captured as well,
-//! say. One of them is kept, the one of the source that knows most: the library, then strace, then
-//! packets.
+//! Sockets that two sources saw, such as those of a program under the library whose packets were
+//! captured as well. One of them is kept, that of the source that knows most: the library, then
+//! strace, then packets.
 
 use std::net::SocketAddr;
 

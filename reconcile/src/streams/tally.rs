@@ -1,6 +1,6 @@
-//! What a single look at the calls of one side of a stream tells, before any of them is matched:
-//! matching hands on message by message, and cannot take back one when it turns out that nobody
-//! knows where in the stream the calls were.
+//! A tally of the calls of one side of a stream, made before any of them is matched. Matching hands
+//! on message by message, and cannot take one back when it turns out that nobody knows where in the
+//! stream the calls were.
 
 use crate::calls::Transfer;
 
