@@ -4,7 +4,7 @@
 //! Each line is `name | its other names: (arguments) -> result => handler`. A handler of the first
 //! part gets libc's own function of the name that was called, and then the program's arguments. A
 //! handler of the second part gets the program's call as a closure, since it needs to know nothing
-//! of the arguments. Handlers are only words here: [`crate::exports`] gives them their meaning.
+//! of the arguments. Handlers are only words here: `exports` gives them their meaning.
 
 /// Hands the whole list to the macro `$then`.
 macro_rules! interposed {

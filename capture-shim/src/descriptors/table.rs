@@ -95,7 +95,7 @@ impl Entry {
         self.0 & Entry::NAMED != 0
     }
 
-    /// Whether [`crate::flows::watch`] records more of the socket than its messages.
+    /// Whether `flows/watch.rs` records more of the socket than its messages.
     #[inline(always)]
     pub(crate) fn is_watched(self) -> bool {
         self.0 & Entry::WATCHED != 0

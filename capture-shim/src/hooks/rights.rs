@@ -199,7 +199,7 @@ fn restrict(program: *const libc::sock_fprog, call: impl FnOnce() -> c_long) -> 
 }
 
 /// # Safety
-/// As `prctl`, which is variadic like [`crate::dup::fcntl`].
+/// As `prctl`, which is variadic like [`super::dup::fcntl`].
 pub(crate) unsafe fn prctl(
     real: types::prctl,
     option: c_int,
