@@ -17,9 +17,6 @@ macro_rules! apis {
         }
 
         impl Api {
-            /// All of them.
-            pub const ALL: &[Api] = &[$(Api::$name),*];
-
             /// Its name in libc; members of a family share that of the first.
             pub fn name(self) -> &'static str {
                 match self {
@@ -27,9 +24,10 @@ macro_rules! apis {
                 }
             }
 
-            /// The one of this number.
-            pub fn from_number(number: u16) -> Option<Api> {
-                Api::ALL.iter().copied().find(|api| *api as u16 == number)
+            /// The function of this number.
+            #[cfg(feature = "reader")]
+            pub(crate) fn from_number(number: u16) -> Option<Api> {
+                [$(Api::$name),*].into_iter().find(|api| *api as u16 == number)
             }
         }
     };

@@ -14,4 +14,4 @@ mod words;
 pub use flows::*;
 pub use process::*;
 pub use transfers::*;
-pub use words::{FlowWords, LongWords, SHORT, Words, join, padded, reserved};
+pub use words::{Words, join, padded, reserved};

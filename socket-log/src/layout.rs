@@ -37,7 +37,8 @@ pub const NO_POSITION: u64 = u64::MAX;
 /// The words of an anchor's record.
 pub const ANCHOR_WORDS: usize = 7;
 /// Which word of a record of [`kind::CONTINUED`] names the thread.
-pub const CONTINUED_TID: usize = 7;
+#[cfg(feature = "reader")]
+pub(crate) const CONTINUED_TID: usize = 7;
 /// The words of a chunk, header included.
 pub const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
 /// The words of a chunk's header.
@@ -58,17 +59,17 @@ pub const LARGEST_RECORD_WORDS: usize = 255;
 pub const ANCHOR_REACH: u64 = 1 << 30;
 /// How many bits of its ticks a record of the shortest form keeps. They are read back as those
 /// nearest to the time before it: that of the latest transfer or anchor in the same chunk.
-pub const SHORT_TICKS_BITS: u32 = 22;
+pub(crate) const SHORT_TICKS_BITS: u32 = 22;
 /// How far, in ticks, the time of a record of the shortest form may lie from the one before it:
 /// half of what would be unambiguous, since between two records of the program there may be one of
 /// a signal handler.
 pub const SHORT_REACH: u64 = 1 << (SHORT_TICKS_BITS - 2);
 /// The smallest flow number, and the smallest number of bytes, that the shortest form cannot hold.
-pub const SHORTEST_LIMIT: u32 = 1 << 12;
+pub(crate) const SHORTEST_LIMIT: u32 = 1 << 12;
 /// The largest flow number in the common record; a transfer on a later flow takes the long form.
-pub const SHORT_FLOW_LIMIT: u32 = 1 << 24;
+pub(crate) const SHORT_FLOW_LIMIT: u32 = 1 << 24;
 /// The smallest number of bytes that the common record cannot hold.
-pub const SHORT_BYTES_LIMIT: u64 = 1 << 22;
+pub(crate) const SHORT_BYTES_LIMIT: u64 = 1 << 22;
 
 /// How much room a header has for the processes that its own comes from. Each is `PID:START:NAME`,
 /// with a comma between two: its number, when it began (in nanoseconds since the Unix epoch), and

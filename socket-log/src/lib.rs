@@ -17,6 +17,8 @@ pub mod layout;
 pub mod fuzz;
 #[cfg(feature = "reader")]
 mod read;
+#[cfg(feature = "reader")]
+mod tuning;
 #[cfg(any(feature = "write", all(test, feature = "reader")))]
 pub mod write;
 

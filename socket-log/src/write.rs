@@ -28,15 +28,14 @@ use crate::layout::{
     HEADER_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
 };
 
+use crate::tuning::REMEMBERED_PEERS;
+
 pub use sockets::{
     Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, inet, mapped, unix,
 };
 
 /// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
 pub const EPOCH: i64 = 1_700_000_000_000_000_000;
-
-/// The peers of so many threads, flows and directions are remembered at a time.
-const PEERS: usize = 4096;
 
 /// Where a thread is.
 #[derive(Clone, Copy, Debug)]
@@ -220,7 +219,7 @@ impl LogWriter {
             Some(words) => self.record(datagram.ticks, &words),
             None => {
                 self.record(datagram.ticks, encode::datagram(datagram).as_slice());
-                if self.peers.len() >= PEERS {
+                if self.peers.len() >= REMEMBERED_PEERS {
                     self.peers.clear();
                 }
                 if let Some(thread) = self.threads.get(&self.tid) {

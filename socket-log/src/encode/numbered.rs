@@ -17,8 +17,9 @@ macro_rules! numbered {
         }
 
         impl $name {
-            /// The one with this number.
-            pub fn from_number(number: u16) -> Option<$name> {
+            /// Choice of this number.
+            #[cfg(feature = "reader")]
+            pub(crate) fn from_number(number: u16) -> Option<$name> {
                 [$($name::$choice),*].into_iter().find(|choice| *choice as u16 == number)
             }
         }

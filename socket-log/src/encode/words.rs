@@ -5,16 +5,16 @@ use crate::layout::kind;
 /// Room for the longest record made here: two names of 128 bytes each and five words before them.
 const LONG: usize = 72;
 /// Room for a record without names.
-pub const SHORT: usize = 8;
+pub(super) const SHORT: usize = 8;
 
 /// Room for a flow's record.
 const MIDDLE: usize = 10;
 
 /// A flow's record.
-pub type FlowWords = Words<MIDDLE>;
+pub(super) type FlowWords = Words<MIDDLE>;
 
 /// A record with names.
-pub type LongWords = Words<LONG>;
+pub(super) type LongWords = Words<LONG>;
 
 /// A record of any kind but the common one, built word by word in a buffer of its own. What it may
 /// take of the stack counts, since hooks run where there is little.

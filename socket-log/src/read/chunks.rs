@@ -10,6 +10,7 @@ use super::chunk::Chunk;
 use super::damage::{Damage, Fault};
 use super::holes::{Holes, empty_chunks};
 use crate::layout::{Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_MAGIC, ChunkHeader, HEADER_BYTES};
+use crate::tuning::MAX_READINGS;
 
 /// An iterator over a log's chunks.
 #[derive(Debug)]
@@ -80,12 +81,11 @@ impl<'log> Chunks<'log> {
     /// The next chunk of a log whose chunks are used again, maybe at this very moment: one that is
     /// not the same before and behind its reading is read again.
     fn next_in_order(&mut self) -> Option<Chunk> {
-        const TRIES: usize = 100;
         let mut bytes = [0; CHUNK_BYTES];
         let mut head = [0; size_of::<ChunkHeader>()];
         for offset in self.order.by_ref() {
             let mut read = 0;
-            for _ in 0..TRIES {
+            for _ in 0..MAX_READINGS {
                 read = read_at(self.bytes, &mut bytes, offset).unwrap_or(0);
                 let again = read_at(self.bytes, &mut head, offset).unwrap_or(0);
                 if bytes[..again] == head[..again] {

@@ -6,6 +6,7 @@
 //! difference at the latest anchor before.
 
 use crate::layout::Anchor;
+use crate::tuning::MIN_SETTING_NS;
 
 /// Converts the ticks of one log into nanoseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
@@ -62,13 +63,12 @@ impl Clock {
     /// monotonic clock. An anchor whose clocks were not read at one moment is not mistaken for
     /// that, as the next is as those before.
     pub fn settings(&self) -> Vec<Setting> {
-        const LEAST: u64 = 1_000_000;
         let mut settings = Vec::new();
         let mut anchors = self.anchors.iter().peekable();
         let Some(first) = anchors.next() else { return settings };
         let (mut now, mut since) = (ahead(first), first.monotonic);
         while let Some(anchor) = anchors.next() {
-            let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= LEAST;
+            let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= MIN_SETTING_NS;
             if set(anchor) && anchors.peek().is_none_or(|next| set(next)) {
                 let offset = ahead(anchor).wrapping_sub(now);
                 let shown = anchor.realtime.saturating_sub(offset);

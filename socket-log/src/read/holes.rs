@@ -11,9 +11,7 @@ use rustix::io::Errno;
 
 use super::bytes::Bytes;
 use crate::layout::CHUNK_BYTES;
-
-/// How much is looked at together behind a chunk that holds nothing.
-const STEP: usize = 64 * 1024;
+use crate::tuning::EMPTY_STEP_BYTES;
 
 /// How far a file's holes are known.
 #[derive(Debug, Default)]
@@ -51,7 +49,7 @@ impl Holes {
 /// How many whole chunks from `offset` on hold nothing but zeros, as far as one look goes.
 pub(crate) fn empty_chunks(bytes: &Bytes, offset: u64) -> u64 {
     let Bytes::File(file) = bytes else { return 0 };
-    let mut buffer = vec![0; STEP];
+    let mut buffer = vec![0; EMPTY_STEP_BYTES];
     // Whoever reads this place alone is told what is wrong.
     let read = file.read_at(&mut buffer, offset).unwrap_or(0);
     let zeros = buffer[..read].iter().take_while(|byte| **byte == 0).count();

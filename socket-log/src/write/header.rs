@@ -31,7 +31,8 @@ impl LogWriter {
     }
 
     /// Sets the processes that it comes from, as the header has them.
-    pub fn set_ancestors(&mut self, line: &str) -> &mut LogWriter {
+    #[cfg(test)]
+    pub(crate) fn set_ancestors(&mut self, line: &str) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, ancestors), line.as_bytes());
         self
     }
@@ -49,7 +50,8 @@ impl LogWriter {
     }
 
     /// Sets what `/proc/self/cgroup` had, nothing (not known) by default.
-    pub fn set_cgroup(&mut self, text: &str) -> &mut LogWriter {
+    #[cfg(test)]
+    pub(crate) fn set_cgroup(&mut self, text: &str) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, cgroup), text.as_bytes());
         self
     }

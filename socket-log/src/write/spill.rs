@@ -12,9 +12,7 @@ use crate::encode;
 use crate::layout::{CHUNK_BYTES, CHUNK_WORDS, HEADER_BYTES};
 
 use super::{LogWriter, Thread};
-
-/// As many chunks of ended threads wait for another thread.
-const FREE: usize = 64;
+use crate::tuning::MAX_FREE_CHUNKS;
 
 impl LogWriter {
     /// The thread `tid` has ended, and another may go on in its chunk.
@@ -23,7 +21,7 @@ impl LogWriter {
             // Who goes on in the chunk does not know whom this one's datagrams went to.
             self.peers.retain(|(owner, ..), _| *owner != tid);
             self.free.push(thread.chunk);
-            if self.free.len() > FREE {
+            if self.free.len() > MAX_FREE_CHUNKS {
                 self.full.push(self.free.remove(0));
             }
         }
