@@ -1,5 +1,5 @@
-//! The reader on any bytes: what fuzzing and property tests run. It panics where the reader breaks
-//! its word, which is to return what is whole and to say where the rest is.
+//! Reader on any bytes, for fuzzing and property tests. It panics where the reader breaks its word,
+//! which is to return what is whole and to say where the rest is.
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ mod tests {
         log.bytes()
     }
 
-    /// Where `scripts/fuzz` wants it, the log becomes a seed of its target.
+    /// Writes the log as a seed of its target, where `scripts/fuzz` wants it.
     #[test]
     fn seeds_for_fuzzing() {
         log(&seed());

@@ -1,5 +1,4 @@
-//! Tuned figures of the reader and of the maker of logs, each with its unit and its meaning. A figure
-//! without a measurement was chosen, not measured.
+//! Tuned figures of the reader and of the maker of logs, each with its unit and its meaning.
 
 /// Size of the piece that is looked at behind a chunk that holds nothing, in bytes. Chosen, not
 /// measured.

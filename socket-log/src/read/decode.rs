@@ -11,17 +11,17 @@ use crate::encode::{
 };
 use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
 
-/// Outcome of looking at the words from one place of a chunk on.
+/// Result of decoding the words from one place of a chunk on.
 pub(crate) enum Step {
-    /// A record of so many words, and its time as far as it was stored.
+    /// A record of `words` words, and its time as far as it was stored.
     Record { words: usize, time: Time, record: Record },
     /// Nothing was committed in this word.
     Empty,
-    /// So many words are to be passed over.
+    /// Words that are to be passed over, and why.
     Damaged { words: usize, fault: Fault },
 }
 
-/// A record's time as stored.
+/// Time of a record, as stored.
 #[derive(Clone, Copy)]
 pub(crate) enum Time {
     Whole(u64),
@@ -243,7 +243,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
     })
 }
 
-/// The name in the first `length` bytes of `words`; none where the length is zero.
+/// Name in the first `length` bytes of `words`; none where the length is zero.
 fn name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, Fault> {
     if length == 0 {
         return Ok(None);

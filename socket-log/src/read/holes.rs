@@ -1,7 +1,7 @@
-//! What of a log's file need not be read, as it was never written: a log is given room before it is
-//! used, and those of programs that confine themselves are mapped far beyond their end. The file
-//! system knows the holes of its files (`SEEK_DATA`); zeros that take room are passed over in large
-//! steps.
+//! Holes: parts of a log's file that need not be read, as they were never written. A log is given
+//! room before it is used, and those of programs that confine themselves are mapped far beyond
+//! their end. The file system knows the holes of its files (`SEEK_DATA`); zeros that take room are
+//! passed over in large steps.
 
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -13,15 +13,15 @@ use super::bytes::Bytes;
 use crate::layout::CHUNK_BYTES;
 use crate::tuning::EMPTY_STEP_BYTES;
 
-/// How far a file's holes are known.
+/// Knowledge of a file's holes, as far as the file system was asked.
 #[derive(Debug, Default)]
 pub(crate) struct Holes {
-    /// Where data is, as far as the file system was asked.
+    /// Range of the file that is known to have data.
     data: Range<u64>,
 }
 
 impl Holes {
-    /// The first place from `offset` on, in steps of a chunk, where something may be before `end`;
+    /// First place from `offset` on, in steps of a chunk, where something may be before `end`;
     /// `end` if nowhere.
     pub(crate) fn pass(&mut self, bytes: &Bytes, offset: u64, end: u64) -> u64 {
         let Bytes::File(file) = bytes else { return offset };
@@ -46,7 +46,7 @@ impl Holes {
     }
 }
 
-/// How many whole chunks from `offset` on hold nothing but zeros, as far as one look goes.
+/// Number of whole chunks from `offset` on that hold nothing but zeros, as far as one look goes.
 pub(crate) fn empty_chunks(bytes: &Bytes, offset: u64) -> u64 {
     let Bytes::File(file) = bytes else { return 0 };
     let mut buffer = vec![0; EMPTY_STEP_BYTES];
@@ -67,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    /// How many calls this thread has made that read, and how many bytes they gave.
+    /// Number of reading calls that this thread has made, and number of bytes that they gave.
     fn read_so_far() -> (u64, u64) {
         let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
         let field = |name: &str| {
@@ -96,7 +96,7 @@ mod tests {
         (file, records)
     }
 
-    /// Reads all records; how many there are, and what it took.
+    /// Reads all records. Returns their number, and the number of calls and bytes that it took.
     fn read(path: &Path) -> (usize, u64, u64) {
         let log = Log::open(path).unwrap();
         let mut records = 0;
