@@ -18,6 +18,7 @@ mod one_sided;
 mod options;
 pub mod paths;
 mod stretches;
+pub mod system_map;
 
 pub use analysis::{AnalysisSummary, Totals, analyze};
 pub use doubts::{Doubt, DoubtCause};

@@ -41,6 +41,7 @@ mod reference;
 #[cfg(test)]
 mod roles_tests;
 mod timed_instances;
+pub mod timing;
 mod tree;
 
 pub use delays::{DelayTable, Delays, HopDelays, NodeDelays};

@@ -11,6 +11,11 @@ mod platform;
 mod state;
 mod tuning;
 
+// Only a build that aborts can do without the standard library. The development profile unwinds, as
+// tests need; the library that it gives is linted, never shipped.
+#[cfg(panic = "unwind")]
+extern crate std;
+
 socket_log::without_std! {
     /// The last resort. Nothing here is meant to panic, and a program must not be left in an
     /// endless loop.

@@ -1,4 +1,4 @@
 //! `sockcap import calls` on any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reconcile::import::fuzz::calls(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| importers::fuzz::calls(bytes));

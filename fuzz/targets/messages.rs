@@ -1,4 +1,4 @@
 //! `sockcap import messages` on any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reconcile::import::fuzz::messages(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| importers::fuzz::messages(bytes));

@@ -1,4 +1,4 @@
 //! `sockcap import pcap` on any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reconcile::import::fuzz::pcap(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| importers::fuzz::pcap(bytes));

@@ -1,4 +1,4 @@
 //! `sockcap import project5` on any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reconcile::import::fuzz::project5(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| importers::fuzz::project5(bytes));

@@ -1,4 +1,4 @@
 //! `sockcap import strace` on any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reconcile::import::fuzz::strace(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| importers::fuzz::strace(bytes));

@@ -10,12 +10,15 @@ pub mod clock_exchange;
 mod data_dir;
 mod endpoint;
 mod few;
+pub mod json;
 mod message;
+mod mixed;
 mod node;
 mod progress;
 pub mod stats;
 pub mod table;
 mod trace;
+pub mod units;
 
 pub use clock_exchange::ClockExchange;
 pub use data_dir::{DataDir, Import};
@@ -24,6 +27,7 @@ pub use few::Few;
 pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,
 };
+pub use mixed::mixed;
 pub use node::{Grain, Node, NodeId, Nodes};
 pub use out_of_core::PathError as Error;
 pub use progress::Progress;

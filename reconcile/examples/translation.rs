@@ -2,7 +2,7 @@
 //! and how long it takes: `cargo run --release -p reconcile --example translation -- SYSTEMS
 //! [FIRST]`.
 
-#[path = "../tests/translated/mod.rs"]
+#[path = "../tests/it/translated/mod.rs"]
 mod translated;
 
 use std::error::Error;

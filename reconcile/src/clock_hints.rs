@@ -13,8 +13,8 @@ use message_trace::{ClockExchange, DataDir, Error, Progress};
 use out_of_core::workers;
 
 use crate::capture::Capture;
-use crate::clocks::{Hints, HostFacts};
 use crate::steady::{self, SteadyClock};
+use clocks::{Hints, HostFacts};
 
 /// Reads all hints of `data` about `hosts`, on `threads` threads. Whatever cannot be read is
 /// counted and passed over.

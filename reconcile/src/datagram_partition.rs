@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 
 use crate::calls::Datagram;
 use crate::cause::Cause;
-use crate::clocks::Samples;
 use crate::datagram_match::{Matches, Pass, match_all, match_translated};
 use crate::datagram_names::{Fallback, SeenNames};
 use crate::datagram_translation::{
@@ -18,6 +17,7 @@ use crate::names::NameId;
 use crate::reach::Reach;
 use crate::receivers::Receivers;
 use crate::reconciliation::Reconciliation;
+use clocks::Samples;
 use out_of_core::SpillableVec;
 
 /// What matching needs to know of all sockets, and where its results go.

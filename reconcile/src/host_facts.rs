@@ -5,8 +5,8 @@ use message_trace::Progress;
 use socket_log::Setting;
 
 use crate::capture::Capture;
-use crate::clocks::{ClockSet, Clocks, Hints, HostFacts, Samples, estimate_with};
 use crate::steady;
+use clocks::{ClockSet, Clocks, Hints, HostFacts, Samples, estimate_with};
 
 /// The facts of the hosts of `capture`.
 pub(crate) fn of(capture: &Capture) -> Vec<HostFacts> {

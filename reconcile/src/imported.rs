@@ -15,11 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::capture::NONE;
-use crate::clocks::{HostFacts, Samples};
 use crate::host_facts;
 use crate::output::Output;
 use crate::reconciliation::{Reconciliation, add};
 use crate::rows::{Common, Key, NIL, Place, Row, Slot};
+use clocks::{HostFacts, Samples};
 
 /// The cause of a missing end.
 const CAUSE: &str = "imported without";

@@ -11,7 +11,6 @@ use crate::addresses::Addresses;
 use crate::calls::Datagram;
 use crate::capture::Capture;
 use crate::clock_hints;
-use crate::clocks::Samples;
 use crate::connections::{self, Listening};
 use crate::datagram_flows::{AllFlows, FlowMaker, MatchedFlows};
 use crate::datagram_names::{self, AllSeenNames, Views};
@@ -38,6 +37,7 @@ use crate::timeline::{Rows, Writing};
 use crate::translated;
 use crate::unix_sockets;
 use crate::ways::Owners;
+use clocks::Samples;
 use out_of_core::MemoryPool;
 
 /// So many imported messages are handed on at once.

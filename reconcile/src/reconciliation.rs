@@ -10,7 +10,6 @@ use socket_log::Log;
 use socket_log::layout::state;
 
 use crate::holes::Hole;
-use crate::json;
 
 /// Counts by a name: of a protocol, or of a cause.
 pub type Counts = BTreeMap<String, u64>;
@@ -184,7 +183,7 @@ impl Reconciliation {
     /// # Errors
     /// When there is none, or it is not what it should be.
     pub fn read(data: &DataDir) -> Result<Reconciliation, Error> {
-        json::read(&data.reconciliation())
+        message_trace::json::read(&data.reconciliation())
     }
 
     /// Writes `reconciliation.json`.
@@ -192,7 +191,7 @@ impl Reconciliation {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(&self, data: &DataDir) -> Result<(), Error> {
-        json::write(&data.reconciliation(), self)
+        message_trace::json::write(&data.reconciliation(), self)
     }
 
     /// Whether a log that had not ended when it was read has more to say now. A log is written

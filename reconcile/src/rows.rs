@@ -7,8 +7,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::calls::{Part, Seen};
 use crate::capture::NONE;
-use crate::clocks::Clocks;
 use crate::connecting::Connecting;
+use clocks::Clocks;
 
 /// No time.
 pub(crate) const NIL: i64 = i64::MIN;

@@ -10,7 +10,6 @@ use out_of_core::MemoryBudget;
 use crate::calls::{Part, StreamCall, Transfer};
 use crate::capture::{Capture, NONE};
 use crate::cause::Cause;
-use crate::clocks::Samples;
 use crate::connecting::Connecting;
 use crate::connections::Connection;
 use crate::fat::{self, Border};
@@ -26,6 +25,7 @@ use crate::streams::Parts;
 use crate::unanswered;
 use crate::units::{Cut, Units};
 use crate::ways::{ManyWays, Owners, SortingWays, Ways};
+use clocks::Samples;
 use out_of_core::SpillableVec;
 
 /// What matching needs to know of all connections.

@@ -1,7 +1,7 @@
 //! The hosts' clocks as reports show them: plain data, filled by the caller like all of a report,
 //! and the words for it.
 
-use crate::units::{duration, printable};
+use message_trace::units::{duration, printable};
 
 /// How one host's clock differs from that of another.
 #[derive(Clone, Debug, Default, PartialEq)]

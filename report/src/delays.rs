@@ -5,8 +5,8 @@ use analyze::paths::{DelayTable, Delays, Hop, HopDelays, NodeDelays};
 
 use crate::label::{Label, Signs};
 use crate::summary::share;
-use crate::units::{printable, shorten};
 use crate::{Meta, Options};
+use message_trace::units::{printable, shorten};
 
 /// Everything that is shown of delays.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 use analyze::paths::Hop;
 use message_trace::Protocol;
 
-use crate::units::{printable, shorten};
+use message_trace::units::{printable, shorten};
 
 /// The characters that labels are made of, so that they can be ASCII.
 #[derive(Clone, Copy, Debug)]

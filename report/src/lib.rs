@@ -3,8 +3,7 @@
 //!
 //! A [`Report`] is plain data, filled by the caller; [`Options`] say in what order and how much of
 //! it; an [`Output`] writes it. Nothing here opens a file, asks the terminal or reads the clock, so
-//! that the same report always gives the same bytes. What other tools take, traces and patterns
-//! alike, is in [`export`].
+//! that the same report always gives the same bytes.
 //!
 //! ```
 //! use report::{Meta, Options, Output, Report, Terminal};
@@ -19,24 +18,18 @@
 
 pub mod clocks;
 mod delays;
-pub mod export;
 mod families;
 mod filtered;
 mod html;
 mod json;
 mod label;
-mod mixed;
 mod options;
 pub mod page;
 mod sort;
 mod summary;
 mod terminal;
-mod timing;
 mod tree;
-mod units;
 
-#[cfg(test)]
-mod golden;
 #[cfg(test)]
 mod samples;
 
@@ -51,7 +44,6 @@ pub use options::Options;
 pub use sort::{SortKey, UnknownSortKey};
 pub use summary::{Meta, Note, Report, Rest};
 pub use terminal::Terminal;
-pub use units::{Duration, duration};
 
 /// One form of the report.
 pub trait Output {

@@ -12,9 +12,9 @@ use analyze::paths::PathPattern;
 
 use crate::label::{ASCII, Signs, UNICODE};
 use crate::summary::share;
-use crate::units::{Duration, count, duration, expected, percent, plural, printable};
 use crate::{DelayReport, Family, Meta, Options, Output, Report, SortKey};
 use columns::Columns;
+use message_trace::units::{Duration, count, duration, expected, percent, plural, printable};
 use paint::{Role, Row};
 
 /// Writes text lines that fit [`Options::width`].

@@ -7,7 +7,7 @@
 
 use analyze::paths::Hop;
 
-use crate::timing::Timing;
+use analyze::paths::timing::Timing;
 
 /// What stands before a hop, for each chain that it lies within, from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
             .iter()
             .rev()
             .take(MAX_OPEN)
-            .position(|call| answers(&hops[*index], &hops[chain[*call]]));
+            .position(|call| hops[*index].answers(&hops[chain[*call]]));
         match call {
             Some(from_top) => {
                 let call = open[open.len() - 1 - from_top];
@@ -123,15 +123,6 @@ fn call_depths(hops: &[Hop], chain: &[usize]) -> Vec<usize> {
         ends.extend(end);
     }
     depths
-}
-
-/// Whether `answer` goes back the way that `call` came.
-pub(crate) fn answers(answer: &Hop, call: &Hop) -> bool {
-    answer.src == call.dst
-        && answer.dst == call.src
-        && answer.src_port == call.dst_port
-        && answer.dst_port == call.src_port
-        && answer.protocol == call.protocol
 }
 
 #[cfg(test)]

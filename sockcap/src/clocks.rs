@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use clocks::Clocks;
+use clocks::{HostClock, Source};
 use jiff::Timestamp;
-use reconcile::Clocks;
-use reconcile::clocks::{HostClock, Source};
 use report::clocks::{Clock, ClockStep, offset, ppm, within};
 
 use crate::output::counted;
@@ -132,7 +132,7 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
                 .map_or_else(|_| String::new(), |time| format!(" at {time:.3}"));
             let within = match step.within_ns {
                 0 => String::new(),
-                within => format!(" ± {}", report::duration(within as f64)),
+                within => format!(" ± {}", message_trace::units::duration(within as f64)),
             };
             format!("{}{at}{within}", step.what())
         });
@@ -182,7 +182,7 @@ pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write)
 
 #[cfg(test)]
 mod tests {
-    use reconcile::clocks::{Evidence, HintCheck, Hinted, Step};
+    use clocks::{Evidence, HintCheck, Hinted, Step};
 
     use super::*;
 

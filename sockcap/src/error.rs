@@ -14,7 +14,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Reconcile(#[from] reconcile::Error),
     #[error(transparent)]
-    Import(#[from] reconcile::import::Error),
+    Import(#[from] importers::Error),
     #[error(transparent)]
     Aliases(#[from] analyze::naming::AliasError),
     #[error(transparent)]
@@ -32,13 +32,7 @@ pub(crate) enum Error {
     #[error("{0}")]
     Usage(String),
     #[error(transparent)]
-    Export(#[from] report::export::Error),
-    #[error("{}: there is no pattern {pattern}; they are 0 to {last}", data.display())]
-    NoPattern { data: PathBuf, pattern: i64, last: u64 },
-    #[error("{}: there is no pattern, as no message was seen", .0.display())]
-    NoPatterns(PathBuf),
-    #[error("{url}: of the spans sent, {spans} were rejected{said}; the others are there")]
-    Rejected { url: String, spans: i64, said: String },
+    Export(#[from] exports::Error),
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error(
@@ -89,7 +83,10 @@ impl Error {
     pub(crate) fn report(&self, failed: u8) -> ExitCode {
         if let Error::Output(error)
         | Error::Table(message_trace::Error::Io { source: error, .. })
-        | Error::Export(report::export::Error::Output(error)) = self
+        | Error::Export(
+            exports::Error::Output(error)
+            | exports::Error::Table(message_trace::Error::Io { source: error, .. }),
+        ) = self
             && error.kind() == io::ErrorKind::BrokenPipe
         {
             return ExitCode::SUCCESS;

@@ -25,15 +25,15 @@ pub use read::{
 ///
 /// The preloaded library brings its own panic handler, but Cargo builds this crate once for all
 /// that are built together, and beside a tool that reads logs the standard library brings the
-/// handler.
-#[cfg(not(feature = "reader"))]
+/// handler. It does so, too, where panics unwind, as in the development profile.
+#[cfg(all(not(feature = "reader"), panic = "abort"))]
 #[macro_export]
 macro_rules! without_std {
     ($($item:item)*) => { $($item)* };
 }
 
 /// Keeps its items only where this crate is built without the standard library.
-#[cfg(feature = "reader")]
+#[cfg(any(feature = "reader", panic = "unwind"))]
 #[macro_export]
 macro_rules! without_std {
     ($($item:item)*) => {};

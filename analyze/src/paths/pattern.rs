@@ -77,6 +77,17 @@ pub struct Hop {
     pub connect: Option<Connects>,
 }
 
+impl Hop {
+    /// Whether it goes back the way that `call` came.
+    pub fn answers(&self, call: &Hop) -> bool {
+        self.src == call.dst
+            && self.dst == call.src
+            && self.src_port == call.dst_port
+            && self.dst_port == call.src_port
+            && self.protocol == call.protocol
+    }
+}
+
 /// The time for which connections were made, of those instances or messages that made one. It is
 /// part of no other delay.
 #[derive(Clone, Copy, Debug, PartialEq)]

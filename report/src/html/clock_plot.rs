@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::drawing::{r, ticks};
 use crate::clocks::{Clock, offset, ppm, within};
-use crate::units::{duration, plural, printable, shorten};
+use message_trace::units::{duration, plural, printable, shorten};
 
 /// The drawing of one clock, in the units of its view box, and that of all.
 const WIDTH: f64 = 560.0;

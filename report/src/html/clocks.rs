@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::clock_plot::{Drift, Rest};
 use crate::clocks::{Clock, ClockStep, contradiction, offset, ppm, within};
-use crate::units::{count, duration, printable};
+use message_trace::units::{count, duration, printable};
 
 /// Clocks that get a drawing of their own.
 const DRAWN: usize = 24;

@@ -11,8 +11,8 @@ use super::number::Number;
 use super::observed::Observed;
 use super::sample::PageInstance;
 use crate::label::{self, Label};
-use crate::timing::{Part, Timing, parent};
 use crate::tree::{self, Guide, Mark};
+use analyze::paths::timing::{Part, Timing, parent};
 
 /// Hops that are shown of one pattern: more cannot be told apart.
 pub(super) const MOST_HOPS: usize = 1_000;

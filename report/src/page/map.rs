@@ -1,17 +1,13 @@
-//! The system as the patterns show it: who talks to whom, how often and how long that takes.
-//! Requests and responses between two nodes over one port are one edge.
+//! The map of the system as the page has it: who talks to whom, how often and how long that takes.
 
-use std::collections::BTreeMap;
-
-use analyze::paths::{Hop, PathPattern};
-use rustc_hash::FxHashSet;
+use analyze::paths::PathPattern;
+use analyze::system_map::{self, Between, MapEdge, MapNode, Sum};
 use serde::Serialize;
 
 use super::names::Names;
 use super::number::Number;
-use crate::timing::connecting;
 
-/// Nodes and edges as the page has them.
+/// Nodes and edges, names by their numbers.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct SystemMap {
     nodes: Vec<Node>,
@@ -55,107 +51,49 @@ struct Edge {
     bytes: Number,
 }
 
-/// A sum of delays, each as often as is expected.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    expected: f64,
-    time: f64,
-}
-
-impl Sum {
-    fn add(&mut self, expected: f64, mean: f64) {
-        self.expected += expected;
-        self.time += expected * mean;
-    }
-
-    fn mean(self) -> Option<Number> {
-        (self.expected > 0.0).then(|| Number::whole(self.time / self.expected))
-    }
-}
-
-#[derive(Debug, Default)]
-struct Between {
-    there: f64,
-    back: f64,
-    network: Sum,
-    untraced: Sum,
-    connect_time: f64,
-    bytes: f64,
-}
-
-/// Adds up all `patterns`.
+/// The map that all `patterns` make.
 pub(super) fn of(patterns: &[&PathPattern], names: &mut Names) -> SystemMap {
-    let mut nodes: BTreeMap<&str, (bool, Sum)> = BTreeMap::new();
-    let mut edges: BTreeMap<(&str, &str, &str, &'static str), Between> = BTreeMap::new();
-    for pattern in patterns {
-        let mut met = FxHashSet::default();
-        for hop in &pattern.hops {
-            for (name, traced) in [(&hop.src, hop.src_traced), (&hop.dst, hop.dst_traced)] {
-                nodes.entry(name).or_default().0 |= traced;
-            }
-            if let (Some(node), Some((_, work))) = (hop.node, nodes.get_mut(hop.src.as_str())) {
-                work.add(pattern.expected, node.mean);
-            }
-            let back = is_back(hop, &mut met);
-            let (from, to, port) = if back {
-                (&hop.dst, &hop.src, &hop.src_port)
-            } else {
-                (&hop.src, &hop.dst, &hop.dst_port)
-            };
-            let edge = edges.entry((from, to, port, hop.protocol.name())).or_default();
-            *(if back { &mut edge.back } else { &mut edge.there }) += pattern.expected;
-            edge.bytes += pattern.expected * hop.bytes;
-            if let Some(network) = hop.network {
-                edge.network.add(pattern.expected, network.mean);
-            }
-            if let Some(untraced) = hop.untraced {
-                edge.untraced.add(pattern.expected, untraced.mean);
-            }
-            edge.connect_time += pattern.expected * connecting(hop);
-        }
-    }
-    let node = |(name, (traced, work)): (&&str, &(bool, Sum)), names: &mut Names| Node {
-        name: names.number(name),
-        traced: *traced,
-        expected: Number::of(work.expected),
-        mean: work.mean(),
-        time: Number::whole(work.time),
-    };
+    let map = system_map::of_patterns(patterns.iter().copied());
     SystemMap {
-        nodes: nodes.iter().map(|entry| node(entry, names)).collect(),
-        edges: edges
-            .iter()
-            .map(|((from, to, port, protocol), edge)| Edge {
-                from: names.number(from),
-                to: names.number(to),
-                port: names.number(port),
-                protocol,
-                there: Number::of(edge.there),
-                back: Number::of(edge.back),
-                network: edge.network.mean(),
-                untraced: edge.untraced.mean(),
-                network_time: Number::whole(edge.network.time),
-                untraced_time: Number::whole(edge.untraced.time),
-                connect_time: Number::whole(edge.connect_time),
-                bytes: Number::whole(edge.bytes),
-            })
-            .collect(),
+        nodes: map.nodes.iter().map(|(name, node)| Node::of(name, node, names)).collect(),
+        edges: map.edges.iter().map(|(between, edge)| Edge::of(between, edge, names)).collect(),
     }
 }
 
-/// Whether a message is an answer: its sender has a port of a server, and its receiver has none.
-/// Where nobody has one, as in traces of calls that know no ports, it is one if messages of the
-/// pattern went the other way before, which are `met`.
-fn is_back<'a>(hop: &'a Hop, met: &mut FxHashSet<(&'a str, &'a str)>) -> bool {
-    let ephemeral = |port: &str| port.is_empty() || port == "*";
-    match (ephemeral(&hop.src_port), ephemeral(&hop.dst_port)) {
-        (true, true) if met.contains(&(&*hop.dst, &*hop.src)) => true,
-        (true, true) => {
-            met.insert((&hop.src, &hop.dst));
-            false
+impl Node {
+    fn of(name: &str, node: &MapNode, names: &mut Names) -> Node {
+        Node {
+            name: names.number(name),
+            traced: node.traced,
+            expected: Number::of(node.work.expected),
+            mean: mean(node.work),
+            time: Number::whole(node.work.time),
         }
-        (is_client, goes_to_client) => goes_to_client && !is_client,
     }
+}
+
+impl Edge {
+    fn of(between: &Between, edge: &MapEdge, names: &mut Names) -> Edge {
+        Edge {
+            from: names.number(&between.caller),
+            to: names.number(&between.callee),
+            port: names.number(&between.port),
+            protocol: between.protocol,
+            there: Number::of(edge.requests),
+            back: Number::of(edge.responses),
+            network: mean(edge.network),
+            untraced: mean(edge.untraced),
+            network_time: Number::whole(edge.network.time),
+            untraced_time: Number::whole(edge.untraced.time),
+            connect_time: Number::whole(edge.connecting),
+            bytes: Number::whole(edge.bytes),
+        }
+    }
+}
+
+/// The mean of what is known.
+fn mean(sum: Sum) -> Option<Number> {
+    sum.mean().map(Number::whole)
 }
 
 #[cfg(test)]

@@ -24,6 +24,6 @@ impl Names {
 
     /// The names as they are shown, by number.
     pub(super) fn shown(&self) -> Vec<String> {
-        self.names.iter().map(|name| crate::units::printable(name)).collect()
+        self.names.iter().map(|name| message_trace::units::printable(name)).collect()
     }
 }

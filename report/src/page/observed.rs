@@ -7,7 +7,7 @@ use super::details::MOST_HOPS;
 use super::histogram::Histogram;
 use super::sample::{PageInstance, Sample};
 use super::series::{PatternSeries, Slices};
-use crate::timing::Part;
+use analyze::paths::timing::Part;
 
 /// All of it for one pattern.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use analyze::{MissingEnd, OneSided};
 use serde::Serialize;
 
-use crate::units::printable;
+use message_trace::units::printable;
 
 /// Pairs of nodes that the page names; of others the messages are counted.
 const MOST: usize = 200;

@@ -87,7 +87,7 @@ impl<'a> Overview<'a> {
         let note = |note: &crate::Note| Note { label: note.label.clone(), count: note.count };
         let patterns = PatternColumns::of(ranked, names);
         Overview {
-            source: crate::units::printable(&meta.source),
+            source: message_trace::units::printable(&meta.source),
             begin: meta.begin.map(|begin| Number::whole(begin as f64 / 1e6)),
             span: meta.span,
             window: window(meta),

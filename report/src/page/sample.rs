@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use analyze::paths::TimedInstance;
 use serde::Serialize;
 
-use crate::mixed::mixed;
+use message_trace::mixed;
 
 /// An instance as it is stepped through: times in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -16,7 +16,7 @@ fn report(patterns: &[PathPattern]) -> Report<'_> {
 /// `number` instances of a pattern whose delays are those of the pattern's means, times a factor a
 /// tenth larger each time.
 fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
-    let timing = crate::timing::Timing::of(pattern);
+    let timing = analyze::paths::timing::Timing::of(pattern);
     for index in 0..number {
         let factor = 1.0 + index as f64 / 10.0;
         let start = BEGIN + index * 1_000_000_000;

@@ -6,9 +6,9 @@ use message_trace::stats::Summary;
 
 use super::Screen;
 use crate::label::Label;
-use crate::timing::{Timing, is_noticeable};
 use crate::tree::{self, Line};
-use crate::units::duration;
+use analyze::paths::timing::{Timing, is_noticeable};
+use message_trace::units::duration;
 
 /// Below this, medians and then 99th percentiles give way to the tree.
 const SCARCE_LABEL: usize = 26;

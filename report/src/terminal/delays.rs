@@ -8,7 +8,7 @@ use super::Screen;
 use super::paint::{Role, Row};
 use crate::Options;
 use crate::delays::{DelayReport, DelayRow, DelaysBy};
-use crate::units::{bytes, count, duration, expected, percent, plural, whole_percent};
+use message_trace::units::{bytes, count, duration, expected, percent, plural, whole_percent};
 
 /// Below this, the columns that matter least give way to the names.
 const SCARCE_NAME: usize = 30;

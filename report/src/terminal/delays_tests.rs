@@ -1,7 +1,8 @@
 //! Tables of delays, against files that a person has looked at.
 
-use crate::golden::{assert_fits, assert_golden};
 use crate::{DelayReport, DelaysBy, Meta, Options, SortKey, Terminal, samples};
+use test_support::assert_golden;
+use test_support::golden::assert_fits;
 
 fn written(table: &DelaysBy, meta: Meta, options: &Options) -> String {
     let mut out = Vec::new();
@@ -14,7 +15,7 @@ fn nodes() {
     let (nodes, _) = samples::delays();
     let text = written(&nodes, samples::meta(), &Options { width: 120, ..Options::default() });
     assert_fits(&text, 120);
-    assert_golden("nodes.txt", &text);
+    assert_golden!("nodes.txt", &text);
 }
 
 #[test]
@@ -23,7 +24,7 @@ fn hops_by_mean() {
     let options = Options { width: 100, sort: SortKey::Mean, limit: Some(3), ..Options::default() };
     let text = written(&hops, samples::meta(), &options);
     assert_fits(&text, 100);
-    assert_golden("hops.txt", &text);
+    assert_golden!("hops.txt", &text);
 }
 
 #[test]
@@ -33,7 +34,7 @@ fn on_a_narrow_screen_in_ascii() {
     let text = [&nodes, &hops].map(|table| written(table, samples::meta(), &options)).concat();
     assert_fits(&text, 60);
     assert!(text.is_ascii(), "{text}");
-    assert_golden("delays-ascii.txt", &text);
+    assert_golden!("delays-ascii.txt", &text);
     for width in [40, 47, 53, 71, 80, 90, 200] {
         for table in [&nodes, &hops] {
             assert_fits(

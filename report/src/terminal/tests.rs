@@ -3,8 +3,9 @@
 use analyze::paths::PathFilter;
 
 use super::*;
-use crate::golden::{assert_fits, assert_golden};
 use crate::{Filtered, Meta, samples};
+use test_support::assert_golden;
+use test_support::golden::assert_fits;
 
 fn written(patterns: &[PathPattern], meta: Meta, options: &Options) -> String {
     let mut out = Vec::new();
@@ -17,7 +18,7 @@ fn wide() {
     let text =
         written(&samples::some(), samples::meta(), &Options { width: 120, ..Options::default() });
     assert_fits(&text, 120);
-    assert_golden("wide.txt", &text);
+    assert_golden!("wide.txt", &text);
 }
 
 #[test]
@@ -25,7 +26,7 @@ fn eighty_columns_by_count() {
     let options = Options { width: 80, sort: SortKey::Count, limit: Some(3), ..Options::default() };
     let text = written(&samples::some(), samples::meta(), &options);
     assert_fits(&text, 80);
-    assert_golden("eighty.txt", &text);
+    assert_golden!("eighty.txt", &text);
 }
 
 #[test]
@@ -34,7 +35,7 @@ fn narrow_and_ascii() {
     let text = written(&samples::some()[..3], samples::meta(), &options);
     assert_fits(&text, 60);
     assert!(text.is_ascii(), "{text}");
-    assert_golden("ascii.txt", &text);
+    assert_golden!("ascii.txt", &text);
 }
 
 #[test]
@@ -54,7 +55,7 @@ fn what_connections_take_has_columns_where_it_is_noticeable() {
         samples::meta(),
         &Options { width: 120, fold: false, ..Options::default() },
     );
-    assert_golden("connecting.txt", &text);
+    assert_golden!("connecting.txt", &text);
     let mut hardly = samples::connecting();
     hardly.hops[2].connect.as_mut().unwrap().share = 0.0001;
     let text = written(&[hardly], samples::meta(), &Options::default());
@@ -65,7 +66,7 @@ fn what_connections_take_has_columns_where_it_is_noticeable() {
 fn coloured() {
     let options = Options { color: true, limit: Some(2), ..Options::default() };
     let text = written(&samples::some(), samples::meta(), &options);
-    assert_golden("colour.txt", &text);
+    assert_golden!("colour.txt", &text);
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn nothing_found() {
         Meta { source: "empty.data".to_owned(), ..Meta::default() },
         &Options::default(),
     );
-    assert_golden("empty.txt", &text);
+    assert_golden!("empty.txt", &text);
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn a_part_says_of_what_on_top() {
     let options = Options { width: 80, ..Options::default() };
     let text = written(&samples::some()[..1], meta.clone(), &options);
     assert_fits(&text, 80);
-    assert_golden("filtered.txt", &text);
+    assert_golden!("filtered.txt", &text);
     let nothing = written(&[], meta, &options);
     assert!(nothing.contains("No path is left of what was asked for."), "{nothing}");
 }

@@ -10,9 +10,9 @@ use super::paint::{Role, Row};
 use super::{Screen, columns};
 use crate::label::Label;
 use crate::summary::share;
-use crate::timing::{Critical, Part, Timing, hop_time, is_noticeable};
 use crate::tree::{self, Guide, Line, Mark};
-use crate::units::{duration, whole_percent};
+use analyze::paths::timing::{Critical, Part, Timing, hop_time, is_noticeable};
+use message_trace::units::{duration, whole_percent};
 
 /// Writes the tree of `pattern` below a line with the names of the columns.
 pub(super) fn write(

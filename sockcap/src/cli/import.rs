@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use reconcile::import::{Calls, Packets, Project5, Strace, Unit, how_to_run_strace};
+use importers::{Calls, Packets, Project5, Strace, Unit, how_to_run_strace};
 
 use super::Data;
 use super::values::{host_name, unit};
@@ -178,8 +178,8 @@ pub(crate) struct Messages {
 
 impl Messages {
     /// The importer.
-    pub(crate) fn importer(&self) -> reconcile::import::Messages {
-        reconcile::import::Messages {
+    pub(crate) fn importer(&self) -> importers::Messages {
+        importers::Messages {
             name: self.table.name.clone(),
             unit: self.table.unit.unwrap_or(Unit::Nanoseconds),
             nodes: self.nodes.clone(),

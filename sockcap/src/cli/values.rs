@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use analyze::{Algorithm, Evidence};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use importers::Unit;
 use jiff::{SignedDuration, Timestamp};
 use message_trace::Grain;
-use reconcile::import::Unit;
 use report::SortKey;
 
 /// One of the values of these names, which are completed and, where another is written, told.

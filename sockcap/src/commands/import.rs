@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use importers::{Importer, Summary};
 use message_trace::DataDir;
-use reconcile::import::{Importer, Summary};
 
 use crate::cli::{Import, Source};
 use crate::error::Error;

@@ -8,10 +8,10 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use analyze::AnalysisSummary;
+use importers::Captured;
 use message_trace::{Import, table};
 use reconcile::Reconciliation;
 use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
-use reconcile::import::Captured;
 
 use crate::cli::Info;
 use crate::error::Error;
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Info) -> Result<ExitCode, Error> {
         }
         Err(_) => line("messages: not yet; 'sockcap reconcile' makes them", &mut out)?,
     }
-    if let Ok(found) = reconcile::Clocks::read(&data.clocks()) {
+    if let Ok(found) = ::clocks::Clocks::read(&data.clocks()) {
         clocks::table(&found, output::limit(), &mut out)?;
     }
     match AnalysisSummary::read(&data.analysis()) {

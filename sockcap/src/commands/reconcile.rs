@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use reconcile::Clocks;
+use ::clocks::Clocks;
 
 use crate::cli::Reconcile;
 use crate::error::Error;

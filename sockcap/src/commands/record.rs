@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use importers::how_to_run_strace;
 use message_trace::DataDir;
-use reconcile::import::how_to_run_strace;
 use socket_log::Log;
 use socket_log::layout::state;
 

@@ -7,10 +7,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
+use ::clocks::Clocks;
 use analyze::paths::{ChosenPatterns, DelayTable, PathFilter, PathPattern};
 use analyze::{AnalysisSummary, Resources};
 use message_trace::{DataDir, Nodes};
-use reconcile::{Clocks, Reconciliation};
+use reconcile::Reconciliation;
 use report::page::Page;
 use report::{
     DelayReport, DelaysBy, Filtered, Html, Json, Meta, Note, Options, Output, Rest, Terminal,

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::path::Path;
 
 use analyze::AnalysisSummary;
+use clocks::Clocks;
+use importers::Captured;
 use message_trace::{DataDir, Import, table};
+use reconcile::Reconciliation;
 use reconcile::blind_spots::BlindSpots;
-use reconcile::import::Captured;
-use reconcile::{Clocks, Reconciliation};
 use serde::Serialize;
 
 use super::processes::Processes;

@@ -1,0 +1,282 @@
+//! When, on average, each message of a pattern is sent and received, counted from the sending of
+//! the root; and which delay on the way to the last event is the largest. Terminal, table and
+//! timeline all show the same answer.
+
+use super::{Hop, PathPattern};
+
+/// A delay of a hop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// At the sending node.
+    Node,
+    /// Between the two nodes.
+    Network,
+    /// At an untraced sender and on both ways to it.
+    Untraced,
+    /// At the sending node, where it waits for a connection.
+    Connect,
+}
+
+/// The delay with the largest mean among those that make the path as long as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Critical {
+    /// An index of the pattern's hops.
+    pub hop: usize,
+    /// Which of the hop's delays.
+    pub part: Part,
+}
+
+/// The mean times of a pattern, in nanoseconds since the sending of its root.
+#[derive(Debug)]
+pub struct Timing {
+    /// By hop: when it is sent.
+    pub sent: Vec<f64>,
+    /// By hop: when it is received.
+    pub received: Vec<f64>,
+    /// By hop: the last receipt in the subtree it causes, itself included.
+    pub subtree_end: Vec<f64>,
+    /// By hop: the hops it causes.
+    pub children: Vec<Vec<usize>>,
+    /// The hops without a parent; more than one only in a malformed pattern.
+    pub roots: Vec<usize>,
+    /// The last receipt of all.
+    pub end: f64,
+    /// The delay that matters most.
+    pub critical: Option<Critical>,
+}
+
+impl Timing {
+    /// Adds up the mean delays of `pattern`. A delay below zero, as bad clocks can make it, takes
+    /// no time here. A parent that does not come before its child is no parent.
+    pub fn of(pattern: &PathPattern) -> Timing {
+        let hops = &pattern.hops;
+        let mut timing = Timing {
+            sent: Vec::with_capacity(hops.len()),
+            received: Vec::with_capacity(hops.len()),
+            subtree_end: Vec::new(),
+            children: vec![Vec::new(); hops.len()],
+            roots: Vec::new(),
+            end: 0.0,
+            critical: None,
+        };
+        for (index, hop) in hops.iter().enumerate() {
+            let parent = parent(hop, index);
+            match parent {
+                Some(parent) => timing.children[parent].push(index),
+                None => timing.roots.push(index),
+            }
+            let (parent_sent, parent_received) =
+                parent.map_or((0.0, 0.0), |parent| (timing.sent[parent], timing.received[parent]));
+            let (sent, received) = match &hop.untraced {
+                // When an untraced node sends is not known: all of its time lies before its
+                // receipt.
+                Some(untraced) => {
+                    let received = parent_sent + untraced.mean.max(0.0);
+                    (received, received)
+                }
+                None => {
+                    let node = hop.node.map_or(0.0, |node| node.mean.max(0.0));
+                    let sent = parent_received + node + connecting(hop);
+                    (sent, sent + hop.network.map_or(0.0, |network| network.mean.max(0.0)))
+                }
+            };
+            timing.sent.push(sent);
+            timing.received.push(received);
+        }
+        timing.subtree_end = timing.received.clone();
+        for index in (0..hops.len()).rev() {
+            if let Some(parent) = parent(&hops[index], index) {
+                timing.subtree_end[parent] =
+                    timing.subtree_end[parent].max(timing.subtree_end[index]);
+            }
+        }
+        timing.end = timing.received.iter().copied().fold(0.0, f64::max);
+        timing.critical = timing.find_critical(hops);
+        timing
+    }
+
+    /// The child of `hop` whose subtree ends last: the one the path waits for.
+    pub fn main_child(&self, hop: usize) -> Option<usize> {
+        self.last_to_end(&self.children[hop])
+    }
+
+    fn last_to_end(&self, candidates: &[usize]) -> Option<usize> {
+        candidates.iter().copied().reduce(|best, other| {
+            if self.subtree_end[other] > self.subtree_end[best] { other } else { best }
+        })
+    }
+
+    fn find_critical(&self, hops: &[Hop]) -> Option<Critical> {
+        let mut best: Option<(f64, Critical)> = None;
+        let mut next = self.last_to_end(&self.roots);
+        while let Some(index) = next {
+            for (part, delay) in delays(&hops[index]) {
+                if delay > best.map_or(0.0, |(largest, _)| largest) {
+                    best = Some((delay, Critical { hop: index, part }));
+                }
+            }
+            next = self.main_child(index);
+        }
+        best.map(|(_, critical)| critical)
+    }
+}
+
+/// The parent of the hop at `index`, if it can be one.
+pub fn parent(hop: &Hop, index: usize) -> Option<usize> {
+    hop.parent.filter(|parent| *parent < index)
+}
+
+/// The mean delays that `hop` has.
+pub fn delays(hop: &Hop) -> impl Iterator<Item = (Part, f64)> {
+    [(Part::Node, &hop.node), (Part::Network, &hop.network), (Part::Untraced, &hop.untraced)]
+        .into_iter()
+        .filter_map(|(part, summary)| summary.map(|summary| (part, summary.mean)))
+        .chain(hop.connect.map(|connect| (Part::Connect, connect.average())))
+}
+
+/// How long the sender waits for the connection on average, also over the instances in which it
+/// does not.
+pub fn connecting(hop: &Hop) -> f64 {
+    hop.connect.map_or(0.0, |connect| connect.average())
+}
+
+/// Whether what `hop` waits for its connection is worth showing: at least a hundredth of the time
+/// of its `pattern`.
+pub fn is_noticeable(hop: &Hop, pattern: &PathPattern) -> bool {
+    connecting(hop) >= 0.01 * pattern.duration.mean && connecting(hop) > 0.0
+}
+
+/// All the time that `hop` takes.
+pub fn hop_time(hop: &Hop) -> f64 {
+    delays(hop).map(|(_, mean)| mean.max(0.0)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paths::Connects;
+    use message_trace::Protocol;
+    use message_trace::stats::Summary;
+
+    /// A millisecond in nanoseconds.
+    const MS: f64 = 1e6;
+
+    fn delay(milliseconds: f64) -> Option<Summary> {
+        let mean = milliseconds * MS;
+        Some(Summary { mean, p50: mean, p99: mean })
+    }
+
+    /// A pattern of hops with these parents, node latencies and network latencies, the latter two
+    /// in milliseconds.
+    fn pattern(hops: &[(Option<usize>, f64, f64)]) -> PathPattern {
+        let hop = |(parent, node, network): &(Option<usize>, f64, f64)| Hop {
+            parent: *parent,
+            depth: 0,
+            src: String::new(),
+            dst: String::new(),
+            src_port: String::new(),
+            dst_port: String::new(),
+            protocol: Protocol::Tcp,
+            src_traced: true,
+            dst_traced: true,
+            bytes: 0.0,
+            node: parent.and_then(|_| delay(*node)),
+            network: delay(*network),
+            untraced: None,
+            connect: None,
+        };
+        PathPattern {
+            id: 0,
+            hops: hops.iter().map(hop).collect(),
+            count: 1,
+            expected: 1.0,
+            max_probability: 1.0,
+            duration: Summary { mean: 3.252 * MS, ..Summary::default() },
+            total_time: 0.0,
+        }
+    }
+
+    /// A request that is handed on twice, and its answers.
+    fn chain() -> PathPattern {
+        pattern(&[
+            (None, 0.0, 0.0),
+            (Some(0), 0.112, 0.048),
+            (Some(1), 0.871, 0.041),
+            (Some(2), 0.062, 0.044),
+            (Some(3), 1.94, 0.051),
+            (Some(4), 0.083, 0.0),
+        ])
+    }
+
+    #[test]
+    fn delays_add_up_along_a_chain() {
+        let pattern = chain();
+        let timing = Timing::of(&pattern);
+        assert_eq!(timing.sent[0], 0.0);
+        for (index, hop) in pattern.hops.iter().enumerate().skip(1) {
+            let node = hop.node.map_or(0.0, |node| node.mean);
+            assert!((timing.sent[index] - timing.received[index - 1] - node).abs() < 1e-6);
+        }
+        assert!((timing.end - 3.252 * MS).abs() < 1.0);
+        assert_eq!(timing.critical, Some(Critical { hop: 4, part: Part::Node }));
+    }
+
+    #[test]
+    fn connecting_takes_its_share_of_the_time_before_a_message_is_sent() {
+        let (plain, mut connecting) = (chain(), chain());
+        let delay = delay(40.0).unwrap();
+        connecting.hops[2].connect =
+            Some(Connects { count: 53, expected: 51.0, share: 0.25, delay });
+        let (before, after) = (Timing::of(&plain), Timing::of(&connecting));
+        // 40 ms in a quarter of the instances.
+        assert!((after.sent[2] - before.sent[2] - 10.0 * MS).abs() < 1e-6);
+        assert!((after.end - before.end - 10.0 * MS).abs() < 1e-6);
+        assert_eq!(after.critical, Some(Critical { hop: 2, part: Part::Connect }));
+        assert!(is_noticeable(&connecting.hops[2], &connecting));
+        assert!(!is_noticeable(&connecting.hops[1], &connecting));
+    }
+
+    #[test]
+    fn an_untraced_node_takes_the_time_of_both_ways() {
+        let mut pattern = chain();
+        // The query is hop 2, its answer hop 3.
+        pattern.hops[2].network = None;
+        let answer = &mut pattern.hops[3];
+        (answer.node, answer.network, answer.untraced) = (None, None, delay(2.2));
+        let timing = Timing::of(&pattern);
+        assert!((timing.received[3] - timing.sent[2] - 2.2 * MS).abs() < 1e-6);
+        assert_eq!(timing.critical, Some(Critical { hop: 3, part: Part::Untraced }));
+    }
+
+    #[test]
+    fn a_delay_beside_the_longest_branch_is_not_critical() {
+        let mut pattern = pattern(&[
+            (None, 0.0, 0.0),
+            (Some(0), 0.40, 0.25),
+            (Some(1), 6.2, 0.22),
+            (Some(0), 0.72, 0.31),
+            (Some(3), 31.5, 0.28),
+            (Some(4), 2.4, 0.0),
+            (Some(4), 2.9, 0.19),
+        ]);
+        let timing = Timing::of(&pattern);
+        assert_eq!(timing.critical, Some(Critical { hop: 4, part: Part::Node }));
+        // The other branch gets the larger delay, but not the later end.
+        let critical = timing.critical.unwrap().hop;
+        assert!(pattern.hops[critical].node.unwrap().mean < 40.0 * MS);
+        pattern.hops[2].node = delay(30.0);
+        pattern.hops[3].node = delay(1.0);
+        pattern.hops[4].node = delay(29.0);
+        pattern.hops[5].node = delay(8.0);
+        assert_eq!(Timing::of(&pattern).critical, Some(Critical { hop: 4, part: Part::Node }));
+    }
+
+    #[test]
+    fn a_parent_that_comes_later_is_none() {
+        let mut pattern = chain();
+        pattern.hops[1].parent = Some(5);
+        pattern.hops[2].parent = Some(2);
+        let timing = Timing::of(&pattern);
+        assert_eq!(timing.roots, [0, 1, 2]);
+    }
+}

@@ -1,0 +1,137 @@
+//! From solved clocks to the model that is written: each host's offset, skew and steps in the words
+//! of `clocks.json`.
+
+use crate::evidence;
+use crate::facts::HostFacts;
+use crate::lines::pieces::Pieces;
+use crate::lines::solve::{Solved, SolvedClock};
+use crate::model::{Clocks, HostClock, Source, Step};
+use crate::pairs::pair::ClockPair;
+
+/// The clocks of `hosts`. `known` are the steps of each clock that its own logs tell of.
+pub(crate) fn assemble(
+    hosts: &[HostFacts],
+    clock_of: &[usize],
+    known: &[Pieces],
+    pairs: &[ClockPair],
+    solved: &Solved,
+    reference: Option<usize>,
+) -> Clocks {
+    // A clock goes by the name of its first host, the reference's by that of the one that was asked
+    // for.
+    let first = |clock: usize| clock_of.iter().position(|of| *of == clock);
+    let name_of = |clock: usize| {
+        let chosen = reference.filter(|host| clock_of.get(*host) == Some(&clock));
+        chosen
+            .or_else(|| first(clock))
+            .and_then(|host| hosts.get(host))
+            .map_or("", |host| &host.name)
+    };
+    let begin = hosts.iter().map(|host| host.first).min().unwrap_or(0);
+    let of_clock: Vec<HostClock> = solved
+        .clocks
+        .iter()
+        .enumerate()
+        .map(|(clock, line)| {
+            let mut model = line.as_ref().map_or_else(
+                || HostClock {
+                    at: begin,
+                    against: name_of(clock).to_owned(),
+                    ..HostClock::default()
+                },
+                |line| HostClock {
+                    against: name_of(line.against).to_owned(),
+                    ..unknown_steps(line, clock)
+                },
+            );
+            if clock == solved.reference {
+                model.source = Source::Reference;
+                // Of a reference that was set itself, the later pieces are known by messages.
+                model.uncertainty_ns = model.uncertainty_ns.or(Some(0));
+                model.skew_uncertainty_ppm = model.skew_uncertainty_ppm.or(Some(0.0));
+            } else if model.against == name_of(clock) {
+                model.uncertainty_ns = None;
+                model.skew_uncertainty_ppm = None;
+            }
+            with_known(model, &known[clock])
+        })
+        .collect();
+    let host = |(host, clock): (&HostFacts, &usize)| {
+        let mut model = of_clock[*clock].clone();
+        model.host = host.name.clone();
+        // The others of a machine whose clock is the one that all is compared with.
+        if model.source == Source::Reference && model.host != model.against {
+            model.source = Source::Machine;
+        }
+        model
+    };
+    Clocks {
+        reference: name_of(solved.reference).to_owned(),
+        hosts: hosts.iter().zip(clock_of).map(host).collect(),
+        links: evidence::of(pairs, solved, |clock| name_of(clock).to_owned()),
+    }
+}
+
+/// A clock with the steps that messages tell of.
+pub(crate) fn unknown_steps(line: &SolvedClock, clock: usize) -> HostClock {
+    let first = line.rates.first().copied().unwrap_or_default();
+    let ppm = |skew: f64| skew * 1e6;
+    let is_root = line.against == clock;
+    let uncertainty = line.uncertainty;
+    let mut model = HostClock {
+        at: line.origin,
+        offset_ns: first.offset.saturating_add(first.rest.round() as i64),
+        skew_ppm: ppm(first.skew),
+        uncertainty_ns: uncertainty.offset.is_finite().then_some(uncertainty.offset.ceil() as i64),
+        skew_uncertainty_ppm: uncertainty.skew.is_finite().then_some(ppm(uncertainty.skew)),
+        source: match uncertainty.offset.is_finite() {
+            _ if is_root => Source::None,
+            true => Source::Messages,
+            false => Source::OneWay,
+        },
+        since: (!line.pieces.steps.is_empty()).then_some(line.pieces.since),
+        ..HostClock::default()
+    };
+    for (place, rates) in line.rates.windows(2).enumerate() {
+        let Some(step) = line.pieces.steps.get(place) else { break };
+        // When the step was, by the line before it and by the one behind it.
+        let before =
+            rates[0].common(line.origin, step.between[0].saturating_add(line.pieces.shift(place)));
+        let behind = rates[1]
+            .common(line.origin, step.between[1].saturating_add(line.pieces.shift(place + 1)));
+        let [early, late] = [before.min(behind), before.max(behind)];
+        // Where only the rate changed, that was where the lines cross.
+        let apart = |at: f64| rates[1].ahead(at, &rates[0]);
+        let crossing = early + (late - early) * apart(early) / (apart(early) - apart(late));
+        let is_crossing = apart(early) * apart(late) < 0.0 && crossing.is_finite();
+        let at = if is_crossing { crossing } else { 0.5 * (early + late) };
+        let at = line.origin.saturating_add(at.round() as i64);
+        let jump = rates[1].shows(line.origin, at).saturating_sub(model.shows(at));
+        model.steps.push(Step {
+            at,
+            offset_ns: jump,
+            skew_ppm: ppm(rates[1].skew),
+            within_ns: (0.5 * (late - early)).ceil() as i64,
+        });
+    }
+    model
+}
+
+/// The same with the steps that its logs tell of, after which it ran at the same rate.
+pub(crate) fn with_known(mut model: HostClock, known: &Pieces) -> HostClock {
+    if known.steps.is_empty() {
+        return model;
+    }
+    let never_set = model.clone();
+    model.since = model.since.or(Some(known.since));
+    for step in &known.steps {
+        let [early, late] = step.between.map(|time| never_set.common(time));
+        let within_ns = late.saturating_sub(early) / 2;
+        let at = early.saturating_add(within_ns);
+        let place = model.steps.partition_point(|other| other.at <= at);
+        let skew_ppm =
+            place.checked_sub(1).map_or(model.skew_ppm, |before| model.steps[before].skew_ppm);
+        model.steps.insert(place, Step { at, offset_ns: step.jump, skew_ppm, within_ns });
+    }
+    model
+}

@@ -1,0 +1,183 @@
+//! Whether the timestamps exchanged with the collector agree with the messages, where these connect
+//! hosts.
+//!
+//! On the common time of a group, as messages have it, all its clocks are one. So by the exchanges,
+//! too, each must be where the others are, as far as both are known; a clock that is not was
+//! matched wrongly, or set unseen, or its exchanges are another clock's; or a host lies. Nothing is
+//! corrected by that, but whom the most agree with is believed, and where nobody has a majority,
+//! none is.
+
+use crate::hints::grouped::{Grouped, solved};
+use crate::hints::majority::majority;
+use crate::model::{Clocks, HintCheck, HostClock};
+use crate::tuning::MISFIT_NS;
+
+/// Holds the exchanges of each group with two clocks or more against its messages.
+pub(crate) fn check(grouped: &Grouped, clocks: &mut Clocks) {
+    let hinted: Vec<usize> =
+        (0..grouped.hosts.len()).filter(|host| grouped.exchanges(*host) > 0).collect();
+    let mut groups: Vec<usize> = hinted.iter().filter_map(|host| grouped.group(*host)).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    for group in groups {
+        let mut members: Vec<Member> = Vec::new();
+        for host in hinted.iter().filter(|host| grouped.group(**host) == Some(group)) {
+            let clock = grouped.clock_of[*host];
+            match members.iter_mut().find(|member| member.clock == clock) {
+                Some(member) => member.hosts.push(*host),
+                None => members.push(Member { clock, hosts: vec![*host] }),
+            }
+        }
+        check_group(grouped, clocks, &members);
+    }
+}
+
+/// A clock of a group, and those hosts with exchanges that it is the clock of.
+struct Member {
+    clock: usize,
+    hosts: Vec<usize>,
+}
+
+impl Member {
+    /// How far it may be off by messages.
+    fn off(&self, grouped: &Grouped, clocks: &Clocks) -> Option<i64> {
+        grouped.off(clocks, *self.hosts.first()?)
+    }
+}
+
+fn check_group(grouped: &Grouped, clocks: &mut Clocks, members: &[Member]) {
+    // The surest is what the others are held against: that which the group is compared with, if it
+    // has exchanges.
+    let sureness =
+        |place: &usize| members[*place].off(grouped, clocks).map_or((1, 0), |off| (0, off));
+    let Some(surest) = (0..members.len()).min_by_key(sureness).filter(|_| members.len() > 1) else {
+        return;
+    };
+    let mut checks = held_against(surest, grouped, clocks, members);
+    if !is_majority(&checks) {
+        // It may be the surest that is wrong, or lies: then what most others say is right.
+        let told = |check: &Option<HintCheck>| check.as_ref().map(within);
+        let known: Vec<(usize, [i64; 2])> = checks
+            .iter()
+            .enumerate()
+            .filter_map(|(place, check)| Some((place, told(check)?)))
+            .collect();
+        let statements: Vec<[i64; 2]> =
+            known.iter().map(|(_, bounds)| *bounds).chain([[0, 0]]).collect();
+        let agreeing = majority(&statements).unwrap_or_default();
+        let agreeing = agreeing.iter().filter_map(|place| Some(known.get(*place)?.0));
+        match agreeing.min_by_key(sureness) {
+            Some(base) => checks = held_against(base, grouped, clocks, members),
+            // That they disagree does not say who is wrong, so none is believed.
+            None => {
+                let of_surest = checks
+                    .iter()
+                    .flatten()
+                    .max_by_key(|check| check.difference_ns.saturating_abs());
+                let of_surest = of_surest.cloned().map(|check| HintCheck {
+                    against: name(clocks, members, &check, &checks),
+                    difference_ns: check.difference_ns.saturating_neg(),
+                    ..check
+                });
+                checks[surest] = of_surest;
+                checks.iter_mut().flatten().for_each(|check| check.contradicts = true);
+            }
+        }
+    }
+    for (member, check) in members.iter().zip(checks) {
+        let Some(check) = check else { continue };
+        for host in &member.hosts {
+            if let Some(hinted) = &mut clocks.hosts[*host].hints {
+                hinted.check = Some(check.clone());
+            }
+        }
+    }
+}
+
+/// The name of a host of the member that this check is of.
+fn name(
+    clocks: &Clocks,
+    members: &[Member],
+    of: &HintCheck,
+    checks: &[Option<HintCheck>],
+) -> String {
+    let place = checks.iter().position(|check| check.as_ref() == Some(of));
+    let host = place.and_then(|place| members[place].hosts.first());
+    host.map_or(String::new(), |host| clocks.hosts[*host].host.clone())
+}
+
+/// Whether the one that all are held against agrees with more than half of them, itself included.
+fn is_majority(checks: &[Option<HintCheck>]) -> bool {
+    let known = checks.iter().flatten().count() + 1;
+    let agreeing = checks.iter().flatten().filter(|check| !check.contradicts).count() + 1;
+    agreeing * 2 > known
+}
+
+/// Between what the difference lies.
+fn within(check: &HintCheck) -> [i64; 2] {
+    let HintCheck { difference_ns, within_ns, .. } = check;
+    [difference_ns.saturating_sub(*within_ns), difference_ns.saturating_add(*within_ns)]
+}
+
+/// What each member's exchanges say of its clock, held against those of the member at `base`;
+/// nothing where that is not known, and of that one.
+fn held_against(
+    base: usize,
+    grouped: &Grouped,
+    clocks: &Clocks,
+    members: &[Member],
+) -> Vec<Option<HintCheck>> {
+    let mut checks = vec![None; members.len()];
+    let Some(root_off) = members[base].off(grouped, clocks) else { return checks };
+    let node = |host: usize| members.iter().position(|member| member.hosts.contains(&host));
+    let star = grouped.star(clocks, members.len(), |host| Some((node(host)? + 1, 0)));
+    let mut spans = vec![None; members.len() + 1];
+    for (span, member) in spans.iter_mut().skip(1).zip(members) {
+        *span = common_span(grouped, clocks, member);
+    }
+    let found = solved(&star, base + 1, &spans);
+    for (place, member) in members.iter().enumerate().filter(|(place, _)| *place != base) {
+        let (Some(Some(line)), Some(off)) = (found.get(place + 1), member.off(grouped, clocks))
+        else {
+            continue;
+        };
+        let (Some(span), Some(uncertainty)) = (spans[place + 1], line.uncertainty_ns) else {
+            continue;
+        };
+        let difference_ns = greatest(line, span);
+        let floor =
+            grouped.floor(&member.hosts).saturating_add(grouped.floor(&members[base].hosts));
+        // Either line may be bent by as much.
+        let within_ns = uncertainty
+            .max(floor)
+            .saturating_add(off)
+            .saturating_add(root_off)
+            .saturating_add(MISFIT_NS as i64);
+        let against = clocks.hosts[members[base].hosts[0]].host.clone();
+        let contradicts = difference_ns.saturating_abs() > within_ns;
+        checks[place] = Some(HintCheck { against, difference_ns, within_ns, contradicts });
+    }
+    checks
+}
+
+/// When there were both messages and exchanges of a clock, on the common clock of its group; or
+/// else the moment of its messages that is nearest to the exchanges.
+fn common_span(grouped: &Grouped, clocks: &Clocks, member: &Member) -> Option<[i64; 2]> {
+    let spans = member.hosts.iter().filter_map(|host| grouped.span(clocks, *host));
+    let [first, last] = spans.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])?;
+    let hinted = member.hosts.iter().filter_map(|host| grouped.hinted(clocks, *host));
+    let [begin, end] = hinted.reduce(|[a, b], [c, d]| [a.min(c), b.max(d)])?;
+    let [begin, end] = [begin, end].map(|time| time.clamp(first, last));
+    Some([begin, end])
+}
+
+/// By how much `line` is off from nothing at most, within `span`.
+fn greatest(line: &HostClock, [first, last]: [i64; 2]) -> i64 {
+    let inside = |at: &i64| (first..=last).contains(at);
+    let steps = line.steps.iter().flat_map(|step| [step.at.saturating_sub(1), step.at]);
+    let times = [first, last].into_iter().chain(steps.filter(inside));
+    times
+        .map(|at| line.shows(at).saturating_sub(at))
+        .max_by_key(|off| off.saturating_abs())
+        .unwrap_or(0)
+}

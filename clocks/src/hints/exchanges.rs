@@ -1,0 +1,81 @@
+//! What hosts and the collector showed each other, for its use beside the messages (`join`,
+//! `check`).
+//!
+//! The collector's clock is one more in the graph of clocks, of a host without a log, and each
+//! exchange is two messages: the host's question and the collector's answer. But messages between
+//! hosts are better evidence, as an exchange may wait behind the data that is being shipped. So the
+//! clocks are estimated by messages first, as if there were no exchanges; what they connect is a
+//! group with one common time. Exchanges only tell how the times of groups differ, and whether they
+//! agree with the messages.
+
+use crate::model::Hinted;
+use crate::samples::Samples;
+
+/// The exchanges of all hosts, in bounded memory however many were added.
+#[derive(Clone, Debug, Default)]
+pub struct Hints {
+    hosts: usize,
+    /// The collector has the number behind the last host's.
+    pub(crate) samples: Samples,
+    /// Of each host; what there is to say of agreement is not known yet.
+    pub(crate) of_host: Vec<Hinted>,
+}
+
+impl Hints {
+    /// None yet, of hosts with the numbers below `hosts`.
+    pub fn new(hosts: usize) -> Hints {
+        Hints { hosts, samples: Samples::new(hosts + 1), of_host: vec![Hinted::default(); hosts] }
+    }
+
+    /// Adds an exchange of the host number `host`: when it sent, when the collector received and
+    /// sent, and when it received. What cannot be, as the round trip would be less than nothing, is
+    /// counted as damaged.
+    pub fn add(&mut self, host: u32, [sent, received, answered, back]: [i64; 4]) {
+        let Some(of_host) = self.of_host.get_mut(host as usize) else { return };
+        let round_trip = (|| {
+            let waited = answered.checked_sub(received).filter(|waited| *waited >= 0)?;
+            back.checked_sub(sent)?.checked_sub(waited).filter(|trip| *trip >= 0)
+        })();
+        let Some(round_trip) = round_trip else {
+            of_host.damaged += 1;
+            return;
+        };
+        let is_less = of_host.exchanges == 0 || round_trip < of_host.round_trip_ns;
+        of_host.round_trip_ns = if is_less { round_trip } else { of_host.round_trip_ns };
+        of_host.exchanges += 1;
+        let collector = self.hosts as u32;
+        self.samples.add(host, collector, sent, received);
+        self.samples.add(collector, host, answered, back);
+    }
+
+    /// Counts lines of a host that are no exchange.
+    pub fn damaged(&mut self, host: u32, lines: u64) {
+        self.of_host
+            .get_mut(host as usize)
+            .into_iter()
+            .for_each(|of_host| of_host.damaged += lines);
+    }
+
+    /// Counts an exchange that is not to be used.
+    pub fn left_out(&mut self, host: u32) {
+        self.of_host.get_mut(host as usize).into_iter().for_each(|of_host| of_host.left_out += 1);
+    }
+
+    /// Adds what `other` holds. The order in which hints are merged makes no difference.
+    pub fn merge(&mut self, other: Hints) {
+        self.samples.merge(other.samples);
+        for (mine, theirs) in self.of_host.iter_mut().zip(other.of_host) {
+            let is_less = mine.exchanges == 0
+                || theirs.exchanges > 0 && theirs.round_trip_ns < mine.round_trip_ns;
+            mine.round_trip_ns = if is_less { theirs.round_trip_ns } else { mine.round_trip_ns };
+            mine.exchanges += theirs.exchanges;
+            mine.damaged += theirs.damaged;
+            mine.left_out += theirs.left_out;
+        }
+    }
+
+    /// Whether there is any exchange.
+    pub fn is_empty(&self) -> bool {
+        self.of_host.iter().all(|host| host.exchanges == 0)
+    }
+}

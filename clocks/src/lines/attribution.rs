@@ -1,0 +1,210 @@
+//! Whose clock it was: a change in the difference of two clocks is given to one of them.
+//!
+//! A clock that is set is seen to be set by all that talk to it, in the same moment. So of all
+//! clocks that could have made some of the changes, the one that explains most is taken, less those
+//! partners who talked to it through that moment and saw nothing; then what it explains is set
+//! aside, and so on. Among equals it is the one that the time axis speaks for (see `segments`), and
+//! never the reference if it can be another.
+
+use crate::tuning::{MISFIT_NS, SAME_STEP_NS};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::lines::pieces::{Pieces, StepTime};
+use crate::pairs::pair::ClockPair;
+use crate::pairs::segments::Segments;
+
+/// A change of one pair, as it would be if one of its clocks had made it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    /// Which change: pair and place.
+    change: (usize, usize),
+    /// The clock that would have made it.
+    clock: usize,
+    /// The other one.
+    partner: usize,
+    /// When, on this clock's time as if it had never been set: between these.
+    between: [i64; 2],
+    /// By how much the clock would have been set forward.
+    jump: i64,
+    /// The time axis speaks for this clock.
+    is_likely: bool,
+    /// How many partners should have seen it and did not.
+    missed: i64,
+}
+
+/// What makes one candidate better than another: how many partners it explains, the rest see above.
+type Rank = (i64, bool, bool, Reverse<usize>, Reverse<(usize, usize)>);
+
+/// The pieces of each of `clocks` clocks.
+pub(crate) fn attribute(
+    pairs: &[ClockPair],
+    segments: &[Segments],
+    clocks: usize,
+    reference: usize,
+) -> Vec<Pieces> {
+    let mut of_clock: Vec<Vec<Candidate>> = vec![Vec::new(); clocks];
+    let mut shown = vec![[i64::MAX, i64::MIN]; clocks];
+    let mut talks = vec![Vec::new(); clocks];
+    for (number, (pair, segments)) in pairs.iter().zip(segments).enumerate() {
+        for candidate in candidates(number, pair, segments) {
+            of_clock[candidate.clock].push(candidate);
+        }
+        let between = both_ways(pair, segments);
+        talks[pair.a]
+            .push(Talk { pair: number, between: between.map(|at| on_clock(segments, false, at)) });
+        talks[pair.b]
+            .push(Talk { pair: number, between: between.map(|at| on_clock(segments, true, at)) });
+        let (Some([before, _]), Some([_, behind])) =
+            (segments.breaks.first(), segments.breaks.last())
+        else {
+            continue;
+        };
+        // The first times before a change and the last behind one, by which the pieces are told
+        // apart.
+        for (place, mark) in pair.marks.iter().enumerate() {
+            let at = mark.point(segments.second, segments.origin).at;
+            if segments.strays.binary_search(&place).is_ok() {
+                continue;
+            }
+            for (clock, time) in [(pair.a, mark.a), (pair.b, mark.b)] {
+                let [since, until] = &mut shown[clock];
+                *since = if at <= *before { (*since).min(time) } else { *since };
+                *until = if at >= *behind { (*until).max(time) } else { *until };
+            }
+        }
+    }
+    for (all, talks) in of_clock.iter_mut().zip(&talks) {
+        let missed: Vec<i64> = all.iter().map(|candidate| candidate.missed(talks, all)).collect();
+        all.iter_mut().zip(missed).for_each(|(candidate, missed)| candidate.missed = missed);
+    }
+    let rank = |seed: &Candidate, left: &[Vec<Candidate>]| -> Rank {
+        let all = left[seed.clock].iter();
+        let mut saw: Vec<usize> =
+            all.filter(|other| seed.is_same(other)).map(|other| other.partner).collect();
+        saw.sort_unstable();
+        saw.dedup();
+        let support = saw.len() as i64 - seed.missed;
+        (
+            support,
+            seed.is_likely,
+            seed.clock != reference,
+            Reverse(seed.clock),
+            Reverse(seed.change),
+        )
+    };
+    let mut queue: BinaryHeap<(Rank, usize)> = BinaryHeap::new();
+    let seeds: Vec<Candidate> = of_clock.iter().flatten().copied().collect();
+    queue.extend(seeds.iter().enumerate().map(|(number, seed)| (rank(seed, &of_clock), number)));
+    let mut steps: Vec<Vec<StepTime>> = vec![Vec::new(); clocks];
+    while let Some((old, number)) = queue.pop() {
+        let best = seeds[number];
+        if !of_clock[best.clock].iter().any(|candidate| candidate.change == best.change) {
+            continue;
+        }
+        // What was explained since can only have made it less.
+        let now = rank(&best, &of_clock);
+        if now < old {
+            queue.push((now, number));
+            continue;
+        }
+        let same: Vec<Candidate> =
+            of_clock[best.clock].iter().filter(|other| best.is_same(other)).copied().collect();
+        steps[best.clock].push(together(&best, &same));
+        for one in &same {
+            for clock in [one.clock, one.partner] {
+                of_clock[clock].retain(|other| other.change != one.change);
+            }
+        }
+    }
+    steps.into_iter().zip(shown).map(|(steps, shown)| Pieces::new(shown, steps)).collect()
+}
+
+/// The step that all of `same` saw.
+fn together(best: &Candidate, same: &[Candidate]) -> StepTime {
+    let latest = same.iter().map(|candidate| candidate.between[0]).max().unwrap_or(best.between[0]);
+    let earliest =
+        same.iter().map(|candidate| candidate.between[1]).min().unwrap_or(best.between[1]);
+    let mut jumps: Vec<i64> = same.iter().map(|candidate| candidate.jump).collect();
+    jumps.sort_unstable();
+    let jump = jumps.get(jumps.len() / 2).copied().unwrap_or(best.jump);
+    StepTime { between: [latest.min(earliest), latest.max(earliest)], jump }
+}
+
+/// Both ways to explain each change of a pair.
+fn candidates(number: usize, pair: &ClockPair, segments: &Segments) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for (place, (between, jump)) in segments.breaks.iter().zip(segments.jumps()).enumerate() {
+        // The second clock minus the first.
+        let jump = jump as i64;
+        for (clock, partner, is_second) in [(pair.a, pair.b, false), (pair.b, pair.a, true)] {
+            let is_axis = is_second == segments.second;
+            all.push(Candidate {
+                change: (number, place),
+                clock,
+                partner,
+                between: between.map(|at| on_clock(segments, is_second, at)),
+                jump: if is_second { jump } else { -jump },
+                is_likely: segments.is_sure && !is_axis,
+                missed: 0,
+            });
+        }
+    }
+    all
+}
+
+impl Candidate {
+    /// Whether one setting of the clock explains both.
+    fn is_same(&self, other: &Candidate) -> bool {
+        let tolerance = (2.0 * MISFIT_NS) as i64 + (self.jump / 10).saturating_abs();
+        self.clock == other.clock
+            && self.between[0] <= other.between[1].saturating_add(SAME_STEP_NS)
+            && other.between[0] <= self.between[1].saturating_add(SAME_STEP_NS)
+            && (self.jump.saturating_sub(other.jump)).saturating_abs() <= tolerance
+    }
+
+    /// How many pairs of this clock had messages before and behind and no change, whatever its
+    /// size.
+    fn missed(&self, talks: &[Talk], all: &[Candidate]) -> i64 {
+        let [before, behind] = self.between;
+        let is_quiet = |talk: &&Talk| {
+            let mut of_pair = all.iter().filter(|other| other.change.0 == talk.pair);
+            talk.between[0] < before
+                && behind < talk.between[1]
+                && !of_pair.any(|other| other.between[0] <= behind && before <= other.between[1])
+        };
+        talks.iter().filter(is_quiet).count() as i64
+    }
+}
+
+/// What the first or the second clock of a pair would show at a time on the pair's axis, if it had
+/// never been set.
+fn on_clock(segments: &Segments, is_second: bool, at: f64) -> i64 {
+    let Segments { second, origin, ref lines, .. } = *segments;
+    let axis = origin.at.saturating_add(at as i64);
+    let difference =
+        lines.first().map_or(0, |first| first.value(at) as i64).saturating_add(origin.difference);
+    match (is_second == second, is_second) {
+        (true, _) => axis,
+        (false, true) => axis.saturating_add(difference),
+        (false, false) => axis.saturating_sub(difference),
+    }
+}
+
+/// From when to when, on its axis, a pair had messages in both directions.
+fn both_ways(pair: &ClockPair, segments: &Segments) -> [f64; 2] {
+    let mut times = [[f64::MAX, f64::MIN]; 2];
+    for mark in &pair.marks {
+        let at = mark.point(segments.second, segments.origin).at;
+        let [first, last] = &mut times[usize::from(mark.above)];
+        (*first, *last) = (first.min(at), last.max(at));
+    }
+    [times[0][0].max(times[1][0]), times[0][1].min(times[1][1])]
+}
+
+/// When a clock was talked to, on its time as if it had never been set.
+#[derive(Clone, Copy, Debug)]
+struct Talk {
+    pair: usize,
+    between: [i64; 2],
+}

@@ -1,0 +1,117 @@
+//! The pieces of a clock between its steps, and in which of them a time is.
+//!
+//! A clock that was set forward never showed the times between; one that was set back showed some
+//! times twice. What a step does is thus told by where each piece begins and ends on the clock
+//! itself.
+
+use crate::tuning::STEP_MARGIN_NS;
+
+/// A clock was set, or its rate changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StepTime {
+    /// When, on this clock as if it had never been set, in nanoseconds: between these two times.
+    pub(crate) between: [i64; 2],
+    /// By how much it was set forward, in nanoseconds.
+    pub(crate) jump: i64,
+}
+
+/// The pieces of one clock: one more than there are steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pieces {
+    /// The first time that the clock showed,
+    pub(crate) since: i64,
+    /// and the last.
+    pub(crate) until: i64,
+    /// In order.
+    pub(crate) steps: Vec<StepTime>,
+}
+
+impl Pieces {
+    /// A clock with these steps, that showed first the one and last the other time of `shown`.
+    pub(crate) fn new(shown: [i64; 2], mut steps: Vec<StepTime>) -> Pieces {
+        steps.sort_by_key(|step| (step.between, step.jump));
+        Pieces { since: shown[0], until: shown[1], steps }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.steps.len() + 1
+    }
+
+    /// By how much the clock was set forward before a piece, all in all.
+    pub(crate) fn shift(&self, piece: usize) -> i64 {
+        self.steps.iter().take(piece).fold(0, |sum, step| sum.saturating_add(step.jump))
+    }
+
+    /// The piece of a time that the clock showed; `None` where it may be in several, or is too near
+    /// a step.
+    pub(crate) fn piece(&self, time: i64) -> Option<usize> {
+        if self.steps.is_empty() {
+            return Some(0);
+        }
+        let is_in = |[begin, end]: &[i64; 2]| *begin <= time && time <= *end;
+        let mut found = self.ranges().enumerate().filter(|(_, range)| is_in(range));
+        match (found.next(), found.next()) {
+            (Some((piece, _)), None) => return Some(piece),
+            (Some(_), Some(_)) => return None,
+            _ => {}
+        }
+        // Before or behind all that is known of it.
+        let [begins, ends] = [0, 1].map(|end| self.ranges().map(move |range| range[end]));
+        if begins.min().is_some_and(|begin| time < begin && begin == self.since) {
+            return Some(0);
+        }
+        ends.max().filter(|end| time > *end && *end == self.until).map(|_| self.steps.len())
+    }
+
+    /// The first and the last time that the clock showed in each piece.
+    fn ranges(&self) -> impl Iterator<Item = [i64; 2]> {
+        let mut shift = 0_i64;
+        let mut begin = self.since;
+        (0..self.len()).map(move |piece| {
+            let Some(step) = self.steps.get(piece) else { return [begin, self.until] };
+            let margin = STEP_MARGIN_NS.min(step.jump.saturating_abs() / 4);
+            let end = step.between[0].saturating_add(shift).saturating_add(margin);
+            shift = shift.saturating_add(step.jump);
+            let next = step.between[1].saturating_add(shift).saturating_sub(margin);
+            [std::mem::replace(&mut begin, next), end]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(at: i64, jump: i64) -> StepTime {
+        StepTime { between: [at - 10, at + 10], jump }
+    }
+
+    #[test]
+    fn times_are_told_apart_by_the_pieces_they_are_in() {
+        let (second, none) = (1_000_000_000, None);
+        // Set forward by an hour at 30 s: 30 s to 3630 s were never shown.
+        let forward = Pieces::new([0, 3_660 * second], vec![step(30 * second, 3_600 * second)]);
+        assert_eq!(
+            [10, 29, 1_000, 3_631].map(|time| forward.piece(time * second)),
+            [Some(0), Some(0), none, Some(1)]
+        );
+        // Set back by an hour: the times behind come before all others.
+        let back = Pieces::new([0, -3_540 * second], vec![step(30 * second, -3_600 * second)]);
+        assert_eq!(
+            [10, -3_569, -3_550].map(|time| back.piece(time * second)),
+            [Some(0), Some(1), Some(1)]
+        );
+        // Set back by ten seconds: 20 s to 30 s were shown twice.
+        let twice = Pieces::new([0, 50 * second], vec![step(30 * second, -10 * second)]);
+        assert_eq!([10, 25, 31].map(|time| twice.piece(time * second)), [Some(0), none, Some(1)]);
+        // Only the rate changed. Before the first time there is still the first piece, behind the
+        // last the last.
+        let slewed = Pieces::new([0, 60 * second], vec![step(30 * second, 0)]);
+        assert_eq!(
+            [-5, 10, 30, 31, 70].map(|time| slewed.piece(time * second)),
+            [Some(0), Some(0), none, Some(1), Some(1)]
+        );
+        assert_eq!(Pieces::new([0, 1], Vec::new()).piece(5), Some(0));
+    }
+}

@@ -1,0 +1,211 @@
+//! How far each line may be from the truth.
+//!
+//! Along a path of the graph from the reference, a node's line can be off by no more than the sum
+//! of what each edge leaves free; of all paths the one with the least sum holds, in each direction
+//! (up and down) another. That is not an error that is likely but one that cannot be exceeded, if
+//! clocks are as straight as they are taken to be: the truth is one of the lines that explain all
+//! messages.
+
+use crate::tuning::UNCERTAINTY_TIMES;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::lines::graph::{Graph, Rate};
+use crate::lines::refine::Common;
+use crate::pairs::region::Fit;
+
+/// How far a node's line may be off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Uncertainty {
+    /// In nanoseconds, while it had messages; infinite where it is bounded on one side only.
+    pub(crate) offset: f64,
+    /// In parts.
+    pub(crate) skew: f64,
+    /// When its first and its last message was sent, since the graph's origin on the common clock.
+    pub(crate) times: [f64; 2],
+}
+
+impl Uncertainty {
+    /// That of two pieces of a clock together.
+    pub(crate) fn worst(self, other: Uncertainty) -> Uncertainty {
+        Uncertainty {
+            offset: self.offset.max(other.offset),
+            skew: self.skew.max(other.skew),
+            times: [self.times[0].min(other.times[0]), self.times[1].max(other.times[1])],
+        }
+    }
+}
+
+/// Nodes to which messages lead from `reference`, and from which messages lead to it, whatever the
+/// way.
+pub(crate) fn bounded(graph: &Graph, reference: usize) -> Vec<bool> {
+    let mut both = vec![true; graph.nodes.len()];
+    for there in [true, false] {
+        let mut reached = vec![false; graph.nodes.len()];
+        reached[reference] = true;
+        let mut todo = vec![reference];
+        while let Some(node) = todo.pop() {
+            for edge in graph.of_node[node].iter().map(|edge| &graph.edges[*edge]) {
+                let is_first = edge.nodes[0] == node;
+                let next = edge.nodes[usize::from(is_first)];
+                if !reached[next] && edge.marks.iter().any(|mark| mark.above == (is_first == there))
+                {
+                    reached[next] = true;
+                    todo.push(next);
+                }
+            }
+        }
+        both.iter_mut().zip(reached).for_each(|(both, reached)| *both &= reached);
+    }
+    both
+}
+
+/// How far the lines `rates` may be off, relative to the node `reference`, while they had messages
+/// or, of clocks that have one, in their own of `spans`.
+pub(crate) fn uncertainties(
+    graph: &Graph,
+    rates: &[Option<Rate>],
+    reference: usize,
+    spans: &[Option<[i64; 2]>],
+) -> Vec<Uncertainty> {
+    let edges: Vec<(Common, Fit)> = graph
+        .edges
+        .iter()
+        .filter_map(|edge| {
+            let common = Common::of(edge, rates, graph.origin)?;
+            let fit = common.fit(rates)?;
+            Some((common, fit))
+        })
+        .collect();
+    let mut times = vec![[f64::MAX, f64::MIN]; graph.nodes.len()];
+    for (edge, _) in &edges {
+        for node in edge.nodes {
+            times[node] = [times[node][0].min(edge.times[0]), times[node][1].max(edge.times[1])];
+        }
+    }
+    for (number, node) in graph.nodes.iter().enumerate() {
+        let (Some(Some(span)), Some(rate)) = (spans.get(node.clock), rates[number]) else {
+            continue;
+        };
+        let span = span.map(|time| rate.common(graph.origin, time));
+        let is_last = graph.nodes.get(number + 1).is_none_or(|next| next.clock != node.clock);
+        times[number] = match (node.piece == 0, is_last) {
+            (true, true) => span,
+            // Where it was set, the span is cut where the messages say so.
+            (true, false) => [times[number][0].min(span[0]), times[number][1]],
+            (false, true) => [times[number][0], times[number][1].max(span[1])],
+            (false, false) => times[number],
+        };
+    }
+    let nothing = Uncertainty { offset: 0.0, skew: 0.0, times: [0.0; 2] };
+    let mut all = vec![nothing; graph.nodes.len()];
+    let ends = ends(&times);
+    // How far off at the beginning and at the end.
+    let mut off = vec![[0.0_f64; 2]; graph.nodes.len()];
+    for (place, at) in ends.iter().enumerate() {
+        let farthest = farthest(graph, &edges, reference, |fit| fit.range(*at));
+        for (node, uncertainty) in all.iter_mut().enumerate() {
+            // The uncertainty is a convex function of time, so it is greatest at the ends.
+            let [first, last] = times[node];
+            let (before, behind) = (ends.get(place.wrapping_sub(1)), ends.get(place + 1));
+            let is_near = behind.is_none_or(|behind| *behind > first)
+                && before.is_none_or(|before| *before < last);
+            if is_near {
+                uncertainty.offset = uncertainty.offset.max(farthest[node]);
+            }
+            let [begin, end] = &mut off[node];
+            *begin = if *at <= first { farthest[node] } else { *begin };
+            *end = if *at >= last && before.is_none_or(|at| *at < last) {
+                farthest[node]
+            } else {
+                *end
+            };
+            uncertainty.times = times[node];
+        }
+    }
+    let skews = farthest(graph, &edges, reference, Fit::slopes);
+    for ((uncertainty, skew), [before, behind]) in all.iter_mut().zip(skews).zip(off) {
+        // What the edges leave to the slope, or what the ends do.
+        let [first, last] = uncertainty.times;
+        uncertainty.skew =
+            if last > first { skew.min((before + behind) / (last - first)) } else { skew };
+    }
+    cover(&edges, reference, &mut all);
+    all
+}
+
+/// The times at which lines are looked at: all ends, or so many between the first and the last.
+fn ends(times: &[[f64; 2]]) -> Vec<f64> {
+    let known = times.iter().filter(|[first, last]| first <= last);
+    let mut ends: Vec<f64> = known.flatten().copied().collect();
+    ends.sort_unstable_by(f64::total_cmp);
+    ends.dedup();
+    let (Some(first), Some(last)) = (ends.first().copied(), ends.last().copied()) else {
+        return ends;
+    };
+    if ends.len() <= UNCERTAINTY_TIMES {
+        return ends;
+    }
+    let step = (last - first) / (UNCERTAINTY_TIMES - 1) as f64;
+    (0..UNCERTAINTY_TIMES).map(|number| first + step * number as f64).collect()
+}
+
+/// For each node the greatest distance from the reference, up or down, where each edge leaves the
+/// room that `room` says: the least sum over all paths.
+fn farthest(
+    graph: &Graph,
+    edges: &[(Common, Fit)],
+    reference: usize,
+    room: impl Fn(&Fit) -> [f64; 2],
+) -> Vec<f64> {
+    let mut ways: Vec<Vec<(usize, [f64; 2])>> = vec![Vec::new(); graph.nodes.len()];
+    for (edge, fit) in edges {
+        let [low, high] = room(fit);
+        // The line is taken for possible, even where the edge by itself says otherwise.
+        let (up, down) = (high.max(0.0), (-low).max(0.0));
+        ways[edge.nodes[0]].push((edge.nodes[1], [up, down]));
+        ways[edge.nodes[1]].push((edge.nodes[0], [down, up]));
+    }
+    let mut farthest = vec![0.0_f64; graph.nodes.len()];
+    for direction in 0..2 {
+        let mut sums = vec![f64::INFINITY; graph.nodes.len()];
+        let mut queue = BinaryHeap::from([(Reverse(0), reference)]);
+        sums[reference] = 0.0;
+        let mut done = vec![false; graph.nodes.len()];
+        while let Some((_, node)) = queue.pop() {
+            if std::mem::replace(&mut done[node], true) {
+                continue;
+            }
+            for (next, room) in &ways[node] {
+                let sum = sums[node] + room[direction];
+                if sum < sums[*next] {
+                    sums[*next] = sum;
+                    // Positive numbers are in the order of their bits.
+                    queue.push((Reverse(sum.to_bits()), *next));
+                }
+            }
+        }
+        farthest.iter_mut().zip(sums).for_each(|(farthest, sum)| *farthest = farthest.max(sum));
+    }
+    farthest
+}
+
+/// Where a message still arrives before it was sent by more than its two nodes' uncertainties,
+/// these are too small.
+fn cover(edges: &[(Common, Fit)], reference: usize, all: &mut [Uncertainty]) {
+    for (edge, _) in edges {
+        let early = edge
+            .above
+            .iter()
+            .map(|point| -point.value)
+            .chain(edge.below.iter().map(|point| point.value));
+        let [first, second] = edge.nodes;
+        let lacking = early.fold(0.0, f64::max) - all[first].offset - all[second].offset;
+        if lacking > 0.0 {
+            let share = if first == reference || second == reference { 1.0 } else { 0.5 };
+            for node in edge.nodes.into_iter().filter(|node| *node != reference) {
+                all[node].offset += share * lacking;
+            }
+        }
+    }
+}

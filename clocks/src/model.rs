@@ -1,0 +1,355 @@
+//! The clock model: how far each host's clock is from the reference host's, and the correction of
+//! times by it.
+
+use std::path::Path;
+
+use message_trace::Error;
+use serde::{Deserialize, Serialize};
+
+/// The clocks of all hosts, `clocks.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Clocks {
+    /// The host whose clock is the common one.
+    pub reference: String,
+    /// Every host's clock.
+    pub hosts: Vec<HostClock>,
+    /// What the estimate rests on, for people to look at.
+    #[serde(default)]
+    pub links: Vec<Evidence>,
+}
+
+/// One host's clock against the reference's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostClock {
+    /// The host.
+    pub host: String,
+    /// The host whose clock this one is compared with: the reference, or where no messages lead to
+    /// that, the best connected host that they do lead to.
+    #[serde(default)]
+    pub against: String,
+    /// When the offset was as it says, in nanoseconds on the reference clock.
+    pub at: i64,
+    /// This clock minus the reference's at that time.
+    pub offset_ns: i64,
+    /// How fast it runs ahead, in parts per million.
+    pub skew_ppm: f64,
+    /// How far the offset may be from the truth at any time at which the host had messages. `None`:
+    /// that is bounded on one side only, or not at all.
+    pub uncertainty_ns: Option<i64>,
+    /// How far the skew may be from the truth.
+    #[serde(default)]
+    pub skew_uncertainty_ppm: Option<f64>,
+    /// How it was found.
+    pub source: Source,
+    /// The first time that this clock showed, where it was set later: what lies before was shown
+    /// after a step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<i64>,
+    /// When it was set or made to run at another rate, in order.
+    pub steps: Vec<Step>,
+    /// What the timestamps tell that it exchanged with the collector, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hints: Option<Hinted>,
+}
+
+/// The timestamps that a host exchanged with the collector, and whether they agree with its
+/// messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hinted {
+    /// Exchanges that tell of this clock.
+    pub exchanges: u64,
+    /// The least time that question and answer were under way together.
+    pub round_trip_ns: i64,
+    /// Lines of the file that are no exchange, or none that can be.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged: u64,
+    /// Exchanges that were left out: of a boot that no log is of, or at a time that the clock
+    /// showed twice.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// How far they agree with messages, where messages connect two hosts of which both have
+    /// exchanges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<HintCheck>,
+}
+
+/// A clock's offset by the timestamps that were exchanged with the collector, held against that by
+/// messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HintCheck {
+    /// The host with which it was compared, both by way of the collector and by messages.
+    pub against: String,
+    /// The offset by exchanges minus that by messages, where that is greatest.
+    pub difference_ns: i64,
+    /// How far the two may be off together.
+    pub within_ns: i64,
+    /// Whether one of the two must be wrong.
+    pub contradicts: bool,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A clock was set, or made to run at another rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// When, on the reference clock.
+    pub at: i64,
+    /// By how much it went forward, in nanoseconds.
+    pub offset_ns: i64,
+    /// How fast it runs ahead from then on, in parts per million.
+    pub skew_ppm: f64,
+    /// It was somewhere within this many nanoseconds around that time.
+    #[serde(default)]
+    pub within_ns: i64,
+}
+
+/// How a clock was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// It is the one that others are compared with.
+    Reference,
+    /// It is the same kernel's clock as that of the host it is compared with.
+    Machine,
+    /// From messages in both directions.
+    Messages,
+    /// From messages in one direction: the fastest are taken to have taken no time.
+    OneWay,
+    /// From timestamps exchanged with the collector, as no message leads to it.
+    Hints,
+    /// Nothing is known: it is taken as it is.
+    #[default]
+    None,
+}
+
+/// The messages between two hosts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The two hosts.
+    pub hosts: [String; 2],
+    /// How many messages there were from the first to the second, and back.
+    pub messages: [u64; 2],
+    /// How many of those kept contradict the others, and were left out: they were matched wrongly.
+    pub contradicting: u64,
+    /// Some of the fastest, from the first to the second and back: when each was sent on the
+    /// reference clock, and how long it took after correction. In nanoseconds.
+    pub least: [Vec<[i64; 2]>; 2],
+}
+
+impl Clocks {
+    /// One clock for all `hosts`, whose messages began at `at`: nothing is known of any difference.
+    pub fn identical(reference: &str, hosts: &[String], at: i64) -> Clocks {
+        let host = |host: &String| HostClock {
+            host: host.clone(),
+            against: reference.to_owned(),
+            at,
+            uncertainty_ns: Some(0),
+            ..HostClock::default()
+        };
+        Clocks {
+            reference: reference.to_owned(),
+            hosts: hosts.iter().map(host).collect(),
+            links: Vec::new(),
+        }
+    }
+
+    /// The time `time` of host number `host` on the common clock.
+    pub fn common(&self, host: usize, time: i64) -> i64 {
+        self.hosts.get(host).map_or(time, |clock| clock.common(time))
+    }
+
+    /// Reads `clocks.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is something else.
+    pub fn read(path: &Path) -> Result<Clocks, Error> {
+        message_trace::json::read(path)
+    }
+
+    /// Writes `clocks.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        message_trace::json::write(path, self)
+    }
+}
+
+impl HostClock {
+    /// `time` of this clock on the reference clock.
+    ///
+    /// A time that the clock jumped over is that of the step. A time that it showed twice, as it
+    /// was set back, is taken for the first; so a later time of the clock is never an earlier
+    /// common time, except where the clock was set back to before it began.
+    pub fn common(&self, time: i64) -> i64 {
+        let mut piece = self.first_piece();
+        // The step that jumped over this time.
+        let mut jumped = None;
+        for step in &self.steps {
+            let end = piece.shows(step.at);
+            if piece.begin <= time && time < end {
+                return piece.common(time);
+            }
+            let next = piece.after(step);
+            if end <= time && time < next.begin {
+                jumped = jumped.or(Some(step.at));
+            }
+            piece = next;
+        }
+        if piece.begin <= time {
+            return piece.common(time);
+        }
+        jumped.unwrap_or_else(|| self.first_piece().common(time))
+    }
+
+    /// What this clock showed at a time of the reference clock.
+    pub fn shows(&self, common: i64) -> i64 {
+        let mut piece = self.first_piece();
+        for step in self.steps.iter().take_while(|step| step.at <= common) {
+            piece = piece.after(step);
+        }
+        piece.shows(common)
+    }
+
+    /// The straight clock that it is behind its first `steps` steps.
+    pub(crate) fn after(&self, steps: usize) -> HostClock {
+        let line =
+            self.steps.iter().take(steps).fold(self.first_piece(), |line, step| line.after(step));
+        HostClock {
+            at: line.at,
+            offset_ns: line.shown.saturating_sub(line.at),
+            skew_ppm: line.skew * 1e6,
+            ..HostClock::default()
+        }
+    }
+
+    fn first_piece(&self) -> Line {
+        Line {
+            at: self.at,
+            shown: self.at.saturating_add(self.offset_ns),
+            skew: self.skew_ppm / 1e6,
+            begin: self.since.unwrap_or(i64::MIN),
+        }
+    }
+}
+
+/// A clock between two steps.
+#[derive(Clone, Copy)]
+struct Line {
+    /// A time of the reference clock.
+    at: i64,
+    /// What the clock showed then.
+    shown: i64,
+    /// By how much it runs faster.
+    skew: f64,
+    /// The first time it showed.
+    begin: i64,
+}
+
+impl Line {
+    /// What the clock showed at a common time.
+    fn shows(&self, common: i64) -> i64 {
+        let elapsed = common.saturating_sub(self.at);
+        let gained = (elapsed as f64 * self.skew).round() as i64;
+        self.shown.saturating_add(elapsed).saturating_add(gained)
+    }
+
+    /// When the clock showed a time. Only what it gained is a fraction, so all else is exact.
+    fn common(&self, time: i64) -> i64 {
+        let elapsed = time.saturating_sub(self.shown);
+        let gained = (elapsed as f64 * (self.skew / (1.0 + self.skew))).round() as i64;
+        self.at.saturating_add(elapsed).saturating_sub(gained)
+    }
+
+    fn after(&self, step: &Step) -> Line {
+        let shown = self.shows(step.at).saturating_add(step.offset_ns);
+        Line { at: step.at, shown, skew: step.skew_ppm / 1e6, begin: shown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(offset_ns: i64, skew_ppm: f64, steps: Vec<Step>) -> HostClock {
+        HostClock { at: 1_000, offset_ns, skew_ppm, steps, ..HostClock::default() }
+    }
+
+    fn step(at: i64, offset_ns: i64, skew_ppm: f64) -> Step {
+        Step { at, offset_ns, skew_ppm, within_ns: 0 }
+    }
+
+    #[test]
+    fn offset_and_skew_are_taken_off() {
+        assert_eq!(clock(0, 0.0, vec![]).common(5), 5);
+        assert_eq!(clock(50, 0.0, vec![]).common(1_050), 1_000);
+        let fast = clock(50, 100.0, vec![]);
+        assert_eq!(fast.common(1_050 + 1_000_100), 1_001_000);
+        assert_eq!(fast.shows(1_001_000), 1_050 + 1_000_100);
+        assert_eq!(Clocks { hosts: vec![fast], ..Clocks::default() }.common(1, 7), 7);
+    }
+
+    #[test]
+    fn a_day_is_exact_to_the_nanosecond() {
+        let day = 86_400_000_000_000;
+        // 200 ppm of a day are 17.28 s; what it showed after a day and 1 ns is 1 ns later.
+        let fast = clock(7, 200.0, vec![]);
+        let shown = 1_007 + day + 17_280_000_000;
+        assert_eq!((fast.shows(1_000 + day), fast.common(shown)), (shown, 1_000 + day));
+        assert_eq!(fast.common(shown + 1), 1_000 + day + 1);
+    }
+
+    #[test]
+    fn a_clock_set_forward_jumps_over_times() {
+        // 10 ahead; at 2000 it was set forward by 500, from 2010 to 2510.
+        let clock = clock(10, 0.0, vec![step(2_000, 500, 0.0)]);
+        let times = [1_010, 2_009, 2_010, 2_300, 2_509, 2_510, 2_600];
+        assert_eq!(
+            times.map(|time| clock.common(time)),
+            [1_000, 1_999, 2_000, 2_000, 2_000, 2_000, 2_090]
+        );
+        assert_eq!((clock.shows(1_999), clock.shows(2_000)), (2_009, 2_510));
+    }
+
+    #[test]
+    fn a_clock_set_back_shows_times_twice() {
+        // At 2000 it was set back by 500, from 2010 to 1510: 1510 to 2010 were shown twice, and are
+        // the first.
+        let clock = clock(10, 0.0, vec![step(2_000, -500, 0.0)]);
+        let times = [1_400, 1_510, 2_009, 2_010, 2_011];
+        assert_eq!(times.map(|time| clock.common(time)), [1_390, 1_500, 1_999, 2_500, 2_501]);
+    }
+
+    #[test]
+    fn a_clock_set_back_to_before_it_began() {
+        // It began at 1000, showing 1010, and was set back at 2000 by 5000: from 2010 to -2990.
+        let clock =
+            HostClock { since: Some(1_010), ..clock(10, 0.0, vec![step(2_000, -5_000, 0.0)]) };
+        let times = [1_010, 2_009, -2_990, -2_000, 1_009];
+        assert_eq!(times.map(|time| clock.common(time)), [1_000, 1_999, 2_000, 2_990, 5_999]);
+        // Before anything it showed.
+        assert_eq!(clock.common(-3_000), -3_010);
+    }
+
+    #[test]
+    fn steps_add_up_and_rates_change() {
+        // +100 at 2000, -40 at 3000, then twice the rate from 4000 on.
+        let clock = clock(
+            0,
+            0.0,
+            vec![step(2_000, 100, 0.0), step(3_000, -40, 0.0), step(4_000, 0, 1_000_000.0)],
+        );
+        let shown = [1_500, 2_500, 3_500, 4_010].map(|common| clock.shows(common));
+        assert_eq!(shown, [1_500, 2_600, 3_560, 4_080]);
+        assert_eq!(shown.map(|time| clock.common(time)), [1_500, 2_500, 3_500, 4_010]);
+    }
+
+    #[test]
+    fn times_stay_in_order_where_the_clock_did_not_go_back_to_before_it_began() {
+        let clock = clock(3, 150.0, vec![step(20_000, 700, -120.0), step(50_000, -900, 10.0)]);
+        let common: Vec<i64> = (0..100_000).step_by(7).map(|time| clock.common(time)).collect();
+        assert!(common.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+}

@@ -1,0 +1,130 @@
+//! All that two clocks showed each other: the messages with least delay in both directions, as
+//! marks on both clocks.
+//!
+//! A message is a moment on both clocks: one read its time when it was sent, the other later, when
+//! it was received. So the difference of the clocks, second minus first, is at most that of the two
+//! times for a message from the first to the second, and at least that for a message back. Which
+//! clock is taken for the time axis makes no difference to that, and none to the lines; it does
+//! where one of the clocks is set.
+
+use crate::pairs::region::{Bounds, Fit, Point};
+use crate::samples::Minima;
+use crate::tuning::MAX_SKEW;
+
+/// A message between two clocks: what they showed when it was sent and received, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Mark {
+    /// The first clock.
+    pub(crate) a: i64,
+    /// The second clock.
+    pub(crate) b: i64,
+    /// From the first to the second, so the difference is at most `b - a`; otherwise it is at least
+    /// that.
+    pub(crate) above: bool,
+}
+
+/// Two clocks and the messages between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClockPair {
+    /// The first clock, the one with the lower number.
+    pub(crate) a: usize,
+    /// The second clock.
+    pub(crate) b: usize,
+    /// How many messages there were from the first to the second, and back.
+    pub(crate) messages: [u64; 2],
+    /// Those with least delay.
+    pub(crate) marks: Vec<Mark>,
+}
+
+impl Mark {
+    /// The time on an axis: the first clock's or the second's.
+    pub(crate) fn at(&self, second: bool) -> i64 {
+        if second { self.b } else { self.a }
+    }
+
+    /// As a bound on the difference of the clocks, relative to an origin in time and in difference.
+    pub(crate) fn point(&self, second: bool, origin: Origin) -> Point {
+        let at = self.at(second).saturating_sub(origin.at);
+        let value = self.b.saturating_sub(self.a).saturating_sub(origin.difference);
+        Point { at: at as f64, value: value as f64 }
+    }
+}
+
+impl Mark {
+    /// The mark whose point that is, on the first clock's axis. Both are whole nanoseconds.
+    fn of(point: Point, above: bool, origin: Origin) -> Mark {
+        let a = origin.at.saturating_add(point.at as i64);
+        let difference = origin.difference.saturating_add(point.value as i64);
+        Mark { a, b: a.saturating_add(difference), above }
+    }
+}
+
+/// Those marks of a line over the first clock's time that hold it in its place.
+pub(crate) fn holding(fit: &Fit, origin: Origin) -> Vec<Mark> {
+    let [above, below] = fit.holding();
+    let above = above.iter().map(|point| Mark::of(*point, true, origin));
+    above.chain(below.iter().map(|point| Mark::of(*point, false, origin))).collect()
+}
+
+/// What times and differences are relative to, so that they fit into an `f64`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// A time on the axis.
+    pub(crate) at: i64,
+    /// A difference of the clocks.
+    pub(crate) difference: i64,
+}
+
+impl Origin {
+    /// That of some marks.
+    pub(crate) fn of(marks: &[Mark], second: bool) -> Origin {
+        marks.first().map_or(Origin::default(), |mark| Origin {
+            at: mark.at(second),
+            difference: mark.b.saturating_sub(mark.a),
+        })
+    }
+}
+
+/// The line that the difference of the clocks follows over the time of one of them.
+pub(crate) fn fit<'a>(
+    marks: impl Iterator<Item = &'a Mark>,
+    second: bool,
+    origin: Origin,
+) -> Option<Fit> {
+    let (above, below): (Vec<_>, Vec<_>) = marks.partition(|mark| mark.above);
+    let points = |marks: Vec<&Mark>| marks.iter().map(|mark| mark.point(second, origin)).collect();
+    Bounds::new(points(above), points(below), [-MAX_SKEW, MAX_SKEW]).fit()
+}
+
+/// All pairs of clocks with messages. `clock_of` gives each host's clock, and `on_clock` its own time on
+/// that one, where it can be told.
+pub(crate) fn pairs(
+    minima: &[&Minima],
+    clock_of: &[usize],
+    on_clock: impl Fn(usize, i64) -> Option<i64>,
+) -> Vec<ClockPair> {
+    let mut pairs: Vec<ClockPair> = Vec::new();
+    let mut halves: Vec<(usize, usize, bool, &Minima)> = minima
+        .iter()
+        .filter_map(|minima| {
+            let (from, to) =
+                (*clock_of.get(minima.from as usize)?, *clock_of.get(minima.to as usize)?);
+            (from != to).then_some((from.min(to), from.max(to), from < to, *minima))
+        })
+        .collect();
+    halves.sort_by_key(|(a, b, _, minima)| (*a, *b, minima.from, minima.to));
+    for (a, b, above, minima) in halves {
+        if pairs.last().is_none_or(|pair| (pair.a, pair.b) != (a, b)) {
+            pairs.push(ClockPair { a, b, messages: [0; 2], marks: Vec::new() });
+        }
+        let Some(pair) = pairs.last_mut() else { continue };
+        pair.messages[usize::from(!above)] += minima.messages;
+        pair.marks.extend(minima.points.iter().filter_map(|sample| {
+            let sent = on_clock(minima.from as usize, sample.sent)?;
+            let received = on_clock(minima.to as usize, sample.received)?;
+            let (a, b) = if above { (sent, received) } else { (received, sent) };
+            Some(Mark { a, b, above })
+        }));
+    }
+    pairs
+}

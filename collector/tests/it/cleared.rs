@@ -1,0 +1,161 @@
+//! Whoever makes room at a collector takes files away while shippers run: they notice, go on with
+//! what they have yet to send, and nothing at the collector is half a log. No shipper is started
+//! again.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use collector::collect::{self, Deadlines, Limits};
+use collector::link::Stop;
+use collector::ship;
+use message_trace::DataDir;
+
+use crate::common::{Heard, PLENTY, Stopping, contents, make_log, options, wait, with_collector};
+
+/// A log that takes more than what a shipper sends between two acknowledgements, 8 MiB.
+const LONG: u64 = 2304;
+
+/// Takes all logs of a host away, as a person would.
+fn clear(directory: &Path) {
+    for name in contents(directory).into_keys() {
+        fs::remove_file(directory.join(name)).unwrap();
+    }
+}
+
+/// Those of some logs that have these numbers.
+fn numbered(logs: &BTreeMap<String, Vec<u8>>, numbers: &[u32]) -> BTreeMap<String, Vec<u8>> {
+    let is_one = |name: &str| numbers.iter().any(|number| name.starts_with(&format!("{number}-")));
+    logs.iter()
+        .filter(|(name, _)| is_one(name))
+        .map(|(name, log)| (name.clone(), log.clone()))
+        .collect()
+}
+
+#[test]
+fn a_quota_that_is_full_is_noticed_to_be_free_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+    let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
+    let pages: Vec<u64> = (1..LONG).collect();
+    for pid in 1..=4 {
+        make_log(&host, pid, &pages, LONG);
+    }
+    // The last one goes on.
+    let last = make_log(&host, 5, &[1, 2], 3);
+    let writer = fs::File::options().write(true).open(&last).unwrap();
+    let heard = Heard::default();
+    // There is room for three and a half.
+    let limits = Limits { bytes: 7 * LONG / 2 * 4096, files: 100 };
+    let stop = Stop::default();
+    with_collector(&to, limits, &heard, |address| {
+        let options = ship::Options { follow: true, ..options(&from, address) };
+        std::thread::scope(|scope| {
+            let _stopping = Stopping(&stop);
+            scope.spawn(|| ship::run(&options, &heard, &stop));
+            let full = || {
+                let lines = heard.lines();
+                lines.iter().filter(|line| line.contains("Quota") && line.contains("again")).count()
+            };
+            wait(&heard, "it is full", || full() >= 2);
+            let first = numbered(&contents(&host), &[1]);
+            assert_eq!(numbered(&contents(&gathered), &[1]), first);
+            clear(&gathered);
+            // What was not there as a whole comes as a whole, and the last one goes on. The first
+            // is done and stays gone; whether the one after it was done as well depends on where a
+            // batch ended.
+            let comes = || {
+                let (here, there) = (contents(&host), contents(&gathered));
+                numbered(&there, &[3, 4, 5]) == numbered(&here, &[3, 4, 5])
+                    && there.iter().all(|(name, log)| here.get(name) == Some(log))
+            };
+            wait(&heard, "there is room again", comes);
+            writer.write_all_at(&[7; 4096], 3 * 4096).unwrap();
+            wait(&heard, "it goes on", comes);
+            assert_eq!(numbered(&contents(&gathered), &[1]), BTreeMap::new());
+        });
+    });
+}
+
+#[test]
+fn too_many_files_are_noticed_to_be_fewer() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+    let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
+    (1..=3).for_each(|pid| drop(make_log(&host, pid, &[1], 2)));
+    let heard = Heard::default();
+    let stop = Stop::default();
+    with_collector(&to, Limits { files: 2, ..PLENTY }, &heard, |address| {
+        let options = ship::Options { follow: true, ..options(&from, address) };
+        std::thread::scope(|scope| {
+            let _stopping = Stopping(&stop);
+            scope.spawn(|| ship::run(&options, &heard, &stop));
+            wait(&heard, "it is full", || heard.lines().iter().any(|line| line.contains("Files")));
+            // All were in one batch, so none is known to be there; two have room.
+            let first = contents(&host).into_keys().next().unwrap();
+            fs::remove_file(host.join(first)).unwrap();
+            clear(&gathered);
+            wait(&heard, "the others have room", || contents(&gathered) == contents(&host));
+        });
+    });
+}
+
+#[test]
+fn a_log_that_goes_on_is_sent_as_a_whole_where_it_was_taken_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+    let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
+    let path = make_log(&host, 1, &[1, 2, 3, 9], 300);
+    let writer = fs::File::options().write(true).open(&path).unwrap();
+    let heard = Heard::default();
+    let same = || {
+        wait(&heard, "all is there", || gathered.exists() && contents(&gathered) == contents(&host))
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let stop = Stop::default();
+    let collect = |work: &dyn Fn()| {
+        let listener = TcpListener::bind(address).unwrap();
+        let stop = Stop::default();
+        let options = collect::Options {
+            data: DataDir::new(&to),
+            tls: None,
+            revoked: None,
+            limits: PLENTY,
+            deadlines: Deadlines::default(),
+        };
+        std::thread::scope(|scope| {
+            let _stopping = Stopping(&stop);
+            scope.spawn(|| collect::run(&options, &listener, &heard, &stop).unwrap());
+            work();
+        });
+    };
+    let options = ship::Options { follow: true, ..options(&from, address) };
+    std::thread::scope(|scope| {
+        let _stopping = Stopping(&stop);
+        scope.spawn(|| ship::run(&options, &heard, &stop));
+        collect(&|| {
+            same();
+            clear(&gathered);
+            writer.write_all_at(&[5; 100], 20 * 4096).unwrap();
+            same();
+            // With its directory.
+            fs::remove_dir_all(&gathered).unwrap();
+            writer.write_all_at(&[6; 100], 21 * 4096).unwrap();
+            same();
+            // Moved away, so that whoever has it open writes to it there.
+            let elsewhere = to.join("moved.sclog");
+            let name = contents(&gathered).into_keys().next().unwrap();
+            fs::rename(gathered.join(name), &elsewhere).unwrap();
+            writer.write_all_at(&[7; 100], 22 * 4096).unwrap();
+            same();
+        });
+        // Taken away while no collector ran.
+        clear(&gathered);
+        writer.write_all_at(&[8; 100], 23 * 4096).unwrap();
+        collect(&same);
+    });
+}

@@ -1,0 +1,128 @@
+//! A collector and shippers in one process, over loopback, and logs for them.
+#![allow(unreachable_pub, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use collector::collect::{self, Deadlines, Limits};
+use collector::link::Stop;
+use collector::ship::{self, Summary};
+use message_trace::DataDir;
+use socket_log::write::LogWriter;
+
+/// Keeps what both sides tell, a line an event.
+#[derive(Default)]
+pub struct Heard(pub Mutex<Vec<String>>);
+
+impl Heard {
+    pub fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl collect::Events for Heard {
+    fn event(&self, event: &collect::Event<'_>) {
+        self.0.lock().unwrap().push(format!("{event:?}"));
+    }
+}
+
+impl ship::Events for Heard {
+    fn event(&self, event: &ship::Event<'_>) {
+        self.0.lock().unwrap().push(format!("{event:?}"));
+    }
+}
+
+/// A collector while `work` lasts.
+pub fn with_collector<T>(
+    data: &Path,
+    limits: Limits,
+    heard: &Heard,
+    work: impl FnOnce(SocketAddr) -> T,
+) -> T {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = collect::Options {
+        data: DataDir::new(data),
+        tls: None,
+        revoked: None,
+        limits,
+        deadlines: Deadlines::default(),
+    };
+    let stop = Stop::default();
+    std::thread::scope(|scope| {
+        let collector = scope.spawn(|| collect::run(&options, &listener, heard, &stop));
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(address)));
+        stop.store(true, Relaxed);
+        collector.join().unwrap().unwrap();
+        result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+pub const PLENTY: Limits = Limits { bytes: 1 << 40, files: 1000 };
+
+pub fn options(data: &Path, to: SocketAddr) -> ship::Options {
+    ship::Options {
+        data: DataDir::new(data),
+        host: "web-1".into(),
+        to: to.to_string(),
+        tls: None,
+        follow: false,
+        interval: Duration::from_millis(20),
+        remove: false,
+        limit: None,
+        patience: Duration::from_secs(30),
+    }
+}
+
+pub fn once(options: &ship::Options, heard: &Heard) -> Summary {
+    ship::run(options, heard, &Stop::default()).unwrap()
+}
+
+/// Makes a log with content in these pages behind its header, and `length` pages long.
+pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> PathBuf {
+    fs::create_dir_all(directory).unwrap();
+    let path = directory.join(format!("{pid}-1700000000.sclog"));
+    fs::write(&path, LogWriter::new("web-1", pid, "/bin/x").bytes()).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.set_len(length * 4096).unwrap();
+    for page in content {
+        let bytes: Vec<u8> =
+            (0..4096).map(|at| (at * 31 + page * 7 + u64::from(pid)) as u8 | 1).collect();
+        file.write_all_at(&bytes, page * 4096).unwrap();
+    }
+    path
+}
+
+/// The files of a directory with their contents.
+pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let logs = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "sclog"));
+    logs.map(|path| {
+        (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap())
+    })
+    .collect()
+}
+
+/// Waits until something holds.
+pub fn wait(heard: &Heard, what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(std::time::Instant::now() < deadline, "in vain: {what}: {:?}", heard.lines());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Stops what runs when a test is done, also by failing: else it would be waited for.
+pub struct Stopping<'a>(pub &'a Stop);
+
+impl Drop for Stopping<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}

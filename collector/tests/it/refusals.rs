@@ -1,0 +1,523 @@
+//! Whoever should not be let in is not, with a line that says why; and while it happens, another
+//! host's logs are gathered as if nothing were.
+
+#![expect(clippy::type_complexity, reason = "tests fail by panics")]
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use collector::collect::{self, Cause, Deadlines, Limits};
+use collector::identity::Identity;
+use collector::keys::{Authority, Bundle, Role, Validity};
+use collector::link::{Link, Socket, Stop};
+use collector::ship;
+use collector::tls;
+use collector::wire::{
+    self, ASK_LIMIT, Answer, EXTENT_LIMIT, Exchange, FRAME_LIMIT, FrameReader, Request, VERSION,
+};
+use message_trace::DataDir;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use socket_log::write::LogWriter;
+
+/// What was refused: by what cause, in which words.
+#[derive(Default)]
+struct Refusals(Mutex<Vec<(Cause, Option<String>, String)>>);
+
+impl collect::Events for Refusals {
+    fn event(&self, event: &collect::Event<'_>) {
+        if let collect::Event::Refused { host, cause, why, .. } = event {
+            self.0.lock().unwrap().push((*cause, host.map(str::to_owned), (*why).to_owned()));
+        }
+    }
+}
+
+impl ship::Events for Refusals {
+    fn event(&self, _: &ship::Event<'_>) {}
+}
+
+/// A collector, its authority, and a host `good` that has logs.
+struct System<'a> {
+    address: SocketAddr,
+    authority: &'a Authority,
+    refusals: &'a Refusals,
+    directory: &'a Path,
+}
+
+/// Short enough for a test, and long enough for a machine that is busy.
+const DEADLINES: Deadlines = Deadlines {
+    handshake: Duration::from_secs(2),
+    silence: Duration::from_secs(2),
+    frame: Duration::from_secs(2),
+};
+
+/// Runs `work` beside a collector, and afterwards sees that the good host still gets through.
+fn with_collector(work: impl FnOnce(&System<'_>)) {
+    with_patient_collector(DEADLINES, work);
+}
+
+/// The same, with other deadlines.
+fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&System<'_>)) {
+    let directory = tempfile::tempdir().unwrap();
+    let authority = Authority::create(&directory.path().join("keys"), 10).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let options = collect::Options {
+        data: DataDir::new(directory.path().join("gathered")),
+        tls: Some(tls::server(&authority.collector(10).unwrap()).unwrap()),
+        revoked: None,
+        limits: Limits { bytes: 1 << 30, files: 100 },
+        deadlines,
+    };
+    let (refusals, stop) = (Refusals::default(), Stop::default());
+    let system =
+        System { address, authority: &authority, refusals: &refusals, directory: directory.path() };
+    std::thread::scope(|scope| {
+        let collector = scope.spawn(|| collect::run(&options, &listener, &refusals, &stop));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            work(&system);
+            system.good_host_gets_through();
+        }));
+        stop.store(true, Relaxed);
+        collector.join().unwrap().unwrap();
+        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+    // Nothing was made beside the hosts' directories.
+    let hosts = directory.path().join("gathered/hosts");
+    let mut names: Vec<String> = fs::read_dir(&hosts)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.retain(|name| name != "web-1");
+    names.sort();
+    assert_eq!(names, [".store", "good"]);
+}
+
+impl System<'_> {
+    fn good_host_gets_through(&self) {
+        let name = format!("{}-1.sclog", self.refusals.0.lock().unwrap().len() + 1);
+        let data = self.directory.join("good");
+        let host = data.join("hosts/good");
+        fs::create_dir_all(&host).unwrap();
+        let pid = name.len() as u32;
+        fs::write(host.join(&name), LogWriter::new("good", pid, "/bin/x").bytes()).unwrap();
+        let options = self.options(&data, "good", self.authority.host(&["good"], 1).unwrap());
+        ship::run(&options, self.refusals, &Stop::default()).unwrap();
+        let gathered = self.directory.join("gathered/hosts/good").join(&name);
+        assert_eq!(fs::read(gathered).unwrap(), fs::read(host.join(&name)).unwrap());
+    }
+
+    fn options(&self, data: &Path, host: &str, key: Bundle) -> ship::Options {
+        ship::Options {
+            data: DataDir::new(data),
+            host: host.into(),
+            to: self.address.to_string(),
+            tls: Some(tls::client(&key).unwrap()),
+            follow: false,
+            interval: Duration::from_millis(50),
+            remove: false,
+            limit: None,
+            patience: Duration::from_secs(30),
+        }
+    }
+
+    /// What a shipper is told that has this key and wants to write as `host`.
+    fn ship_as(&self, host: &str, key: Bundle) -> String {
+        let options = self.options(&self.directory.join("other"), host, key);
+        ship::run(&options, self.refusals, &Stop::default()).unwrap_err().to_string()
+    }
+
+    /// What a shipper does that has a key of another authority, and takes this collector for the
+    /// right one.
+    fn trusting(&self, other: &Authority) -> Arc<ClientConfig> {
+        let path = self.directory.join("other.pem");
+        other.host(&["web-1"], 1).unwrap().write(&path, false).unwrap();
+        let certificate = CertificateDer::from_pem_file(&path).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(self.authority.certificate().clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let key = PrivateKeyDer::from_pem_file(&path).unwrap();
+        Arc::new(
+            config
+                .with_root_certificates(roots)
+                .with_client_auth_cert(vec![certificate], key)
+                .unwrap(),
+        )
+    }
+
+    /// Waits until a connection was refused for this cause, in words that have these in them.
+    fn refused(&self, cause: Cause, words: &str) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let found = || {
+            let refusals = self.refusals.0.lock().unwrap();
+            refusals.iter().any(|(of, _, why)| *of == cause && why.contains(words))
+        };
+        while !found() {
+            assert!(
+                Instant::now() < deadline,
+                "no {cause:?} {words:?}: {:?}",
+                self.refusals.0.lock().unwrap()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A connection with a good key of `web-1`, on which anything can be sent.
+    fn raw(&self) -> Raw {
+        let key = self.authority.host(&["web-1"], 1).unwrap();
+        let stream = TcpStream::connect(self.address).unwrap();
+        let socket = Socket::new(stream, Stop::default(), Duration::from_secs(30)).unwrap();
+        let connection = tls::connect(tls::client(&key).unwrap()).unwrap();
+        Raw { link: Link::client(socket, connection).unwrap(), reader: FrameReader::default() }
+    }
+
+    /// The same, let in.
+    fn welcomed(&self) -> Raw {
+        let mut raw = self.raw();
+        raw.send(&wire::frame(&HELLO).unwrap());
+        assert!(matches!(raw.answer(), Answer::Welcome { .. }));
+        raw
+    }
+}
+
+const HELLO: Request<'_> = Request::Hello { version: VERSION, host: "web-1", boot: [1; 16] };
+const FILE: Request<'_> = Request::File {
+    name: "1-1.sclog",
+    identity: Identity { boot: [1; 16], pid: 1, ticks: 2, start: 3, name: 0 },
+};
+
+/// A shipper of the test's own.
+struct Raw {
+    link: Link,
+    reader: FrameReader,
+}
+
+impl Raw {
+    fn send(&mut self, bytes: &[u8]) {
+        self.link.write_all(bytes).and_then(|()| self.link.flush()).unwrap();
+    }
+
+    fn request(&mut self, request: &Request<'_>, behind: &[u8]) {
+        self.send(&wire::frame_with(request, behind).unwrap());
+    }
+
+    fn answer(&mut self) -> Answer {
+        wire::decode_answer(self.reader.next(&mut self.link).unwrap()).unwrap()
+    }
+
+    /// Asks for the time, and says that it was as the collector said.
+    fn exchange(&mut self) -> Exchange {
+        self.request(&Request::Time, &[]);
+        let Answer::Time { received, sent } = self.answer() else { panic!("no time") };
+        let exchange = Exchange {
+            host_sent: 1,
+            collector_received: received,
+            collector_sent: sent,
+            host_received: 9,
+        };
+        self.request(&Request::Hint(exchange), &[]);
+        exchange
+    }
+
+    /// The last word.
+    fn why(&mut self) -> String {
+        match self.answer() {
+            Answer::Refused { why } => why,
+            answer => panic!("{answer:?}"),
+        }
+    }
+}
+
+#[test]
+fn certificates_that_are_not_good() {
+    with_collector(|system| {
+        const DAY: i64 = 24 * 60 * 60;
+        let now = Validity::days(0).until;
+        let issue = |from, until| {
+            system.authority.issue(Role::Host, &["web-1"], Validity { from, until }).unwrap()
+        };
+        let told = system.ship_as("web-1", issue(now - 3 * DAY, now - DAY));
+        assert!(told.contains("our certificate has expired"), "{told}");
+        system.refused(Cause::Tls, "certificate expired");
+        system.ship_as("web-1", issue(now + DAY, now + 3 * DAY));
+        system.refused(Cause::Tls, "certificate not yet valid");
+
+        // Of another authority: the shipper trusts that one and not this collector, so it is the
+        // first to refuse.
+        let other = Authority::create(&system.directory.join("other-keys"), 10).unwrap();
+        let told = system.ship_as("web-1", other.host(&["web-1"], 1).unwrap());
+        assert!(told.contains("certificate of another authority"), "{told}");
+        // One that takes anybody for the collector is refused there.
+        let mut options =
+            system.options(&system.directory.join("other"), "web-1", issue(now - DAY, now + DAY));
+        options.tls = Some(system.trusting(&other));
+        let told = ship::run(&options, system.refusals, &Stop::default()).unwrap_err().to_string();
+        assert!(told.contains("our certificate is of another authority"), "{told}");
+        system.refused(Cause::Tls, "certificate of another authority");
+
+        // The collector's own key lets nobody in as a host.
+        assert!(tls::client(&system.authority.collector(1).unwrap()).is_err());
+    });
+}
+
+#[test]
+fn names_that_are_not_its_own() {
+    with_collector(|system| {
+        let key = || system.authority.host(&["web-1"], 1).unwrap();
+        let told = system.ship_as("web-2", key());
+        assert!(told.contains("its certificate is for web-1"), "{told}");
+        system.refused(Cause::Name, "wants to write as 'web-2'");
+        for name in ["..", "../good", "good/../good", "/", "", "a\0b", ".store"] {
+            let mut raw = system.raw();
+            raw.request(&Request::Hello { version: VERSION, host: name, boot: [0; 16] }, &[]);
+            assert!(raw.why().contains("a host name has"), "{name:?}");
+        }
+        system.refused(Cause::Name, "a host name has");
+    });
+}
+
+#[test]
+fn paths_that_lead_elsewhere() {
+    with_collector(|system| {
+        let Request::File { identity, .. } = FILE else { return };
+        for name in [
+            "../good/1-1.sclog",
+            "/tmp/x.sclog",
+            "..",
+            "a/b.sclog",
+            ".hidden.sclog",
+            "x.txt",
+            "",
+            "x\n.sclog",
+        ] {
+            let mut raw = system.welcomed();
+            raw.request(&Request::File { name, identity }, &[]);
+            assert!(raw.why().contains("a log's name has"), "{name:?}");
+        }
+        system.refused(Cause::Violation, "a log's name has");
+        // A way that leads elsewhere, laid where the log would be, is not followed.
+        let host = system.directory.join("gathered/hosts/web-1");
+        fs::create_dir_all(&host).unwrap();
+        let target = system.directory.join("target");
+        fs::write(&target, "untouched").unwrap();
+        std::os::unix::fs::symlink(&target, host.join("1-1.sclog")).unwrap();
+        let mut raw = system.welcomed();
+        raw.request(&FILE, &[]);
+        let page = zstd::bulk::compress(&[7; 4096], 1).unwrap();
+        raw.request(&Request::Extent { offset: 0, length: 4096 }, &page);
+        raw.request(&Request::Flush { number: 1, left: 0 }, &[]);
+        assert_eq!(raw.answer(), Answer::Durable { number: 1 });
+        assert_eq!(fs::read_to_string(&target).unwrap(), "untouched");
+        assert_eq!(fs::read(host.join("1-1+2.sclog")).unwrap(), [7; 4096]);
+    });
+}
+
+#[test]
+fn frames_that_are_none() {
+    with_collector(|system| {
+        // Longer than any.
+        let mut raw = system.welcomed();
+        raw.send(&(FRAME_LIMIT as u32 + 1).to_le_bytes());
+        assert!(raw.why().contains("more than any may have"));
+        // No message; a message with something behind it; one of the other side.
+        for frame in
+            [vec![4, 0, 0, 0, 255, 255, 255, 255], vec![2, 0, 0, 0, 8, 8], vec![0, 0, 0, 0]]
+        {
+            let mut raw = system.welcomed();
+            raw.send(&frame);
+            assert!(raw.why().contains("not a message of this protocol"), "{frame:?}");
+        }
+        system.refused(Cause::Protocol, "not a message of this protocol");
+        // Messages that are, where they are not.
+        let garbage = vec![3; 100];
+        let page = zstd::bulk::compress(&[7; 4096], 1).unwrap();
+        let bomb = zstd::bulk::compress(&vec![0; EXTENT_LIMIT + 1], 1).unwrap();
+        let limit = EXTENT_LIMIT as u32;
+        let none =
+            Exchange { host_sent: 0, collector_received: 0, collector_sent: 0, host_received: 0 };
+        let cases: Vec<(Vec<(Request<'_>, &[u8])>, &str)> = vec![
+            (vec![(HELLO, &[])], "greeted twice"),
+            (vec![(Request::Hint(none), &[])], "an exchange of times that there was not"),
+            (vec![(Request::Flush { number: 2, left: 0 }, &[])], "not counted one by one"),
+            (
+                vec![(FILE, &[]), (Request::Ask { page: 0, pages: ASK_LIMIT + 1 }, &[])],
+                "too many checksums",
+            ),
+            (vec![(Request::Ask { page: 0, pages: 1 }, &[])], "without saying of which"),
+            (vec![(Request::Length { length: 1 }, &[])], "without saying of which"),
+            (
+                vec![(FILE, &[]), (Request::Extent { offset: 0, length: 4096 }, &garbage)],
+                "not what was announced",
+            ),
+            (
+                vec![(FILE, &[]), (Request::Extent { offset: 0, length: 4095 }, &page)],
+                "not what was announced",
+            ),
+            (
+                vec![(FILE, &[]), (Request::Extent { offset: 0, length: limit }, &bomb)],
+                "not what was announced",
+            ),
+            (
+                vec![(FILE, &[]), (Request::Extent { offset: 0, length: limit + 1 }, &bomb)],
+                "longer than any may be",
+            ),
+            (vec![(FILE, &[]), (Request::Extent { offset: 5, length: 4096 }, &page)], "at byte 5"),
+            (
+                vec![
+                    (FILE, &[]),
+                    (Request::Extent { offset: u64::MAX - 4095, length: 4096 }, &page),
+                ],
+                "at byte",
+            ),
+            (
+                vec![(FILE, &[]), (Request::Extent { offset: 1 << 42, length: 4096 }, &page)],
+                "bytes of content",
+            ),
+            (vec![(FILE, &[]), (Request::Length { length: 1 << 42 }, &[])], "bytes of content"),
+        ];
+        for (requests, words) in &cases {
+            let mut raw = system.welcomed();
+            raw.exchange();
+            for (request, behind) in requests {
+                raw.request(request, behind);
+            }
+            let why = raw.why();
+            assert!(why.contains(words), "{requests:?}: {why}");
+        }
+        // Something else than a greeting, and another version's.
+        let mut raw = system.raw();
+        raw.request(&FILE, &[]);
+        assert!(raw.why().contains("not a greeting"));
+        let mut raw = system.raw();
+        raw.request(&Request::Hello { version: VERSION + 1, host: "web-1", boot: [0; 16] }, &[]);
+        assert!(raw.why().contains("speaks version 2"));
+        system.refused(Cause::Version, "speaks version 2");
+    });
+}
+
+#[test]
+fn who_speaks_no_tls() {
+    with_collector(|system| {
+        for bytes in [
+            &b"GET / HTTP/1.1\r\n\r\n"[..],
+            &wire::frame(&HELLO).unwrap(),
+            &[0x16, 3, 1, 0xff, 0xff, 1],
+        ] {
+            let mut stream = TcpStream::connect(system.address).unwrap();
+            stream.write_all(bytes).unwrap();
+            let _ = stream.shutdown(std::net::Shutdown::Write);
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+        let refused = || {
+            let refusals = system.refusals.0.lock().unwrap();
+            refusals.iter().filter(|(cause, ..)| *cause == Cause::Tls).count()
+        };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while refused() < 3 {
+            assert!(Instant::now() < deadline, "{}", refused());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+}
+
+#[test]
+fn who_is_slow_or_silent_or_half_gone() {
+    with_collector(|system| {
+        // Connected and nothing more; TLS and nothing more; welcome and nothing more.
+        let silent = TcpStream::connect(system.address).unwrap();
+        let no_greeting = system.raw();
+        let mut idle = system.welcomed();
+        // Many that say nothing do not keep others out.
+        let crowd: Vec<TcpStream> =
+            (0..100).map(|_| TcpStream::connect(system.address).unwrap()).collect();
+        system.good_host_gets_through();
+        system.refused(Cause::Slow, "its handshake took too long");
+        system.refused(Cause::Slow, "too slow, or silent");
+        assert!(idle.why().contains("silent for too long"));
+        drop((silent, no_greeting, crowd));
+        // A frame a byte at a time.
+        let mut slow = system.welcomed();
+        let frame =
+            wire::frame_with(&Request::Extent { offset: 0, length: 0 }, &[0; 1000]).unwrap();
+        let mut sent = 0;
+        let began = Instant::now();
+        while slow.link.write_all(&frame[sent..=sent]).and_then(|()| slow.link.flush()).is_ok() {
+            sent += 1;
+            std::thread::sleep(Duration::from_millis(100));
+            assert!(
+                sent < frame.len() && began.elapsed() < Duration::from_secs(60),
+                "nobody minds"
+            );
+            slow.link.socket().within(Duration::from_secs(30));
+        }
+        // A shipper that is cut off and comes again need not wait for its former connection.
+        let former = system.welcomed();
+        let again = system.welcomed();
+        drop((former, again));
+    });
+}
+
+#[test]
+fn too_many_that_do_not_say_who_they_are() {
+    let deadlines = Deadlines { handshake: Duration::from_secs(30), ..DEADLINES };
+    with_patient_collector(deadlines, |system| {
+        let crowd: Vec<TcpStream> =
+            (0..600).filter_map(|_| TcpStream::connect(system.address).ok()).collect();
+        system.refused(Cause::Many, "have not said who they are");
+        drop(crowd);
+    });
+}
+
+#[test]
+fn a_collector_of_another_authority_is_refused_by_the_shipper() {
+    with_collector(|system| {
+        // A host's key serves as no collector's: whoever has one cannot pose as the collector.
+        assert!(tls::server(&system.authority.host(&["web-1"], 1).unwrap()).is_err());
+        let other = Authority::create(&system.directory.join("false-keys"), 10).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut options = system.options(
+            &system.directory.join("other"),
+            "web-1",
+            system.authority.host(&["web-1"], 1).unwrap(),
+        );
+        options.to = listener.local_addr().unwrap().to_string();
+        let config = tls::server(&other.collector(1).unwrap()).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let (stream, _) = listener.accept().unwrap();
+                let socket = Socket::new(stream, Stop::default(), Duration::from_secs(10)).unwrap();
+                assert!(Link::server(socket, Arc::clone(&config)).is_err());
+            });
+            let told =
+                ship::run(&options, system.refusals, &Stop::default()).unwrap_err().to_string();
+            assert!(told.contains("certificate of another authority"), "{told}");
+        });
+    });
+}
+
+#[test]
+fn a_collector_ends_although_somebody_always_has_something_to_say() {
+    let talking = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let mut thread = None;
+    with_collector(|system| {
+        let mut raw = system.welcomed();
+        let talking = Arc::clone(&talking);
+        thread = Some(std::thread::spawn(move || {
+            let frames: Vec<u8> = (0..1000).flat_map(|_| wire::frame(&FILE).unwrap()).collect();
+            raw.link.socket().within(Duration::from_secs(600));
+            while talking.load(Relaxed) && raw.link.write_all(&frames).is_ok() {}
+        }));
+    });
+    // It has ended while that one talked.
+    talking.store(false, Relaxed);
+    thread.unwrap().join().unwrap();
+}

@@ -1,0 +1,103 @@
+//! Project 5's Figure 9, the output of the convolution algorithm: paths of nodes, where each edge
+//! has the delays that the sender takes, the most frequent first, and the number of messages that
+//! have them.
+
+use std::collections::{BTreeMap, BinaryHeap};
+use std::io;
+
+use analyze::infer::convolution::{DelayEdge, DelayGraph};
+
+use super::graph::{begin, text};
+use message_trace::units::{count, duration};
+
+/// Draws `most` edges of `graph`: from the roots on always the one with the most messages.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub(super) fn draw(graph: &DelayGraph, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
+    let edges = chosen(graph, most);
+    begin(out, "delays by convolution")?;
+    for (place, node) in graph.nodes.iter().enumerate() {
+        if edges.iter().any(|edge| edge.from == place || edge.to == place) {
+            writeln!(out, "  n{place} [label={}];", text(&[node]))?;
+        }
+    }
+    for edge in &edges {
+        let known = edge.delays.iter().filter_map(|(delay, _)| *delay);
+        let delays: Vec<String> = known.map(|delay| duration(delay as f64).to_string()).collect();
+        let messages = format!("({})", count(edge.messages() as u64));
+        let label = text(&[&delays.join(", "), &messages]);
+        writeln!(out, "  n{} -> n{} [label={label}];", edge.from, edge.to)?;
+    }
+    writeln!(out, "}}")
+}
+
+/// The edges that are drawn, in their own order.
+fn chosen(graph: &DelayGraph, most: usize) -> Vec<&DelayEdge> {
+    if graph.edges.len() <= most {
+        return graph.edges.iter().collect();
+    }
+    let mut behind: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut is_root = vec![true; graph.nodes.len()];
+    for (place, edge) in graph.edges.iter().enumerate() {
+        behind.entry(edge.from).or_default().push(place);
+        is_root[edge.to] = false;
+    }
+    let mut chosen = Vec::new();
+    let mut next: BinaryHeap<(usize, std::cmp::Reverse<usize>)> = BinaryHeap::new();
+    let reach = |next: &mut BinaryHeap<_>, vertex: usize| {
+        let edges = behind.get(&vertex).into_iter().flatten();
+        next.extend(edges.map(|place| (graph.edges[*place].messages(), std::cmp::Reverse(*place))));
+    };
+    (0..graph.nodes.len())
+        .filter(|vertex| is_root[*vertex])
+        .for_each(|root| reach(&mut next, root));
+    while let Some((_, std::cmp::Reverse(place))) = next.pop().filter(|_| chosen.len() < most) {
+        chosen.push(place);
+        reach(&mut next, graph.edges[place].to);
+    }
+    chosen.sort_unstable();
+    chosen.into_iter().map(|place| &graph.edges[place]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_support::assert_golden;
+
+    #[test]
+    fn delays_as_in_figure_9() {
+        let edge = |from, to, delays: &[(Option<i64>, usize)]| DelayEdge {
+            from,
+            to,
+            delays: delays.to_vec(),
+        };
+        let graph = DelayGraph {
+            nodes: ["client", "web", "auth \"server\"", "web"].map(str::to_owned).to_vec(),
+            edges: vec![
+                edge(0, 1, &[(None, 4321)]),
+                edge(1, 2, &[(Some(7_000_000), 3000), (Some(25_000_000), 1000)]),
+                edge(2, 3, &[(Some(600_000), 3990)]),
+            ],
+        };
+        let mut out = Vec::new();
+        draw(&graph, 100, &mut out).unwrap();
+        assert_golden!("figure9.dot", &String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn the_most_frequent_edges_are_drawn_with_those_that_lead_to_them() {
+        let edge = |from, to, messages| DelayEdge { from, to, delays: vec![(Some(1), messages)] };
+        let graph = DelayGraph {
+            nodes: ["a", "b", "c", "d", "e", "f"].map(str::to_owned).to_vec(),
+            edges: vec![edge(0, 1, 5), edge(1, 2, 1), edge(1, 3, 9), edge(4, 5, 7)],
+        };
+        let drawn =
+            |most| chosen(&graph, most).iter().map(|edge| (edge.from, edge.to)).collect::<Vec<_>>();
+        assert_eq!(drawn(0), []);
+        assert_eq!(drawn(1), [(4, 5)]);
+        assert_eq!(drawn(2), [(0, 1), (4, 5)]);
+        assert_eq!(drawn(3), [(0, 1), (1, 3), (4, 5)]);
+        assert_eq!(drawn(9).len(), 4);
+    }
+}

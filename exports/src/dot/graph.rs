@@ -1,0 +1,75 @@
+//! What all graphs share: their first lines, and texts that are read as they are, whatever is in
+//! them.
+
+use std::io;
+
+use message_trace::units::printable;
+
+/// The first lines of every graph.
+pub(super) fn begin(out: &mut dyn io::Write, label: &str) -> io::Result<()> {
+    writeln!(out, "digraph sockcap {{")?;
+    writeln!(out, "  graph [label={}, labelloc=t, fontname=\"sans-serif\"];", text(&[label]))?;
+    writeln!(out, "  node [shape=ellipse, fontname=\"sans-serif\"];")?;
+    writeln!(out, "  edge [fontname=\"sans-serif\", fontsize=10];")
+}
+
+/// These lines as a quoted text.
+pub(super) fn text(lines: &[&str]) -> String {
+    let mut quoted = String::from("\"");
+    for (index, line) in lines.iter().filter(|line| !line.is_empty()).enumerate() {
+        if index > 0 {
+            quoted.push_str("\\n");
+        }
+        for c in printable(line).chars() {
+            match c {
+                '"' => quoted.push_str("\\\""),
+                '\\' => quoted.push_str("\\\\"),
+                // Graphviz reads entities in texts.
+                '&' => quoted.push_str("&amp;"),
+                c => quoted.push(c),
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// How a node that was not traced is drawn: WAP5's diamond.
+pub(super) fn shape(traced: bool) -> &'static str {
+    if traced { "ellipse" } else { "diamond" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What Graphviz makes of a quoted text, for these few escapes.
+    fn read(quoted: &str) -> Option<String> {
+        let inner = quoted.strip_prefix('"')?.strip_suffix('"')?;
+        let (mut read, mut chars) = (String::new(), inner.chars());
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => match chars.next()? {
+                    'n' => read.push('\n'),
+                    c @ ('"' | '\\') => read.push(c),
+                    _ => return None,
+                },
+                '"' | '\n' => return None,
+                c => read.push(c),
+            }
+        }
+        Some(read.replace("&amp;", "&"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_text_is_read_as_it_is(one in any::<String>(), other in "[\\\\\"nN&#;<>{}|\n]{0,9}") {
+            let lines: Vec<String> = [one, other].iter().map(|line| printable(line)).filter(|line| !line.is_empty()).collect();
+            let quoted = text(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+            prop_assert_eq!(read(&quoted), Some(lines.join("\n")), "{}", quoted);
+        }
+    }
+}

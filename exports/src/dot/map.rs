@@ -1,0 +1,99 @@
+//! The map of the system: nodes, and between them who calls whom, how often in a second, and how
+//! long that takes.
+
+use std::io;
+
+use message_trace::Protocol;
+
+use super::graph::{begin, shape, text};
+use analyze::system_map::{Between, MapEdge, SystemMap};
+use message_trace::units::{count, duration, plural};
+
+/// Draws the `most` busiest edges of `map`.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub(super) fn draw(map: &SystemMap, most: usize, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut busiest: Vec<f64> = map.edges.values().map(|edge| edge.requests).collect();
+    busiest.sort_unstable_by(|one, other| other.total_cmp(one));
+    let least = busiest.get(most.wrapping_sub(1)).copied().unwrap_or_default();
+    let edges: Vec<(&Between, &MapEdge)> = map
+        .edges
+        .iter()
+        .filter(|(_, edge)| most > 0 && edge.requests >= least)
+        .take(most)
+        .collect();
+    let mut names: Vec<&str> =
+        edges.iter().flat_map(|(b, _)| [b.caller.as_str(), b.callee.as_str()]).collect();
+    names.sort_unstable();
+    names.dedup();
+    let all = map.edges.values().map(|edge| edge.requests).sum::<f64>() as u64;
+    begin(out, &format!("{} in {}", plural(all, "call", "calls"), duration(map.span as f64)))?;
+    writeln!(out, "  rankdir=LR;")?;
+    for (place, name) in names.iter().enumerate() {
+        let traced = map.nodes.get(*name).is_some_and(|node| node.traced);
+        writeln!(out, "  n{place} [label={}, shape={}];", text(&[name]), shape(traced))?;
+    }
+    let place = |name: &str| names.binary_search(&name).unwrap_or_default();
+    for (between, edge) in edges {
+        let protocol =
+            if between.protocol == Protocol::Other.name() { "" } else { between.protocol };
+        let port = format!("{protocol} {}", between.port);
+        let seconds = map.span as f64 / 1e9;
+        let rate = if seconds > 0.0 { edge.requests / seconds } else { 0.0 };
+        let rate = format!("{}, {rate:.1}/s", plural(edge.requests as u64, "call", "calls"));
+        let time =
+            edge.time.mean().map_or(String::new(), |time| format!("{} each", duration(time)));
+        let network = edge
+            .network
+            .mean()
+            .map_or(String::new(), |network| format!("{} on the way", duration(network)));
+        let silent = (edge.requests - edge.responses) as u64;
+        let silent =
+            if silent > 0 { format!("{} not answered", count(silent)) } else { String::new() };
+        let label = text(&[port.trim(), &rate, &time, &network, &silent]);
+        writeln!(
+            out,
+            "  n{} -> n{} [label={label}];",
+            place(&between.caller),
+            place(&between.callee)
+        )?;
+    }
+    writeln!(out, "}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::testing::{HOSTILE, calls, parties};
+    use analyze::system_map::MapOfCalls;
+    use test_support::assert_golden;
+
+    fn map(web: &str) -> SystemMap {
+        let mut map = MapOfCalls::default();
+        calls().iter().for_each(|call| map.add(call));
+        map.name(&parties(web));
+        map.finish()
+    }
+
+    fn drawn(map: &SystemMap, most: usize) -> String {
+        let mut out = Vec::new();
+        draw(map, most, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_map_of_a_small_trace() {
+        assert_golden!("map.dot", &drawn(&map(HOSTILE), 100));
+    }
+
+    #[test]
+    fn only_the_busiest_edges_are_drawn() {
+        let map = map("web");
+        for (most, edges) in [(0, 0), (1, 1), (2, 2), (9, 4)] {
+            let text = drawn(&map, most);
+            assert_eq!(text.lines().filter(|line| line.contains(" -> ")).count(), edges, "{text}");
+        }
+        assert!(drawn(&map, 1).contains("tcp 5432"));
+    }
+}

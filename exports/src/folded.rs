@@ -1,0 +1,226 @@
+//! Folded stacks: `CLIENT;web:80;db:5432 1234`, a line for each chain of calls with the nanoseconds
+//! spent in it, which `flamegraph.pl`, inferno and Speedscope draw.
+//!
+//! Each delay of a pattern is counted once, times how often it is expected: the time at a node for
+//! the call that the node works on, the time of a message on its way as `[network]` of its call.
+//! Calls that go on at once count each, so that the whole is the work of all nodes, not the time
+//! that a user waits. A node that sends several messages because of one counts the time until the
+//! last of them once.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use analyze::paths::{Hop, PathPattern};
+
+use crate::description::Description;
+use crate::error::Error;
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::patterns::call_tree::CallTree;
+use crate::patterns::patterns;
+use crate::tuning::MAX_PATTERNS;
+use analyze::paths::timing::{Timing, connecting};
+
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "folded",
+    summary: "Patterns as folded stacks, for flame graphs",
+    opened_by: "flamegraph.pl, inferno, Speedscope",
+};
+
+/// Writes patterns, with the options of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    /// The number of the only pattern that is wanted.
+    pub pattern: Option<i64>,
+    /// Maximum number of patterns; those with the largest total time are written. Without one,
+    /// [`MAX_PATTERNS`].
+    pub limit: Option<usize>,
+}
+
+impl Exporter for Folded {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        let limit = self.limit.unwrap_or(MAX_PATTERNS);
+        stacks(&patterns(source.data, self.pattern, limit)?, output.writer)?;
+        output.writer.flush()?;
+        Ok(None)
+    }
+}
+
+/// What time on the way is called.
+const NETWORK: &str = "[network]";
+/// The frame of what a call's connection takes to be made.
+const CONNECTING: &str = "[connecting]";
+
+/// Writes the stacks of all `patterns` together.
+fn stacks(patterns: &[PathPattern], out: &mut dyn io::Write) -> io::Result<()> {
+    let mut stacks: BTreeMap<String, f64> = BTreeMap::new();
+    for pattern in patterns {
+        add(pattern, &mut stacks);
+    }
+    for (stack, time) in stacks {
+        let time = time.round();
+        if time >= 1.0 {
+            writeln!(out, "{stack} {time:.0}")?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds the times of a pattern to its stacks, in nanoseconds.
+fn add(pattern: &PathPattern, stacks: &mut BTreeMap<String, f64>) {
+    let hops = &pattern.hops;
+    let (tree, timing) = (CallTree::of(hops), Timing::of(pattern));
+    let stack = |call: Option<usize>| -> String {
+        let way = call.map(|call| tree.way_to(call)).unwrap_or_default();
+        let root = way.first().map_or(0, |call| tree.calls[*call].request);
+        let frames = way.iter().map(|call| frame(&hops[tree.calls[*call].request]));
+        std::iter::once(clean(&hops[root].src)).chain(frames).collect::<Vec<_>>().join(";")
+    };
+    let mut count = |stack: String, time: f64| {
+        if time.is_finite() && time > 0.0 && pattern.expected.is_finite() {
+            *stacks.entry(stack).or_default() += time * pattern.expected.max(0.0);
+        }
+    };
+    for (index, hop) in hops.iter().enumerate() {
+        let call = tree.of_hop[index];
+        count(
+            format!("{};{NETWORK}", stack(Some(call))),
+            hop.network.map_or(0.0, |delay| delay.mean),
+        );
+        // An untraced node is known by the way there and back as a whole.
+        count(stack(Some(call)), hop.untraced.map_or(0.0, |delay| delay.mean));
+        // What was sent because of this hop: the time to the first, and from each to the next.
+        let mut sent: Vec<(f64, usize)> = timing.children[index]
+            .iter()
+            .filter_map(|child| Some((hops[*child].node?.mean + connecting(&hops[*child]), *child)))
+            .collect();
+        sent.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        let mut until = 0.0;
+        for (time, child) in sent {
+            let of = tree.of_hop[child];
+            // Who asks works for the call that it asks for; who answers, for the one that it
+            // answers.
+            let is_request = tree.calls[of].request == child;
+            let works_for = if is_request { tree.calls[of].parent } else { Some(of) };
+            // Who waits for a connection does so last of all.
+            let connecting = connecting(&hops[child]).min(time - until).max(0.0);
+            count(stack(works_for), time - until - connecting);
+            count(format!("{};{CONNECTING}", stack(Some(of))), connecting);
+            until = time.max(until);
+        }
+    }
+}
+
+/// What a call is called in a stack.
+fn frame(request: &Hop) -> String {
+    let port = match request.dst_port.as_str() {
+        "" | "*" => String::new(),
+        port if port.chars().all(|c| c.is_ascii_digit()) => format!(":{port}"),
+        port => format!(" {port}"),
+    };
+    clean(&format!("{}{port}", request.dst))
+}
+
+/// A frame ends at a semicolon and a stack at the end of the line.
+fn clean(name: &str) -> String {
+    let clean = |c: char| match c {
+        ';' => ':',
+        c if c.is_control() || c.is_whitespace() => ' ',
+        c => c,
+    };
+    let name: String = name.chars().map(clean).collect();
+    if name.trim().is_empty() { "?".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::testing::HOSTILE;
+    use proptest::prelude::*;
+    use test_support::{assert_golden, patterns};
+
+    fn folded(patterns: &[PathPattern]) -> String {
+        let mut out = Vec::new();
+        stacks(patterns, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_stacks_of_some_patterns() {
+        assert_golden!(
+            "folded.txt",
+            &folded(&[patterns::cached(), patterns::forked(), patterns::lookup()]),
+        );
+    }
+
+    #[test]
+    fn connecting_is_a_frame_of_the_call() {
+        let pattern = patterns::connecting();
+        let text = folded(std::slice::from_ref(&pattern));
+        let line = "CLIENT;nginx:8080;app.py:9000;redis-server:6379;[connecting] ";
+        let time = text.lines().find_map(|text| text.strip_prefix(line)).unwrap();
+        assert!(
+            (time.parse::<f64>().unwrap() - 10.0 * patterns::MS * pattern.expected).abs() < 2.0,
+            "{text}"
+        );
+        let plain = folded(&[patterns::cached()]);
+        let without: Vec<&str> = text.lines().filter(|text| !text.starts_with(line)).collect();
+        assert_eq!(without, plain.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_chain_is_as_long_as_its_delays() {
+        let pattern = patterns::cached();
+        let delays =
+            pattern.hops.iter().flat_map(|hop| [hop.node, hop.network, hop.untraced]).flatten();
+        let expected = delays.map(|delay| delay.mean).sum::<f64>() * pattern.expected;
+        let total: f64 = folded(&[pattern])
+            .lines()
+            .map(|line| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap())
+            .sum();
+        assert!((total - expected).abs() < 10.0, "{total} {expected}");
+    }
+
+    #[test]
+    fn what_is_sent_because_of_one_message_is_not_counted_twice() {
+        let text = folded(&[patterns::forked()]);
+        let gateway =
+            text.lines().find_map(|line| line.strip_prefix("CLIENT;gateway:8000 ")).unwrap();
+        // 0.72 until the second request, then 2.9 until the last message.
+        let expected = (0.72 + 2.9) * patterns::MS * patterns::forked().expected;
+        assert!((gateway.parse::<f64>().unwrap() - expected).abs() < 2.0, "{text}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_name_makes_a_line_or_a_frame(name in any::<String>()) {
+            for name in [name.as_str(), HOSTILE] {
+                let (mut pattern, plain) = (patterns::cached(), folded(&[patterns::cached()]));
+                for hop in &mut pattern.hops {
+                    for end in [&mut hop.src, &mut hop.dst].into_iter().filter(|end| *end == "redis-server") {
+                        *end = name.to_owned();
+                    }
+                }
+                let shape = |text: &str| {
+                    let mut lines: Vec<(usize, u64)> = text.lines().map(|line| {
+                        let (stack, time) = line.rsplit_once(' ').unwrap();
+                        (stack.split(';').count(), time.parse().unwrap())
+                    }).collect();
+                    lines.sort_unstable();
+                    lines
+                };
+                prop_assert_eq!(shape(&folded(&[pattern])), shape(&plain));
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A pattern as a sequence diagram of Mermaid, which GitHub, GitLab and many wikis draw: who sends
+//! what to whom, by the mean time of sending, with the delays. An answer is a dashed line, what is
+//! never answered has an open arrow.
+
+use std::io;
+
+use analyze::paths::{Hop, PathPattern};
+use message_trace::Protocol;
+
+use crate::description::Description;
+use crate::error::Error;
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::patterns::call_tree::CallTree;
+use crate::patterns::one_pattern;
+use analyze::paths::timing::{Timing, is_noticeable};
+use message_trace::units::{duration, expected, plural, whole_percent};
+
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "mermaid",
+    summary: "A pattern as a sequence diagram",
+    opened_by: "GitHub, GitLab, wikis",
+};
+
+/// Writes a pattern, with the options of the user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mermaid {
+    /// The number of the pattern; without one, 0.
+    pub pattern: Option<i64>,
+}
+
+impl Exporter for Mermaid {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        for pattern in one_pattern(source.data, self.pattern.unwrap_or_default())? {
+            diagram(&pattern, output.writer)?;
+        }
+        output.writer.flush()?;
+        Ok(None)
+    }
+}
+
+/// Writes the diagram of `pattern`.
+fn diagram(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
+    let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));
+    let mut order: Vec<usize> = (0..hops.len()).collect();
+    order.sort_by(|one, other| timing.sent[*one].total_cmp(&timing.sent[*other]));
+    let mut names: Vec<&str> = Vec::new();
+    for name in order.iter().flat_map(|hop| [&hops[*hop].src, &hops[*hop].dst]) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let place = |name: &str| names.iter().position(|known| *known == name).unwrap_or_default();
+    writeln!(out, "sequenceDiagram")?;
+    for (place, name) in names.iter().enumerate() {
+        writeln!(out, "    participant n{place} as {}", text(name))?;
+    }
+    if !names.is_empty() {
+        let instances = plural(pattern.count.max(0) as u64, "instance", "instances");
+        let said = format!(
+            "pattern #{}: {instances}, {} expected, mean {}, p99 {}",
+            pattern.id,
+            expected(pattern.expected),
+            duration(pattern.duration.mean),
+            duration(pattern.duration.p99),
+        );
+        let last = names.len() - 1;
+        let over = if last == 0 { "n0".to_owned() } else { format!("n0,n{last}") };
+        writeln!(out, "    Note over {over}: {}", text(&said))?;
+    }
+    for index in order {
+        let hop = &hops[index];
+        let call = tree.calls[tree.of_hop[index]];
+        let arrow = match (call.request == index, call.response) {
+            (false, _) => "-->>",
+            (true, Some(_)) => "->>",
+            (true, None) => "-)",
+        };
+        let label = label(hop, call.request == index, is_noticeable(hop, pattern));
+        writeln!(out, "    n{}{arrow}n{}: {}", place(&hop.src), place(&hop.dst), text(&label))?;
+    }
+    Ok(())
+}
+
+/// Where it goes, and its delays; of `connects`, that of its connection as well.
+fn label(hop: &Hop, is_request: bool, connects: bool) -> String {
+    let protocol = if hop.protocol == Protocol::Other { "request" } else { hop.protocol.name() };
+    let mut parts = vec![match hop.dst_port.as_str() {
+        _ if !is_request => "answer".to_owned(),
+        "" | "*" => protocol.to_owned(),
+        port => format!("{protocol} {port}"),
+    }];
+    if let Some(node) = hop.node {
+        parts.push(format!("after {}", duration(node.mean)));
+    }
+    if let Some(connect) = hop.connect.filter(|_| connects) {
+        let (mean, share) = (duration(connect.delay.mean), whole_percent(connect.share));
+        parts.push(format!("connecting {mean} in {share}"));
+    }
+    if let Some(network) = hop.network {
+        parts.push(format!("{} on the way", duration(network.mean)));
+    }
+    if let Some(untraced) = hop.untraced {
+        parts.push(format!("{} there and back", duration(untraced.mean)));
+    }
+    parts.join(", ")
+}
+
+/// A text that is not read as anything else: Mermaid takes the numbers of characters between `#`
+/// and `;`.
+fn text(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.trim().chars() {
+        match c {
+            c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => plain.push(' '),
+            ' ' | '-' | '_' | '.' | ',' | '/' | '(' | ')' => plain.push(c),
+            // A text does not begin with a colon, after which "wrap" would be read.
+            ':' if !plain.is_empty() => plain.push(c),
+            c if c.is_ascii_punctuation() => plain.push_str(&format!("#{};", c as u32)),
+            c => plain.push(c),
+        }
+    }
+    if plain.trim().is_empty() { "?".to_owned() } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::testing::HOSTILE;
+    use proptest::prelude::*;
+    use test_support::{assert_golden, patterns};
+
+    fn mermaid(pattern: &PathPattern) -> String {
+        let mut out = Vec::new();
+        diagram(pattern, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_diagrams_of_some_patterns() {
+        let all: Vec<String> =
+            [patterns::forked(), patterns::lookup()].iter().map(mermaid).collect();
+        assert_golden!("mermaid.txt", &all.join("\n"));
+    }
+
+    #[test]
+    fn a_text_does_not_begin_with_a_colon() {
+        assert_eq!([":wrap:80", "web:80"].map(text), ["#58;wrap:80", "web:80"]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_name_makes_a_line_or_a_sign(name in any::<String>()) {
+            for name in [name.as_str(), HOSTILE] {
+                let mut pattern = patterns::cached();
+                pattern.hops[2].dst_port = name.to_owned();
+                for hop in &mut pattern.hops {
+                    for end in [&mut hop.src, &mut hop.dst].into_iter().filter(|end| *end == "redis-server") {
+                        *end = name.to_owned();
+                    }
+                }
+                let (text, plain) = (mermaid(&pattern), mermaid(&patterns::cached()));
+                prop_assert_eq!(text.lines().count(), plain.lines().count());
+                for line in text.lines() {
+                    // What is left without the numbers of characters has no sign that means
+                    // something.
+                    let mut rest = line.to_owned();
+                    while let Some(at) = rest.find('#') {
+                        let end = at + rest[at..].find(';').unwrap();
+                        prop_assert!(rest[at + 1..end].chars().all(|c| c.is_ascii_digit()), "{}", line);
+                        rest.replace_range(at..=end, "");
+                    }
+                    prop_assert!(!rest.contains([';', '%', '{', '"', '\\', '\u{7}']), "{}", line);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! OTLP, the format of OpenTelemetry: what Jaeger, Tempo and every collector take. Its messages are
+//! in [`messages`].
+//!
+//! As a file it is a request a line as JSON, or protobuf of which the pieces one after the other
+//! are one message, so that neither needs the whole in memory. To a collector it goes batch by
+//! batch ([`Collector`]).
+
+mod attributes;
+mod messages;
+mod requests;
+mod send;
+
+use analyze::calls::windows::Party;
+use rustc_hash::FxHashMap;
+
+use messages::{
+    ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
+    Span as OtlpSpan, SpanKind,
+};
+use requests::{JsonLines, Protobuf, Requests};
+use send::{Collector, Retries};
+
+use crate::description::Description;
+use crate::error::Error;
+use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
+use crate::traces::names::operation;
+use crate::traces::{Side, Span, SpanWriter, TraceChoice, write_traces};
+
+/// The spans of one request: about half a megabyte, well below what collectors take.
+const BATCH_SPANS: usize = 1000;
+
+/// What it says of itself.
+pub const DESCRIPTION: Description = Description {
+    name: "otlp",
+    summary: "Traces as spans of OpenTelemetry",
+    opened_by: "Jaeger, Tempo, any OpenTelemetry back end",
+};
+
+/// Writes traces, with the options of the user.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Otlp {
+    /// The traces that are wanted.
+    pub traces: TraceChoice,
+    /// The encoding of a file.
+    pub encoding: Encoding,
+    /// A collector that takes the traces by OTLP over HTTP; nothing is then written to the output.
+    pub to: Option<Receiver>,
+}
+
+/// The encoding of requests in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// JSON, a request a line.
+    #[default]
+    Json,
+    /// Protobuf, one message in all.
+    Protobuf,
+}
+
+/// A collector, as the user names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Receiver {
+    /// Its address, such as `http://localhost:4318`; the path of traces may be left out.
+    pub url: String,
+    /// Headers for each request: `KEY=VALUE`.
+    pub headers: Vec<String>,
+}
+
+impl Receiver {
+    fn connect(&self) -> Result<Collector, Error> {
+        Ok(Collector::new(&self.url, &self.headers, Retries::default())?)
+    }
+}
+
+impl Exporter for Otlp {
+    fn needs(&self) -> Needs {
+        Needs::Analysis
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.to.as_ref().map_or(Ok(()), |receiver| receiver.connect().map(drop))
+    }
+
+    fn write(
+        &self,
+        source: &Source<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<Option<TraceCount>, Error> {
+        let file = &mut *output.writer;
+        let count = match (&self.to, self.encoding) {
+            (Some(receiver), _) => {
+                let mut writer = RequestWriter::new(receiver.connect()?);
+                let count = write_traces(source, self.traces, &mut writer)?;
+                writer.into_requests().all_were_wanted(&receiver.url)?;
+                count
+            }
+            (None, Encoding::Json) => {
+                write_traces(source, self.traces, &mut RequestWriter::new(JsonLines(file)))?
+            }
+            (None, Encoding::Protobuf) => {
+                write_traces(source, self.traces, &mut RequestWriter::new(Protobuf(file)))?
+            }
+        };
+        Ok(Some(count))
+    }
+}
+
+/// Writes spans as OTLP.
+#[derive(Debug)]
+struct RequestWriter<R> {
+    requests: R,
+}
+
+impl<R: Requests> RequestWriter<R> {
+    /// Gives all spans to `requests`.
+    fn new(requests: R) -> RequestWriter<R> {
+        RequestWriter { requests }
+    }
+
+    /// What took them.
+    fn into_requests(self) -> R {
+        self.requests
+    }
+}
+
+impl<R: Requests> SpanWriter for RequestWriter<R> {
+    fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
+        spans.chunks(BATCH_SPANS).try_for_each(|batch| self.requests.take(&request(batch, parties)))
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        self.requests.finish()
+    }
+}
+
+/// One request with these spans, by their nodes.
+fn request(spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
+    let mut places: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut of_nodes: Vec<ResourceSpans> = Vec::new();
+    for span in spans {
+        let place = *places.entry(span.party()).or_insert_with(|| {
+            of_nodes.push(of_node(parties.get(span.party())));
+            of_nodes.len() - 1
+        });
+        let scope = of_nodes.get_mut(place).and_then(|node| node.scope_spans.first_mut());
+        scope.into_iter().for_each(|scope| scope.spans.push(otlp(span, parties)));
+    }
+    ExportTraceServiceRequest { resource_spans: of_nodes }
+}
+
+/// A node, still without spans.
+fn of_node(party: Option<&Party>) -> ResourceSpans {
+    let attributes = party.map(attributes::of_party).unwrap_or_default();
+    let scope = InstrumentationScope {
+        name: "sockcap".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    ResourceSpans {
+        resource: Some(Resource { attributes }),
+        scope_spans: vec![ScopeSpans { scope: Some(scope), spans: Vec::new() }],
+    }
+}
+
+fn otlp(span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
+    // OpenTelemetry calls the two ends of a message that is not answered so.
+    let answered = span.call.response.is_some();
+    let kind = match (span.side, answered) {
+        (Side::Caller, true) => SpanKind::Client,
+        (Side::Callee, true) => SpanKind::Server,
+        (Side::Caller, false) => SpanKind::Producer,
+        (Side::Callee, false) => SpanKind::Consumer,
+    };
+    OtlpSpan {
+        trace_id: span.trace().to_be_bytes().to_vec(),
+        span_id: span.id.to_be_bytes().to_vec(),
+        parent_span_id: span.parent.map(|parent| parent.to_be_bytes().to_vec()).unwrap_or_default(),
+        name: operation(span.call, parties),
+        kind: kind as i32,
+        start_time_unix_nano: span.start.max(0) as u64,
+        end_time_unix_nano: span.end.max(0) as u64,
+        attributes: attributes::of_span(span, parties),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::{spans, testing};
+    use opentelemetry_proto::tonic::collector::trace::v1 as published;
+    use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span, TracesData};
+    use proptest::prelude::*;
+    use prost::Message;
+    use test_support::assert_golden;
+
+    fn json(web: &str) -> String {
+        let (calls, mut out) = (testing::calls(), Vec::new());
+        let mut otlp = RequestWriter::new(JsonLines(&mut out));
+        otlp.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
+        otlp.finish().unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_json_of_a_small_trace() {
+        assert_golden!("otlp.json", &json("web"));
+    }
+
+    #[test]
+    fn batches_one_after_the_other_are_one_message_and_json_is_read_back() {
+        let calls = testing::calls();
+        let (spans, parties) = (spans::of_calls(&calls), testing::parties("web"));
+        let mut out = Vec::new();
+        let mut otlp = RequestWriter::new(Protobuf(&mut out));
+        otlp.write(&spans[..3], &parties).unwrap();
+        otlp.write(&spans[3..], &parties).unwrap();
+        otlp.finish().unwrap();
+        // All that is there the published schema has, too: written again by that, it is the same.
+        let read = TracesData::decode(&out[..]).unwrap();
+        assert_eq!(read.encode_to_vec(), out);
+        let nodes = |data: &[ResourceSpans]| -> Vec<Span> {
+            data.iter().flat_map(|node| node.scope_spans[0].spans.clone()).collect()
+        };
+        let mut read = nodes(&read.resource_spans);
+        assert_eq!(read.len(), spans.len());
+        let from_json: published::ExportTraceServiceRequest =
+            serde_json::from_str(&json("web")).unwrap();
+        let mut from_json = nodes(&from_json.resource_spans);
+        let key = |span: &Span| span.span_id.clone();
+        read.sort_by_key(key);
+        from_json.sort_by_key(key);
+        assert_eq!(read, from_json);
+        for span in &read {
+            assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8));
+            let parent = read.iter().find(|other| other.span_id == span.parent_span_id);
+            assert_eq!(parent.is_some(), !span.parent_span_id.is_empty());
+            assert!(parent.is_none_or(|parent| parent.trace_id == span.trace_id));
+        }
+    }
+
+    #[test]
+    fn a_request_has_no_more_spans_than_collectors_take() {
+        struct Sizes(Vec<usize>);
+        impl Requests for Sizes {
+            fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
+                let of_nodes = request.resource_spans.iter().flat_map(|node| &node.scope_spans);
+                self.0.push(of_nodes.map(|scope| scope.spans.len()).sum());
+                Ok(())
+            }
+
+            fn finish(&mut self) -> Result<(), Error> {
+                Ok(())
+            }
+        }
+        let calls = testing::calls();
+        let spans = vec![spans::of_calls(&calls)[0]; 2 * BATCH_SPANS + 1];
+        let mut otlp = RequestWriter::new(Sizes(Vec::new()));
+        otlp.write(&spans, &testing::parties("web")).unwrap();
+        assert_eq!(otlp.into_requests().0, [BATCH_SPANS, BATCH_SPANS, 1]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn names_come_back_whatever_they_hold(name in any::<String>()) {
+            for name in [name.as_str(), testing::HOSTILE] {
+                let text = json(name);
+                prop_assert_eq!(text.lines().count(), 1);
+                let read: published::ExportTraceServiceRequest = serde_json::from_str(&text).unwrap();
+                let names: Vec<&str> = read.resource_spans.iter()
+                    .flat_map(|node| &node.scope_spans[0].spans).map(|span| span.name.as_str()).collect();
+                prop_assert!(names.contains(&format!("{name}:80").as_str()), "{:?}", names);
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The messages of OTLP that are written and read here, with their numbers in the published schema
+//! (`opentelemetry/proto/trace/v1/trace.proto` and the files that it names) and, as JSON, the names
+//! that its specification gives them: lowerCamelCase, ids as hex, 64-bit integers as text, nothing
+//! for what is not set. The crate that OpenTelemetry makes of the schema takes its whole SDK along;
+//! it reads these back in the tests.
+
+use prost::{Message, Oneof};
+use serde::{Serialize, Serializer};
+
+/// `ExportTraceServiceRequest`, which on the wire is also `TracesData`: requests one after the
+/// other are one.
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ExportTraceServiceRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) resource_spans: Vec<ResourceSpans>,
+}
+
+/// The spans of one node.
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ResourceSpans {
+    #[prost(message, optional, tag = "1")]
+    pub(super) resource: Option<Resource>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) scope_spans: Vec<ScopeSpans>,
+}
+
+/// What a node is.
+#[derive(Clone, PartialEq, Message, Serialize)]
+pub(super) struct Resource {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) attributes: Vec<KeyValue>,
+}
+
+/// The spans that one program found.
+#[derive(Clone, PartialEq, Message, Serialize)]
+pub(super) struct ScopeSpans {
+    #[prost(message, optional, tag = "1")]
+    pub(super) scope: Option<InstrumentationScope>,
+    #[prost(message, repeated, tag = "2")]
+    pub(super) spans: Vec<Span>,
+}
+
+/// The program that found them.
+#[derive(Clone, PartialEq, Message, Serialize)]
+pub(super) struct InstrumentationScope {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(string, tag = "2")]
+    pub(super) version: String,
+}
+
+/// A span. Its status is left out, which is `STATUS_CODE_UNSET`: whether a call went well is not
+/// seen.
+#[derive(Clone, PartialEq, Message, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Span {
+    /// 16 bytes.
+    #[prost(bytes = "vec", tag = "1")]
+    #[serde(serialize_with = "hex")]
+    pub(super) trace_id: Vec<u8>,
+    /// 8 bytes.
+    #[prost(bytes = "vec", tag = "2")]
+    #[serde(serialize_with = "hex")]
+    pub(super) span_id: Vec<u8>,
+    /// 8 bytes, or none of a root.
+    #[prost(bytes = "vec", tag = "4")]
+    #[serde(serialize_with = "hex", skip_serializing_if = "Vec::is_empty")]
+    pub(super) parent_span_id: Vec<u8>,
+    #[prost(string, tag = "5")]
+    pub(super) name: String,
+    /// A [`SpanKind`].
+    #[prost(int32, tag = "6")]
+    pub(super) kind: i32,
+    #[prost(fixed64, tag = "7")]
+    #[serde(serialize_with = "text")]
+    pub(super) start_time_unix_nano: u64,
+    #[prost(fixed64, tag = "8")]
+    #[serde(serialize_with = "text")]
+    pub(super) end_time_unix_nano: u64,
+    #[prost(message, repeated, tag = "9")]
+    pub(super) attributes: Vec<KeyValue>,
+}
+
+/// `Span.SpanKind`, without those that are never written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SpanKind {
+    Server = 2,
+    Client = 3,
+    Producer = 4,
+    Consumer = 5,
+}
+
+/// An attribute.
+#[derive(Clone, PartialEq, Message, Serialize)]
+pub(super) struct KeyValue {
+    #[prost(string, tag = "1")]
+    pub(super) key: String,
+    #[prost(message, optional, tag = "2")]
+    pub(super) value: Option<AnyValue>,
+}
+
+/// What an attribute is.
+#[derive(Clone, PartialEq, Message, Serialize)]
+pub(super) struct AnyValue {
+    #[prost(oneof = "Value", tags = "1, 3, 4")]
+    #[serde(flatten)]
+    pub(super) value: Option<Value>,
+}
+
+/// The kinds of values that are written.
+#[derive(Clone, PartialEq, Oneof, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::enum_variant_names, reason = "the names of the schema, which JSON has too")]
+pub(super) enum Value {
+    #[prost(string, tag = "1")]
+    StringValue(String),
+    #[prost(int64, tag = "3")]
+    #[serde(serialize_with = "text")]
+    IntValue(i64),
+    #[prost(double, tag = "4")]
+    DoubleValue(f64),
+}
+
+/// What a collector answers.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ExportTraceServiceResponse {
+    #[prost(message, optional, tag = "1")]
+    pub(super) partial_success: Option<ExportTracePartialSuccess>,
+}
+
+/// What it did not want of a request that it took.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ExportTracePartialSuccess {
+    #[prost(int64, tag = "1")]
+    pub(super) rejected_spans: i64,
+    #[prost(string, tag = "2")]
+    pub(super) error_message: String,
+}
+
+/// Bytes as hex.
+fn hex<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    to.serialize_str(&digits)
+}
+
+/// A 64-bit integer as text: not every reader of JSON has such numbers.
+fn text<S: Serializer>(number: &impl std::fmt::Display, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(number)
+}

@@ -1,0 +1,52 @@
+//! Where requests go: to a file, as JSON or protobuf.
+
+use std::io::Write;
+
+use prost::Message;
+
+use super::messages::ExportTraceServiceRequest;
+use crate::error::Error;
+
+/// Where requests go.
+pub(super) trait Requests {
+    /// Takes one.
+    ///
+    /// # Errors
+    /// When it cannot be written or sent.
+    fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error>;
+
+    /// Sees to it that all of them are where they should be.
+    ///
+    /// # Errors
+    /// As for [`Requests::take`].
+    fn finish(&mut self) -> Result<(), Error>;
+}
+
+/// Requests as JSON, each a line, as OpenTelemetry's file exporter has it.
+#[derive(Debug)]
+pub(super) struct JsonLines<W>(pub(super) W);
+
+impl<W: Write> Requests for JsonLines<W> {
+    fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
+        serde_json::to_writer(&mut self.0, request).map_err(std::io::Error::from)?;
+        Ok(self.0.write_all(b"\n")?)
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        Ok(self.0.flush()?)
+    }
+}
+
+/// Requests as protobuf, one after the other, which together are one `TracesData`.
+#[derive(Debug)]
+pub(super) struct Protobuf<W>(pub(super) W);
+
+impl<W: Write> Requests for Protobuf<W> {
+    fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
+        Ok(self.0.write_all(&request.encode_to_vec())?)
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        Ok(self.0.flush()?)
+    }
+}

@@ -1,0 +1,216 @@
+//! Sending to a collector over HTTP (OTLP/HTTP with protobuf), batch by batch, with as much
+//! patience as the specification asks for: what may pass is tried again, what will not is told with
+//! what to do about it.
+
+use std::time::Duration;
+
+use prost::Message;
+use ureq::Agent;
+
+use super::messages::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use super::requests::Requests;
+use crate::error::{Error, SendError};
+
+/// The path of traces below a collector's address.
+const TRACES: &str = "/v1/traces";
+/// The most that is read of an answer, in bytes.
+const MOST_ANSWER: u64 = 64 * 1024;
+/// The longest that a collector may have us wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How often a request is tried, and how long to wait before the second time; the wait doubles each
+/// time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retries {
+    /// At least 1.
+    pub(super) tries: u32,
+    /// Before the second.
+    pub(super) wait: Duration,
+}
+
+impl Retries {
+    /// How long to wait after so many tries, of which the last was answered with how long that
+    /// should be.
+    fn pause(&self, tries: u32, asked: Option<Duration>) -> Duration {
+        let doubled = || self.wait.saturating_mul(2_u32.saturating_pow(tries.saturating_sub(1)));
+        asked.unwrap_or_else(doubled).min(LONGEST_WAIT)
+    }
+}
+
+impl Default for Retries {
+    fn default() -> Retries {
+        Retries { tries: 6, wait: Duration::from_millis(500) }
+    }
+}
+
+/// A collector that takes spans.
+#[derive(Debug)]
+pub(super) struct Collector {
+    agent: Agent,
+    url: String,
+    headers: Vec<(String, String)>,
+    retries: Retries,
+    /// Spans that it took from a request but then did not want, and what it said.
+    pub(super) rejected: (i64, String),
+}
+
+impl Collector {
+    /// The collector at `address`, which may leave out the path of traces; each of `headers` is
+    /// `KEY=VALUE`.
+    ///
+    /// # Errors
+    /// When one of these is not what it should be. Nothing is sent yet.
+    pub(super) fn new(
+        address: &str,
+        headers: &[String],
+        retries: Retries,
+    ) -> Result<Collector, SendError> {
+        let wrong = || SendError::Address(address.to_owned());
+        let uri: ureq::http::Uri = address.parse().map_err(|_| wrong())?;
+        if !matches!(uri.scheme_str(), Some("http" | "https"))
+            || uri.host().is_none_or(str::is_empty)
+        {
+            return Err(wrong());
+        }
+        let path = if uri.path() == "/" && uri.query().is_none() { TRACES } else { "" };
+        let url = format!(
+            "{}{path}",
+            if path.is_empty() { address } else { address.trim_end_matches('/') }
+        );
+        let header = |text: &String| {
+            let (key, value) =
+                text.split_once('=').ok_or_else(|| SendError::Header(text.clone()))?;
+            let is_one = ureq::http::HeaderName::try_from(key.trim()).is_ok()
+                && ureq::http::HeaderValue::try_from(value.trim()).is_ok();
+            let parts = (key.trim().to_owned(), value.trim().to_owned());
+            is_one.then_some(parts).ok_or_else(|| SendError::Header(text.clone()))
+        };
+        let config = Agent::config_builder()
+            .timeout_global(Some(Duration::from_secs(30)))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .user_agent(concat!("sockcap/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let headers = headers.iter().map(header).collect::<Result<_, _>>()?;
+        Ok(Collector { agent: config.into(), url, headers, retries, rejected: (0, String::new()) })
+    }
+
+    /// Sends it once: done, or after how long it may be tried again and why, or why never.
+    fn send(
+        &mut self,
+        body: &[u8],
+        tries: u32,
+    ) -> Result<Option<(Option<Duration>, String)>, SendError> {
+        let mut request =
+            self.agent.post(&self.url).header("content-type", "application/x-protobuf");
+        for (key, value) in &self.headers {
+            request = request.header(key, value);
+        }
+        let mut answer = match request.send(body) {
+            Ok(answer) => answer,
+            Err(ureq::Error::BadUri(_) | ureq::Error::Http(_)) => {
+                return Err(SendError::Address(self.url.clone()));
+            }
+            Err(error @ (ureq::Error::Tls(_) | ureq::Error::Rustls(_))) => {
+                return Err(SendError::Unreachable {
+                    url: self.url.clone(),
+                    why: error.to_string(),
+                    tries,
+                });
+            }
+            Err(error) => return Ok(Some((None, error.to_string()))),
+        };
+        let status = answer.status().as_u16();
+        let after =
+            answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let said =
+            answer.body_mut().with_config().limit(MOST_ANSWER).read_to_vec().unwrap_or_default();
+        match status {
+            200..=299 => {
+                let partial = ExportTraceServiceResponse::decode(&said[..])
+                    .ok()
+                    .and_then(|r| r.partial_success);
+                if let Some(partial) = partial.filter(|partial| partial.rejected_spans > 0) {
+                    self.rejected.0 = self.rejected.0.saturating_add(partial.rejected_spans);
+                    self.rejected.1 = partial.error_message;
+                }
+                Ok(None)
+            }
+            429 | 502..=504 => {
+                Ok(Some((after.map(Duration::from_secs), format!("it answered {status}"))))
+            }
+            _ => Err(SendError::Refused {
+                url: self.url.clone(),
+                status,
+                said: shown(&said),
+                hint: hint(status),
+            }),
+        }
+    }
+}
+
+impl Collector {
+    /// That it wanted all spans that it took.
+    ///
+    /// # Errors
+    /// How many it did not want, and what it said; `url` is its address as the user named it.
+    pub(super) fn all_were_wanted(self, url: &str) -> Result<(), Error> {
+        match self.rejected {
+            (..=0, _) => Ok(()),
+            (spans, said) => {
+                let said = if said.is_empty() { said } else { format!(": {said}") };
+                Err(Error::Rejected { url: url.to_owned(), spans, said })
+            }
+        }
+    }
+}
+
+impl Requests for Collector {
+    fn take(&mut self, request: &ExportTraceServiceRequest) -> Result<(), Error> {
+        let body = request.encode_to_vec();
+        let mut tries = 1;
+        loop {
+            let Some((after, why)) = self.send(&body, tries)? else { return Ok(()) };
+            if tries >= self.retries.tries {
+                return Err(SendError::Unreachable { url: self.url.clone(), why, tries }.into());
+            }
+            std::thread::sleep(self.retries.pause(tries, after));
+            tries += 1;
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// What a collector said, on one line: it may be a page or a protobuf of which only the text is for
+/// people.
+fn shown(said: &[u8]) -> String {
+    let text = String::from_utf8_lossy(said);
+    let words: Vec<&str> = text.split(|c: char| c.is_control() || c.is_whitespace()).collect();
+    let line: String = words
+        .into_iter()
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(200)
+        .collect();
+    if line.is_empty() { line } else { format!(": {line}") }
+}
+
+fn hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => "give what it asks for with --header, such as 'authorization=Bearer TOKEN'",
+        404 | 405 => "name the whole path if its traces do not go to /v1/traces",
+        413 => "let it take larger requests: a batch has 1000 spans",
+        300..=399 => "name the address that it redirects to",
+        _ => "its own log may say more",
+    }
+}
+
+#[cfg(test)]
+#[path = "send_tests.rs"]
+mod tests;

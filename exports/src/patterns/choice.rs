@@ -1,0 +1,38 @@
+//! The patterns that a user wants.
+
+use std::cmp::Ordering;
+
+use analyze::paths::{ChosenPatterns, PathPattern};
+use message_trace::DataDir;
+
+use crate::error::{Error, no_pattern};
+
+/// The pattern of that number or, where none is named, the first `limit` patterns.
+///
+/// # Errors
+/// When there is no such pattern, or the table cannot be read.
+pub(crate) fn patterns(
+    data: &DataDir,
+    pattern: Option<i64>,
+    limit: usize,
+) -> Result<Vec<PathPattern>, Error> {
+    match pattern {
+        Some(pattern) => one_pattern(data, pattern),
+        // The table has those with the largest total time first.
+        None => Ok(ChosenPatterns::read(&data.patterns(), limit, |_, _| Ordering::Equal)?.patterns),
+    }
+}
+
+/// The pattern of that number, alone.
+///
+/// # Errors
+/// When there is no such pattern, or the table cannot be read.
+pub(crate) fn one_pattern(data: &DataDir, wanted: i64) -> Result<Vec<PathPattern>, Error> {
+    let first =
+        |one: &PathPattern, other: &PathPattern| (other.id == wanted).cmp(&(one.id == wanted));
+    let chosen = ChosenPatterns::read(&data.patterns(), 1, first)?;
+    match chosen.patterns.first() {
+        Some(pattern) if pattern.id == wanted => Ok(chosen.patterns),
+        _ => Err(no_pattern(data.path(), wanted, chosen.all)),
+    }
+}

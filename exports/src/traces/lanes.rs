@@ -1,0 +1,84 @@
+//! Lanes: rows in which a timeline draws spans, so that none covers another. A node has rows for
+//! what it serves and rows for the calls that it makes, as many as it has of either at once.
+
+use rustc_hash::FxHashMap;
+
+use super::spans::{Side, Span};
+
+/// The lanes of all nodes, with the time at which each is free.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes {
+    free: FxHashMap<(usize, Side), Vec<i64>>,
+}
+
+/// A lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lane {
+    /// Its number among those of its node and side.
+    pub(crate) number: usize,
+    /// Whether nothing was in it before.
+    pub(crate) is_new: bool,
+}
+
+impl Lanes {
+    /// The first lane of the span's node that is free when it begins.
+    pub(crate) fn place(&mut self, span: &Span<'_>) -> Lane {
+        let lanes = self.free.entry((span.party(), span.side)).or_default();
+        let free = lanes.iter().position(|free| *free <= span.start);
+        let number = free.unwrap_or(lanes.len());
+        match lanes.get_mut(number) {
+            Some(lane) => *lane = span.end,
+            None => lanes.push(span.end),
+        }
+        Lane { number, is_new: free.is_none() }
+    }
+}
+
+/// What a lane is called.
+pub(crate) fn name(side: Side, number: usize) -> String {
+    let what = match side {
+        Side::Caller => "calls",
+        Side::Callee => "serves",
+    };
+    format!("{what} {}", number + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::{spans, testing};
+
+    #[test]
+    fn spans_at_once_are_in_lanes_of_their_own() {
+        let calls = testing::calls();
+        let mut lanes = Lanes::default();
+        let placed: Vec<(u64, Side, usize, bool)> = spans::of_calls(&calls)
+            .iter()
+            .map(|span| {
+                let lane = lanes.place(span);
+                (span.call.number, span.side, lane.number, lane.is_new)
+            })
+            .collect();
+        use Side::{Callee, Caller};
+        let expected = [
+            (0, Callee, 0, true),
+            (1, Caller, 0, true),
+            (2, Caller, 1, true),
+            (1, Callee, 0, true),
+            (2, Callee, 1, true),
+            (3, Caller, 0, false),
+            (3, Callee, 0, true),
+            (4, Caller, 0, true),
+        ];
+        assert_eq!(placed, expected);
+    }
+
+    #[test]
+    fn a_lane_is_free_as_soon_as_a_span_ends() {
+        let (calls, mut lanes) = (testing::calls(), Lanes::default());
+        let first = spans::of_calls(&calls)[0];
+        let next = Span { start: first.end, end: first.end + 1, ..first };
+        let at_once = Span { start: first.end, end: first.end + 2, ..first };
+        assert_eq!([first, next, at_once].map(|span| lanes.place(&span).number), [0, 0, 1]);
+    }
+}

@@ -1,0 +1,191 @@
+//! Spans: a call as one of its two nodes sees it. A call has one at the node that makes it and one
+//! at the node that serves it, so that the time on the network between the two is seen; what was
+//! not seen at a node is no span there.
+//!
+//! Their numbers follow from the numbers and times of messages alone: the same trace has the same
+//! spans however often and in whatever format it is exported.
+
+use std::ops::Range;
+
+use analyze::calls::windows::TracedCall;
+use message_trace::mixed;
+
+/// Which of the two nodes of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Side {
+    /// The one that makes it.
+    Caller,
+    /// The one that serves it.
+    Callee,
+}
+
+/// A call at one of its nodes. Times are nanoseconds since the Unix epoch on the common clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span<'call> {
+    /// The call.
+    pub(crate) call: &'call TracedCall<'call>,
+    /// Which of its nodes.
+    pub(crate) side: Side,
+    /// Its number, which no other span of the trace has; never 0.
+    pub(crate) id: u64,
+    /// The span that it is a part of.
+    pub(crate) parent: Option<u64>,
+    /// When it began.
+    pub(crate) start: i64,
+    /// When it ended, never before it began.
+    pub(crate) end: i64,
+}
+
+impl Span<'_> {
+    /// The node: a place among the parties.
+    pub(crate) fn party(&self) -> usize {
+        match self.side {
+            Side::Caller => self.call.caller,
+            Side::Callee => self.call.callee,
+        }
+    }
+
+    /// The other node of the call.
+    pub(crate) fn peer(&self) -> usize {
+        match self.side {
+            Side::Caller => self.call.callee,
+            Side::Callee => self.call.caller,
+        }
+    }
+
+    /// The thread, where it is known.
+    pub(crate) fn thread(&self) -> Option<i32> {
+        self.call.threads[self.side as usize]
+    }
+
+    /// The number of its trace, which no other trace has, of another recording neither; never 0.
+    pub(crate) fn trace(&self) -> u128 {
+        let root = self.call.root;
+        u128::from(mixed(root.time as u64)) << 64 | u128::from(span_id(root.call, Side::Caller))
+    }
+}
+
+/// The spans of `calls`, by their beginnings.
+pub(crate) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<'calls>> {
+    let mut spans = Vec::with_capacity(2 * calls.len());
+    for call in calls {
+        let above = call.parent.and_then(|parent| {
+            let side = if parent.at_callee { Some(Side::Callee) } else { None };
+            side.or(parent.at_caller.then_some(Side::Caller)).map(|side| span_id(parent.call, side))
+        });
+        let at_caller = at_caller(call);
+        let of_caller = at_caller.clone().map(|_| span_id(call.number, Side::Caller));
+        let sides = [
+            (Side::Caller, at_caller, above),
+            (Side::Callee, at_callee(call), of_caller.or(above)),
+        ];
+        for (side, times, parent) in sides {
+            let Some(Range { start, end }) = times else { continue };
+            spans.push(Span { call, side, id: span_id(call.number, side), parent, start, end });
+        }
+    }
+    spans.sort_by_key(|span| (span.start, span.call.number, span.side));
+    spans
+}
+
+/// From the request's sending to the response's receipt. A message that is not answered is there as
+/// long as it is on its way.
+fn at_caller(call: &TracedCall<'_>) -> Option<Range<i64>> {
+    let end = match (call.request, call.response) {
+        (_, Some(response)) => response.received,
+        (Some(request), None) => request.sent.and(request.received),
+        (None, None) => None,
+    };
+    times(call.request.and_then(|request| request.sent), end)
+}
+
+/// From the request's receipt to the response's sending; a moment where there is no response.
+fn at_callee(call: &TracedCall<'_>) -> Option<Range<i64>> {
+    times(
+        call.request.and_then(|request| request.received),
+        call.response.and_then(|response| response.sent),
+    )
+}
+
+/// What is known; a moment where only one of the two is.
+fn times(start: Option<i64>, end: Option<i64>) -> Option<Range<i64>> {
+    let start = start.or(end)?;
+    Some(start..end.unwrap_or(start).max(start))
+}
+
+/// The number of a call's span.
+fn span_id(call: u64, side: Side) -> u64 {
+    // Back ends choose and shard by some bits only. Mixing is one to one and leaves only 0 where it
+    // is.
+    mixed((call << 1 | side as u64).wrapping_add(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::testing;
+    use analyze::calls::windows::{ParentCall, Seen};
+
+    #[test]
+    fn each_side_that_saw_something_has_a_span_within_that_of_the_other() {
+        let calls = testing::calls();
+        let spans = of_calls(&calls);
+        let of = |call: u64| {
+            spans.iter().filter(move |span| span.call.number == call).collect::<Vec<_>>()
+        };
+        // The client was not traced: the server's span is the first.
+        let [root] = of(0)[..] else { panic!("{spans:?}") };
+        assert_eq!(
+            (root.side, root.parent, root.start, root.end),
+            (Side::Callee, None, 1_000, 9_000)
+        );
+        let [client, server] = of(1)[..] else { panic!("{spans:?}") };
+        assert_eq!((client.parent, client.start, client.end), (Some(root.id), 2_000, 7_000));
+        assert_eq!((server.parent, server.start, server.end), (Some(client.id), 3_000, 6_000));
+        assert_eq!((client.party(), client.peer(), server.party()), (1, 2, 2));
+        assert_eq!(client.trace(), root.trace());
+        // What is never answered: on its way, and a moment at its receiver.
+        let [client, server] = of(3)[..] else { panic!("{spans:?}") };
+        assert_eq!((client.parent, client.start, client.end), (Some(root.id), 7_500, 7_900));
+        assert_eq!((server.start, server.end), (7_900, 7_900));
+        // The server of this one was not traced.
+        let [client] = of(4)[..] else { panic!("{spans:?}") };
+        assert_eq!((client.side, client.start, client.end), (Side::Caller, 20_000, 24_000));
+        assert_ne!(client.trace(), root.trace());
+        assert!(spans.is_sorted_by_key(|span| span.start));
+    }
+
+    #[test]
+    fn what_little_is_known_of_times_and_parents_is_used() {
+        let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
+        let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
+        // The answer was there before the question, by clocks that are off.
+        let early = Some(Seen { sent: Some(1_000), received: Some(1_500), bytes: 20 });
+        let calls = [
+            TracedCall { parent: parent(true, false), response: early, ..to_db },
+            TracedCall { number: 7, parent: parent(false, false), ..to_db },
+        ];
+        let spans = of_calls(&calls);
+        assert!(spans.iter().all(|span| span.start <= span.end), "{spans:?}");
+        let of_caller = |call: u64| {
+            spans
+                .iter()
+                .find(|span| span.call.number == call && span.side == Side::Caller)
+                .unwrap()
+                .parent
+        };
+        assert_eq!(of_caller(1), Some(span_id(0, Side::Caller)));
+        assert_eq!(of_caller(7), None);
+    }
+
+    #[test]
+    fn numbers_are_one_to_one_and_never_none() {
+        let mut ids: Vec<u64> = (0..1000)
+            .flat_map(|call| [Side::Caller, Side::Callee].map(|side| span_id(call, side)))
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 2000);
+        assert!(ids[0] > 0);
+    }
+}

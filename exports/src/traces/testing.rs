@@ -1,0 +1,95 @@
+//! Calls made by hand, and readings of what the writers make of them.
+
+use analyze::calls::windows::{ParentCall, Party, Root, Seen, TracedCall};
+use message_trace::Protocol;
+
+/// Names that would be markup, a separator or the end of a line in some format.
+pub(crate) const HOSTILE: &str = "w\"e;b\\ <b>\n#1|{x}\u{1f600}\u{7}]%%-->";
+
+/// A client, web, db and log, and a server that was not traced.
+pub(crate) fn parties(web: &str) -> Vec<Party> {
+    let party = |name: &str, pid: Option<i32>| Party {
+        name: name.to_owned(),
+        host: "h1".to_owned(),
+        command: name.to_owned(),
+        executable: if pid.is_some() { format!("/usr/bin/{name}") } else { String::new() },
+        pid,
+        traced: pid.is_some(),
+    };
+    vec![
+        party("10.0.0.9", None),
+        party(web, Some(11)),
+        party("db", Some(12)),
+        party("log", Some(13)),
+        party("10.0.0.2:53", None),
+    ]
+}
+
+/// Two traces: web is called and calls db twice and log, which does not answer; and db asks a name
+/// server.
+pub(crate) fn calls() -> Vec<TracedCall<'static>> {
+    let parent = |call, at_caller| Some(ParentCall { call, at_caller, at_callee: true });
+    let seen = |sent, received, bytes| Some(Seen { sent, received, bytes });
+    let call = TracedCall {
+        number: 0,
+        parent: None,
+        probability: Some(1.0),
+        root: Root { call: 0, time: 1_000 },
+        caller: 0,
+        callee: 1,
+        threads: [None, Some(21)],
+        src_endpoint: Some("10.0.0.9:40000"),
+        dst_endpoint: Some("10.0.0.1:80"),
+        from_connecting: true,
+        protocol: Protocol::Tcp,
+        request: seen(None, Some(1_000), 100),
+        response: seen(Some(9_000), None, 2_000),
+        id: None,
+    };
+    let to_db = TracedCall {
+        number: 1,
+        parent: parent(0, false),
+        probability: Some(0.75),
+        caller: 1,
+        callee: 2,
+        threads: [Some(21), Some(22)],
+        src_endpoint: Some("[::1]:41000"),
+        dst_endpoint: Some("[::1]:5432"),
+        request: seen(Some(2_000), Some(3_000), 10),
+        response: seen(Some(6_000), Some(7_000), 20),
+        ..call
+    };
+    let again = TracedCall {
+        number: 2,
+        request: seen(Some(2_500), Some(3_500), 10),
+        response: seen(Some(4_000), Some(4_500), 20),
+        ..to_db
+    };
+    let to_log = TracedCall {
+        number: 3,
+        callee: 3,
+        protocol: Protocol::UnixDatagram,
+        src_endpoint: None,
+        dst_endpoint: Some("unix:/run/log"),
+        request: seen(Some(7_500), Some(7_900), 50),
+        response: None,
+        id: Some("id-3"),
+        ..to_db
+    };
+    let lookup = TracedCall {
+        number: 4,
+        parent: None,
+        probability: None,
+        root: Root { call: 4, time: 20_000 },
+        caller: 2,
+        callee: 4,
+        threads: [Some(22), None],
+        protocol: Protocol::Udp,
+        src_endpoint: Some("10.0.0.5:999"),
+        dst_endpoint: Some("10.0.0.2:53"),
+        request: seen(Some(20_000), None, 30),
+        response: seen(None, Some(24_000), 40),
+        ..call
+    };
+    vec![call, to_db, again, to_log, lookup]
+}

@@ -1,0 +1,110 @@
+//! What was read from the captures of each sniffer and what came of it, kept beside the logs: who
+//! looks at the trace later wants to know what the captures lacked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use message_trace::DataDir;
+use serde::{Deserialize, Serialize};
+
+use super::plan::Plan;
+use super::replay::Replayed;
+use super::sniffer::{Counts, Sniffer};
+use super::tcp::Oddities;
+use crate::error::Error;
+use crate::summary::Skip;
+use message_trace::json;
+
+/// What a sniffer captured, `hosts/SNIFFER/packets-SNIFFER.json`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Captured {
+    /// The sniffer's name.
+    pub sniffer: String,
+    /// Its files.
+    pub files: Vec<PathBuf>,
+    /// Frames in them.
+    pub frames: u64,
+    /// Segments and datagrams among these.
+    pub packets: u64,
+    /// Records of the logs that were made of them.
+    pub records: u64,
+    /// The hosts that are timed by its clock.
+    pub hosts: Vec<String>,
+    /// What was passed over, by cause, in frames and records of the files.
+    pub skipped: BTreeMap<String, u64>,
+    /// Where files are damaged and how; the first places only where there are many.
+    pub damaged: Vec<String>,
+    /// What was odd about the packets, by what it is; of streams in bytes.
+    pub odd: BTreeMap<String, u64>,
+}
+
+impl Captured {
+    pub(super) fn of(
+        sniffer: &Sniffer,
+        number: u32,
+        counts: &Counts,
+        replayed: &Replayed,
+        plan: &Plan,
+    ) -> Captured {
+        let has_log = |host: &str| {
+            replayed
+                .logs
+                .iter()
+                .any(|log| log.parent().is_some_and(|directory| directory.ends_with(host)))
+        };
+        let timed = plan.hosts.iter().filter(|host| host.sniffer == number && has_log(&host.name));
+        let Oddities { repeated, missed, unacknowledged, impossible } = replayed.odd;
+        let odd = [
+            ("bytes seen more than once", repeated),
+            ("bytes not captured, but acknowledged", missed),
+            ("bytes never acknowledged", unacknowledged),
+            ("bytes of impossible sequence numbers", impossible),
+            ("datagrams not captured as a whole", counts.truncated),
+            ("connections joined after their beginning", replayed.joined),
+            ("connections given up, as too many were open at once", replayed.given_up),
+        ];
+        let odd = odd.into_iter().filter(|(_, count)| *count > 0);
+        Captured {
+            sniffer: sniffer.name.clone(),
+            files: sniffer.files.clone(),
+            frames: counts.frames,
+            packets: counts.packets,
+            records: replayed.records,
+            hosts: timed.map(|host| host.name.clone()).collect(),
+            skipped: counts
+                .skipped
+                .causes
+                .iter()
+                .map(|(cause, count)| ((*cause).to_owned(), *count))
+                .collect(),
+            damaged: counts.skipped.first.iter().map(Skip::to_string).collect(),
+            odd: odd.map(|(what, count)| (what.to_owned(), count)).collect(),
+        }
+    }
+
+    pub(super) fn write(&self, data: &DataDir) -> Result<(), Error> {
+        let directory = data.hosts().join(&self.sniffer);
+        fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, error))?;
+        Ok(json::write(&directory.join(format!("packets-{}.json", self.sniffer)), self)?)
+    }
+
+    /// What the sniffers captured whose packets are in `data`, by their names.
+    ///
+    /// # Errors
+    /// When a file of these cannot be read.
+    pub fn all(data: &DataDir) -> Result<Vec<Captured>, message_trace::Error> {
+        let mut all: Vec<Captured> = Vec::new();
+        // A data directory without logs has no such files either.
+        for host in fs::read_dir(data.hosts()).into_iter().flatten().flatten() {
+            let file =
+                host.path().join(format!("packets-{}.json", host.file_name().to_string_lossy()));
+            if file.is_file() {
+                all.push(json::read(&file)?);
+            }
+        }
+        all.sort_by(|one, other| one.sniffer.cmp(&other.sniffer));
+        Ok(all)
+    }
+}

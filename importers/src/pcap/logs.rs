@@ -1,0 +1,274 @@
+//! The logs of the hosts that are timed by one sniffer: what their programs would have logged, as
+//! far as packets tell.
+//!
+//! A log is written piece by piece, under another name, and takes its own when all is done: so an
+//! import that fails leaves no half of a log, and the size of a capture does not matter.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use message_trace::DataDir;
+use rustc_hash::FxHashMap;
+use socket_log::encode::{Datagram, Direction, Origin, Role, datagram_flag};
+use socket_log::layout::{source, state};
+use socket_log::write::{LogWriter, Socket, TCP, TCP6, UDP, inet};
+
+use super::headers::End;
+use super::plan::Host;
+use crate::error::Error;
+
+/// So many full chunks of records are held before they are written.
+const HELD: usize = 16;
+/// A UDP socket of the IPv6 family.
+const UDP6: Socket = Socket { domain: 10, ..UDP };
+/// How a log is called while it is being written: no log yet.
+const UNFINISHED: &str = "unfinished";
+
+/// A socket in a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlowRef {
+    log: u32,
+    flow: u32,
+}
+
+/// The logs that one sniffer makes.
+pub(crate) struct Logs {
+    /// `None`: what would be written is only counted.
+    hosts: Option<PathBuf>,
+    sniffer: String,
+    logs: Vec<Log>,
+    by_node: FxHashMap<(u32, Option<u16>), u32>,
+    /// Records written.
+    pub(crate) records: u64,
+}
+
+struct Log {
+    writer: LogWriter,
+    path: PathBuf,
+    flows: u32,
+    begun: bool,
+}
+
+impl Logs {
+    /// The logs of `sniffer` in `data`; without, nothing is written.
+    pub(crate) fn new(data: Option<&DataDir>, sniffer: &str) -> Logs {
+        Logs {
+            hosts: data.map(DataDir::hosts),
+            sniffer: sniffer.to_owned(),
+            logs: Vec::new(),
+            by_node: FxHashMap::default(),
+            records: 0,
+        }
+    }
+
+    /// A connection of `own`, which is on the host number `number`.
+    pub(crate) fn connection(
+        &mut self,
+        (number, host): (u32, &Host),
+        [own, peer]: [End; 2],
+        role: Role,
+        time: i64,
+    ) -> FlowRef {
+        let log = self.log(number, host, own, time);
+        let origin = match role {
+            Role::Connect => Origin::Socket,
+            Role::Accept => Origin::Accept,
+            _ => Origin::Found,
+        };
+        let socket = if own.0.is_ipv6() { TCP6 } else { TCP };
+        let reference = self.flow(log, socket, origin, time);
+        let (own, peer) = (name(own), name(peer));
+        self.write(reference, |writer, flow| {
+            match role {
+                // The connection's first packet is what the call to connect sends.
+                Role::Connect => writer.connecting(ticks(time), flow, 0, [&own, &peer], 0),
+                _ => writer.endpoints(ticks(time), flow, role, &own, &peer, 0),
+            };
+        });
+        reference
+    }
+
+    /// A socket for datagrams, bound to `own`.
+    pub(crate) fn socket(&mut self, (number, host): (u32, &Host), own: End, time: i64) -> FlowRef {
+        let log = self.log(number, host, own, time);
+        let socket = if own.0.is_ipv6() { UDP6 } else { UDP };
+        let reference = self.flow(log, socket, Origin::Socket, time);
+        let own = name(own);
+        self.write(reference, |writer, flow| {
+            writer.endpoints(ticks(time), flow, Role::Bind, &own, &[], 0);
+        });
+        reference
+    }
+
+    /// Bytes of a stream.
+    pub(crate) fn transfer(
+        &mut self,
+        to: FlowRef,
+        direction: Direction,
+        time: i64,
+        bytes: u64,
+    ) -> Result<(), Error> {
+        self.write(to, |writer, flow| {
+            writer.transfer(ticks(time), flow, direction, bytes);
+        });
+        self.make_room(to)
+    }
+
+    /// A datagram.
+    pub(crate) fn datagram(
+        &mut self,
+        to: FlowRef,
+        direction: Direction,
+        time: i64,
+        peer: End,
+        (bytes, checksum, whole): (u32, u32, bool),
+    ) -> Result<(), Error> {
+        let peer = name(peer);
+        self.write(to, |writer, flow| {
+            writer.datagram(&Datagram {
+                direction,
+                flow,
+                ticks: ticks(time),
+                duration: 0,
+                bytes: u64::from(bytes),
+                checksum,
+                flags: if whole { 0 } else { datagram_flag::TRUNCATED },
+                peer: &peer,
+            });
+        });
+        self.make_room(to)
+    }
+
+    /// The socket is closed.
+    pub(crate) fn close(&mut self, of: FlowRef, time: i64) {
+        self.write(of, |writer, flow| {
+            writer.close(ticks(time), flow);
+        });
+    }
+
+    /// Writes what is left and gives all logs their names. Says which they are.
+    pub(crate) fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
+        let mut paths = Vec::new();
+        for log in self.logs.iter_mut().filter(|_| self.hosts.is_some()) {
+            log.put(|writer, file| writer.finish(file))?;
+            let unfinished = log.path.with_extension(UNFINISHED);
+            fs::rename(&unfinished, &log.path).map_err(|error| Error::io(&log.path, error))?;
+            paths.push(log.path.clone());
+        }
+        self.logs.clear();
+        Ok(paths)
+    }
+
+    /// The log of the node that `own` belongs to.
+    fn log(&mut self, number: u32, host: &Host, own: End, time: i64) -> u32 {
+        let service = Some(own.1).filter(|port| host.services.contains(port));
+        let next = self.logs.len() as u32;
+        let log = *self.by_node.entry((number, service)).or_insert(next);
+        if log == next {
+            let command = match service.or(host.service) {
+                Some(port) => format!("{}:{port}", bracketed(&host.name)),
+                None => host.name.clone(),
+            };
+            let mut writer = LogWriter::new(&host.name, 0, "");
+            writer.set_arguments(&[&command]).set_boot_id([0; 16]).set_source(source::PACKETS);
+            writer.set_state(state::EXITED).set_epoch(0).set_start(ticks(time));
+            let service = service.map_or_else(|| "all".to_owned(), |port| port.to_string());
+            let file = format!("{}{service}.sclog", prefix(&self.sniffer));
+            let path = self
+                .hosts
+                .iter()
+                .flat_map(|hosts| [hosts.as_path(), Path::new(&host.name)])
+                .collect::<PathBuf>()
+                .join(file);
+            self.logs.push(Log { writer, path, flows: 0, begun: false });
+        }
+        log
+    }
+
+    fn flow(&mut self, log: u32, socket: Socket, origin: Origin, time: i64) -> FlowRef {
+        let mut reference = FlowRef { log, flow: 0 };
+        if let Some(log) = self.logs.get_mut(log as usize) {
+            log.flows += 1;
+            reference.flow = log.flows;
+        }
+        self.write(reference, |writer, flow| {
+            writer.flow(ticks(time), flow, socket, origin, 0);
+        });
+        reference
+    }
+
+    fn write(&mut self, to: FlowRef, record: impl FnOnce(&mut LogWriter, u32)) {
+        if let Some(log) = self.logs.get_mut(to.log as usize) {
+            record(&mut log.writer, to.flow);
+            self.records += 1;
+        }
+    }
+
+    fn make_room(&mut self, of: FlowRef) -> Result<(), Error> {
+        match self.logs.get_mut(of.log as usize) {
+            Some(log) if log.writer.full_chunks() >= HELD && self.hosts.is_some() => {
+                log.put(|writer, file| writer.spill(file))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Logs {
+    /// Logs that were not finished are not wanted.
+    fn drop(&mut self) {
+        for log in self.logs.iter().filter(|log| log.begun) {
+            // It may have its own name already, or be out of reach; nobody reads it either way.
+            let _ = fs::remove_file(log.path.with_extension(UNFINISHED));
+        }
+    }
+}
+
+impl Log {
+    fn put(
+        &mut self,
+        write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let path = self.path.with_extension(UNFINISHED);
+        let open = || -> io::Result<File> {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            OpenOptions::new().write(true).create(true).truncate(!self.begun).open(&path)
+        };
+        let written = open().and_then(|file| {
+            self.begun = true;
+            write(&mut self.writer, &file)
+        });
+        written.map_err(|error| Error::io(&path, error))
+    }
+}
+
+/// What the logs' names begin with that `sniffer` made.
+fn prefix(sniffer: &str) -> String {
+    format!("packets-{sniffer}-")
+}
+
+/// The logs that an earlier import of `sniffer` made in `data`.
+pub(crate) fn earlier(data: &DataDir, sniffer: &str) -> Result<Vec<PathBuf>, Error> {
+    let prefix = prefix(sniffer);
+    let is_ours = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let service = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".sclog"));
+        service.is_some_and(|service| service == "all" || service.parse::<u16>().is_ok())
+    };
+    Ok(data.logs()?.into_iter().filter(|path| is_ours(path)).collect())
+}
+
+fn bracketed(name: &str) -> String {
+    if name.contains(':') { format!("[{name}]") } else { name.to_owned() }
+}
+
+fn name(end: End) -> Vec<u8> {
+    inet(SocketAddr::new(end.0, end.1))
+}
+
+/// Times as ticks: nanoseconds since the Unix epoch.
+fn ticks(time: i64) -> u64 {
+    u64::try_from(time).unwrap_or(0)
+}

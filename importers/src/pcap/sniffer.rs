@@ -1,0 +1,191 @@
+//! A sniffer: the files that one host, or one port of a switch, captured by one clock, as one
+//! stream of packets.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use message_trace::Progress;
+
+use super::container::{Container, Frame, NotACapture};
+use super::flow::Copies;
+use super::fragments::Fragments;
+use super::headers::{Decoded, Packet, Transport, decode, reassembled};
+use crate::error::Error;
+use crate::reading::Input;
+use crate::summary::{At, Place, Skip, Skipped};
+
+/// The files of one sniffer, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sniffer {
+    /// Its name: that of the host that it captured on, or the file's.
+    pub name: String,
+    /// Its files. Their packets are put together by their times.
+    pub files: Vec<PathBuf>,
+    /// What stands for the files, where there are none.
+    pub(crate) held: Option<Vec<u8>>,
+}
+
+/// What was read, and what of it could not be used.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    /// Frames read.
+    pub(crate) frames: u64,
+    /// Segments and datagrams.
+    pub(crate) packets: u64,
+    /// Those of which not all was captured.
+    pub(crate) truncated: u64,
+    pub(crate) skipped: Skipped,
+}
+
+/// Something the sniffer saw.
+pub(crate) struct Seen<'a, 'p> {
+    pub(crate) packet: &'a Packet<'p>,
+    /// The CRC-32 of a datagram's payload, as far as it was captured.
+    pub(crate) checksum: u32,
+}
+
+/// Calls `each` with every segment and datagram of `sniffer`, in the order of time as far as its
+/// files keep it.
+///
+/// # Errors
+/// When a file cannot be opened, or none is a capture.
+pub(crate) fn read(
+    sniffer: &Sniffer,
+    progress: &dyn Progress,
+    mut each: impl FnMut(&Seen) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    let mut counts = Counts::default();
+    let mut open = open(sniffer, progress, &mut counts)?;
+    let mut fragments = Fragments::default();
+    loop {
+        let next = (0..open.len())
+            .min_by_key(|at| open.get(*at).map_or(i64::MAX, |file| file.container.time()));
+        let Some(file) = next.and_then(|next| open.get_mut(next)) else { break };
+        let number = file.number;
+        if let Some(frame) = file.container.frame() {
+            counts.frames += 1;
+            let frame = Frame { interface: frame.interface | number << 16, ..frame };
+            take(&frame, &mut fragments, &mut counts, &mut each)?;
+        }
+        if !file.advance(&mut counts) {
+            open.retain(|file| file.number != number);
+        }
+    }
+    count(&mut counts, "fragments that did not become whole", fragments.lost());
+    Ok(counts)
+}
+
+/// As [`read`], without what was seen just before: copies of one packet on another interface.
+pub(crate) fn read_once(
+    sniffer: &Sniffer,
+    progress: &dyn Progress,
+    mut canonical: impl FnMut(&mut Packet),
+    mut each: impl FnMut(&Seen) -> Result<(), Error>,
+) -> Result<Counts, Error> {
+    let mut copies = Copies::new();
+    let mut copied = 0;
+    let mut counts = read(sniffer, progress, |seen| {
+        let mut packet = *seen.packet;
+        canonical(&mut packet);
+        if copies.is_copy(&packet, seen.checksum) {
+            copied += 1;
+            return Ok(());
+        }
+        each(&Seen { packet: &packet, checksum: seen.checksum })
+    })?;
+    count(&mut counts, "copies of a packet", copied);
+    Ok(counts)
+}
+
+fn count(counts: &mut Counts, cause: &'static str, number: u64) {
+    if number > 0 {
+        *counts.skipped.causes.entry(cause).or_default() += number;
+    }
+}
+
+fn take(
+    frame: &Frame,
+    fragments: &mut Fragments,
+    counts: &mut Counts,
+    each: &mut impl FnMut(&Seen) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let whole;
+    let decoded = match decode(frame) {
+        Decoded::Fragment(fragment) => match fragments.add(&fragment) {
+            Some(bytes) => {
+                whole = bytes;
+                reassembled(&fragment, &whole, frame)
+            }
+            None => return Ok(()),
+        },
+        decoded => decoded,
+    };
+    match decoded {
+        Decoded::Packet(packet) => {
+            counts.packets += 1;
+            let cut = (packet.payload.len() as u32) < packet.bytes;
+            counts.truncated += u64::from(cut && packet.transport == Transport::Udp);
+            let checksum = match packet.transport {
+                Transport::Udp => crc32fast::hash(packet.payload),
+                Transport::Tcp(_) => 0,
+            };
+            each(&Seen { packet: &packet, checksum })
+        }
+        Decoded::Other(cause) => {
+            count(counts, cause, 1);
+            Ok(())
+        }
+        Decoded::Fragment(_) => Ok(()),
+    }
+}
+
+struct OpenFile<'a> {
+    path: &'a Path,
+    number: u32,
+    container: Container<'a>,
+}
+
+impl OpenFile<'_> {
+    /// Goes on to the next frame, and counts what was wrong on the way.
+    fn advance(&mut self, counts: &mut Counts) -> bool {
+        let more = self.container.advance();
+        for damage in self.container.take_damage() {
+            let place = Place::new(self.path, At::Offset(damage.offset));
+            counts.skipped.add(damage.cause, || Skip { place, why: damage.why });
+        }
+        more
+    }
+}
+
+fn open<'a>(
+    sniffer: &'a Sniffer,
+    progress: &'a dyn Progress,
+    counts: &mut Counts,
+) -> Result<Vec<OpenFile<'a>>, Error> {
+    let mut open = Vec::new();
+    for (path, number) in sniffer.files.iter().zip(0..) {
+        let input: Box<dyn Read + 'a> = match &sniffer.held {
+            Some(held) => Box::new(held.as_slice()),
+            None => Input::open(path, progress)?.bytes,
+        };
+        let container = match Container::open(input) {
+            Ok(container) => container,
+            Err(NotACapture::Io(error)) => return Err(Error::io(path, error)),
+            Err(NotACapture::Empty) => {
+                let why = "it is empty: the capture was not written, or not yet";
+                let place = Place::new(path, At::File);
+                counts.skipped.add("empty file", || Skip { place, why: why.into() });
+                continue;
+            }
+            Err(NotACapture::Other) => {
+                let why = "this is neither pcap nor pcapng; captures are made by 'tcpdump -w FILE' and its like";
+                return Err(Error::malformed(path, At::Offset(0), why));
+            }
+        };
+        let mut file = OpenFile { path, number, container };
+        if file.advance(counts) {
+            open.push(file);
+        }
+    }
+    Ok(open)
+}

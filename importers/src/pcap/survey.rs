@@ -1,0 +1,269 @@
+//! What one sniffer saw of whom: the first of the two passes over a capture. It tells which
+//! addresses there are and how many of their packets this sniffer has, which ports are servers',
+//! which connections it joined in their middle, and keeps a sample of packets by which copies are
+//! found that other sniffers saw.
+
+use std::net::IpAddr;
+
+use message_trace::Progress;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::container::Way;
+use super::flow::{Key, is_for_many, signature};
+use super::headers::{End, Packet, Tcp, Transport};
+use super::sniffer::{Counts, Seen, Sniffer, read_once};
+use crate::error::Error;
+
+/// As many addresses are looked at; packets of more are counted and left out.
+const MOST_ADDRESSES: usize = 1 << 18;
+/// As many servers.
+const MOST_SERVERS: usize = 1 << 18;
+/// As many flows are followed at once.
+const MOST_FLOWS: usize = 1 << 19;
+/// A flow without packets for so long makes room for others, in nanoseconds.
+const IDLE: i64 = 60_000_000_000;
+
+/// What a sniffer saw.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    pub(crate) addresses: FxHashMap<IpAddr, Seenness>,
+    /// Packets from one host to another, of IPv4 and of IPv6.
+    pub(crate) packets: [u64; 2],
+    /// Ends that others connect to, or send datagrams to first; and whether the same address does.
+    pub(crate) servers: FxHashMap<(End, bool), bool>,
+    /// Addresses that connect to others.
+    pub(crate) clients: FxHashSet<IpAddr>,
+    /// For each connection that was joined in its middle the first sequence number of each end.
+    pub(crate) joined: FxHashMap<Key, [Option<u32>; 2]>,
+    pub(crate) samples: Samples,
+    pub(crate) counts: Counts,
+}
+
+/// How an address was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seenness {
+    /// Packets from it and to it.
+    pub(crate) packets: u64,
+    /// Those that say that it is this sniffer's own: from it going out, to it coming in.
+    pub(crate) own: u64,
+    /// Those that say the contrary.
+    pub(crate) other: u64,
+}
+
+/// A packet that may be found again elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sample {
+    pub(crate) signature: u64,
+    pub(crate) time: i64,
+    pub(crate) source: End,
+    pub(crate) destination: End,
+    pub(crate) ttl: u8,
+    pub(crate) udp: bool,
+}
+
+/// Samples of which all sniffers choose the same: those of the smallest signatures.
+#[derive(Debug)]
+pub(crate) struct Samples {
+    pub(crate) all: Vec<Sample>,
+    limit: usize,
+    below: u64,
+}
+
+impl Default for Samples {
+    fn default() -> Samples {
+        Samples { all: Vec::new(), limit: 1 << 18, below: u64::MAX }
+    }
+}
+
+impl Samples {
+    fn add(&mut self, sample: Sample) {
+        if sample.signature > self.below {
+            return;
+        }
+        self.all.push(sample);
+        while self.all.len() >= self.limit && self.below > 0 {
+            self.below /= 2;
+            let below = self.below;
+            self.all.retain(|sample| sample.signature <= below);
+        }
+    }
+}
+
+/// Looks through the captures of `sniffer`; `limit` is how many samples to keep.
+pub(crate) fn survey(
+    sniffer: &Sniffer,
+    limit: usize,
+    progress: &dyn Progress,
+) -> Result<Survey, Error> {
+    let mut surveyor = Surveyor::default();
+    surveyor.survey.samples.limit = limit;
+    let counts = read_once(
+        sniffer,
+        progress,
+        |_| (),
+        |seen| {
+            surveyor.packet(seen);
+            Ok(())
+        },
+    )?;
+    Ok(surveyor.finish(counts))
+}
+
+#[derive(Default)]
+struct Surveyor {
+    survey: Survey,
+    flows: FxHashMap<Key, Flow>,
+    uncounted: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Flow {
+    /// Its beginning was seen.
+    whole: bool,
+    /// The first sequence number of each end.
+    first: [Option<u32>; 2],
+    last: i64,
+}
+
+impl Surveyor {
+    fn packet(&mut self, seen: &Seen) {
+        let packet = seen.packet;
+        if !self.addresses(packet) {
+            self.uncounted += 1;
+            return;
+        }
+        let (key, sender) = Key::of(packet);
+        match packet.transport {
+            Transport::Tcp(tcp) => self.segment(packet, &tcp, key, sender),
+            Transport::Udp => self.datagram(packet, key),
+        }
+        if let Some(signature) = signature(packet, seen.checksum) {
+            self.survey.samples.add(Sample {
+                signature,
+                time: packet.time,
+                source: packet.source,
+                destination: packet.destination,
+                ttl: packet.ttl,
+                udp: key.udp,
+            });
+        }
+    }
+
+    fn addresses(&mut self, packet: &Packet) -> bool {
+        let survey = &mut self.survey;
+        let (source, destination) = (packet.source.0, packet.destination.0);
+        let family = usize::from(source.is_ipv6());
+        // What a host tells itself, and what others tell all, says nothing of whose this sniffer
+        // is.
+        if !source.is_loopback() && !is_for_many(destination) {
+            survey.packets[family] += 1;
+        }
+        let (own, other) = match packet.way {
+            // What a host sends to itself comes in as well.
+            _ if packet.loopback || source == destination => ([false; 2], [false; 2]),
+            Way::Out => ([true, false], [false, true]),
+            Way::In => ([false, true], [true, false]),
+            Way::Unknown => ([false; 2], [false; 2]),
+        };
+        for (side, address) in [source, destination].into_iter().enumerate() {
+            if is_for_many(address) || (side == 1 && source == destination) {
+                continue;
+            }
+            if survey.addresses.len() >= MOST_ADDRESSES && !survey.addresses.contains_key(&address)
+            {
+                return false;
+            }
+            let seen = survey.addresses.entry(address).or_default();
+            seen.packets += 1;
+            seen.own += u64::from(own[side] || packet.loopback);
+            seen.other += u64::from(other[side]);
+        }
+        true
+    }
+
+    fn segment(&mut self, packet: &Packet, tcp: &Tcp, key: Key, sender: usize) {
+        if tcp.has(Tcp::SYN) {
+            let (server, client) = match tcp.has(Tcp::ACK) {
+                true => (packet.source, packet.destination.0),
+                false => (packet.destination, packet.source.0),
+            };
+            self.server(server, false, client);
+        }
+        let flow = self.flow(key, packet.time);
+        flow.whole |= tcp.has(Tcp::SYN);
+        if flow.whole {
+            return;
+        }
+        if packet.bytes > 0 {
+            flow.first[sender].get_or_insert(tcp.sequence);
+        }
+        if tcp.has(Tcp::ACK) {
+            flow.first[1 - sender].get_or_insert(tcp.acknowledged);
+        }
+    }
+
+    fn datagram(&mut self, packet: &Packet, key: Key) {
+        let known = self.flows.contains_key(&key);
+        self.flow(key, packet.time).whole = true;
+        if known || is_for_many(packet.destination.0) {
+            return;
+        }
+        let (source, destination) = (packet.source, packet.destination);
+        // An answer whose question was not seen.
+        if source.1 < 1024 && destination.1 >= 1024 {
+            self.server(source, true, destination.0);
+        } else {
+            self.server(destination, true, source.0);
+        }
+    }
+
+    fn server(&mut self, server: End, udp: bool, client: IpAddr) {
+        let inner = client == server.0;
+        if self.survey.servers.len() < MOST_SERVERS
+            || self.survey.servers.contains_key(&(server, udp))
+        {
+            *self.survey.servers.entry((server, udp)).or_default() |= inner;
+        }
+        if !inner {
+            self.survey.clients.insert(client);
+        }
+    }
+
+    fn flow(&mut self, key: Key, time: i64) -> &mut Flow {
+        if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&key) {
+            self.make_room(time);
+        }
+        let flow =
+            self.flows.entry(key).or_insert(Flow { whole: false, first: [None; 2], last: time });
+        flow.last = flow.last.max(time);
+        flow
+    }
+
+    /// Forgets flows that nothing was heard of for a while; those joined in their middle are what
+    /// is looked for, and stay as long as there is room.
+    fn make_room(&mut self, now: i64) {
+        let mut idle = IDLE;
+        while self.flows.len() >= MOST_FLOWS / 4 * 3 {
+            self.flows.retain(|_, flow| {
+                (!flow.whole && idle > 0) || now.saturating_sub(flow.last) < idle
+            });
+            if idle == 0 {
+                break;
+            }
+            idle /= 4;
+        }
+    }
+
+    fn finish(mut self, mut counts: Counts) -> Survey {
+        let middle = |(key, flow): (&Key, &Flow)| {
+            let joined = !key.udp && !flow.whole && flow.first != [None; 2];
+            joined.then_some((*key, flow.first))
+        };
+        self.survey.joined = self.flows.iter().filter_map(middle).collect();
+        if self.uncounted > 0 {
+            counts.skipped.causes.insert("more addresses than can be followed", self.uncounted);
+        }
+        self.survey.counts = counts;
+        self.survey
+    }
+}

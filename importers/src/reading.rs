@@ -1,0 +1,109 @@
+//! Opening what is imported: plain, gzip or zstd by the file's first bytes, whatever it is called,
+//! with progress by the bytes on disk.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use message_trace::Progress;
+
+use crate::error::Error;
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// How much is read at once.
+pub(crate) const BUFFER: usize = 256 * 1024;
+
+/// Bytes to import, and what they are called in messages to the user.
+pub(crate) struct Input<'a> {
+    pub(crate) file: PathBuf,
+    pub(crate) bytes: Box<dyn Read + 'a>,
+}
+
+impl<'a> Input<'a> {
+    /// Opens `path`; `progress` is told of each byte of it that is read.
+    pub(crate) fn open(path: &Path, progress: &'a dyn Progress) -> Result<Input<'a>, Error> {
+        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            let why = io::Error::new(
+                io::ErrorKind::IsADirectory,
+                "this is a directory; name the files in it",
+            );
+            return Err(Error::io(path, why));
+        }
+        Input::of(path, Counted { file, progress }).map_err(|error| Error::io(path, error))
+    }
+
+    /// The bytes that `raw` holds, by the name of `file`.
+    pub(crate) fn of(file: &Path, mut raw: impl Read + 'a) -> io::Result<Input<'a>> {
+        let mut first = Vec::new();
+        raw.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
+        let (gzip, zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
+        let whole = BufReader::with_capacity(BUFFER, io::Cursor::new(first).chain(raw));
+        let bytes: Box<dyn Read + 'a> = if gzip {
+            Box::new(flate2::bufread::MultiGzDecoder::new(whole))
+        } else if zstd {
+            Box::new(zstd::stream::read::Decoder::with_buffer(whole)?)
+        } else {
+            Box::new(whole)
+        };
+        Ok(Input { file: file.to_owned(), bytes })
+    }
+}
+
+/// A file whose reading is told.
+struct Counted<'a> {
+    file: File,
+    progress: &'a dyn Progress,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.progress.advance(read as u64);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn read(bytes: Vec<u8>) -> io::Result<String> {
+        let mut text = String::new();
+        Input::of(Path::new("x"), io::Cursor::new(bytes))?.bytes.read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn compression_is_told_by_the_first_bytes() {
+        assert_eq!(read(b"plain".to_vec()).unwrap(), "plain");
+        assert_eq!(read(gzip("packed")).unwrap(), "packed");
+        assert_eq!(read(zstd::encode_all(&b"packed"[..], 0).unwrap()).unwrap(), "packed");
+        for short in [&b""[..], b"a", b"ab"] {
+            assert_eq!(read(short.to_vec()).unwrap().as_bytes(), short);
+        }
+    }
+
+    #[test]
+    fn files_that_were_put_together_are_read_to_the_end() {
+        assert_eq!(read([gzip("one "), gzip("two")].concat()).unwrap(), "one two");
+        let frames =
+            [zstd::encode_all(&b"one "[..], 0).unwrap(), zstd::encode_all(&b"two"[..], 0).unwrap()];
+        assert_eq!(read(frames.concat()).unwrap(), "one two");
+    }
+
+    #[test]
+    fn a_file_that_is_cut_off_is_an_error_and_no_end() {
+        let whole = gzip(&"text ".repeat(1000));
+        assert!(read(whole[..whole.len() / 2].to_vec()).is_err());
+    }
+}

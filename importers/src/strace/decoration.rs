@@ -1,0 +1,45 @@
+//! Decorations: what strace prints in angle brackets behind a descriptor.
+
+/// The length of the decoration that `text` begins with, brackets included.
+pub(super) fn length(text: &[u8]) -> Option<usize> {
+    let inside = text.strip_prefix(b"<")?;
+    // Of a socket it ends with the bracket; a path in it is in quotes.
+    let colon = inside.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')?;
+    if inside.get(colon..)?.starts_with(b":[")
+        && inside.first().is_some_and(u8::is_ascii_alphabetic)
+    {
+        let mut at = colon + 2;
+        while let Some(byte) = inside.get(at) {
+            match byte {
+                b'"' => at = end_of_text(inside, at)?,
+                b']' if inside.get(at + 1) == Some(&b'>') => return Some(at + 3),
+                _ => at += 1,
+            }
+        }
+        return None;
+    }
+    // Of a file it is the path, where brackets are escaped, and maybe the device's number in
+    // brackets of its own.
+    let mut depth = 0u32;
+    for (at, byte) in inside.iter().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' if depth == 0 => return Some(at + 2),
+            b'>' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The place behind the text in quotes that begins at `at`.
+fn end_of_text(text: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        match text.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}

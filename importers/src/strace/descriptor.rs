@@ -1,0 +1,211 @@
+//! Descriptors as strace prints them with `-y` and `-yy`: `4<TCP:[10.0.0.1:80->10.0.0.2:5000]>`,
+//! `3</etc/hosts>`.
+//!
+//! What stands in the brackets comes from strace's own look at the kernel's tables. It is the only
+//! place where the trace tells the name of a socket that `connect` has bound, and it says which
+//! socket a descriptor is whose making was not traced. strace keeps what it has found for a socket,
+//! so it can be older than the socket's last change.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::address;
+use super::decoration;
+use super::value::Cursor;
+
+/// A descriptor with what it leads to, as printed, or empty where strace does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Descriptor<'a> {
+    pub(super) number: i32,
+    pub(super) decoration: &'a [u8],
+}
+
+/// A socket, as far as a decoration tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// `AF_INET` and the like; 0 where the decoration has the inode alone.
+    pub(super) domain: u8,
+    /// `SOCK_STREAM` and the like; 0 where it is not said: of a unix socket of an older kernel.
+    pub(super) kind: u8,
+    pub(super) protocol: u16,
+    /// Raw `sockaddr`s, or empty.
+    pub(super) local: Vec<u8>,
+    pub(super) peer: Vec<u8>,
+    pub(super) inode: Option<u64>,
+    pub(super) peer_inode: Option<u64>,
+}
+
+impl<'a> Cursor<'a> {
+    /// A descriptor.
+    pub(super) fn descriptor(&mut self) -> Option<Descriptor<'a>> {
+        let number = i32::try_from(self.number()?).ok()?;
+        if self.peek() != Some(b'<') {
+            return Some(Descriptor { number, decoration: b"" });
+        }
+        let begin = *self;
+        self.forward(decoration::length(self.rest())?);
+        let decoration = self.since(&begin);
+        // "3</tmp/x>(deleted)"
+        self.eat(b"(deleted)");
+        Some(Descriptor { number, decoration: decoration.get(1..decoration.len() - 1)? })
+    }
+}
+
+/// The socket that a decoration tells of; `None` for anything else, and for sockets of families
+/// that are not captured.
+pub(super) fn socket(decoration: &[u8]) -> Option<Seen> {
+    let colon = decoration.iter().position(|byte| *byte == b':')?;
+    let (name, inside) = decoration.split_at_checked(colon)?;
+    let inside = inside.strip_prefix(b":[")?.strip_suffix(b"]")?;
+    let (domain, kind, protocol) = protocol(name)?;
+    let mut seen = Seen { domain, kind, protocol, ..Seen::default() };
+    match domain {
+        address::UNIX | 0 => unix(inside, &mut seen)?,
+        _ => inet(inside, domain, &mut seen)?,
+    }
+    Some(seen)
+}
+
+/// Family, type and protocol of a socket, by the kernel's name of its protocol.
+fn protocol(name: &[u8]) -> Option<(u8, u8, u16)> {
+    const STREAM: u8 = 1;
+    const DATAGRAM: u8 = 2;
+    Some(match name {
+        b"TCP" => (address::INET, STREAM, 6),
+        b"TCPv6" => (address::INET6, STREAM, 6),
+        b"MPTCP" => (address::INET, STREAM, 262),
+        b"MPTCPv6" => (address::INET6, STREAM, 262),
+        b"UDP" => (address::INET, DATAGRAM, 17),
+        b"UDPv6" => (address::INET6, DATAGRAM, 17),
+        b"UDP-Lite" | b"UDPLITE" => (address::INET, DATAGRAM, 136),
+        b"UDPLITEv6" | b"UDPLite6" => (address::INET6, DATAGRAM, 136),
+        b"UNIX-STREAM" => (address::UNIX, STREAM, 0),
+        b"UNIX" => (address::UNIX, 0, 0),
+        b"socket" => (0, 0, 0),
+        _ => return None,
+    })
+}
+
+/// `123`, `123->456`, `123,"/path"`, `123->456,@"name"`.
+fn unix(inside: &[u8], seen: &mut Seen) -> Option<()> {
+    let mut cursor = Cursor::new(inside);
+    seen.inode = Some(u64::try_from(cursor.number()?).ok()?);
+    if cursor.eat(b"->") {
+        seen.peer_inode = Some(u64::try_from(cursor.number()?).ok()?);
+    }
+    if cursor.eat(b",") {
+        seen.local = address::path(&mut cursor)?;
+    }
+    Some(())
+}
+
+/// `123`, `10.0.0.1:80`, `10.0.0.1:80->10.0.0.2:5000`, `[::1]:80->[::1]:5000`.
+fn inet(inside: &[u8], domain: u8, seen: &mut Seen) -> Option<()> {
+    if inside.iter().all(u8::is_ascii_digit) {
+        seen.inode = Some(std::str::from_utf8(inside).ok()?.parse().ok()?);
+        return Some(());
+    }
+    let inside = std::str::from_utf8(inside).ok()?;
+    let (local, peer) = inside.split_once("->").unwrap_or((inside, ""));
+    seen.local = name(local, domain)?;
+    if !peer.is_empty() {
+        seen.peer = name(peer, domain)?;
+    }
+    Some(())
+}
+
+/// The raw `sockaddr` of an address and port.
+fn name(text: &str, domain: u8) -> Option<Vec<u8>> {
+    let (ip, port) = text.rsplit_once(':')?;
+    let ip = ip.strip_prefix('[').and_then(|ip| ip.strip_suffix(']')).unwrap_or(ip);
+    let ip: IpAddr = match domain {
+        address::INET => ip.parse::<Ipv4Addr>().ok()?.into(),
+        _ => ip.parse::<Ipv6Addr>().ok()?.into(),
+    };
+    Some(socket_log::write::inet(SocketAddr::new(ip, port.parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> Option<(i32, Option<Seen>)> {
+        let descriptor = Cursor::new(text.as_bytes()).descriptor()?;
+        Some((descriptor.number, socket(descriptor.decoration)))
+    }
+
+    fn inet(text: &str) -> Vec<u8> {
+        socket_log::write::inet(text.parse().unwrap())
+    }
+
+    #[test]
+    fn sockets_of_all_kinds() {
+        let seen = |text: &str| read(text).and_then(|(_, seen)| seen).unwrap();
+        let tcp = seen("4<TCP:[10.0.0.1:80->10.0.0.2:5000]>, ");
+        assert_eq!((tcp.domain, tcp.kind, tcp.protocol), (2, 1, 6));
+        assert_eq!((tcp.local, tcp.peer), (inet("10.0.0.1:80"), inet("10.0.0.2:5000")));
+        let listening = seen("3<TCPv6:[[::]:40901]>");
+        assert_eq!(
+            (listening.domain, listening.local, listening.peer),
+            (10, inet("[::]:40901"), vec![])
+        );
+        let mapped = seen("3<TCPv6:[[::ffff:127.0.0.1]:1->[::ffff:127.0.0.1]:2]>");
+        assert_eq!(mapped.local, socket_log::write::mapped("127.0.0.1:1".parse().unwrap()));
+        assert_eq!(seen("3<UDP:[3232272]>").inode, Some(3232272));
+        let unix = seen(r#"15<UNIX-STREAM:[3233711->3233710,"sock\"e]>t"]>"#);
+        assert_eq!((unix.domain, unix.kind), (1, 1));
+        assert_eq!((unix.inode, unix.peer_inode), (Some(3233711), Some(3233710)));
+        assert_eq!(unix.local, b"\x01\0sock\"e]>t\0");
+        assert_eq!(seen(r#"16<UNIX:[12,@"abs"]>"#).local, b"\x01\0\0abs");
+        assert_eq!(seen("5<socket:[77]>").inode, Some(77));
+    }
+
+    #[test]
+    fn what_is_no_socket() {
+        for text in [
+            "3</etc/hosts>",
+            "0</dev/null<char 1:3>>",
+            "5<pipe:[123]>",
+            "6<NETLINK:[ROUTE:1]>",
+            "7",
+            "8</x>(deleted)",
+        ] {
+            let (_, seen) = read(text).unwrap();
+            assert_eq!(seen, None, "{text}");
+        }
+        assert_eq!(read("3</etc/hosts"), None);
+        assert_eq!(read("AT_FDCWD</x>"), None);
+    }
+
+    #[test]
+    fn a_decoration_is_as_long_as_it_is() {
+        for (text, expected) in
+            [("<a>b>", "<a>"), ("<UNIX:[1,\"]>\"]>x", "<UNIX:[1,\"]>\"]>"), ("<a<b>c>d", "<a<b>c>")]
+        {
+            assert_eq!(decoration::length(text.as_bytes()), Some(expected.len()), "{text}");
+        }
+        assert_eq!(decoration::length(b"<TCP:[1"), None);
+    }
+
+    proptest! {
+        /// Any address and port comes back.
+        #[test]
+        fn addresses_come_back(local: (u32, u16), peer: (u128, u16)) {
+            let v4 = SocketAddr::from((Ipv4Addr::from_bits(local.0), local.1));
+            let v6 = SocketAddr::from((Ipv6Addr::from_bits(peer.0), peer.1));
+            let (_, seen) = read(&format!("1<TCP:[{v4}->{v4}]>")).unwrap();
+            let raw = socket_log::write::inet(v4);
+            prop_assert_eq!(seen.map(|seen| (seen.local, seen.peer)), Some((raw.clone(), raw)));
+            let (_, seen) = read(&format!("1<UDPv6:[[{}]:{}]>", v6.ip(), v6.port())).unwrap();
+            prop_assert_eq!(seen.map(|seen| seen.local), Some(socket_log::write::inet(v6)));
+        }
+
+        /// No bytes at all are too much.
+        #[test]
+        fn anything_is_taken(bytes in prop::collection::vec(prop::sample::select(b"<>[]\":-1aUNIX,@\\TCP.".to_vec()), 0..40)) {
+            let _ = decoration::length(&bytes);
+            let _ = socket(&bytes);
+            let _ = Cursor::new(&bytes).descriptor();
+        }
+    }
+}

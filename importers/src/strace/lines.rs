@@ -1,0 +1,298 @@
+//! The lines of one or several files, in the order of time.
+//!
+//! Each file keeps its own order; of several, the line with the earliest time comes first (`strace
+//! -ff` writes a file for each thread). Every line comes with the time of the one behind it in its
+//! file: where strace was not told to show how long calls took, that is all there is to know of
+//! when one ended.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::reading::Input;
+
+use super::line::{self, Line, What};
+use super::result;
+
+/// Longer lines are passed over: no system call moves more than that much text.
+const LONGEST_LINE: usize = 64 << 20;
+/// More files than this are opened anew whenever more of them is needed, and may not be compressed.
+const OPEN_FILES: usize = 200;
+/// All files together are read ahead by about this much.
+const READ_AHEAD: usize = 32 << 20;
+
+/// One file.
+struct Reader {
+    path: PathBuf,
+    /// What is read, unless the file is opened anew each time; always, if it is compressed.
+    file: Option<Box<dyn Read>>,
+    keeps_open: bool,
+    /// How much of the file is in the buffer or has been.
+    offset: u64,
+    step: usize,
+    buffer: Vec<u8>,
+    line: Range<usize>,
+    next: Range<usize>,
+    /// The number of the line, from 1 on.
+    number: u64,
+    is_whole: bool,
+    /// The thread of lines that name none.
+    thread: Option<u32>,
+}
+
+/// A line in its file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed<'a> {
+    pub(super) text: &'a [u8],
+    /// The file, by its place among the files.
+    pub(super) file: usize,
+    pub(super) number: u64,
+    /// The next line of the file, or nothing.
+    following: &'a [u8],
+    /// Whose the line is, where it does not say.
+    pub(super) thread: Option<u32>,
+}
+
+impl Next for Placed<'_> {
+    fn next(&self) -> i64 {
+        line::parse(self.following).map_or(0, |line| line.time)
+    }
+}
+
+/// Who knows when the next line of the same file was written.
+pub(super) trait Next {
+    /// That time; 0 where there is none.
+    fn next(&self) -> i64;
+}
+
+impl Reader {
+    fn open(path: &Path, step: usize, keeps_open: bool) -> io::Result<Reader> {
+        let file = Some(open(path)?).filter(|_| keeps_open);
+        Reader::of(path, file, step, keeps_open)
+    }
+
+    fn of(
+        path: &Path,
+        file: Option<Box<dyn Read>>,
+        step: usize,
+        keeps_open: bool,
+    ) -> io::Result<Reader> {
+        let mut this = Reader {
+            path: path.to_owned(),
+            file,
+            keeps_open,
+            offset: 0,
+            step,
+            buffer: Vec::new(),
+            line: 0..0,
+            next: 0..0,
+            number: 0,
+            is_whole: false,
+            thread: thread_of(path),
+        };
+        this.next = this.find(0)?;
+        Ok(this)
+    }
+
+    /// Reads on. False at the end of the file.
+    fn more(&mut self) -> io::Result<bool> {
+        let held = self.buffer.len();
+        let mut file: Box<dyn Read> = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let mut file = File::open(&self.path)?;
+                file.seek(SeekFrom::Start(self.offset))?;
+                Box::new(file)
+            }
+        };
+        let read = file.as_mut().take(self.step as u64).read_to_end(&mut self.buffer);
+        self.offset += (self.buffer.len() - held) as u64;
+        if self.keeps_open {
+            self.file = Some(file);
+        }
+        // A compressed file that is cut off gives what it has.
+        match read {
+            Err(error) if self.buffer.len() == held => Err(error),
+            _ => Ok(self.buffer.len() > held),
+        }
+    }
+
+    /// The line that begins at `from`, without its end; empty at the end of the file. Of an
+    /// overlong line, only the beginning.
+    fn find(&mut self, from: usize) -> io::Result<Range<usize>> {
+        let mut searched = from;
+        loop {
+            let rest = self.buffer.get(searched..).unwrap_or(&[]);
+            if let Some(length) = rest.iter().position(|byte| *byte == b'\n') {
+                return Ok(from..searched + length + 1);
+            }
+            searched = self.buffer.len();
+            if searched - from > LONGEST_LINE {
+                // Go on behind its end, keeping what makes it one that is not understood.
+                self.buffer.truncate(from + 200);
+                searched = self.buffer.len();
+                if !self.pass_over_line()? {
+                    self.buffer.push(b'\n');
+                }
+                continue;
+            }
+            if !self.more()? {
+                // The last line may lack its end.
+                self.is_whole = true;
+                return Ok(from..searched);
+            }
+        }
+    }
+
+    /// Drops what comes up to the end of the line, which is kept. False at the end of the file.
+    fn pass_over_line(&mut self) -> io::Result<bool> {
+        let held = self.buffer.len();
+        while self.more()? {
+            match self
+                .buffer
+                .get(held..)
+                .and_then(|more| more.iter().position(|byte| *byte == b'\n'))
+            {
+                Some(end) => {
+                    self.buffer.drain(held..held + end);
+                    return Ok(true);
+                }
+                None => self.buffer.truncate(held),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes on to the next line. False behind the last.
+    fn advance(&mut self) -> io::Result<bool> {
+        self.line = self.next.clone();
+        self.number += 1;
+        if self.line.is_empty() {
+            return Ok(false);
+        }
+        // Room is made before more is read, when most of the buffer is behind.
+        if self.line.start > self.buffer.len() / 2 && self.line.start > 0 {
+            let behind = self.line.start;
+            self.buffer.drain(..behind);
+            self.line = 0..self.line.end - behind;
+        }
+        self.next = self.find(self.line.end)?;
+        Ok(true)
+    }
+
+    /// When the line takes its place among those of other files.
+    fn order(&self) -> i64 {
+        line::parse(self.text(&self.line)).map_or(0, |line| order(&line))
+    }
+
+    fn text(&self, range: &Range<usize>) -> &[u8] {
+        let text = self.buffer.get(range.clone()).unwrap_or(&[]);
+        text.strip_suffix(b"\n").unwrap_or(text)
+    }
+}
+
+/// `strace -ff -o NAME` writes to NAME.PID and names no thread in the lines.
+pub(super) fn thread_of(path: &Path) -> Option<u32> {
+    path.extension()?.to_str()?.parse().ok()
+}
+
+/// Opens a file, which may be compressed.
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(Input::of(path, File::open(path)?)?.bytes)
+}
+
+/// When a line takes its place among those of other files: a call when it ended, as far as that is
+/// known, but one that makes a thread when it began, before the thread's first.
+fn order(line: &Line) -> i64 {
+    match line.what {
+        What::Call { name, rest } if !name.starts_with(b"clone") && !name.ends_with(b"fork") => {
+            line.time.saturating_add(result::duration(rest).1.unwrap_or(0))
+        }
+        _ => line.time,
+    }
+}
+
+/// All files.
+#[derive(Default)]
+pub(super) struct Lines {
+    readers: Vec<Reader>,
+    /// Of the other files than the present: the time of their line, and which.
+    waiting: BinaryHeap<Reverse<(i64, usize)>>,
+    present: Option<usize>,
+    /// The latest time met in each file.
+    times: Vec<i64>,
+    read: u64,
+}
+
+impl Lines {
+    /// Opens `paths`. The error names the file.
+    pub(super) fn open(paths: &[PathBuf]) -> Result<Lines, (PathBuf, io::Error)> {
+        let step = (READ_AHEAD / paths.len().max(1)).clamp(4 << 10, 1 << 20);
+        let mut this = Lines::default();
+        for path in paths {
+            let failed = |error| (path.clone(), error);
+            let reader = Reader::open(path, step, paths.len() <= OPEN_FILES).map_err(failed)?;
+            this.add(reader).map_err(failed)?;
+        }
+        Ok(this)
+    }
+
+    /// The lines of these bytes.
+    pub(super) fn of(bytes: Vec<u8>) -> Lines {
+        let mut this = Lines::default();
+        // Memory gives what it has.
+        if let Ok(reader) =
+            Reader::of(Path::new(""), Some(Box::new(io::Cursor::new(bytes))), 4 << 10, true)
+        {
+            let _ = this.add(reader);
+        }
+        this
+    }
+
+    fn add(&mut self, mut reader: Reader) -> io::Result<()> {
+        let file = self.readers.len();
+        let is_empty = !reader.advance()?;
+        self.times.push(if is_empty { 0 } else { reader.order() });
+        if !is_empty {
+            self.waiting.push(Reverse((self.times[file], file)));
+        }
+        self.readers.push(reader);
+        Ok(())
+    }
+
+    /// Sets the thread of a file's lines that name none, where the file's name does not.
+    pub(super) fn set_thread(&mut self, file: usize, thread: u32) {
+        if let Some(reader) = self.readers.get_mut(file) {
+            reader.thread.get_or_insert(thread);
+        }
+    }
+
+    /// The next line, if there is one.
+    pub(super) fn next(&mut self) -> Result<Option<Placed<'_>>, (PathBuf, io::Error)> {
+        if let Some(file) = self.present.take()
+            && let Some(reader) = self.readers.get_mut(file)
+        {
+            self.read += reader.line.len() as u64;
+            if reader.advance().map_err(|error| (reader.path.clone(), error))? {
+                // A line without a time goes where the one before it was. One file has its own
+                // order.
+                let time = if self.times.len() == 1 { 0 } else { reader.order() };
+                self.times[file] = time.max(self.times[file]);
+                self.waiting.push(Reverse((self.times[file], file)));
+            }
+        }
+        let Some(Reverse((_, file))) = self.waiting.pop() else { return Ok(None) };
+        self.present = Some(file);
+        let Some(reader) = self.readers.get(file) else { return Ok(None) };
+        let (text, following) = (reader.text(&reader.line), reader.text(&reader.next));
+        Ok(Some(Placed { text, file, number: reader.number, following, thread: reader.thread }))
+    }
+
+    /// How many bytes have been gone over since the last time this was asked.
+    pub(super) fn take_read(&mut self) -> u64 {
+        std::mem::take(&mut self.read)
+    }
+}

@@ -1,0 +1,307 @@
+//! The log of a process under one program: what the library would have written, as far as the trace
+//! tells.
+//!
+//! A log numbers its own flows. A socket becomes a flow of the log at the first call of its process
+//! on it, and its names are written whenever more of them has become known. Ticks are nanoseconds
+//! since the Unix epoch.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+use socket_log::encode::{self, Connect, Flow, Origin, ProcessEvent, Role, Words};
+use socket_log::layout::{source, state};
+use socket_log::write::LogWriter;
+
+use crate::error::Error;
+
+use super::sockets::{Socket, SocketId};
+
+/// As many full chunks stay in memory.
+const FULL_CHUNKS: usize = 16;
+/// The room in a log's header for the host's name, the executable's path and the arguments, with
+/// the zeros behind.
+const ROOM: (usize, usize, usize) = (128, 1024, 2048);
+
+/// What a program is called.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Program {
+    pub(super) executable: String,
+    pub(super) arguments: Vec<String>,
+}
+
+/// A process's view of a socket.
+#[derive(Debug)]
+struct View {
+    flow: u32,
+    /// The socket's connection that the flow is of.
+    connection: u32,
+    /// The version of the names that was written.
+    version: u32,
+    /// The descriptors that the log knows of.
+    descriptors: Vec<i32>,
+}
+
+/// A log being written.
+#[derive(Debug)]
+pub(super) struct Log {
+    writer: LogWriter,
+    /// `None`: nothing is written.
+    path: Option<PathBuf>,
+    file: Option<File>,
+    views: FxHashMap<SocketId, View>,
+    flows: u32,
+    /// Sets apart the socket numbers of this import from those of others.
+    salt: u64,
+}
+
+/// Who writes a record, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) thread: u32,
+    pub(super) time: i64,
+}
+
+impl At {
+    fn ticks(self) -> u64 {
+        self.time.max(0) as u64
+    }
+}
+
+impl Log {
+    /// The log of a process `pid`, child of `parent`, that runs `program` since `start`.
+    pub(super) fn new(
+        host: &str,
+        (pid, parent): (u32, u32),
+        program: &Program,
+        start: i64,
+        path: Option<PathBuf>,
+        salt: u64,
+    ) -> Log {
+        let mut writer =
+            LogWriter::new(cut(host, ROOM.0 - 1), pid, cut(&program.executable, ROOM.1 - 1));
+        let (mut arguments, mut room) = (Vec::new(), ROOM.2);
+        for argument in &program.arguments {
+            let argument = cut(argument, room.saturating_sub(1));
+            room = room.saturating_sub(argument.len() + 1);
+            arguments.push(argument);
+            if room <= 1 {
+                break;
+            }
+        }
+        writer.set_epoch(0).set_start(At { thread: pid, time: start }.ticks());
+        writer
+            .set_arguments(&arguments)
+            .set_parent(parent)
+            .set_boot_id([0; 16])
+            .set_source(source::STRACE);
+        Log { writer, path, file: None, views: FxHashMap::default(), flows: 0, salt }
+    }
+
+    /// A record.
+    pub(super) fn record<const CAPACITY: usize>(&mut self, at: At, words: &Words<CAPACITY>) {
+        self.writer.thread(at.thread).record(at.ticks(), words.as_slice());
+    }
+
+    /// A thread of the process has ended.
+    pub(super) fn end_thread(&mut self, thread: u32) {
+        self.writer.end_thread(thread);
+    }
+
+    /// Bytes of a stream.
+    pub(super) fn transfer(
+        &mut self,
+        at: At,
+        direction: encode::Direction,
+        flow: u32,
+        bytes: u64,
+        duration: u64,
+    ) {
+        let ticks = at.ticks();
+        self.writer.thread(at.thread);
+        match encode::transfer(direction, flow, ticks, bytes, duration) {
+            Some(words) => self.writer.record(ticks, &words),
+            None => {
+                let words = encode::transfer_long(direction, flow, ticks, bytes, duration);
+                self.writer.record(ticks, words.as_slice())
+            }
+        };
+    }
+
+    /// A datagram.
+    pub(super) fn datagram(&mut self, at: At, datagram: &encode::Datagram) {
+        self.writer.thread(at.thread).datagram(datagram);
+    }
+
+    /// The flow of `socket`, to which `fd` leads; it is described first where it is new to the log,
+    /// and named again where more is known of its names. `listener` is the flow it was accepted on,
+    /// 0 for none.
+    pub(super) fn flow(
+        &mut self,
+        at: At,
+        id: SocketId,
+        socket: &Socket,
+        fd: i32,
+        listener: u32,
+    ) -> u32 {
+        let known = self.views.get(&id).filter(|view| view.connection == socket.connection);
+        if let Some(view) = known
+            && view.version == socket.version
+            && view.descriptors.contains(&fd)
+        {
+            return view.flow;
+        }
+        if known.is_none() {
+            self.begin(at, id, socket, fd, listener);
+        }
+        let Some(view) = self.views.get_mut(&id) else { return 0 };
+        let flow = view.flow;
+        let first = view.descriptors.first().copied().unwrap_or(fd);
+        let is_new = !view.descriptors.contains(&fd);
+        let is_named = std::mem::replace(&mut view.version, socket.version) == socket.version;
+        if is_new {
+            view.descriptors.push(fd);
+            self.record(at, &encode::duplicate(at.ticks(), flow, first, fd));
+        }
+        if !is_named {
+            self.name(at, flow, socket);
+        }
+        flow
+    }
+
+    /// Begins a flow: the socket's first here, or the next of one that was connected anew.
+    fn begin(&mut self, at: At, id: SocketId, socket: &Socket, fd: i32, listener: u32) {
+        let mut descriptors = vec![fd];
+        if let Some(former) = self.views.remove(&id) {
+            for fd in &former.descriptors {
+                self.record(at, &encode::close(at.ticks(), former.flow, *fd));
+            }
+            descriptors = former.descriptors;
+        }
+        self.flows += 1;
+        let flow = self.flows;
+        let is_again = socket.connection > 0;
+        let what = Flow {
+            flow,
+            fd: descriptors.first().copied().unwrap_or(fd),
+            domain: socket.domain,
+            kind: socket.kind,
+            protocol: socket.protocol,
+            origin: if is_again { Origin::Socket } else { socket.origin },
+            // By the kernel's id both would pass for the same.
+            cookie: if is_again { 0 } else { self.cookie(id) },
+            listener,
+            namespace: 0,
+        };
+        self.record(at, &encode::flow(at.ticks(), &what));
+        for other in descriptors.iter().skip(1) {
+            self.record(at, &encode::duplicate(at.ticks(), flow, what.fd, *other));
+        }
+        self.views
+            .insert(id, View { flow, connection: socket.connection, version: 0, descriptors });
+    }
+
+    /// The flow that a socket has in this log, 0 for none.
+    pub(super) fn known_flow(&self, id: SocketId) -> u32 {
+        self.views.get(&id).map_or(0, |view| view.flow)
+    }
+
+    fn name(&mut self, at: At, flow: u32, socket: &Socket) {
+        let is_unnamed = matches!(socket.role, Role::Bind | Role::Unknown)
+            && !socket.has_name()
+            && socket.peer.is_empty();
+        if !is_unnamed {
+            let (local, peer) = (&socket.local, &socket.peer);
+            // What connects is written with the time of the call, as if it were under way then.
+            let is_call = socket.role == Role::Connect;
+            let connect = is_call.then_some(Connect { took: 0, under_way: true });
+            let (now, pid) = (at.ticks(), socket.peer_pid);
+            self.record(at, &encode::endpoints(now, flow, socket.role, local, peer, pid, connect));
+        }
+    }
+
+    /// `fd` leads to the socket no more.
+    pub(super) fn close(&mut self, at: At, id: SocketId, fd: i32) {
+        let Some(view) = self.views.get_mut(&id) else { return };
+        let Some(place) = view.descriptors.iter().position(|known| *known == fd) else { return };
+        view.descriptors.remove(place);
+        let flow = view.flow;
+        if view.descriptors.is_empty() {
+            self.views.remove(&id);
+        }
+        self.record(at, &encode::close(at.ticks(), flow, fd));
+    }
+
+    /// The kernel's id of a socket, as this import has it: it shall be that of no socket of another
+    /// log.
+    fn cookie(&self, id: SocketId) -> u64 {
+        1 << 63 | self.salt.wrapping_add(id)
+    }
+
+    /// Writes what is full, when there is much of it.
+    pub(super) fn relieve(&mut self) -> Result<(), Error> {
+        if self.writer.full_chunks() < FULL_CHUNKS {
+            return Ok(());
+        }
+        self.write(LogWriter::spill)
+    }
+
+    fn write(
+        &mut self,
+        write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        let Some(path) = &self.path else { return Ok(()) };
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => create(path).map_err(|error| Error::io(path, error))?,
+        };
+        write(&mut self.writer, &file).map_err(|error| Error::io(path, error))?;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    /// The process has ended or gone on as another program, or the trace is over.
+    pub(super) fn finish(mut self, at: At, end: End) -> Result<(), Error> {
+        let (event, ending) = match end {
+            End::Exited(status) => (Some((ProcessEvent::Exit, status)), state::EXITED),
+            End::Killed(status) => (Some((ProcessEvent::Exit, status)), state::RUNNING),
+            End::Replaced => (Some((ProcessEvent::Exec, 0)), state::REPLACED),
+            End::Unknown => (None, state::RUNNING),
+        };
+        if let Some((event, value)) = event {
+            self.record(at, &encode::process(at.ticks(), event, value));
+        }
+        self.writer.set_state(ending);
+        self.write(|writer, file| writer.finish(file))
+    }
+}
+
+/// How a process's log comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// By `exit`, with this status.
+    Exited(i32),
+    /// By a signal, or out of sight.
+    Killed(i32),
+    /// Another program runs in its place.
+    Replaced,
+    /// It was not seen.
+    Unknown,
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    File::create(path)
+}
+
+/// As much of a text as fits, in whole characters.
+fn cut(text: &str, room: usize) -> &str {
+    let mut end = room.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or("")
+}

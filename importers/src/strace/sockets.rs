@@ -1,0 +1,359 @@
+//! The kernel's sockets, as far as the trace tells of them, whoever holds them.
+//!
+//! A socket is known from the call that made it, and is followed by its descriptors, which are
+//! copied by `dup` and inherited by children. One whose making is not in the trace is known by what
+//! strace shows of it: its inode, or its names, by which processes that share it are found to do
+//! so. A number of ours stands for the kernel's id.
+
+use rustc_hash::FxHashMap;
+use socket_log::encode::{Origin, Role};
+
+use super::address;
+use super::descriptor::Seen;
+
+/// A socket's number. Numbers are not used again.
+pub(super) type SocketId = u64;
+
+pub(super) const STREAM: u8 = 1;
+pub(super) const DATAGRAM: u8 = 2;
+pub(super) const SEQUENCE: u8 = 5;
+
+/// A socket.
+#[derive(Clone, Debug)]
+pub(super) struct Socket {
+    pub(super) domain: u8,
+    pub(super) kind: u8,
+    pub(super) protocol: u16,
+    /// How the next process to use it comes to it.
+    pub(super) origin: Origin,
+    pub(super) role: Role,
+    /// Raw `sockaddr`s, or empty.
+    pub(super) local: Vec<u8>,
+    pub(super) peer: Vec<u8>,
+    /// The process that made, connected or accepted it.
+    pub(super) pid: u32,
+    /// The process at the other end of a unix socket, 0 if unknown.
+    pub(super) peer_pid: u32,
+    /// The socket it was accepted on.
+    pub(super) listener: Option<SocketId>,
+    /// Counts the changes of names and role.
+    pub(super) version: u32,
+    /// Counts the connections: a socket that is connected anew has another flow.
+    pub(super) connection: u32,
+    pub(super) inode: Option<u64>,
+    /// What strace showed of it last.
+    pub(super) decoration: Vec<u8>,
+    /// Its calls return at once.
+    pub(super) is_nonblocking: bool,
+    /// It is one of a pair of sockets that are known to be each other's ends.
+    is_paired: bool,
+    /// How many descriptors lead to it.
+    references: u32,
+}
+
+/// What a socket is made as.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    pub(super) domain: u8,
+    pub(super) kind: u8,
+    pub(super) protocol: u16,
+    pub(super) origin: Origin,
+    pub(super) pid: u32,
+    pub(super) is_nonblocking: bool,
+}
+
+impl Socket {
+    /// Whether it keeps the bounds of messages.
+    pub(super) fn is_datagram(&self) -> bool {
+        self.kind != STREAM
+    }
+
+    /// Whether the name is one that others can reach it by.
+    pub(super) fn has_name(&self) -> bool {
+        match address::inet(&self.local) {
+            Some(address) => address.port() != 0,
+            None => self.local.len() > 2,
+        }
+    }
+
+    /// Whether what strace shows can be of this socket.
+    fn can_be(&self, seen: &Seen) -> bool {
+        if seen.domain != 0 && seen.domain != self.domain
+            || seen.kind != 0 && seen.kind != self.kind
+        {
+            return false;
+        }
+        if let (Some(one), Some(other)) = (self.inode, seen.inode) {
+            return one == other;
+        }
+        // The own name that a unix socket shows is that of its listener, which may be relative.
+        self.domain == address::UNIX
+            || (address::agree(&self.local, &seen.local) && address::agree(&self.peer, &seen.peer))
+    }
+
+    /// Takes over what strace shows.
+    fn learn(&mut self, seen: &Seen) {
+        self.inode = self.inode.or(seen.inode);
+        let better = |known: &[u8], seen: &[u8]| {
+            let says = |name: &[u8]| match address::inet(name) {
+                Some(address) => {
+                    usize::from(address.port() != 0) + usize::from(!address.ip().is_unspecified())
+                }
+                None => 1,
+            };
+            !seen.is_empty() && (known.is_empty() || says(seen) > says(known))
+        };
+        let changed_local = better(&self.local, &seen.local);
+        if changed_local {
+            self.local.clone_from(&seen.local);
+        }
+        let changed_peer = better(&self.peer, &seen.peer);
+        if changed_peer {
+            self.peer.clone_from(&seen.peer);
+        }
+        if changed_local || changed_peer {
+            self.version += 1;
+        }
+        // A datagram socket that was not bound has a name from its first send on.
+        if changed_local && self.is_datagram() && self.role == Role::Unknown && self.has_name() {
+            self.role = Role::Bind;
+        }
+    }
+}
+
+/// All sockets that somebody holds.
+#[derive(Debug, Default)]
+pub(super) struct Sockets {
+    all: FxHashMap<SocketId, Socket>,
+    next: SocketId,
+    by_inode: FxHashMap<u64, SocketId>,
+    by_names: FxHashMap<Names, SocketId>,
+    /// Whether the kernel tells unix sockets of streams from others.
+    tells_streams: bool,
+}
+
+/// Domain, kind and both names.
+type Names = (u8, u8, Vec<u8>, Vec<u8>);
+
+impl Sockets {
+    pub(super) fn get(&self, id: SocketId) -> Option<&Socket> {
+        self.all.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: SocketId) -> Option<&mut Socket> {
+        self.all.get_mut(&id)
+    }
+
+    /// A new socket, held by nobody yet.
+    pub(super) fn make(&mut self, made: Made) -> SocketId {
+        let protocol = match (made.domain, made.kind, made.protocol) {
+            (address::INET | address::INET6, STREAM, 0) => 6,
+            (address::INET | address::INET6, DATAGRAM, 0) => 17,
+            (.., protocol) => protocol,
+        };
+        self.next += 1;
+        let socket = Socket {
+            domain: made.domain,
+            kind: made.kind,
+            protocol,
+            origin: made.origin,
+            role: Role::Unknown,
+            local: Vec::new(),
+            peer: Vec::new(),
+            pid: made.pid,
+            peer_pid: 0,
+            listener: None,
+            version: 0,
+            connection: 0,
+            inode: None,
+            decoration: Vec::new(),
+            is_nonblocking: made.is_nonblocking,
+            is_paired: false,
+            references: 0,
+        };
+        self.all.insert(self.next, socket);
+        self.next
+    }
+
+    /// Another descriptor leads to it.
+    pub(super) fn hold(&mut self, id: SocketId) {
+        if let Some(socket) = self.all.get_mut(&id) {
+            socket.references += 1;
+        }
+    }
+
+    /// A descriptor that led to it is gone.
+    pub(super) fn release(&mut self, id: SocketId) {
+        let Some(socket) = self.all.get_mut(&id) else { return };
+        socket.references = socket.references.saturating_sub(1);
+        if socket.references > 0 {
+            return;
+        }
+        if let Some(socket) = self.all.remove(&id) {
+            if let Some(inode) = socket.inode
+                && self.by_inode.get(&inode) == Some(&id)
+            {
+                self.by_inode.remove(&inode);
+            }
+            let names = names(&socket);
+            if self.by_names.get(&names) == Some(&id) {
+                self.by_names.remove(&names);
+            }
+        }
+    }
+
+    /// strace shows this of the socket. False where it must be another one.
+    pub(super) fn show(&mut self, id: SocketId, decoration: &[u8], seen: &Seen) -> bool {
+        let Some(socket) = self.all.get_mut(&id) else { return false };
+        if !socket.can_be(seen) {
+            return false;
+        }
+        let before = names(socket);
+        socket.decoration.clear();
+        socket.decoration.extend_from_slice(decoration);
+        socket.learn(seen);
+        let after = names(socket);
+        if let Some(inode) = socket.inode {
+            self.by_inode.insert(inode, id);
+        }
+        if before != after && self.by_names.get(&before) == Some(&id) {
+            self.by_names.remove(&before);
+        }
+        // A unix socket is always shown with its inode.
+        if !after.2.is_empty() && after.0 != address::UNIX {
+            self.by_names.insert(after, id);
+        }
+        self.tells_streams |= decoration.starts_with(b"UNIX-STREAM");
+        true
+    }
+
+    /// The socket that strace shows, if it is held by somebody.
+    pub(super) fn find(&self, seen: &Seen) -> Option<SocketId> {
+        if let Some(inode) = seen.inode {
+            return self.by_inode.get(&inode).copied();
+        }
+        self.by_names.get(&(seen.domain, seen.kind, seen.local.clone(), seen.peer.clone())).copied()
+    }
+
+    /// The socket with this inode.
+    pub(super) fn of_inode(&self, inode: u64) -> Option<SocketId> {
+        self.by_inode.get(&inode).copied()
+    }
+
+    /// The two are the ends of a pair. False where they cannot be or are known to be, or have roles
+    /// that tell more.
+    pub(super) fn pair(&mut self, one: SocketId, other: SocketId) -> bool {
+        let (Some(first), Some(second)) = (self.all.get(&one), self.all.get(&other)) else {
+            return false;
+        };
+        let is_free = |socket: &Socket| {
+            socket.domain == address::UNIX && socket.role == Role::Unknown && !socket.is_paired
+        };
+        let can_be = one != other && first.kind == second.kind && is_free(first) && is_free(second);
+        for end in [one, other] {
+            if let Some(socket) = self.all.get_mut(&end).filter(|_| can_be) {
+                socket.is_paired = true;
+            }
+        }
+        can_be
+    }
+
+    /// A socket whose making was not seen, as strace shows it; `None` where it does not show what
+    /// it is.
+    pub(super) fn found(&mut self, seen: &Seen, decoration: &[u8], pid: u32) -> Option<SocketId> {
+        if seen.domain == 0 {
+            return None;
+        }
+        // Older kernels call all unix sockets the same, and most are streams.
+        let unknown = if self.tells_streams { DATAGRAM } else { STREAM };
+        let id = self.make(Made {
+            domain: seen.domain,
+            kind: if seen.kind == 0 { unknown } else { seen.kind },
+            protocol: seen.protocol,
+            origin: Origin::Found,
+            pid,
+            is_nonblocking: false,
+        });
+        self.show(id, decoration, seen);
+        Some(id)
+    }
+}
+
+fn names(socket: &Socket) -> Names {
+    (socket.domain, socket.kind, socket.local.clone(), socket.peer.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strace::descriptor;
+
+    fn show(sockets: &mut Sockets, id: SocketId, decoration: &str) -> bool {
+        let seen = descriptor::socket(decoration.as_bytes()).unwrap();
+        sockets.show(id, decoration.as_bytes(), &seen)
+    }
+
+    fn tcp(sockets: &mut Sockets) -> SocketId {
+        let id = sockets.make(Made {
+            domain: 2,
+            kind: 1,
+            protocol: 0,
+            origin: Origin::Socket,
+            pid: 1,
+            is_nonblocking: false,
+        });
+        sockets.hold(id);
+        id
+    }
+
+    #[test]
+    fn a_socket_gets_its_names_from_what_is_shown() {
+        let mut sockets = Sockets::default();
+        let id = tcp(&mut sockets);
+        assert!(show(&mut sockets, id, "TCP:[77]"));
+        assert!(show(&mut sockets, id, "TCP:[10.0.0.1:5000->10.0.0.2:80]"));
+        let socket = sockets.get(id).unwrap();
+        assert_eq!(address::inet(&socket.local), Some("10.0.0.1:5000".parse().unwrap()));
+        assert_eq!(socket.version, 1);
+        // The same number for another connection, or another socket.
+        assert!(!show(&mut sockets, id, "TCP:[10.0.0.1:5001->10.0.0.2:80]"));
+        assert!(!show(&mut sockets, id, "TCP:[78]"));
+        assert!(!show(&mut sockets, id, "UDP:[77]"));
+    }
+
+    #[test]
+    fn who_shares_a_socket_finds_it_until_nobody_holds_it() {
+        let mut sockets = Sockets::default();
+        let id = tcp(&mut sockets);
+        assert!(show(&mut sockets, id, "TCP:[77]"));
+        assert!(show(&mut sockets, id, "TCP:[10.0.0.1:5000->10.0.0.2:80]"));
+        let seen = |text: &str| descriptor::socket(text.as_bytes()).unwrap();
+        assert_eq!(sockets.find(&seen("TCP:[10.0.0.1:5000->10.0.0.2:80]")), Some(id));
+        assert_eq!(sockets.find(&seen("TCP:[77]")), Some(id));
+        assert_eq!(
+            sockets.find(&seen("TCP:[10.0.0.2:80->10.0.0.1:5000]")),
+            None,
+            "that is the other end"
+        );
+        sockets.hold(id);
+        sockets.release(id);
+        assert!(sockets.get(id).is_some());
+        sockets.release(id);
+        assert!(sockets.get(id).is_none() && sockets.find(&seen("TCP:[77]")).is_none());
+    }
+
+    #[test]
+    fn what_is_found_in_use() {
+        let mut sockets = Sockets::default();
+        let mut found = |text: &str| {
+            let seen = descriptor::socket(text.as_bytes()).unwrap();
+            let id = sockets.found(&seen, text.as_bytes(), 1)?;
+            sockets.get(id).map(|socket| (socket.kind, socket.role))
+        };
+        assert_eq!(found("UDP:[0.0.0.0:53]"), Some((DATAGRAM, Role::Bind)));
+        assert_eq!(found("UNIX:[5->6]"), Some((STREAM, Role::Unknown)), "an older kernel");
+        assert_eq!(found("UNIX-STREAM:[7->8]"), Some((STREAM, Role::Unknown)));
+        assert_eq!(found("UNIX:[9]"), Some((DATAGRAM, Role::Unknown)));
+        assert_eq!(found("socket:[9]"), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! Tables of descriptors: which number leads to which socket, for each process or for several that
+//! share one.
+
+use rustc_hash::FxHashMap;
+
+use super::sockets::{SocketId, Sockets};
+
+/// A table's number.
+pub(super) type TableId = u32;
+
+/// What a descriptor leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) socket: SocketId,
+    pub(super) closes_on_exec: bool,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    entries: FxHashMap<i32, Entry>,
+    /// How many processes use it.
+    users: u32,
+}
+
+/// All tables.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    all: FxHashMap<TableId, Table>,
+    next: TableId,
+}
+
+impl Tables {
+    /// An empty table, for one process.
+    pub(super) fn make(&mut self) -> TableId {
+        self.next += 1;
+        self.all.insert(self.next, Table { users: 1, ..Table::default() });
+        self.next
+    }
+
+    /// One more process uses the table.
+    pub(super) fn share(&mut self, table: TableId) -> TableId {
+        if let Some(table) = self.all.get_mut(&table) {
+            table.users += 1;
+        }
+        table
+    }
+
+    /// A copy, for one process: a child's, or that of one that shares no more.
+    pub(super) fn copy(&mut self, table: TableId, sockets: &mut Sockets) -> TableId {
+        let entries = self.all.get(&table).map(|table| table.entries.clone()).unwrap_or_default();
+        entries.values().for_each(|entry| sockets.hold(entry.socket));
+        self.next += 1;
+        self.all.insert(self.next, Table { entries, users: 1 });
+        self.next
+    }
+
+    /// A process does not use the table any more.
+    pub(super) fn leave(&mut self, id: TableId, sockets: &mut Sockets) {
+        let Some(table) = self.all.get_mut(&id) else { return };
+        table.users = table.users.saturating_sub(1);
+        if table.users == 0
+            && let Some(table) = self.all.remove(&id)
+        {
+            table.entries.values().for_each(|entry| sockets.release(entry.socket));
+        }
+    }
+
+    pub(super) fn is_shared(&self, table: TableId) -> bool {
+        self.all.get(&table).is_some_and(|table| table.users > 1)
+    }
+
+    pub(super) fn get(&self, table: TableId, fd: i32) -> Option<Entry> {
+        self.all.get(&table)?.entries.get(&fd).copied()
+    }
+
+    /// Makes `fd` lead to `entry`; what it led to before must have been removed.
+    pub(super) fn set(&mut self, table: TableId, fd: i32, entry: Entry, sockets: &mut Sockets) {
+        if let Some(table) = self.all.get_mut(&table) {
+            sockets.hold(entry.socket);
+            if let Some(former) = table.entries.insert(fd, entry) {
+                sockets.release(former.socket);
+            }
+        }
+    }
+
+    pub(super) fn set_closes_on_exec(&mut self, table: TableId, fd: i32, closes_on_exec: bool) {
+        if let Some(entry) = self.all.get_mut(&table).and_then(|table| table.entries.get_mut(&fd)) {
+            entry.closes_on_exec = closes_on_exec;
+        }
+    }
+
+    /// Takes `fd` out of the table. The socket is to be released by the caller, when it is done
+    /// with it.
+    pub(super) fn remove(&mut self, table: TableId, fd: i32) -> Option<Entry> {
+        self.all.get_mut(&table)?.entries.remove(&fd)
+    }
+
+    /// The descriptors of the table that `wanted` chooses, in order.
+    pub(super) fn descriptors(
+        &self,
+        table: TableId,
+        wanted: impl Fn(i32, Entry) -> bool,
+    ) -> Vec<i32> {
+        let entries = self.all.get(&table).into_iter().flat_map(|table| &table.entries);
+        let mut chosen: Vec<i32> =
+            entries.filter(|(fd, entry)| wanted(**fd, **entry)).map(|(fd, _)| *fd).collect();
+        chosen.sort_unstable();
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::strace::sockets::Made;
+    use socket_log::encode::Origin;
+
+    #[test]
+    fn a_socket_lives_as_long_as_a_table_leads_to_it() {
+        let (mut tables, mut sockets) = (Tables::default(), Sockets::default());
+        let made = Made {
+            domain: 2,
+            kind: 1,
+            protocol: 0,
+            origin: Origin::Socket,
+            pid: 1,
+            is_nonblocking: false,
+        };
+        let socket = sockets.make(made);
+        let parent = tables.make();
+        tables.set(parent, 3, Entry { socket, closes_on_exec: false }, &mut sockets);
+        let child = tables.copy(parent, &mut sockets);
+        let thread = tables.share(child);
+        tables.leave(parent, &mut sockets);
+        assert!(tables.get(parent, 3).is_none() && tables.is_shared(child));
+        tables.leave(thread, &mut sockets);
+        assert_eq!(tables.get(child, 3).map(|entry| entry.socket), Some(socket));
+        assert!(sockets.get(socket).is_some());
+        tables.leave(child, &mut sockets);
+        assert!(sockets.get(socket).is_none());
+    }
+}

@@ -1,0 +1,161 @@
+//! What an importer tells of its work: how much it read and made, and what it passed over, by cause
+//! and place.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use message_trace::Progress;
+
+/// So many skipped things are shown with their place; the rest is counted.
+const PLACES_SHOWN: usize = 20;
+
+/// What came of an import.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Files read.
+    pub files: u64,
+    /// Their size on disk, in bytes.
+    pub bytes: u64,
+    /// What was read: rows, packets, lines; skipped ones too.
+    pub read: u64,
+    /// What was made of it: messages, records of logs.
+    pub made: u64,
+    /// What was written: a directory or several, in the data directory.
+    pub written: Vec<PathBuf>,
+    /// Whether it replaced an earlier import.
+    pub replaced: bool,
+    /// What was passed over.
+    pub skipped: Skipped,
+    /// What else is worth knowing: columns that were not used, what was taken to be what.
+    pub notes: Vec<String>,
+}
+
+/// What was passed over. Nothing that was read is dropped without being counted here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// How much, by cause.
+    pub causes: BTreeMap<&'static str, u64>,
+    /// The first ones, each with its place.
+    pub first: Vec<Skip>,
+}
+
+/// Something that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    /// Where it is.
+    pub place: Place,
+    /// What is wrong with it and, where something can be done, what.
+    pub why: String,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// Where in it.
+    pub at: At,
+}
+
+/// Where in a file; of a compressed file, in what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The file as a whole.
+    File,
+    /// A line, from 1.
+    Line(u64),
+    /// A packet, from 1, as Wireshark numbers them.
+    Packet(u64),
+    /// So many bytes from the beginning.
+    Offset(u64),
+}
+
+impl Summary {
+    /// A file is begun.
+    pub(crate) fn begin(&mut self, file: &Path, progress: &dyn Progress) {
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        self.files += 1;
+        self.bytes += size;
+        progress.step(&format!("reading {}", file.display()), size);
+    }
+
+    /// `file` has `columns` that mean nothing here.
+    pub(crate) fn not_used(&mut self, file: &Path, columns: &[String]) {
+        if !columns.is_empty() {
+            self.notes.push(format!("{}: not used: column {}", file.display(), columns.join(", ")));
+        }
+    }
+
+    /// Nothing after `place` can be read.
+    pub(crate) fn cut_off(&mut self, place: Place, error: &std::io::Error) {
+        let why = format!("what follows cannot be read: {error}; was the file cut off?");
+        self.skipped.add("rest of a file that cannot be read", || Skip { place, why });
+    }
+}
+
+impl Place {
+    /// The place `at` in `file`.
+    pub fn new(file: &Path, at: At) -> Place {
+        Place { file: file.to_owned(), at }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display();
+        match self.at {
+            At::File => write!(f, "{file}"),
+            At::Line(line) => write!(f, "{file}:{line}"),
+            At::Packet(packet) => write!(f, "{file}, packet {packet}"),
+            At::Offset(offset) => write!(f, "{file}, byte {offset}"),
+        }
+    }
+}
+
+impl fmt::Display for Skip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.why)
+    }
+}
+
+impl Skipped {
+    /// Counts one thing under `cause`; `skip` says where it is and what is wrong, and is asked for
+    /// the first ones only.
+    pub fn add(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
+        *self.causes.entry(cause).or_default() += 1;
+        if self.first.len() < PLACES_SHOWN {
+            self.first.push(skip());
+        }
+    }
+
+    /// How much was passed over.
+    pub fn total(&self) -> u64 {
+        self.causes.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_counted_and_the_first_are_shown() {
+        let mut skipped = Skipped::default();
+        for line in 1..=100 {
+            let place = Place::new(Path::new("a.csv"), At::Line(line));
+            skipped.add("no time", || Skip { place, why: "it has no time".into() });
+        }
+        assert_eq!((skipped.total(), skipped.causes["no time"]), (100, 100));
+        assert_eq!(skipped.first.len(), PLACES_SHOWN);
+        assert_eq!(skipped.first[1].to_string(), "a.csv:2: it has no time");
+    }
+
+    #[test]
+    fn places_are_told_as_their_readers_number_them() {
+        let told = |at| Place::new(Path::new("x"), at).to_string();
+        assert_eq!(told(At::File), "x");
+        assert_eq!(told(At::Packet(7)), "x, packet 7");
+        assert_eq!(told(At::Offset(16)), "x, byte 16");
+    }
+}

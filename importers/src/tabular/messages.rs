@@ -1,0 +1,223 @@
+//! `import messages`: a CSV table of messages, one a row, with the columns of `messages.parquet` by
+//! name. All but the sender, the receiver and one column with times may be left out.
+//!
+//! Two columns say when a message was sent, and which one a table has decides whose clock that is:
+//! `send_ts` is on the one clock of the whole table and stays as it is, `send_first` and
+//! `send_last` are on the sender's own clock and are corrected by reconcile where there is no
+//! `send_ts`. The same holds for `recv_ts`, and `recv_first` and `recv_last`.
+//!
+//! Where flows are not told apart, all messages between two nodes are one flow, and who is first to
+//! send (in the order of the table) is taken for the side that connected.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use message_trace::{
+    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol,
+};
+
+use super::columns::{self, Columns, Row, Unused};
+use super::nodes::NodeTable;
+use super::tables::Tables;
+use super::values::{Unit, Wrong};
+use crate::error::Error;
+use crate::importer::Importer;
+use crate::reading::Input;
+use crate::summary::Summary;
+use crate::target::Target;
+
+/// The importer of messages.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    /// What the import is called; `None`: after its first file.
+    pub name: Option<String>,
+    /// The unit of the times.
+    pub unit: Unit,
+    /// The table of nodes, as `export nodes` writes it, of which `src` and `dst` are rows; `None`:
+    /// they are names.
+    pub nodes: Option<PathBuf>,
+}
+
+const COLUMNS: usize = 21;
+const NAMES: [&str; COLUMNS] = [
+    "id",
+    "send_first",
+    "send_last",
+    "recv_first",
+    "recv_last",
+    "send_ts",
+    "recv_ts",
+    "src",
+    "dst",
+    "src_endpoint",
+    "dst_endpoint",
+    "src_tid",
+    "dst_tid",
+    "flow",
+    "direction",
+    "protocol",
+    "bytes",
+    "parts",
+    "call_id",
+    "src_host",
+    "dst_host",
+];
+const SEND: [usize; 3] = [1, 2, 5];
+const RECV: [usize; 3] = [3, 4, 6];
+const ENDS: [usize; 2] = [7, 8];
+const ENDPOINTS: [usize; 2] = [9, 10];
+const THREADS: [usize; 2] = [11, 12];
+const FLOW: usize = 13;
+const DIRECTION: usize = 14;
+const PROTOCOL: usize = 15;
+const BYTES: usize = 16;
+const PARTS: usize = 17;
+const CALL_ID: usize = 18;
+const HOSTS: [usize; 2] = [19, 20];
+
+impl Importer for Messages {
+    fn reads(&self) -> [&'static str; 2] {
+        ["row", "rows"]
+    }
+
+    fn makes(&self) -> [&'static str; 2] {
+        ["message", "messages"]
+    }
+
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
+        let mut tables = Tables::begin(self.name.as_deref(), files, data, progress)?;
+        let nodes = self.nodes.as_deref();
+        let nodes =
+            nodes.map(|file| NodeTable::read(file, &mut tables.target, progress)).transpose()?;
+        tables.import(|input, target, summary| self.read(input, nodes.as_ref(), target, summary))
+    }
+}
+
+impl Messages {
+    /// Reads one table.
+    pub(crate) fn read(
+        &self,
+        input: Input,
+        nodes: Option<&NodeTable>,
+        target: &mut Target,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
+        let check = |file: &Path, columns: &Columns<COLUMNS>| {
+            columns.require(file, &ENDS)?;
+            let has_times = SEND.iter().chain(&RECV).any(|time| columns.has(*time));
+            if has_times {
+                Ok(())
+            } else {
+                Err(columns.lacks(file, "there is no column with times"))
+            }
+        };
+        columns::read(input, NAMES, summary, check, |row, _| self.message(row, nodes, target))
+    }
+
+    fn message<R: Read>(
+        &self,
+        row: &Row<R, COLUMNS>,
+        nodes: Option<&NodeTable>,
+        target: &mut Target,
+    ) -> Result<(), Unused> {
+        let [send_first, send_last, send_ts] = self.times(row, SEND)?;
+        let [recv_first, recv_last, recv_ts] = self.times(row, RECV)?;
+        if send_first.is_none() && recv_first.is_none() {
+            let why = "it has neither a time of sending nor one of receipt".to_owned();
+            return Err(Wrong { cause: "message without a time", why }.into());
+        }
+        let direction = direction(row)?;
+        let protocol = match row.field(PROTOCOL) {
+            [] => Protocol::Other,
+            _ => row.text(PROTOCOL)?.parse().unwrap_or(Protocol::Other),
+        };
+        let bytes = row.number(BYTES, "bytes")?.unwrap_or(0);
+        let parts = row.number(PARTS, "messages that were merged")?.unwrap_or(1);
+        let call_id = Some(row.text(CALL_ID)?).filter(|id| !id.is_empty());
+        let endpoints = [row.text(ENDPOINTS[0])?, row.text(ENDPOINTS[1])?];
+        let threads = [row.word(THREADS[0])?, row.word(THREADS[1])?];
+        let flow = row.number(FLOW, "a flow")?;
+        let names = [row.name(ENDS[0])?, row.name(ENDS[1])?];
+        let [src, dst] = match nodes {
+            Some(nodes) => {
+                let node =
+                    |end: usize| nodes.node(names[end]).map_err(|wrong| row.at(ENDS[end], wrong));
+                [node(0)?, node(1)?]
+            }
+            None => {
+                let hosts = [row.word(HOSTS[0])?, row.word(HOSTS[1])?];
+                [
+                    target.node(row.file, hosts[0], names[0])?,
+                    target.node(row.file, hosts[1], names[1])?,
+                ]
+            }
+        };
+        let (flow, direction) = match (flow, direction) {
+            (Some(flow), Some(direction)) => (flow, direction),
+            (flow, direction) => {
+                let (of_pair, seen) = target.conversation(row.file, src, dst)?;
+                (flow.unwrap_or(of_pair), direction.unwrap_or(seen))
+            }
+        };
+        let message = Message {
+            send_first,
+            send_last,
+            recv_first,
+            recv_last,
+            send_ts,
+            recv_ts,
+            src,
+            dst,
+            src_endpoint: endpoint(endpoints[0], target),
+            dst_endpoint: endpoint(endpoints[1], target),
+            src_tid: target.thread(row.file, threads[0])?,
+            dst_tid: target.thread(row.file, threads[1])?,
+            flow,
+            direction,
+            protocol,
+            bytes,
+            parts: i32::try_from(parts).unwrap_or(i32::MAX),
+            connect: None,
+        };
+        Ok(target.message(&message, call_id)?)
+    }
+
+    /// The times of one end: first and last on its own clock, and the one on the common clock. What
+    /// is not said of its own clock is as far as anyone knows the same as what is.
+    fn times<R: Read>(
+        &self,
+        row: &Row<R, COLUMNS>,
+        columns: [usize; 3],
+    ) -> Result<[Option<i64>; 3], Wrong> {
+        let [first, last, common] = columns;
+        let (first, last) = (row.time(first, self.unit)?, row.time(last, self.unit)?);
+        let common = row.time(common, self.unit)?;
+        Ok([first.or(last).or(common), last.or(first).or(common), common])
+    }
+}
+
+fn direction<R: Read>(row: &Row<R, COLUMNS>) -> Result<Option<i8>, Wrong> {
+    match row.field(DIRECTION) {
+        [] => Ok(None),
+        b"0" => Ok(Some(FROM_CONNECTING)),
+        b"1" => Ok(Some(FROM_ACCEPTING)),
+        _ => {
+            let why = "it must be 0 (from the side that connected), 1 (from the one that accepted) or empty"
+                .to_owned();
+            Err(row.at(DIRECTION, Wrong { cause: "direction that is none", why }))
+        }
+    }
+}
+
+fn endpoint(text: &str, target: &mut Target) -> u32 {
+    if text.is_empty() {
+        return target.nameless();
+    }
+    let Ok(endpoint) = text.parse::<Endpoint>();
+    target.endpoint(&endpoint)
+}

@@ -1,0 +1,182 @@
+//! `import project5`: traces as in Project 5 section 6.5, a message a line, in five columns with
+//! space between them: `timestamp operation sender rcvr ID`.
+//!
+//! Such a trace has one time for each message, on one clock, and its algorithms take the difference
+//! between two of them for the delay of the node between. So that every algorithm here does the
+//! same, the time stands for both ends: the messages take no time at all, and what they took is in
+//! the delays of the nodes.
+//!
+//! `CALL` and `RETURN` (also `RET`, and each with `_SENT` behind, as the paper's example has it)
+//! are the two messages of a call, paired by ID; `MESSAGE` is one that belongs to none, and of two
+//! nodes the one that is first to send one is taken for the side that connected.
+
+use std::path::PathBuf;
+
+use message_trace::{DataDir, FROM_ACCEPTING, FROM_CONNECTING, Message, Progress, Protocol};
+
+use super::columns::Unused;
+use super::lines::{Lines, Next};
+use super::tables::Tables;
+use super::values::{self, Unit, Wrong};
+use crate::error::Error;
+use crate::importer::Importer;
+use crate::reading::Input;
+use crate::summary::{At, Place, Skip, Summary};
+use crate::target::Target;
+
+/// The importer of Project 5's traces.
+#[derive(Clone, Debug)]
+pub struct Project5 {
+    /// What the import is called; `None`: after its first file.
+    pub name: Option<String>,
+    /// The unit of the times; in the paper, seconds.
+    pub unit: Unit,
+}
+
+/// What a line tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Call,
+    Return,
+    Message,
+}
+
+impl Importer for Project5 {
+    fn reads(&self) -> [&'static str; 2] {
+        ["line", "lines"]
+    }
+
+    fn makes(&self) -> [&'static str; 2] {
+        ["message", "messages"]
+    }
+
+    fn import(
+        &self,
+        files: &[PathBuf],
+        data: &DataDir,
+        progress: &dyn Progress,
+    ) -> Result<Summary, Error> {
+        Tables::begin(self.name.as_deref(), files, data, progress)?
+            .import(|input, target, summary| self.read(input, target, summary))
+    }
+}
+
+impl Project5 {
+    /// Reads one trace.
+    pub(crate) fn read(
+        &self,
+        input: Input,
+        target: &mut Target,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
+        let Input { file, bytes } = input;
+        let mut lines = Lines::new(bytes);
+        loop {
+            let next = lines.next();
+            let place = || Place::new(&file, At::Line(lines.number()));
+            let line = match next {
+                Ok(Next::Line) => lines.text().trim_ascii(),
+                Ok(Next::TooLong) => {
+                    summary.read += 1;
+                    let why = "it is longer than a line can be".to_owned();
+                    summary.skipped.add("line that is too long", || Skip { place: place(), why });
+                    continue;
+                }
+                Ok(Next::End) => return Ok(()),
+                Err(error) => {
+                    summary.cut_off(place(), &error);
+                    return Ok(());
+                }
+            };
+            // Comments, and the names of the columns.
+            if line.is_empty() || line.starts_with(b"#") || line.starts_with(b"timestamp") {
+                continue;
+            }
+            summary.read += 1;
+            match self.line(&file, line, target) {
+                Ok(()) => {}
+                Err(Unused::Skipped(Wrong { cause, why })) => {
+                    summary.skipped.add(cause, || Skip { place: place(), why });
+                }
+                Err(Unused::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn line(&self, file: &std::path::Path, line: &[u8], target: &mut Target) -> Result<(), Unused> {
+        let mut fields =
+            line.split(|byte| byte.is_ascii_whitespace()).filter(|field| !field.is_empty());
+        let (Some(time), Some(operation), Some(sender), Some(receiver)) =
+            (fields.next(), fields.next(), fields.next(), fields.next())
+        else {
+            return Err(wrong("line with too few columns", "it has too few columns").into());
+        };
+        let call_id = fields.next();
+        if fields.next().is_some() {
+            return Err(wrong("line with too many columns", "it has too many columns").into());
+        }
+        let column = |name: &str, wrong: Wrong| Wrong {
+            why: format!("column '{name}': {}", wrong.why),
+            ..wrong
+        };
+        let time = values::time(time, self.unit).map_err(|wrong| column("timestamp", wrong))?;
+        let operation = operation_of(operation).map_err(|wrong| column("operation", wrong))?;
+        let sender = values::name(sender).map_err(|wrong| column("sender", wrong))?;
+        let receiver = values::name(receiver).map_err(|wrong| column("rcvr", wrong))?;
+        let call_id =
+            values::text(call_id.unwrap_or_default()).map_err(|wrong| column("ID", wrong))?;
+        let (src, dst) = (target.node(file, None, sender)?, target.node(file, None, receiver)?);
+        let (flow, direction) = match operation {
+            Operation::Call => (target.flow(file, src, dst)?, FROM_CONNECTING),
+            Operation::Return => (target.flow(file, dst, src)?, FROM_ACCEPTING),
+            Operation::Message => target.conversation(file, src, dst)?,
+        };
+        let endpoint = target.nameless();
+        let message = Message {
+            send_first: time,
+            send_last: time,
+            recv_first: time,
+            recv_last: time,
+            send_ts: time,
+            recv_ts: time,
+            src,
+            dst,
+            src_endpoint: endpoint,
+            dst_endpoint: endpoint,
+            src_tid: None,
+            dst_tid: None,
+            flow,
+            direction,
+            protocol: Protocol::Other,
+            bytes: 0,
+            parts: 1,
+            connect: None,
+        };
+        Ok(target.message(&message, Some(call_id).filter(|id| !id.is_empty()))?)
+    }
+}
+
+fn wrong(cause: &'static str, why: &str) -> Wrong {
+    Wrong { cause, why: format!("{why}; a line is: timestamp operation sender rcvr ID") }
+}
+
+fn operation_of(text: &[u8]) -> Result<Operation, Wrong> {
+    let known = [
+        ("CALL", Operation::Call),
+        ("CALL_SENT", Operation::Call),
+        ("RETURN", Operation::Return),
+        ("RETURN_SENT", Operation::Return),
+        ("RET", Operation::Return),
+        ("RET_SENT", Operation::Return),
+        ("MESSAGE", Operation::Message),
+        ("MESSAGE_SENT", Operation::Message),
+    ];
+    let found = known.iter().find(|(name, _)| text.eq_ignore_ascii_case(name.as_bytes()));
+    found.map(|(_, operation)| *operation).ok_or_else(|| {
+        Wrong::new(
+            "operation that is none",
+            text,
+            "is no operation; it is one of CALL, RETURN, MESSAGE",
+        )
+    })
+}

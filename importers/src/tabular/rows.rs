@@ -1,0 +1,230 @@
+//! Rows of CSV with their line numbers, in bounded memory: no field is copied, and a quote that is
+//! never closed costs a row and not the machine's memory.
+
+use std::io::{self, Read};
+
+use csv_core::{ReadRecordResult, Reader};
+
+use crate::reading::BUFFER;
+
+/// The longest row, in bytes, and the most columns.
+const LONGEST: usize = 1 << 20;
+const MOST_COLUMNS: usize = 1 << 10;
+
+/// The rows of a CSV file.
+pub(super) struct Rows<R> {
+    bytes: R,
+    parser: Reader,
+    buffer: Vec<u8>,
+    /// What of the buffer is still to be parsed.
+    start: usize,
+    end: usize,
+    /// The text of the row's fields, one after the other, and where each ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    /// The line on which the row begins.
+    line: u64,
+}
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// A row, which [`Rows::field`] reads.
+    Row,
+    /// A row that is too long or has too many columns; what comes after the end of its line is read
+    /// again.
+    TooLong,
+    /// There is none.
+    End,
+}
+
+impl<R: Read> Rows<R> {
+    pub(super) fn new(bytes: R) -> Rows<R> {
+        Rows {
+            bytes,
+            parser: Reader::new(),
+            buffer: vec![0; BUFFER],
+            start: 0,
+            end: 0,
+            text: vec![0; 1 << 12],
+            ends: vec![0; 64],
+            line: 1,
+        }
+    }
+
+    /// The line on which the last row began, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The field of that place, or nothing where the row has fewer.
+    pub(super) fn field(&self, place: usize) -> &[u8] {
+        let end = self.ends.get(place).copied().unwrap_or(0);
+        let start = if place == 0 { 0 } else { self.ends.get(place - 1).copied().unwrap_or(0) };
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    /// Reads the next row; returns it with how many fields it has.
+    pub(super) fn next(&mut self) -> io::Result<(Next, usize)> {
+        self.skip_ends_of_lines()?;
+        self.line = self.parser.line();
+        let (mut length, mut fields) = (0, 0);
+        loop {
+            let (result, read, written, ended) = self.parser.read_record(
+                &self.buffer[self.start..self.end],
+                &mut self.text[length..],
+                &mut self.ends[fields..],
+            );
+            self.start += read;
+            length += written;
+            fields += ended;
+            match result {
+                // An empty input tells the parser that there is no more.
+                ReadRecordResult::InputEmpty => self.fill().map(|_| ())?,
+                ReadRecordResult::OutputFull if length < LONGEST => self.text.resize(2 * length, 0),
+                ReadRecordResult::OutputEndsFull if fields < MOST_COLUMNS => {
+                    self.ends.resize(2 * fields, 0)
+                }
+                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
+                    self.skip_line()?;
+                    return Ok((Next::TooLong, 0));
+                }
+                ReadRecordResult::Record => {
+                    self.ends[fields..].fill(length);
+                    return Ok((Next::Row, fields));
+                }
+                ReadRecordResult::End => return Ok((Next::End, 0)),
+            }
+        }
+    }
+
+    /// Reads more; `false` at the end.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.start = 0;
+        self.end = loop {
+            match self.bytes.read(&mut self.buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        Ok(self.end > 0)
+    }
+
+    /// The parser passes over empty lines, but then one would not know on which line the row
+    /// begins.
+    fn skip_ends_of_lines(&mut self) -> io::Result<()> {
+        loop {
+            match self.buffer[self.start..self.end].first() {
+                Some(b'\n') => {
+                    self.start += 1;
+                    self.parser.set_line(self.parser.line() + 1);
+                }
+                Some(b'\r') => self.start += 1,
+                Some(_) => return Ok(()),
+                None => {
+                    if !self.fill()? {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes to the end of the line, quotes or not.
+    fn skip_line(&mut self) -> io::Result<()> {
+        let line = self.parser.line();
+        self.parser.reset();
+        self.parser.set_line(line);
+        loop {
+            if let Some(end) =
+                self.buffer[self.start..self.end].iter().position(|byte| *byte == b'\n')
+            {
+                self.start += end;
+                return Ok(());
+            }
+            if !self.fill()? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All rows with their lines; one that is too long is `None`.
+    fn rows(bytes: &[u8]) -> Vec<(u64, Option<Vec<String>>)> {
+        let mut rows = Rows::new(bytes);
+        let mut all = Vec::new();
+        loop {
+            match rows.next().unwrap() {
+                (Next::Row, fields) => {
+                    let text = |place| String::from_utf8_lossy(rows.field(place)).into_owned();
+                    all.push((rows.line(), Some((0..fields).map(text).collect())));
+                }
+                (Next::TooLong, _) => all.push((rows.line(), None)),
+                (Next::End, _) => return all,
+            }
+        }
+    }
+
+    fn row(line: u64, fields: &[&str]) -> (u64, Option<Vec<String>>) {
+        (line, Some(fields.iter().map(|field| (*field).to_owned()).collect()))
+    }
+
+    #[test]
+    fn rows_know_their_lines() {
+        let text = "a,b\r\n\r\n1,\"x\ny\"\n\n2,\"q\"\"q\",\n3";
+        let expected = [
+            row(1, &["a", "b"]),
+            row(3, &["1", "x\ny"]),
+            row(6, &["2", "q\"q", ""]),
+            row(7, &["3"]),
+        ];
+        assert_eq!(rows(text.as_bytes()), expected);
+        assert_eq!(rows(b""), []);
+        assert_eq!(rows(b"\n\n"), []);
+    }
+
+    #[test]
+    fn a_field_that_is_not_there_is_empty() {
+        let mut rows = Rows::new(&b"a,b\n"[..]);
+        assert_eq!(rows.next().unwrap(), (Next::Row, 2));
+        assert_eq!(
+            (rows.field(0), rows.field(1), rows.field(2), rows.field(5000)),
+            (&b"a"[..], &b"b"[..], &b""[..], &b""[..])
+        );
+    }
+
+    #[test]
+    fn a_quote_that_is_not_closed_costs_a_row_and_not_the_file() {
+        let mut text = b"a,\"b\n".to_vec();
+        for number in 0..300_000 {
+            text.extend_from_slice(format!("{number},x\n").as_bytes());
+        }
+        let rows = rows(&text);
+        assert_eq!(rows[0], (1, None));
+        let (line, last) = rows.last().unwrap();
+        assert_eq!((*line, last.as_ref().unwrap()[0].as_str()), (300_001, "299999"));
+        assert!(rows.len() > 100_000);
+    }
+
+    #[test]
+    fn more_columns_than_anyone_has_are_a_row_too_long() {
+        let text = format!("{}\nx,y\n", ",".repeat(MOST_COLUMNS + 1));
+        assert_eq!(rows(text.as_bytes()), [(1, None), row(2, &["x", "y"])]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn what_was_quoted_is_read_back(fields in proptest::collection::vec(proptest::collection::vec("[a-c\",\n\r é]{0,6}", 1..4), 0..6)) {
+            let quoted = |field: &String| format!("\"{}\"", field.replace('"', "\"\""));
+            let text: String = fields.iter().map(|row| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\n").collect();
+            let read: Vec<Vec<String>> = rows(text.as_bytes()).into_iter().map(|(_, row)| row.unwrap()).collect();
+            prop_assert_eq!(read, fields);
+        }
+    }
+}

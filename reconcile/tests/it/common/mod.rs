@@ -1,0 +1,158 @@
+//! A small traced system for tests: logs by hand, reconciled, and the messages as short lines of
+//! text.
+#![allow(dead_code, unreachable_pub, reason = "a test helper, of which each test file uses a part")]
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use message_trace::{DataDir, Message, MessageTrace};
+use reconcile::{Options, Reconciliation, reconcile};
+use socket_log::encode::{Datagram, Direction, Origin, Role};
+use socket_log::write::{EPOCH, LogWriter, Socket, TCP, UDP, inet};
+
+/// Logs in the making, one a process.
+pub struct System {
+    directory: tempfile::TempDir,
+}
+
+/// What came of them.
+pub struct Outcome {
+    pub trace: MessageTrace,
+    pub counts: Reconciliation,
+}
+
+impl System {
+    pub fn new() -> System {
+        System { directory: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn data(&self) -> DataDir {
+        DataDir::new(self.directory.path())
+    }
+
+    pub fn path(&self, host: &str, name: &str) -> PathBuf {
+        self.data().hosts().join(host).join(format!("{name}.sclog"))
+    }
+
+    /// Adds the log of a process; `name` is also its file's.
+    pub fn add(&self, host: &str, name: &str, log: &LogWriter) -> &System {
+        log.write(&self.path(host, name)).unwrap();
+        self
+    }
+
+    pub fn reconcile(&self) -> Outcome {
+        self.reconcile_with(&Options::default())
+    }
+
+    pub fn reconcile_with(&self, options: &Options) -> Outcome {
+        let data = self.data();
+        let files = || {
+            [data.messages(), data.nodes(), data.clocks(), data.reconciliation()]
+                .map(|path| std::fs::read(path).unwrap())
+        };
+        // Nothing in memory, on several threads: the same must come out as with all in memory, on
+        // one.
+        let spilled = Options { memory: 0, threads: NonZeroUsize::new(3), ..options.clone() };
+        reconcile(&data, &spilled, &()).unwrap();
+        let from_files = files();
+        let counts =
+            reconcile(&data, &Options { threads: NonZeroUsize::new(1), ..options.clone() }, &())
+                .unwrap();
+        assert!(files() == from_files, "the same with any number of threads and any memory");
+        let left = std::fs::read_dir(self.directory.path()).unwrap().count();
+        assert_eq!(left, 5, "four files and the hosts, and nothing temporary");
+        assert_eq!(Reconciliation::read(&data).unwrap(), counts);
+        Outcome { trace: MessageTrace::read(&data.messages(), &data.nodes()).unwrap(), counts }
+    }
+}
+
+impl Outcome {
+    /// The messages as lines: `command -> command, bytes, parts, send_first..send_last
+    /// recv_first..recv_last`, times from the beginning and `-` where there is none.
+    pub fn lines(&self) -> Vec<String> {
+        self.trace.messages().map(|message| self.line(&message)).collect()
+    }
+
+    fn line(&self, m: &Message) -> String {
+        let span = |first: Option<i64>, last: Option<i64>| match (first, last) {
+            (Some(first), Some(last)) if first == last => format!("{}", first - EPOCH),
+            (Some(first), Some(last)) => format!("{}..{}", first - EPOCH, last - EPOCH),
+            _ => "-".to_owned(),
+        };
+        let node = |id| &self.trace.nodes.get(id).unwrap().command;
+        let fat = if m.parts == 1 { String::new() } else { format!("/{}", m.parts) };
+        let arrow = if m.direction == 0 { "=>" } else { "->" };
+        format!(
+            "{} {arrow} {} {}{fat} {} {}",
+            node(m.src),
+            node(m.dst),
+            m.bytes,
+            span(m.send_first, m.send_last),
+            span(m.recv_first, m.recv_last)
+        )
+    }
+
+    /// The endpoints of the messages, `from > to`.
+    pub fn endpoints(&self) -> Vec<String> {
+        let endpoint = |id| self.trace.endpoint(id).unwrap();
+        self.trace
+            .messages()
+            .map(|m| format!("{} > {}", endpoint(m.src_endpoint), endpoint(m.dst_endpoint)))
+            .collect()
+    }
+
+    pub fn flows(&self) -> Vec<i64> {
+        self.trace.messages().map(|m| m.flow).collect()
+    }
+}
+
+pub fn log(pid: u32, name: &str) -> LogWriter {
+    LogWriter::new("one", pid, &format!("/usr/bin/{name}"))
+}
+
+pub fn address(text: &str) -> Vec<u8> {
+    inet(text.parse().unwrap())
+}
+
+/// `flow` of `log` connects from `local` to `peer`.
+pub fn connect(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, local: &str, peer: &str) {
+    log.flow(at, flow, TCP, Origin::Socket, cookie);
+    log.endpoints(at + 1, flow, Role::Connect, &address(local), &address(peer), 0);
+}
+
+/// `flow` of `log` is accepted at `local` from `peer`.
+pub fn accept(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, local: &str, peer: &str) {
+    log.flow(at, flow, TCP, Origin::Accept, cookie);
+    log.endpoints(at, flow, Role::Accept, &address(local), &address(peer), 0);
+}
+
+/// `flow` of `log` is a UDP socket bound to `local`.
+pub fn bind(log: &mut LogWriter, at: u64, flow: u32, cookie: u64, local: &str) {
+    log.flow(at, flow, UDP, Origin::Socket, cookie);
+    log.endpoints(at, flow, Role::Bind, &address(local), &[], 0);
+}
+
+/// A datagram whose content is as its number.
+pub fn datagram<'a>(
+    direction: Direction,
+    flow: u32,
+    ticks: u64,
+    content: u32,
+    peer: &'a [u8],
+) -> Datagram<'a> {
+    Datagram { direction, flow, ticks, duration: 0, bytes: 100, checksum: content, flags: 0, peer }
+}
+
+pub fn send_to(log: &mut LogWriter, flow: u32, ticks: u64, content: u32, peer: &str) {
+    log.datagram(&datagram(Direction::Send, flow, ticks, content, &address(peer)));
+}
+
+pub fn receive_from(log: &mut LogWriter, flow: u32, ticks: u64, content: u32, peer: &str) {
+    log.datagram(&datagram(Direction::Receive, flow, ticks, content, &address(peer)));
+}
+
+/// Marks a flow as that kind of socket, found in use.
+pub fn found(log: &mut LogWriter, at: u64, flow: u32, socket: Socket, cookie: u64) {
+    log.flow(at, flow, socket, Origin::Found, cookie);
+    log.endpoints(at, flow, Role::Unknown, &[], &[], 0);
+}

@@ -1,0 +1,30 @@
+//! Logs and captures, made by hand and by the thousand, against the messages that they must give.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod at_once;
+mod blind_spots;
+mod clock_hints;
+mod clocks;
+mod common;
+mod connecting;
+mod datagrams;
+mod greetings;
+mod imports;
+mod logs;
+mod machines;
+mod multiplexed;
+mod packets;
+mod senders;
+mod sources;
+mod strace;
+mod streams;
+mod translated;
+mod translated_datagrams;
+mod translation;
+mod unix_sockets;

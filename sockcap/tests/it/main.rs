@@ -1,0 +1,16 @@
+//! The program `sockcap`: its output, its help, and the documentation that shows both.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod documentation;
+mod help;
+mod import;
+mod manual;
+mod pages;
+mod pipes;
+mod report;

@@ -1,0 +1,215 @@
+//! Pages of the documentation whose commands can be run. A block fenced by ```console has commands
+//! behind `$ ` (those that go on behind `> `), each followed by what it prints on both streams, and
+//! by `? STATUS` first where that is not 0. In what is printed `[..]` stands for a part of a line
+//! and `...` for lines that differ from run to run. All commands of a page run one after another in
+//! one directory, which is empty at first. A block fenced by ```sh is shown, not run.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use snapbox::Data;
+use snapbox::filter::NormalizeToExpected;
+
+/// A page.
+pub(crate) struct Page {
+    /// The file, from the root of the repository.
+    pub(crate) name: String,
+    lines: Vec<String>,
+}
+
+/// A command of a page.
+pub(crate) struct Step {
+    /// As the shell gets it.
+    pub(crate) command: String,
+    /// The lines of the page, from 0, that have what it prints.
+    printed: std::ops::Range<usize>,
+    status: i32,
+}
+
+/// The root of the repository.
+pub(crate) fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// The pages with commands: README, guide, configuration, and those of the commands.
+pub(crate) fn all() -> Vec<Page> {
+    let mut names =
+        ["README.md", "docs/guide.md", "docs/configuration.md"].map(str::to_owned).to_vec();
+    for page in fs::read_dir(repository().join("docs/commands")).unwrap() {
+        names.push(format!("docs/commands/{}", page.unwrap().file_name().to_str().unwrap()));
+    }
+    names.sort();
+    names.into_iter().map(|name| Page::read(&name)).collect()
+}
+
+impl Page {
+    pub(crate) fn read(name: &str) -> Page {
+        let text = fs::read_to_string(repository().join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        Page { name: name.to_owned(), lines: text.lines().map(str::to_owned).collect() }
+    }
+
+    /// The fenced blocks: the language, and the lines.
+    pub(crate) fn blocks(&self) -> Vec<(&str, std::ops::Range<usize>)> {
+        let mut blocks = Vec::new();
+        let mut open = None;
+        for (at, line) in self.lines.iter().enumerate() {
+            match (open, line.strip_prefix("```")) {
+                (None, Some(language)) => open = Some((language, at + 1)),
+                (Some((language, from)), Some("")) => {
+                    blocks.push((language, from..at));
+                    open = None;
+                }
+                _ => {}
+            }
+        }
+        assert!(open.is_none(), "{}: a block is not closed", self.name);
+        blocks
+    }
+
+    /// The lines of a block.
+    pub(crate) fn lines(&self, block: &std::ops::Range<usize>) -> &[String] {
+        &self.lines[block.clone()]
+    }
+
+    /// What is run.
+    pub(crate) fn steps(&self) -> Vec<Step> {
+        let mut steps: Vec<Step> = Vec::new();
+        for (_, block) in self.blocks().iter().filter(|(language, _)| *language == "console") {
+            let first = steps.len();
+            for at in block.clone() {
+                let line = &self.lines[at];
+                let is_new = steps.len() == first;
+                let step = steps.last_mut().filter(|_| !is_new);
+                if let Some(command) = line.strip_prefix("$ ") {
+                    steps.push(Step {
+                        command: command.to_owned(),
+                        printed: at + 1..at + 1,
+                        status: 0,
+                    });
+                    continue;
+                }
+                let step = step.unwrap_or_else(|| {
+                    panic!("{}:{}: a block begins with '$ '", self.name, at + 1)
+                });
+                let is_directly_behind = step.printed.is_empty();
+                if let Some(more) = line.strip_prefix('>').filter(|_| is_directly_behind) {
+                    let _ = write!(step.command, "\n{}", more.strip_prefix(' ').unwrap_or(more));
+                    step.printed = at + 1..at + 1;
+                } else if let Some(status) = line.strip_prefix("? ").filter(|_| is_directly_behind)
+                {
+                    step.status = status.parse().unwrap();
+                    step.printed = at + 1..at + 1;
+                } else {
+                    step.printed.end = at + 1;
+                }
+            }
+        }
+        steps
+    }
+
+    /// Runs what the page shows and says where something else comes of it. With `UPDATE_GOLDEN=1`
+    /// the page then has that instead; what is left open in it stays where it fits, and is told
+    /// where it does not.
+    pub(crate) fn run(&self) -> Vec<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut wrong, mut open) = (Vec::new(), Vec::new());
+        let mut lines = self.lines.clone();
+        // From the end, so that the lines above keep their numbers when the page is rewritten.
+        let mut printed: Vec<(Step, String)> = Vec::new();
+        for step in self.steps() {
+            let (status, text) = shell(&step.command, directory.path());
+            if status != step.status {
+                wrong.push(format!(
+                    "{}: $ {}\nstatus {status} instead of {}:\n{text}",
+                    self.name, step.command, step.status
+                ));
+            }
+            printed.push((step, text));
+        }
+        for (step, text) in printed.into_iter().rev() {
+            let expected = self.lines[step.printed.clone()].join("\n");
+            let text = text.trim_end_matches('\n');
+            let fitted = NormalizeToExpected::new()
+                .redact()
+                .normalize(Data::text(text), &Data::text(&expected));
+            let fitted = fitted.to_string();
+            if fitted != expected {
+                let mut difference = String::new();
+                let (page, run) = (Data::text(&expected), Data::text(&fitted));
+                let palette = snapbox::report::Palette::plain();
+                snapbox::report::write_diff(
+                    &mut difference,
+                    &page,
+                    &run,
+                    Some(&"page"),
+                    Some(&"run"),
+                    palette,
+                )
+                .unwrap();
+                let place = format!("{}:{}: $ {}", self.name, step.printed.start, step.command);
+                // What was open is not open any more where it did not fit: only its writer knows
+                // why it was.
+                let openings =
+                    |text: &str| text.matches("[..]").count() + text.matches("\n...").count();
+                if openings(&expected) > openings(&fitted) {
+                    open.push(format!(
+                        "{place}\nwrite '[..]' again where the page was open:\n{difference}"
+                    ));
+                }
+                wrong.push(format!("{place}\n{difference}"));
+                lines.splice(step.printed, fitted.lines().map(str::to_owned));
+            }
+        }
+        if std::env::var_os("UPDATE_GOLDEN").is_some_and(|value| value == "1")
+            && lines != self.lines
+        {
+            fs::write(repository().join(&self.name), lines.join("\n") + "\n").unwrap();
+            wrong.retain(|what| what.contains("\nstatus "));
+            wrong.extend(open);
+        }
+        wrong
+    }
+}
+
+/// Runs a command as a reader of the page does, and gives its status and what it prints on both
+/// streams.
+pub(crate) fn shell(command: &str, directory: &Path) -> (i32, String) {
+    let program = Path::new(env!("CARGO_BIN_EXE_sockcap"));
+    let path = format!(
+        "{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+        program.parent().unwrap().display()
+    );
+    let output = Command::new("bash")
+        .args(["-c", &format!("exec 2>&1; {command}")])
+        .current_dir(directory)
+        .env_clear()
+        .envs([("PATH", path.as_str()), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")])
+        .env("HOME", directory)
+        .env("SOCKCAP_LIBRARY", library())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `libsockcap.so`, built once for each test program.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let program = Path::new(env!("CARGO_BIN_EXE_sockcap"));
+        // By itself and elsewhere, as scripts/build has it.
+        let target = program.ancestors().nth(2).unwrap().join("preload");
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "-p", "capture-shim", "--target-dir"])
+            .arg(&target)
+            .current_dir(repository())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        target.join("debug/libsockcap.so")
+    })
+}

@@ -1,0 +1,72 @@
+//! `sockcap score`: a result is judged by a truth from outside.
+
+use std::fs;
+
+use end_to_end::command::{run, succeeds};
+
+const CALLS: &str = "\
+call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv
+a,client,web,1000,2000,8000,9000
+b,web,db,3000,4000,5000,6000
+c,client,web,101000,102000,108000,109000
+d,web,db,103000,104000,105000,106000
+";
+
+/// Requests that are far apart: whatever the algorithm, their links are clear.
+fn imported() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("calls.csv"), CALLS).unwrap();
+    succeeds(&["import", "calls", "calls.csv"], directory.path());
+    directory
+}
+
+#[test]
+fn a_result_is_judged_by_a_truth() {
+    let directory = imported();
+    let truth = |text: &str| fs::write(directory.path().join("truth.csv"), text).unwrap();
+    let score = || succeeds(&["score", "--truth", "truth.csv", "--json"], directory.path());
+    truth("call_id,parent_call_id\na,\nb,a\nc,\nd,c\n");
+    let right = score();
+    assert!(
+        right.contains("\"link_accuracy\": 1.0") && right.contains("\"trace_accuracy\": 1.0"),
+        "{right}"
+    );
+    assert!(right.contains("\"precision_at_90_coverage\": 1.0"), "{right}");
+    // The same for a truth by messages: 0 and 4 are requests of the client, 1 and 5 of the web
+    // server.
+    truth("child,parent\n0,\n1,0\n2,1\n3,2\n4,\n5,4\n6,5\n7,6\n");
+    let recall = "\"trace_recall\": ";
+    assert!(right.contains(&format!("{recall}1.0")), "{right}");
+    // It cannot know of messages that are not there.
+    assert_eq!(score(), right.replace(&format!("{recall}1.0"), &format!("{recall}null")));
+    // In this one d was made for a: half of the links are right, and no trace.
+    truth("call_id,parent_call_id\na,\nb,a\nc,\nd,a\n");
+    let wrong = score();
+    assert!(
+        wrong.contains("\"link_accuracy\": 0.5") && wrong.contains("\"trace_accuracy\": 0.0"),
+        "{wrong}"
+    );
+    let table = succeeds(&["score", "--truth", "truth.csv"], directory.path());
+    assert!(table.contains("50.00%  2 links") && table.contains("false negatives"), "{table}");
+    let excluded =
+        succeeds(&["score", "--truth", "truth.csv", "--exclude", "web"], directory.path());
+    assert!(excluded.contains("-  0 links") && excluded.contains("2 calls excluded"), "{excluded}");
+}
+
+#[test]
+fn a_truth_that_cannot_be_used_is_told() {
+    let directory = imported();
+    let fails = |text: &str, more: &[&str], words: &[&str]| {
+        fs::write(directory.path().join("truth.csv"), text).unwrap();
+        let output = run(&[&["score", "--truth", "truth.csv"], more].concat(), directory.path());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        for word in words {
+            assert!(error.contains(word), "'{word}': {error}");
+        }
+    };
+    fails("a,b\n1,2\n", &[], &["truth.csv", "call_id,parent_call_id"]);
+    fails("call_id,parent_call_id\nx,\n", &[], &["knows none of the calls"]);
+    fails("call_id,parent_call_id\na,\n", &["--exclude", "wep"], &["--exclude wep", "client, web"]);
+    fails("child,parent\n1,x\n", &[], &["truth.csv", "line 2", "'x'"]);
+}

@@ -1,0 +1,9 @@
+//! From messages to paths, on real programs and on traces whose truth is known.
+
+mod accuracy;
+mod connecting;
+mod demo;
+mod lookups;
+mod synth;
+mod thread_pool;
+mod woken;

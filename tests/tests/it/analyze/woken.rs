@@ -1,0 +1,83 @@
+//! Workers that are answered because somebody else sent something: an HTTP server that keeps a poll
+//! open until a job is posted, and one that tells who listens of each notification. What the worker
+//! does then leads back to who sent it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use end_to_end::command::succeeds;
+use end_to_end::repository;
+
+const JOBS: usize = 150;
+
+/// A call of the table: its parent, and the job that it is of, where the programs say so.
+struct Call {
+    parent: String,
+    job: Option<usize>,
+    is_work: bool,
+}
+
+/// By its id each call, whose job is known by the ports of its connection and its place on it.
+fn calls(directory: &Path) -> HashMap<String, Call> {
+    let mut truth: HashMap<[String; 2], Vec<usize>> = HashMap::new();
+    for line in fs::read_to_string(directory.join("truth")).unwrap().lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let ports = [words[0], words[1]].map(str::to_owned);
+        truth.entry(ports).or_default().push(words[2].parse().unwrap());
+    }
+    let table = succeeds(&["export", "calls"], directory);
+    let mut lines = table.lines();
+    let header: Vec<&str> = lines.next().unwrap().split(',').collect();
+    let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let [id, parent, from, to, sent] =
+        ["call_id", "parent_call_id", "src_endpoint", "dst_endpoint", "request_send"].map(column);
+    let mut rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    rows.sort_by_key(|row| row[sent].parse::<i64>().unwrap_or_default());
+    let mut known: HashMap<[String; 2], std::vec::IntoIter<usize>> =
+        truth.into_iter().map(|(ports, jobs)| (ports, jobs.into_iter())).collect();
+    // Whoever asks at a port at which no job is given first does the work.
+    let mut given: HashMap<usize, usize> = HashMap::new();
+    rows.iter()
+        .map(|row| {
+            let ports =
+                [row[from], row[to]].map(|end| end.rsplit(':').next().unwrap_or("").to_owned());
+            let job = known.get_mut(&ports).and_then(Iterator::next);
+            let seen = job.map(|job| given.entry(job).and_modify(|seen| *seen += 1).or_default());
+            let is_work = seen.is_some_and(|seen| *seen > 0);
+            (row[id].to_owned(), Call { parent: row[parent].to_owned(), job, is_work })
+        })
+        .collect()
+}
+
+/// Of what is done for jobs how much there is, and how much leads back to who gave the job, through
+/// nobody else's.
+fn led_back(kind: &str) -> [usize; 2] {
+    let directory = tempfile::tempdir().unwrap();
+    let program = repository().join("tests/programs/woken.py");
+    let program = program.to_str().unwrap();
+    succeeds(
+        &["record", "--", "/usr/bin/python3", program, kind, &JOBS.to_string()],
+        directory.path(),
+    );
+    let calls = calls(directory.path());
+    let leads_back = |call: &Call| {
+        let above =
+            std::iter::successors(calls.get(&call.parent), |above| calls.get(&above.parent));
+        above.take(calls.len()).find_map(|above| above.job) == call.job
+    };
+    let work = || calls.values().filter(|call| call.is_work);
+    [work().count(), work().filter(|call| leads_back(call)).count()]
+}
+
+#[test]
+fn what_a_long_poll_brings_is_of_who_posted_it() {
+    let [work, right] = led_back("poll");
+    assert!(work == JOBS && 20 * right >= 17 * JOBS, "{right} of {work} led back");
+}
+
+#[test]
+fn what_a_listener_is_told_is_of_who_notified() {
+    let [work, right] = led_back("listen");
+    assert!(work == JOBS && 20 * right >= 17 * JOBS, "{right} of {work} led back");
+}

@@ -1,0 +1,202 @@
+//! That nothing is missing: every function of the table is interposed, and what libc does by itself
+//! is told of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, library, program, successful};
+use socket_log::Record;
+use socket_log::api::Api;
+use socket_log::encode::Direction::{Receive, Send};
+use socket_log::encode::{Direction, ProcessEvent};
+
+/// What is interposed, by group.
+const TABLE: &[(&str, &str)] = &[
+    (
+        "read",
+        "read __read readv pread pread64 __pread64 preadv preadv64 preadv2 preadv64v2 recv recvfrom recvmsg \
+         recvmmsg __read_chk __pread_chk __pread64_chk __recv_chk __recvfrom_chk",
+    ),
+    (
+        "write",
+        "write __write writev pwrite pwrite64 __pwrite64 pwritev pwritev64 pwritev2 pwritev64v2 send __send sendto \
+         sendmsg sendmmsg __sendmmsg",
+    ),
+    ("zero-copy", "sendfile sendfile64 splice tee vmsplice copy_file_range"),
+    (
+        "lifecycle",
+        "socket socketpair bind listen accept accept4 connect __connect shutdown close __close close_range closefrom",
+    ),
+    ("aliases", "dup dup2 __dup2 dup3 fcntl fcntl64 __fcntl pidfd_getfd"),
+    (
+        "process",
+        "fork __fork _Fork vfork __vfork clone __clone daemon forkpty posix_spawn posix_spawnp pidfd_spawn \
+         pidfd_spawnp execve execv execvp execvpe execl execlp execle fexecve execveat _exit _Exit quick_exit \
+         chroot pivot_root unshare setns prctl setuid seteuid setreuid setresuid \
+         setrlimit setrlimit64 prlimit prlimit64",
+    ),
+    ("threads", "pthread_create"),
+    ("raw", "syscall"),
+    (
+        "resolver",
+        "getaddrinfo getnameinfo gethostbyname gethostbyname2 gethostbyname_r gethostbyname2_r gethostbyaddr \
+         gethostbyaddr_r res_query __res_query res_nquery __res_nquery res_search __res_search res_nsearch \
+         __res_nsearch res_querydomain __res_querydomain res_nquerydomain __res_nquerydomain res_send __res_send \
+         res_nsend __res_nsend",
+    ),
+    (
+        "files",
+        "fdopen fclose freopen freopen64 fopen fopen64 popen pclose dprintf vdprintf __dprintf_chk __vdprintf_chk \
+         syslog vsyslog __syslog_chk __vsyslog_chk",
+    ),
+    (
+        "descriptors",
+        "open open64 __open __open64 openat openat64 __open_2 __open64_2 __openat_2 __openat64_2 creat creat64 \
+         mkstemp mkstemp64 mkostemp mkostemp64 memfd_create pipe pipe2 eventfd timerfd_create signalfd epoll_create \
+         epoll_create1 inotify_init inotify_init1 pidfd_open posix_openpt openpty",
+    ),
+    ("libraries", "dlopen"),
+    (
+        "waiting",
+        "poll __poll ppoll __poll_chk __ppoll_chk select __select pselect epoll_wait epoll_pwait epoll_pwait2",
+    ),
+];
+
+#[test]
+fn the_exports_are_the_table() {
+    let symbols =
+        successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
+    let exported: BTreeSet<&str> =
+        symbols.lines().map(|line| line.rsplit(' ').next().unwrap()).collect();
+    let table: BTreeSet<&str> =
+        TABLE.iter().flat_map(|(_, names)| names.split_whitespace()).collect();
+    assert_eq!(exported, table);
+}
+
+fn sent(log: &Recorded, wanted: Direction) -> Vec<u64> {
+    let bytes = log.records().filter_map(|record| match record {
+        Record::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
+        _ => None,
+    });
+    bytes.collect()
+}
+
+/// The calls out of sight: which, whether on a known flow, and their results.
+fn calls(log: &Recorded) -> Vec<(Api, u32, i32)> {
+    let calls = log.records().filter_map(|record| match record {
+        Record::Call(call) => Some((call.api, call.flow, call.result)),
+        _ => None,
+    });
+    calls.collect()
+}
+
+fn hidden(way: &str) -> Recording {
+    let recording = Recording::new();
+    let binary = recording.compile("hidden");
+    assert_eq!(successful(recording.command(binary).arg(way)), "right\n", "{way}");
+    recording
+}
+
+#[test]
+fn text_that_libc_prints_to_a_stream_is_a_send() {
+    let log = hidden("print").log();
+    let printed = sent(&log, Send);
+    assert_eq!(printed.len(), 4);
+    assert_eq!(printed, sent(&log, Receive), "libc's own result is what came out");
+}
+
+#[test]
+fn the_resolver_is_told_of() {
+    let recording = hidden("resolve");
+    let log = recording.log();
+    let expected = [
+        (Api::GetAddrInfo, 0, 0),
+        (Api::GetNameInfo, 0, 0),
+        (Api::GetAddrInfo, 0, -2),
+        (Api::GetHostByName, 0, 0),
+        (Api::GetHostByName, 0, 0),
+        (Api::ResQuery, 0, -1),
+    ];
+    assert_eq!(calls(&log), expected);
+    let bytes = fs::read(log.log.path()).unwrap();
+    assert!(!bytes.windows(12).any(|window| window == b"name.example"), "names are not looked at");
+}
+
+#[test]
+fn files_of_libc_keep_the_table_right() {
+    let recording = hidden("files");
+    let log = &recording.logs()[0];
+    let expected = [
+        (Api::FdOpen, 1, 0),
+        (Api::FClose, 1, 0),
+        (Api::POpen, 0, 0),
+        (Api::PClose, 0, 0),
+        (Api::Syslog, 0, 0),
+        (Api::Syslog, 0, 0),
+    ];
+    assert_eq!(calls(log), expected);
+    let closed: Vec<_> =
+        log.records().filter(|record| matches!(record, Record::Close { .. })).collect();
+    assert_eq!(closed, [&Record::Close { flow: 1, fd: 3 }], "by fclose");
+    assert!(log.records().any(|record| *record == Record::Duplicate { flow: 2, old: 4, new: 3 }));
+}
+
+#[test]
+fn a_thread_names_its_creator() {
+    let log = hidden("threads").log();
+    let mut speakers = BTreeMap::<u32, u32>::new();
+    for entry in &log.entries {
+        if let Record::Thread { creator } = entry.record {
+            assert_eq!(creator, log.log.header().pid);
+            *speakers.entry(entry.tid).or_default() += 1;
+        }
+    }
+    assert_eq!(sent(&log, Send).len(), 50);
+    // An id may come again; a thread that has nothing to say takes no room.
+    assert_eq!(speakers.values().sum::<u32>(), 50);
+    assert!(log.log.length() < 400_000, "{}", log.log.length());
+}
+
+#[test]
+fn rare_ways_of_making_processes_are_followed() {
+    let recording = hidden("processes");
+    let logs = recording.logs();
+    let parent = &logs[0];
+    assert_eq!(sent(parent, Send), [1, 5], "what the children said is theirs");
+    let mut children: Vec<_> = logs[1..].iter().map(|log| sent(log, Send)).collect();
+    children.sort();
+    // The child that shared its parent's memory has no log; the one that became a daemon has one,
+    // of the daemon.
+    assert_eq!(children, [[2], [4], [6]]);
+    let forks: Vec<i32> = parent
+        .records()
+        .filter_map(|record| match record {
+            Record::Process { event: ProcessEvent::Fork, value } => Some(*value),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(forks.len(), 3);
+    let daemon = logs.iter().find(|log| sent(log, Send) == [6]).unwrap();
+    let first_half = daemon.log.header().ancestors.last().map(|ancestor| ancestor.pid as i32);
+    assert_eq!(first_half, Some(forks[2]));
+}
+
+#[test]
+fn a_library_cannot_pass_the_hooks_by() {
+    let recording = Recording::new();
+    let (binary, plugin) = (recording.compile("hidden"), recording.file("plugin.so"));
+    fs::write(
+        recording.file("plugin.c"),
+        "#include <sys/socket.h>\nlong say_it(int fd) { return send(fd, \"deep!\", 5, 0); }\n",
+    )
+    .unwrap();
+    let source = recording.file("plugin.c");
+    successful(
+        Command::new(program("cc")).args(["-shared", "-fPIC", "-o"]).arg(&plugin).arg(source),
+    );
+    assert_eq!(successful(recording.command(binary).arg("deepbind").arg(&plugin)), "right\n");
+    let log = recording.log();
+    assert_eq!(sent(&log, Send), [5]);
+    assert_eq!(calls(&log), [(Api::DlOpenDeepBind, 0, 0x8 | 0x2)]);
+}

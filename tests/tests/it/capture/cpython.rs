@@ -1,0 +1,106 @@
+//! A program that uses sockets in every way there is behaves under the library as it does without:
+//! CPython's own tests of `socket` and `asyncio` come out the same, test by test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use end_to_end::capture::{Recording, python};
+use message_trace::DataDir;
+use socket_log::{Log, OpenError};
+
+/// The outcome of each test, by its id.
+type Outcomes = BTreeMap<String, String>;
+
+/// Runs `tests` by `command`, which is Python, for at most 20 minutes.
+fn outcomes(command: &mut Command, tests: &[&str]) -> Outcomes {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/suite.py");
+    let output = command.arg(suite).args(tests).stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{errors}", output.status);
+    assert!(!errors.contains("cannot be preloaded"), "{errors}");
+    text.lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(outcome, _)| ["ok", "skipped", "failed", "failed-as-expected"].contains(outcome))
+        .map(|(outcome, test)| (test.to_owned(), outcome.to_owned()))
+        .collect()
+}
+
+fn plain(tests: &[&str]) -> Outcomes {
+    outcomes(Command::new("timeout").arg("1200").arg(python()), tests)
+}
+
+fn recorded(recording: &Recording, tests: &[&str]) -> Outcomes {
+    outcomes(recording.command("timeout").arg("1200").arg(python()), tests)
+}
+
+/// Runs tests with the library and without, and fails where one comes out in another way. Returns
+/// those that pass without.
+fn compare(tests: &[&str]) -> Vec<String> {
+    let import = ["-c", "import test.test_socket, test.test_asyncio"];
+    let package = Command::new(python()).args(import).output().unwrap();
+    assert!(
+        package.status.success(),
+        "this test needs the package libpython3.N-testsuite of python3's version: install it"
+    );
+    let recording = Recording::new();
+    let (without, with) = thread::scope(|scope| {
+        let without = scope.spawn(|| plain(tests));
+        let with = recorded(&recording, tests);
+        (without.join().unwrap(), with)
+    });
+    assert_eq!(without.keys().collect::<Vec<_>>(), with.keys().collect::<Vec<_>>());
+    // Some depend on what else the machine does. By themselves they must come out the same.
+    for (test, outcome) in without.iter().filter(|(test, outcome)| with.get(*test) != Some(outcome))
+    {
+        let agree = (0..3).any(|_| plain(&[test]) == recorded(&recording, &[test]));
+        assert!(agree, "{test}: {outcome} without the library, {:?} under it", with.get(test));
+    }
+    // Some of the tests kill a process as soon as it was started, which may have been about to
+    // begin its log.
+    let mut begun = 0;
+    let mut not_begun = Vec::new();
+    for path in DataDir::new(recording.data()).logs().unwrap() {
+        match Log::open(&path) {
+            Ok(_) => begun += 1,
+            Err(OpenError::NotALog { .. })
+                if fs::read(&path).unwrap().iter().take(8).all(|byte| *byte == 0) =>
+            {
+                not_begun.push(path);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert!(begun > 5 && not_begun.len() < 10, "{begun}, and not begun {not_begun:?}");
+    without.into_iter().filter(|(_, outcome)| outcome == "ok").map(|(test, _)| test).collect()
+}
+
+#[test]
+#[ignore = "takes minutes: `scripts/test --all` runs it"]
+fn the_tests_of_socket_and_asyncio_come_out_the_same() {
+    let passed = compare(&["test.test_socket", "test.test_asyncio"]).len();
+    assert!(passed > 2500, "only {passed} pass without the library");
+}
+
+/// The names of `tests/programs/cpython_gate.txt`.
+fn gate() -> Vec<&'static str> {
+    let lines = include_str!("../../../programs/cpython_gate.txt").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).collect()
+}
+
+#[test]
+fn tests_of_sockets_loops_signals_threads_and_children_come_out_the_same() {
+    let names = gate();
+    let passed = compare(&names);
+    // A name that leads nowhere would fail with the library and without.
+    for name in names {
+        let of_name = |test: &String| {
+            test.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        assert!(passed.iter().any(of_name), "{name}: none of its tests passes");
+    }
+    assert!(passed.len() > 400, "only {} pass without the library", passed.len());
+}

@@ -1,0 +1,184 @@
+//! A flight recorder at one end of a connection: what it has not forgotten is matched with the
+//! other end, byte by byte.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
+use end_to_end::capture::{Recorded, Recording, python, successful};
+use message_trace::{DataDir, MessageTrace};
+use reconcile::Options;
+use socket_log::Record;
+use socket_log::encode::Direction::{self, Receive, Send};
+
+/// How many times the ends send to each other: several times what the log holds.
+const ROUNDS: usize = 9000;
+
+/// One end of three connections, which take turns. No two messages one way have the same size.
+/// Where there is a second thread it does the most; the first writes so little that its only chunk
+/// stays in the log.
+const END: &str = r#"
+import queue, socket, sys, threading
+role, rounds, threads, port = sys.argv[1], *map(int, sys.argv[2:])
+if role == "server":
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+    ends = [listener.accept()[0] for _ in range(3)]
+else:
+    ends = [socket.create_connection(("127.0.0.1", port)) for _ in range(3)]
+for end in ends: end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def send(end, size): assert end.send(bytes(size)) == size
+def receive(end, size): assert len(end.recv(size, socket.MSG_WAITALL)) == size
+def round(n):
+    (receive if role == "server" else send)(ends[n % 3], n + 1)
+    (send if role == "server" else receive)(ends[n % 3], n + 3)
+todo, done = queue.SimpleQueue(), queue.SimpleQueue()
+def work():
+    while (n := todo.get()) is not None: round(n); done.put(n)
+if threads > 1: threading.Thread(target=work).start()
+for n in range(rounds):
+    if threads > 1 and n % 700: todo.put(n); done.get()
+    else: round(n)
+todo.put(None)
+for end in ends: end.close()
+"#;
+
+/// When each message was sent or received, as a log has it, by its size.
+fn calls(log: &Recorded, wanted: Direction) -> Vec<Option<i64>> {
+    let clock = log.log.clock();
+    let mut times = vec![None; ROUNDS + 3];
+    for entry in &log.entries {
+        if let Record::Transfer { direction, bytes, .. } = entry.record
+            && direction == wanted
+        {
+            let time = &mut times[bytes as usize];
+            assert_eq!(*time, None, "{bytes} bytes twice");
+            *time = Some(clock.realtime(entry.ticks));
+        }
+    }
+    times
+}
+
+/// Records the two ends, `recorder` of which keeps the newest, and compares what is matched with
+/// what the sizes say.
+fn check(recorder: &str, threads: usize) {
+    let recording = Recording::new();
+    let end = |role: &str, port: &str| {
+        let mut command = recording.command(python());
+        let (rounds, threads) = (ROUNDS.to_string(), threads.to_string());
+        command.args(["-c", END, role, &rounds, &threads, port]);
+        if role == recorder {
+            command.envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
+        }
+        command
+    };
+    let mut server = end("server", "0").stdout(Stdio::piped()).spawn().unwrap();
+    let mut port = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    successful(&mut end("client", port.trim()));
+    assert!(server.wait().unwrap().success());
+
+    let mut logs = recording.logs();
+    let place =
+        logs.iter().position(|log| log.log.header().keeps_newest).expect("a flight recorder");
+    let (kept, whole) = (logs.remove(place), logs.remove(0));
+    assert_eq!((&kept.damage, &whole.damage), (&vec![], &vec![]));
+    let mut expected = BTreeSet::new();
+    for (sent, received) in
+        [(calls(&kept, Send), calls(&whole, Receive)), (calls(&whole, Send), calls(&kept, Receive))]
+    {
+        let both = (0..).zip(sent.iter().zip(&received));
+        let both: BTreeSet<(i64, i64, i64)> = both
+            .filter_map(|(bytes, (sent, received))| Some(((*sent)?, (*received)?, bytes)))
+            .collect();
+        assert!(both.len() > 500 && both.len() < ROUNDS / 2, "{} are left", both.len());
+        expected.extend(both);
+    }
+
+    let data = DataDir::new(recording.data());
+    let options = Options { fat_gap: Duration::ZERO, ..Options::default() };
+    let outcome = reconcile::reconcile(&data, &options, &()).unwrap();
+    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let matched: BTreeSet<(i64, i64, i64)> = (0..trace.len())
+        .filter_map(|row| Some((trace.send_ts(row)?, trace.recv_ts(row)?, trace.bytes(row))))
+        .collect();
+    let (wrong, missing) =
+        (matched.difference(&expected).count(), expected.difference(&matched).count());
+    assert_eq!((wrong, missing), (0, 0), "of {}: {outcome:#?}", expected.len());
+    // The rest is there too, of the one end that has it.
+    let lookups = outcome.messages.get("other").copied().unwrap_or(0);
+    assert_eq!(outcome.total_messages() - lookups, 2 * ROUNDS as u64);
+}
+
+#[test]
+fn what_a_client_has_kept_is_matched() {
+    check("client", 1);
+}
+
+#[test]
+fn what_a_server_has_kept_is_matched() {
+    check("server", 1);
+}
+
+#[test]
+fn what_several_threads_have_kept_is_matched() {
+    check("client", 2);
+}
+
+/// Where each send of the one stream begins and ends, in order, and how many of them have their
+/// position before them.
+fn pieces(log: &Recorded) -> (Vec<(u64, u64)>, usize) {
+    assert_eq!(log.damage, []);
+    let (mut pieces, mut positions) = (Vec::new(), 0);
+    for chunk in log.log.chunks() {
+        let mut next = 0;
+        chunk.for_each(|entry| match entry.record {
+            Record::Position { direction: Send, before, .. } => {
+                positions += 1;
+                next = before;
+            }
+            Record::Transfer { direction: Send, bytes, .. } => {
+                pieces.push((next, next + bytes));
+                next += bytes;
+            }
+            _ => {}
+        });
+    }
+    pieces.sort_unstable();
+    (pieces, positions)
+}
+
+#[test]
+fn positions_are_right_whoever_comes_in_between() {
+    let recording = Recording::new();
+    let mut command = recording.command(recording.compile("shared_stream"));
+    command.envs([("SOCKCAP_MAX_BYTES", "256K"), ("SOCKCAP_WHEN_FULL", "newest")]);
+    let all: u64 = successful(&mut command).trim().parse().unwrap();
+    let log = recording.log();
+    let ((pieces, positions), chunks) = (pieces(&log), log.log.chunks().count());
+    let sends = pieces.len();
+    assert!(positions > chunks && sends > positions, "{sends} in {chunks} chunks, {positions}");
+    let overlapping = pieces.windows(2).filter(|pair| pair[0].1 > pair[1].0).count();
+    assert_eq!((overlapping, pieces.last().map(|last| last.1)), (0, Some(all)), "of {sends}");
+}
+
+#[test]
+fn positions_are_right_wherever_a_handler_comes_in_between() {
+    let recording = Recording::new();
+    let mut command = recording.command(recording.compile("flood"));
+    command.arg("once").envs([("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")]);
+    // Cycles would be told by more anchors at first, and behind an anchor there is a position in
+    // any case.
+    command.env("SOCKCAP_CLOCK", "monotonic");
+    let instructions: usize = successful(&mut command).trim().parse().unwrap();
+    let logs = recording.logs();
+    assert_eq!(logs.len(), instructions + 1, "a child for each, and one that got through");
+    assert!(instructions > 30, "{instructions}");
+    // Which of the two that were sent at once came first, the counter decides.
+    let orders = [[(0, 7), (7, 14), (14, 16), (16, 23)], [(0, 7), (7, 9), (9, 16), (16, 23)]];
+    for (child, log) in logs[..instructions].iter().enumerate() {
+        let pieces = pieces(log).0;
+        assert!(orders.contains(&pieces.try_into().unwrap()), "interrupted at {child}");
+    }
+}

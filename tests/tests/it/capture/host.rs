@@ -1,0 +1,236 @@
+//! Nothing reaches the host: a program does the same with the library as without, in whatever
+//! corner it is.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, library, program, python, successful};
+use socket_log::Record;
+use socket_log::layout::lost;
+
+/// Runs a C program without the library and then with it; it must succeed and print the same.
+fn unharmed(recording: &Recording, name: &str, arguments: &[&str]) -> String {
+    let program = recording.compile(name);
+    let plain = successful(Command::new(&program).args(arguments));
+    let printed = successful(recording.command(&program).args(arguments));
+    assert_eq!(printed, plain, "{name} {arguments:?}");
+    printed
+}
+
+#[test]
+fn children_are_made_where_there_is_little_stack() {
+    for place in ["thread", "handler"] {
+        for way in ["fork", "fork-exec", "fork-exec-empty", "spawn", "spawn-empty", "vfork-empty"] {
+            let recording = Recording::new();
+            assert_eq!(unharmed(&recording, "small_stack", &[place, way]), "unharmed\n");
+            // A child that is not replaced uses a socket.
+            assert_eq!(recording.logs().len(), usize::from(way == "fork"), "{place} {way}");
+        }
+    }
+}
+
+/// What a child of a child sees of the preload list, and whether it is recorded.
+const ELSEWHERE: &str = "import os, subprocess\n\
+    os.chdir('/')\n\
+    show = ['/usr/bin/python3', '-c', 'import os, socket; socket.socket(); print(os.environ[\"LD_PRELOAD\"])']\n\
+    for way in (None, {}, {'LD_PRELOAD': './lib/libsockcap.so'}, {'LD_PRELOAD': 'libm.so.6 ./lib/libsockcap.so'}):\n    \
+        print(subprocess.run(show, env=way, capture_output=True, text=True, check=True).stdout, end='')";
+
+#[test]
+fn a_library_named_by_a_relative_path_is_found_by_children_elsewhere() {
+    let recording = Recording::new();
+    fs::create_dir(recording.file("lib")).unwrap();
+    symlink(library(), recording.file("lib/libsockcap.so")).unwrap();
+    let mut command = recording.command(python());
+    let printed =
+        successful(command.env("LD_PRELOAD", "./lib/libsockcap.so").args(["-c", ELSEWHERE]));
+    let own = fs::canonicalize(recording.file(""))
+        .unwrap()
+        .join("./lib/libsockcap.so")
+        .display()
+        .to_string();
+    assert_eq!(printed, format!("{own}\n{own}\n{own}\nlibm.so.6:{own}\n"));
+    assert_eq!(recording.logs().len(), 4);
+}
+
+#[test]
+fn a_directory_that_is_relative_to_nowhere_is_not_used() {
+    let recording = Recording::new();
+    fs::create_dir(recording.file("gone")).unwrap();
+    // By absolute paths alone, since there is no working directory.
+    let script = "cd gone && rmdir ../gone && for dir in '' logs; do \
+                  LD_PRELOAD=\"$1\" SOCKCAP_DIR=$dir SOCKCAP_HOST=h /bin/sh -c '/bin/echo \"$SOCKCAP_DIR\"'; done";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh"]).arg(library()).current_dir(recording.file(""));
+    assert_eq!(successful(&mut command), "\nlogs\n");
+    assert!(!Path::new("/sockcap.data").exists() && !Path::new("/logs").exists());
+}
+
+#[test]
+fn wrong_pointers_are_errors_and_not_the_end() {
+    let recording = Recording::new();
+    let printed = unharmed(&recording, "wrong_pointers", &[]);
+    assert!(printed.matches("Bad address").count() > 40, "{printed}");
+    let log = recording.log();
+    let errors =
+        log.records().filter(|record| matches!(record, Record::Failure { errno: 14, .. })).count();
+    assert!(errors > 40, "and are logged: {errors}");
+}
+
+#[test]
+fn wrong_pointers_to_libc_have_the_end_that_they_have_without() {
+    let recording = Recording::new();
+    let printed = unharmed(&recording, "wrong_files", &[]);
+    assert!(printed.matches("Bad address").count() >= 10, "{printed}");
+    assert!(printed.matches("ended by Segmentation fault").count() >= 10, "{printed}");
+    // And each child had logged what it did before.
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 1 + printed.lines().count() + 1, "the last says that there are no more");
+    for log in &logs[1..] {
+        assert_eq!((log.damage.as_slice(), transfers(log, 6)), (&[][..], 1), "{printed}");
+    }
+}
+
+/// How many transfers of so many bytes a log has.
+fn transfers(log: &Recorded, wanted: u64) -> u64 {
+    let is_wanted =
+        |record: &Record| matches!(record, Record::Transfer { bytes, .. } if *bytes == wanted);
+    log.entries.iter().filter(|entry| is_wanted(&entry.record)).count() as u64
+}
+
+#[test]
+fn a_log_grows_again_when_there_are_descriptors_again() {
+    let recording = Recording::new();
+    assert_eq!(unharmed(&recording, "no_descriptors", &[]), "unharmed\n");
+    let log = recording.log();
+    assert_eq!(log.damage, []);
+    let lost = log.log.header().lost;
+    assert_eq!(lost.iter().sum::<u64>(), lost[lost::SHORTAGE], "for this cause alone");
+    assert!(lost[lost::SHORTAGE] > 10_000, "{lost:?}");
+    let (without, with) = (transfers(&log, 1), transfers(&log, 2));
+    assert!(with > 40_000 - 2000, "{with}: a pause is not for ever");
+    // Each record is there or counted, also those of the descriptors: 60 or so were duplicated and
+    // closed.
+    let total = without + with + lost[lost::SHORTAGE];
+    assert!((80_000..80_200).contains(&total), "{without} + {with} + {lost:?}");
+}
+
+#[test]
+fn a_log_begins_when_there_are_descriptors_again() {
+    let recording = Recording::new();
+    assert_eq!(unharmed(&recording, "late_log", &[]), "unharmed\n");
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 2, "the parent, and the child after all");
+    let log = &logs[1];
+    assert_eq!(log.damage, []);
+    let lost = log.log.header().lost;
+    assert_eq!(lost.iter().sum::<u64>(), lost[lost::SHORTAGE], "for this cause alone");
+    let (without, with) = (transfers(log, 1), transfers(log, 2));
+    assert_eq!(without, 0, "there was no log");
+    assert!(with > 20_000 - 2000, "{with}: a pause is not for ever");
+    // Each is there or counted: also those between the descriptors' return and the next attempt.
+    let total = with + lost[lost::SHORTAGE];
+    assert!((40_000..40_200).contains(&total), "{with} + {lost:?}");
+}
+
+#[test]
+fn a_program_runs_on_where_no_file_can_be_made() {
+    let recording = Recording::new();
+    let program = recording.compile("interrupted");
+    let plain = successful(&mut Command::new(&program));
+    // As if the whole system had no file left, but only for those who want to make one.
+    let mut command = recording.command(recording.compile("enfile"));
+    assert_eq!(successful(command.arg(&program)), plain);
+    // What it was before used no socket.
+    assert_eq!(recording.logs().len(), 0);
+}
+
+#[test]
+fn a_log_grows_in_pieces_where_all_else_is_interrupted() {
+    let recording = Recording::new();
+    let program = recording.compile("interrupted");
+    let mut command = recording.command(recording.compile("eintr"));
+    assert_eq!(successful(command.arg(program)), "unharmed\n");
+    let log = recording.log();
+    assert_eq!(log.log.header().lost, [0; 8]);
+    assert_eq!(transfers(&log, 1), 800_000);
+}
+
+#[test]
+fn signals_do_not_keep_a_log_from_growing() {
+    let recording = Recording::new();
+    assert_eq!(unharmed(&recording, "interrupted", &[]), "unharmed\n");
+    let log = recording.log();
+    let lost = log.log.header().lost;
+    assert_eq!(lost.iter().sum::<u64>(), lost[lost::BUSY], "for this cause alone");
+    let total = transfers(&log, 1) + lost[lost::BUSY];
+    assert!((800_000..800_010).contains(&total), "with the few that are no transfers: {total}");
+    assert!(transfers(&log, 1) > 790_000, "{lost:?}");
+}
+
+/// Becomes another user, who is not let through to the data directory, and sends much.
+const GIVE_UP: &str = r#"
+import os, socket
+a, b = socket.socketpair()
+if os.geteuid() == 0:
+    os.chmod(os.environ["SOCKCAP_DIR"], 0o700); os.setgid(65534); os.setuid(65534)
+for n in range(50000): a.send(b"x"); b.recv(1)
+"#;
+
+#[test]
+fn a_user_who_may_not_open_the_log_again_goes_on_logging() {
+    let recording = Recording::new();
+    recording.python(GIVE_UP);
+    assert_eq!(transfers(&recording.log(), 1), 100_000);
+    assert_eq!(recording.log().records().count(), recording.log().entries.len(), "none lost");
+}
+
+/// Puts a link to the file VICTIM in the place of its own log, and becomes another user.
+const LINK: &str = r#"
+import glob, os, socket
+socket.socket()
+[log] = glob.glob(os.environ["SOCKCAP_DIR"] + f"/hosts/host/{os.getpid()}-*.sclog")
+os.unlink(log); os.symlink(os.environ["VICTIM"], log)
+if os.geteuid() == 0: os.setuid(65534)
+"#;
+
+#[test]
+fn a_link_in_the_place_of_a_log_leads_nowhere() {
+    let recording = Recording::new();
+    let victim = recording.file("victim");
+    fs::write(&victim, "precious").unwrap();
+    let owner = fs::metadata(&victim).unwrap().uid();
+    successful(recording.command(python()).env("VICTIM", &victim).args(["-c", LINK]));
+    assert_eq!(fs::metadata(&victim).unwrap().uid(), owner);
+    assert_eq!(fs::read(&victim).unwrap(), b"precious");
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn hooks_use_little_stack() {
+    let code = successful(
+        Command::new(program("objdump")).args(["-d", "-C", "--no-show-raw-insn"]).arg(library()),
+    );
+    let mut function = "";
+    let mut frames = 0;
+    for line in code.lines() {
+        if let Some(name) = line.strip_suffix(">:").and_then(|line| line.split_once(" <")) {
+            function = name.1;
+        }
+        let Some(bytes) = line.split_once("sub ").and_then(|(_, to)| to.trim().strip_prefix("$0x"))
+        else {
+            continue;
+        };
+        let Some(bytes) = bytes.strip_suffix(",%rsp") else { continue };
+        let bytes = u64::from_str_radix(bytes, 16).unwrap();
+        frames += 1;
+        // The first runs before the program does, the second is for a log that keeps the newest
+        // alone.
+        let may_be_large =
+            ["start::constructor", "recycle::take"].iter().any(|name| function.contains(name));
+        assert!(bytes <= 1024 || may_be_large, "{function} uses {bytes} bytes");
+    }
+    assert!(frames > 50, "{frames}");
+}

@@ -1,0 +1,64 @@
+//! The same library under another libc: it needs nothing that musl does not have.
+
+use std::process::Command;
+
+use end_to_end::capture::{Recording, library, program, successful};
+use end_to_end::repository;
+use socket_log::Record;
+use socket_log::encode::Direction::{Receive, Send};
+
+#[test]
+fn a_program_of_musl_is_recorded() {
+    let recording = Recording::new();
+    let binary = recording.file("musl");
+    let source = repository().join("tests/programs/musl.c");
+    // Debian's musl-tools.
+    successful(Command::new(program("musl-gcc")).args(["-O1", "-o"]).arg(&binary).arg(source));
+    let printed = successful(recording.command(&binary).env("SOCKCAP_WAITS", "1"));
+    assert_eq!(printed, "unharmed\n");
+    let logs = recording.logs();
+    assert_eq!(
+        logs.len(),
+        2,
+        "the program and its child, but not what it becomes, which uses no socket"
+    );
+    let bytes = |index: usize, wanted| -> Vec<u64> {
+        let moved = logs[index].records().filter_map(|record| match record {
+            Record::Transfer { direction, bytes, .. }
+            | Record::Datagram { direction, bytes, .. }
+                if *direction == wanted =>
+            {
+                Some(*bytes)
+            }
+            _ => None,
+        });
+        moved.collect()
+    };
+    let sorted = |mut all: Vec<u64>| {
+        all.sort_unstable();
+        all
+    };
+    assert_eq!(sorted(bytes(0, Send)), [6, 8, 8]);
+    assert_eq!(sorted(bytes(0, Receive)), [6, 8, 8, 10]);
+    assert_eq!(bytes(1, Send), [10]);
+    assert!(logs[0].records().any(|record| matches!(record, Record::Wait { result: 1, .. })));
+}
+
+#[test]
+fn every_symbol_that_the_library_needs_is_in_musl() {
+    let symbols = |file: &std::path::Path, which: &str| -> Vec<String> {
+        let listed = successful(Command::new(program("nm")).args(["-D", which]).arg(file));
+        let names = listed.lines().filter(|line| !line.contains(" w ")).filter_map(|line| {
+            let name = line.rsplit(' ').next()?.split('@').next()?;
+            Some(name.to_owned())
+        });
+        names.collect()
+    };
+    let machine = std::env::consts::ARCH;
+    let musl = symbols(format!("/lib/ld-musl-{machine}.so.1").as_ref(), "--defined-only");
+    let needed = symbols(library(), "--undefined-only");
+    assert!(musl.len() > 1000 && needed.iter().any(|name| name == "dlsym"));
+    for name in needed {
+        assert!(musl.contains(&name), "{name}");
+    }
+}

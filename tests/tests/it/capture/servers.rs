@@ -1,0 +1,290 @@
+//! The library against the kernel's own view: real programs run under `strace` and the library at
+//! once, and both must tell of the same messages on sockets, thread by thread. What a program does
+//! that the library cannot see is in `docs/capture.md`, and here as the exact messages that are
+//! missing. This file has the servers, each with a client.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Duration;
+
+use end_to_end::capture::{Recording, library, program, successful};
+use end_to_end::oracle::{Witnessed, free_port};
+
+/// A command to be recorded, with arguments.
+fn command<const N: usize>(recording: &Recording, name: &str, arguments: [&str; N]) -> Command {
+    let mut command = recording.command(program(name));
+    command.args(arguments);
+    command
+}
+
+/// Lets servers that give up their rights reach the directory.
+fn open_to_all(recording: &Recording) {
+    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn nginx_curl_and_wget() {
+    let mut witnessed = Witnessed::new();
+    let file = |name: &str| witnessed.recording.file(name).into_os_string().into_string().unwrap();
+    open_to_all(&witnessed.recording);
+    fs::write(file("page"), "p".repeat(300_000)).unwrap();
+    let (key, certificate) = (file("key"), file("certificate"));
+    successful(Command::new(program("openssl")).args([
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+        "-keyout",
+        &key,
+        "-out",
+        &certificate,
+    ]));
+    let (plain, tls, behind) = (free_port(), free_port(), free_port());
+    let locations = format!(
+        "root {}; location /short {{ return 200 short; }} location /proxy {{ proxy_pass http://127.0.0.1:{behind}/; }}",
+        file("")
+    );
+    let configuration = format!(
+        "daemon off; worker_processes 2; pid {0}pid; error_log {0}errors; events {{}}
+         http {{ access_log off; sendfile on; client_body_temp_path {0}a; proxy_temp_path {0}b;
+                 fastcgi_temp_path {0}c; uwsgi_temp_path {0}d; scgi_temp_path {0}e;
+           server {{ listen 127.0.0.1:{plain}; {locations} }}
+           server {{ listen 127.0.0.1:{tls} ssl; ssl_certificate {certificate}; ssl_certificate_key {key};
+                     {locations} }}
+           server {{ listen 127.0.0.1:{behind}; location / {{ return 200 behind; }} }} }}",
+        file("")
+    );
+    let (settings, prefix, output) = (file("nginx.conf"), file(""), file("output"));
+    fs::write(&settings, configuration).unwrap();
+    let nginx =
+        command(&witnessed.recording, "nginx", ["-e", "stderr", "-p", &prefix, "-c", &settings]);
+    let server = witnessed.start("nginx", &nginx, plain);
+    for (path, length) in [("short", 5), ("proxy", 6), ("page", 300_000)] {
+        for url in
+            [format!("http://127.0.0.1:{plain}/{path}"), format!("https://127.0.0.1:{tls}/{path}")]
+        {
+            // Several requests on one connection.
+            let curl = command(&witnessed.recording, "curl", ["-sk", &url, &url, &url]);
+            assert_eq!(witnessed.run(&curl).len(), 3 * length);
+            let wget = command(
+                &witnessed.recording,
+                "wget",
+                ["-q", "--no-check-certificate", "-O", &output, &url],
+            );
+            witnessed.run(&wget);
+            assert_eq!(fs::read(&output).unwrap().len(), length);
+        }
+    }
+    witnessed.stop(server, "QUIT");
+    assert!(witnessed.compare(&[]).bytes > 8 * 300_000);
+}
+
+#[test]
+fn redis() {
+    let mut witnessed = Witnessed::new();
+    witnessed.redis(1500, 5);
+    assert!(witnessed.compare(&[]).calls > 2 * 2 * 1500);
+}
+
+#[test]
+fn memcached() {
+    let mut witnessed = Witnessed::new();
+    open_to_all(&witnessed.recording);
+    let port = free_port();
+    let server = ["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-u", "nobody", "-t", "3"];
+    let server = command(&witnessed.recording, "memcached", server);
+    let server = witnessed.start("memcached", &server, port);
+    for client in 0..5 {
+        let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut ask = |question: String, answer: String| {
+            connection.write_all(question.as_bytes()).unwrap();
+            let mut got = vec![0; answer.len()];
+            connection.read_exact(&mut got).unwrap();
+            assert_eq!(got, answer.as_bytes());
+        };
+        for size in [1, 100, 5000, 200_000] {
+            let value = "v".repeat(size);
+            ask(format!("set key{client} 0 0 {size}\r\n{value}\r\n"), "STORED\r\n".into());
+            ask(
+                format!("get key{client}\r\n"),
+                format!("VALUE key{client} 0 {size}\r\n{value}\r\nEND\r\n"),
+            );
+        }
+    }
+    witnessed.stop(server, "TERM");
+    assert!(witnessed.compare(&[]).bytes > 5 * 205_000);
+}
+
+/// Answers every connection with what it sends, until the test ends.
+fn echo() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let connection = connection.unwrap();
+            std::thread::spawn(move || {
+                let mut both = (connection.try_clone().unwrap(), connection);
+                let _ = std::io::copy(&mut both.0, &mut both.1);
+            });
+        }
+    });
+    port
+}
+
+#[test]
+fn haproxy() {
+    let mut witnessed = Witnessed::new();
+    let (port, behind) = (free_port(), echo());
+    let settings = witnessed.recording.file("haproxy.cfg");
+    fs::write(
+        &settings,
+        format!(
+            "global\n nbthread 2\n\
+             defaults\n mode tcp\n timeout connect 5s\n timeout client 50s\n timeout server 50s\n option splice-auto\n\
+             listen through\n bind 127.0.0.1:{port}\n server s 127.0.0.1:{behind}\n"
+        ),
+    )
+    .unwrap();
+    let server =
+        command(&witnessed.recording, "haproxy", ["-db", "-f", settings.to_str().unwrap()]);
+    let server = witnessed.start("haproxy", &server, port);
+    for size in [1, 1000, 100_000, 1_000_000] {
+        let mut connection = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut sender = connection.try_clone().unwrap();
+        let writer = std::thread::spawn(move || sender.write_all(&vec![7; size]).unwrap());
+        connection.read_exact(&mut vec![0; size]).unwrap();
+        writer.join().unwrap();
+    }
+    witnessed.stop(server, "TERM");
+    assert!(witnessed.compare(&[]).bytes >= 2 * 1_101_001);
+}
+
+#[test]
+fn dnsmasq_and_dig() {
+    let mut witnessed = Witnessed::new();
+    let port = free_port();
+    let text = port.to_string();
+    let server = [
+        "--no-daemon",
+        "--conf-file=/dev/null",
+        "--no-resolv",
+        "--no-hosts",
+        "--bind-interfaces",
+        "--user=root",
+        "--listen-address=127.0.0.1",
+        "--address=/test.example/10.1.2.3",
+        "--pid-file",
+        "--port",
+        &text,
+    ];
+    let server = command(&witnessed.recording, "dnsmasq", server);
+    let server = witnessed.start("dnsmasq", &server, port);
+    for name in ["a.test.example", "b.test.example", "nowhere.example"] {
+        for over in ["+notcp", "+tcp"] {
+            let dig = ["@127.0.0.1", "-p", &text, over, "+short", "+tries=1", name];
+            let printed = witnessed.run(&command(&witnessed.recording, "dig", dig));
+            assert_eq!(printed, if name.contains("test") { "10.1.2.3\n" } else { "" });
+        }
+    }
+    witnessed.stop(server, "TERM");
+    assert!(witnessed.compare(&[]).calls >= 12);
+}
+
+/// A command that runs as a user without rights, where the test has them: postgres refuses to run
+/// with them.
+fn without_rights(recording: &Recording, name: &str) -> Command {
+    let is_root = successful(Command::new("id").arg("-u")).trim() == "0";
+    let mut command = if is_root {
+        let mut command = recording.command(program("setpriv"));
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program(name));
+        command
+    } else {
+        recording.command(program(name))
+    };
+    // Wherever the library was built, that user can read it here.
+    let copy = recording.file("libsockcap.so");
+    if !copy.exists() {
+        fs::copy(library(), &copy).unwrap();
+    }
+    command.env("LD_PRELOAD", copy);
+    command
+}
+
+#[test]
+fn postgres_and_psql() {
+    let mut witnessed = Witnessed::new();
+    fs::set_permissions(witnessed.recording.file(""), fs::Permissions::from_mode(0o777)).unwrap();
+    let cluster = witnessed.recording.file("cluster").into_os_string().into_string().unwrap();
+    let mut initdb = without_rights(&witnessed.recording, "initdb");
+    initdb.env_remove("LD_PRELOAD").args([
+        "-D",
+        &cluster,
+        "-U",
+        "test",
+        "-A",
+        "trust",
+        "--no-sync",
+        "-E",
+        "UTF8",
+    ]);
+    successful(&mut initdb);
+    let port = free_port();
+    let text = port.to_string();
+    let mut server = without_rights(&witnessed.recording, "postgres");
+    server.args(["-D", &cluster, "-k", &cluster, "-h", "127.0.0.1", "-p", &text, "-F"]);
+    let server = witnessed.start("postgres", &server, port);
+    // It accepts connections before it takes requests.
+    let is_ready = || {
+        let mut ask = Command::new(program("pg_isready"));
+        ask.args(["-q", "-h", "127.0.0.1", "-p", &text]).status().unwrap().success()
+    };
+    let ready = (0..200).any(|_| {
+        let ready = is_ready();
+        if !ready {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        ready
+    });
+    assert!(ready, "postgres does not come up");
+    for host in ["127.0.0.1", &cluster] {
+        let mut psql = without_rights(&witnessed.recording, "psql");
+        psql.args(["-h", host, "-p", &text, "-U", "test", "-d", "postgres", "-At"]);
+        psql.args(["-c", "create table if not exists t (n int, s text)"]);
+        psql.args([
+            "-c",
+            "insert into t select n, repeat('x', 100) from generate_series(1, 2000) n",
+        ]);
+        for _ in 0..20 {
+            psql.args(["-c", "select count(*) from t where n % 7 = 3"]);
+        }
+        psql.args(["-c", "copy t to stdout"]);
+        assert!(witnessed.run(&psql).lines().count() > 2000);
+    }
+    witnessed.stop(server, "INT");
+    assert!(witnessed.compare(&[]).bytes > 2 * 2000 * 100);
+}
+
+#[test]
+fn the_library_depends_on_libc_alone() {
+    let needed = successful(Command::new(program("readelf")).arg("-d").arg(library()));
+    let needed: Vec<&str> = needed.lines().filter(|line| line.contains("NEEDED")).collect();
+    assert_eq!(needed.len(), 1, "{needed:?}");
+    assert!(needed[0].contains("[libc.so"), "{needed:?}");
+}
+
+#[test]
+fn only_hooks_are_exported() {
+    let symbols =
+        successful(Command::new(program("nm")).args(["-D", "--defined-only"]).arg(library()));
+    for symbol in symbols.lines().map(|line| line.rsplit(' ').next().unwrap()) {
+        assert!(!symbol.contains("rust") && !symbol.contains("sockcap"), "{symbol}");
+    }
+}

@@ -1,0 +1,124 @@
+//! How much a log takes: a few bytes a message, a fraction of what strace writes, and little for a
+//! process that does little.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, program, python, successful};
+use end_to_end::oracle::Witnessed;
+use socket_log::Record;
+use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES};
+
+/// A server and a client that talk over TCP: 40,000 messages of 100 bytes and 10 of 50,000.
+const ECHO: &str = r#"
+import os, socket
+listener = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    client = socket.create_connection(listener.getsockname())
+    for n in range(10000):
+        client.sendall(b"q" * 100); assert len(client.recv(100, socket.MSG_WAITALL)) == 100
+    for n in range(10):
+        client.sendall(b"q" * 50000)
+    os._exit(0)
+server, _ = listener.accept()
+for n in range(10000):
+    assert len(server.recv(100, socket.MSG_WAITALL)) == 100; server.sendall(b"r" * 100)
+for n in range(10):
+    server.recv(50000, socket.MSG_WAITALL)
+os.wait()
+"#;
+
+/// The options that logs are held against.
+const STRACE: [&str; 4] = ["-f", "-ttt", "-e", "trace=network,read,write"];
+
+/// The bytes of the chunks that were handed out.
+fn used(log: &Recorded) -> u64 {
+    log.log.chunks().count() as u64 * CHUNK_BYTES as u64
+}
+
+#[test]
+fn a_message_takes_less_than_sixteen_bytes_and_a_log_an_eighth_of_what_strace_writes() {
+    let recording = Recording::new();
+    recording.python(ECHO);
+    let (mut messages, mut bytes, mut disk) = (0, 0, 0);
+    for log in recording.logs() {
+        messages +=
+            log.records().filter(|record| matches!(record, Record::Transfer { .. })).count() as u64;
+        bytes += used(&log) + HEADER_BYTES as u64;
+        disk += fs::metadata(log.log.path()).unwrap().blocks() * 512;
+    }
+    assert_eq!(messages, 40_020);
+    assert!(bytes <= 16 * messages, "{bytes} bytes for {messages} messages");
+    assert!(disk <= 16 * messages, "{disk} bytes on the disk for {messages} messages");
+
+    let trace = recording.file("trace");
+    let mut strace = Command::new(program("strace"));
+    strace.args(STRACE).arg("-o").arg(&trace);
+    successful(strace.arg(python()).args(["-c", ECHO]));
+    let text = fs::metadata(trace).unwrap().len();
+    assert!(bytes * 8 <= text, "{bytes} bytes, where strace wrote {text}");
+    assert!(disk * 8 <= text, "{disk} bytes on the disk, where strace wrote {text}");
+}
+
+/// Messages of all processes, the bytes of their logs that were used, and what strace wrote for
+/// them.
+fn sizes(witnessed: &Witnessed) -> [u64; 3] {
+    let logs = witnessed.recording.logs();
+    let messages = |log: &Recorded| {
+        log.records().filter(|record| matches!(record, Record::Transfer { .. })).count() as u64
+    };
+    let text = witnessed.traces.iter().map(|trace| fs::metadata(trace).unwrap().len());
+    [
+        logs.iter().map(messages).sum(),
+        logs.iter().map(|log| used(log) + HEADER_BYTES as u64).sum(),
+        text.sum(),
+    ]
+}
+
+#[test]
+fn an_event_loop_and_its_load_take_an_eighth() {
+    let mut witnessed = Witnessed::with(&STRACE);
+    witnessed.redis(10_000, 20);
+    let [messages, bytes, text] = sizes(&witnessed);
+    println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
+    assert!(messages > 4 * 2 * 10_000 && bytes <= 16 * messages && bytes * 8 <= text);
+}
+
+/// Threads that each send now and then. (Each has a chunk of 4 KiB at least, however little it
+/// sends.)
+#[test]
+fn slow_threads_take_an_eighth() {
+    let mut witnessed = Witnessed::with(&STRACE);
+    let script = r#"
+import socket, threading, time
+def work():
+    a, b = socket.socketpair()
+    for n in range(1200): a.send(b"x" * 100); b.recv(200); time.sleep(0.003)
+threads = [threading.Thread(target=work) for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"#;
+    let mut command = witnessed.recording.command(python());
+    command.args(["-c", script]);
+    witnessed.run(&command);
+    let [messages, bytes, text] = sizes(&witnessed);
+    println!("{bytes} bytes for {messages} messages, where strace wrote {text}");
+    assert!(
+        messages == 4 * 2 * 1200 && bytes <= 16 * messages && bytes * 8 <= text,
+        "{bytes} bytes, where strace wrote {text}"
+    );
+}
+
+#[test]
+fn a_process_that_does_little_has_a_small_log() {
+    let recording = Recording::new();
+    let script = "import os, socket\nfor n in range(20):\n  if os.fork() == 0:\n    socket.socketpair()[0].send(b'x')\n    \
+        os._exit(0)\n  os.wait()";
+    recording.python(script);
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 20, "those that used a socket");
+    for log in logs {
+        assert_eq!(log.log.length() as usize, HEADER_BYTES + CHUNK_BYTES);
+    }
+}

@@ -1,0 +1,335 @@
+//! What the library logs of sockets: flows, their ends, and what went over them.
+
+use end_to_end::capture::{Recorded, Recording, sum, traffic};
+use socket_log::encode::Direction::{Receive, Send};
+use socket_log::encode::{Origin, Role};
+use socket_log::{Record, SocketName};
+
+/// The first flow for which `accept` holds.
+fn flow(log: &Recorded, accept: impl Fn(&socket_log::encode::Flow) -> bool) -> u32 {
+    let found = log.records().find_map(|record| match record {
+        Record::Flow(flow) if accept(flow) => Some(flow.flow),
+        _ => None,
+    });
+    found.expect("such a flow")
+}
+
+/// What the latest record says of the flow's ends, in the role.
+fn ends(log: &Recorded, wanted: u32, role: Role) -> (Option<SocketName>, Option<SocketName>, u32) {
+    let found = log.records().filter_map(|record| match record {
+        Record::Endpoints { flow, role: has, local, peer, peer_pid, .. }
+            if *flow == wanted && *has == role =>
+        {
+            Some((local.clone(), peer.clone(), *peer_pid))
+        }
+        _ => None,
+    });
+    found.last().unwrap_or_else(|| panic!("flow {wanted} is named as {role:?}"))
+}
+
+const TCP: &str = r#"
+import socket, threading, os
+listener = socket.socket()
+listener.bind(("127.0.0.1", 0)); listener.listen()
+def serve():
+    connection, _ = listener.accept()
+    while data := connection.recv(4096):
+        connection.sendall(data * 2)
+    connection.close()
+server = threading.Thread(target=serve); server.start()
+client = socket.socket(); client.connect(listener.getsockname())
+print(client.getsockname()[1], listener.getsockname()[1])
+for size in (1, 10, 100):
+    client.sendall(b"a" * size)
+    left = 2 * size
+    while left: left -= len(client.recv(4096))
+os.write(client.fileno(), b"1234567"); left = 14
+while left: left -= len(os.read(client.fileno(), 14))
+client.shutdown(socket.SHUT_WR)
+assert client.recv(1) == b""
+client.close(); server.join()
+"#;
+
+#[test]
+fn a_connection_is_seen_from_both_ends() {
+    let recording = Recording::new();
+    let printed = recording.python(TCP);
+    let (client_port, listener_port) = printed.trim().split_once(' ').unwrap();
+    let log = recording.log();
+    let listener = flow(&log, |flow| flow.origin == Origin::Socket);
+    let client = flow(&log, |flow| flow.origin == Origin::Socket && flow.flow != listener);
+    let server = flow(&log, |flow| flow.origin == Origin::Accept);
+
+    let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
+    assert_eq!(
+        ends(&log, listener, Role::Listen),
+        (name(listener_port), None, 0),
+        "a dynamic port"
+    );
+    assert_eq!(ends(&log, client, Role::Connect), (name(client_port), name(listener_port), 0));
+    assert_eq!(ends(&log, server, Role::Accept), (name(listener_port), name(client_port), 0));
+    assert!(log.records().any(
+        |record| matches!(record, Record::Flow(of) if of.flow == server && of.listener == listener)
+    ));
+
+    assert_eq!(traffic(&log, client, Send), sum(4, 118));
+    assert_eq!(traffic(&log, server, Receive).bytes, 118);
+    assert_eq!(traffic(&log, server, Send).bytes, 236);
+    assert_eq!(traffic(&log, client, Receive).bytes, 236);
+    for flow in [client, server] {
+        let ends = log.records().filter(|record| **record == Record::EndOfFile { flow }).count();
+        assert_eq!(ends, 1, "each side read the end once");
+        assert!(
+            log.records()
+                .any(|record| matches!(record, Record::Close { flow: of, .. } if *of == flow))
+        );
+    }
+    assert!(log.records().any(|record| *record == Record::Shutdown { flow: client, how: 1 }));
+
+    let mut cookies: Vec<u64> = log
+        .records()
+        .filter_map(|record| if let Record::Flow(flow) = record { Some(flow.cookie) } else { None })
+        .collect();
+    cookies.sort_unstable();
+    cookies.dedup();
+    assert_eq!(cookies.len(), 3, "each socket has the kernel's own id");
+    assert!(!cookies.contains(&0));
+}
+
+#[test]
+fn a_connection_under_way_has_its_ends() {
+    let recording = Recording::new();
+    let printed = recording.python(
+        r#"
+import socket, select
+listener = socket.socket(); listener.bind(("127.0.0.1", 0)); listener.listen()
+client = socket.socket(); client.setblocking(False)
+try: client.connect(listener.getsockname())
+except BlockingIOError: pass
+select.select([], [client], [])
+print(client.getsockname()[1], client.getpeername()[1])
+refused = socket.socket(); refused.bind(("127.0.0.1", 0)); port = refused.getsockname()[1]
+try: socket.create_connection(("127.0.0.1", port))
+except ConnectionRefusedError: pass
+"#,
+    );
+    let (local, peer) = printed.trim().split_once(' ').unwrap();
+    let log = recording.log();
+    let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
+    let client = flow(&log, |flow| flow.flow == 2);
+    assert_eq!(ends(&log, client, Role::Connect), (name(local), name(peer), 0));
+    assert!(
+        log.records()
+            .any(|record| matches!(record, Record::Failure { errno: 111, direction: Send, .. }))
+    );
+}
+
+#[test]
+fn datagrams_have_size_checksum_and_peer() {
+    let recording = Recording::new();
+    let printed = recording.python(
+        r#"
+import socket, os
+a = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); a.bind(("127.0.0.1", 0))
+b = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to = a.getsockname()
+b.sendto(b"first datagram", to); print(a.recvfrom(100)[0])
+b.sendto(b"its sender is not asked for", to); print(a.recv(100))
+b.sendto(b"too long for the buffer", to); print(a.recv(8))
+b.sendto(b"too long for the message", to); print(a.recvmsg(8)[0], a.recvmsg.__name__)
+b.sendto(b"", to); print(a.recv(100))
+b.sendto(b"looked at", to); print(a.recv(100, socket.MSG_PEEK), a.recv(100))
+b.connect(to); b.send(b"connected"); print(a.recv(100))
+b.sendmsg([b"in ", b"two ", b"parts"]); x, y = bytearray(4), bytearray(100); print(a.recvmsg_into([x, y])[0], x, y[:8])
+os.write(b.fileno(), b"written"); print(os.read(a.fileno(), 100))
+b.sendto(b"true size", to); x = bytearray(4); print(a.recv_into(x, 4, socket.MSG_TRUNC), x)
+print(b.getsockname()[1], to[1])
+"#,
+    );
+    let unrecorded = [
+        "b'first datagram'",
+        "b'its sender is not asked for'",
+        "b'too long'",
+        "b'too long' recvmsg",
+        "b''",
+        "b'looked at' b'looked at'",
+        "b'connected'",
+        "12 bytearray(b'in t') bytearray(b'wo parts')",
+        "b'written'",
+        "9 bytearray(b'true')",
+    ];
+    let mut lines: Vec<&str> = printed.lines().collect();
+    let (sender, receiver) = lines.pop().unwrap().split_once(' ').unwrap();
+    assert_eq!(lines, unrecorded, "the program gets what it would get without the library");
+
+    let log = recording.log();
+    let crc = |text: &str| crc32fast::hash(text.as_bytes());
+    let name = |port: &str| Some(SocketName::Inet(format!("127.0.0.1:{port}").parse().unwrap()));
+    let mut sent = Vec::new();
+    let mut received = Vec::new();
+    for record in log.records() {
+        if let Record::Datagram { direction, bytes, checksum, truncated, peeked, peer, .. } = record
+        {
+            if *direction == Send {
+                sent.push((*bytes, *checksum, peer.clone()));
+            } else {
+                received.push((*bytes, *checksum, *truncated, *peeked, peer.clone()));
+            }
+        }
+    }
+    let texts = [
+        "first datagram",
+        "its sender is not asked for",
+        "too long for the buffer",
+        "too long for the message",
+        "",
+        "looked at",
+        "connected",
+        "in two parts",
+        "written",
+        "true size",
+    ];
+    let to = name(receiver);
+    let expected: Vec<_> = texts
+        .iter()
+        .map(|text| {
+            let connected = ["connected", "in two parts", "written"].contains(text);
+            (text.len() as u64, crc(text), if connected { None } else { to.clone() })
+        })
+        .collect();
+    assert_eq!(sent, expected);
+    let from = name(sender);
+    let whole = |text: &str| (text.len() as u64, crc(text), false, false, from.clone());
+    let expected = vec![
+        whole(texts[0]),
+        whole(texts[1]),
+        (texts[2].len() as u64, crc("too long"), true, false, from.clone()),
+        (texts[3].len() as u64, crc("too long"), true, false, from.clone()),
+        whole(""),
+        (texts[5].len() as u64, crc(texts[5]), false, true, from.clone()),
+        whole(texts[5]),
+        whole(texts[6]),
+        whole(texts[7]),
+        // `read` has no place for a sender; its flow is that of a socket with a name.
+        (texts[8].len() as u64, crc(texts[8]), false, false, None),
+        (texts[9].len() as u64, crc("true"), true, false, from.clone()),
+    ];
+    assert_eq!(received, expected);
+
+    let unbound = flow(&log, |flow| flow.flow == 2);
+    let (local, _, _) = ends(&log, unbound, Role::Bind);
+    let Some(SocketName::Inet(local)) = local else { panic!("the first send named the socket") };
+    assert_eq!(local.port().to_string(), sender);
+}
+
+#[test]
+fn checksums_are_right_for_every_length_and_alignment() {
+    let recording = Recording::new();
+    recording.python(
+        r#"
+import socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+data = bytes(n * n * 7 + n // 3 & 255 for n in range(70000)); view = memoryview(data)
+lengths = [*range(1, 900), 1399, 1400, 1401, 4096, 9001, 65507]
+for n, length in enumerate(lengths):
+    start = n % 19
+    a.send(view[start:start + length]); b.recv(70000)
+# In parts, so that a checksum is carried on from one to the next.
+for cut in (1, 15, 16, 47, 48, 63, 64, 65, 130, 900):
+    a.sendmsg([view[:cut], view[cut:cut + 7], view[cut + 7:1000]])
+    b.recvmsg_into([bytearray(cut), bytearray(1000)])
+"#,
+    );
+    let data: Vec<u8> = (0..70_000u64).map(|n| (n * n * 7 + n / 3) as u8).collect();
+    let lengths = (1..900).chain([1399, 1400, 1401, 4096, 9001, 65507]);
+    let single = lengths.enumerate().map(|(n, length)| &data[n % 19..n % 19 + length]);
+    let expected: Vec<u32> =
+        single.map(crc32fast::hash).chain([crc32fast::hash(&data[..1000]); 10]).collect();
+    let log = recording.log();
+    for wanted in [Send, Receive] {
+        let found: Vec<u32> = log
+            .records()
+            .filter_map(|record| match record {
+                Record::Datagram { direction, checksum, .. } if *direction == wanted => {
+                    Some(*checksum)
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(found, expected, "{wanted:?}");
+    }
+}
+
+#[test]
+fn unix_sockets_name_the_process_at_the_other_end() {
+    let recording = Recording::new();
+    let printed = recording.python(
+        r#"
+import socket, os, sys
+listener = socket.socket(socket.AF_UNIX); listener.bind("s.sock"); listener.listen()
+child = os.fork()
+if child == 0:
+    client = socket.socket(socket.AF_UNIX); client.connect("s.sock")
+    client.sendall(b"question"); client.recv(100); os._exit(0)
+connection, _ = listener.accept(); connection.recv(100); connection.sendall(b"the answer")
+os.waitpid(child, 0); print(child, os.getpid())
+"#,
+    );
+    let (child, parent) = printed.trim().split_once(' ').unwrap();
+    let logs = recording.logs();
+    let log = |pid: &str| logs.iter().find(|log| log.log.header().pid.to_string() == pid).unwrap();
+    let path = Some(SocketName::Path("s.sock".to_owned()));
+    let server = flow(log(parent), |flow| flow.origin == Origin::Accept);
+    let (local, _, pid) = ends(log(parent), server, Role::Accept);
+    assert_eq!((local, pid.to_string().as_str()), (path.clone(), child));
+    assert_eq!(traffic(log(parent), server, Receive), sum(1, 8));
+    let client = flow(log(child), |flow| flow.origin == Origin::Socket);
+    let (_, peer, pid) = ends(log(child), client, Role::Connect);
+    assert_eq!((peer, pid.to_string().as_str()), (path, parent));
+    assert_eq!(traffic(log(child), client, Receive), sum(1, 10));
+}
+
+#[test]
+fn descriptors_lead_to_their_flow_however_they_came() {
+    let recording = Recording::new();
+    recording.python(
+        r#"
+import socket, os, fcntl
+a, b = socket.socketpair()
+def say(fd, size): os.write(fd, b"x" * size); b.recv(100)
+d = os.dup(a.fileno()); say(d, 1)
+os.dup2(a.fileno(), 50); say(50, 2)
+e = fcntl.fcntl(a.fileno(), fcntl.F_DUPFD, 60); say(e, 4)
+f = fcntl.fcntl(a.fileno(), fcntl.F_DUPFD_CLOEXEC, 70); say(f, 8)
+# Passed by a message, over a number that was something else before.
+socket.send_fds(b, [b"!"], [a.fileno()])
+got = socket.recv_fds(a, 10, 1)[1][0]; say(got, 16)
+# A number that is a file now, and then another socket.
+os.close(d); n = os.open("plain", os.O_CREAT | os.O_RDWR); assert n == d
+os.write(n, b"not a socket"); os.close(n)
+c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); assert c.fileno() == d
+"#,
+    );
+    let log = recording.log();
+    let (first, second) = log
+        .records()
+        .find_map(|record| match record {
+            Record::Pair { first, second } => Some((*first, *second)),
+            _ => None,
+        })
+        .unwrap();
+    assert_eq!(traffic(&log, first, Send), sum(4, 15), "all duplicates");
+    let passed = flow(&log, |flow| flow.origin == Origin::Found);
+    assert_eq!(traffic(&log, passed, Send), sum(1, 16), "met anew after it was passed");
+    let cookie = |number| {
+        log.records().find_map(|record| match record {
+            Record::Flow(flow) if flow.flow == number => Some(flow.cookie),
+            _ => None,
+        })
+    };
+    assert_eq!(cookie(passed), cookie(first), "but the same socket");
+    assert_eq!(traffic(&log, second, Receive).bytes, 31);
+    let duplicates =
+        log.records().filter(|record| matches!(record, Record::Duplicate { .. })).count();
+    assert_eq!(duplicates, 4);
+}

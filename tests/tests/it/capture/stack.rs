@@ -1,0 +1,38 @@
+//! How much stack the hooks take: they run wherever the program can call libc, on small alternate
+//! stacks too.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use end_to_end::capture::{Recording, successful};
+
+/// The most that a hook may take beyond what libc's own function takes, in bytes: so much an
+/// alternate stack has at least (`MINSIGSTKSZ`).
+const MOST: usize = 2048;
+
+fn taken(printed: &str) -> BTreeMap<String, usize> {
+    let lines = printed.lines().map(|line| line.split_once(' ').expect("a call and its bytes"));
+    lines.map(|(call, bytes)| (call.to_owned(), bytes.parse().unwrap())).collect()
+}
+
+#[test]
+fn no_hook_takes_more_stack_than_the_smallest_has() {
+    let recording = Recording::new();
+    let program = recording.compile("stack");
+    // The dynamic linker would take more than all else, when it binds a name.
+    let bare = taken(&successful(Command::new(&program).env("LD_BIND_NOW", "1")));
+    assert!(bare.len() > 15, "{bare:?}");
+    let all = [("SOCKCAP_WAITS", "1"), ("SOCKCAP_CPU", "1"), ("SOCKCAP_FINGERPRINT", "1000")];
+    let newest = [("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")];
+    for options in [&[][..], &all, &newest] {
+        let recording = Recording::new();
+        let hooked = taken(&successful(
+            recording.command(&program).env("LD_BIND_NOW", "1").envs(options.iter().copied()),
+        ));
+        let more: BTreeMap<&String, usize> =
+            hooked.iter().map(|(call, bytes)| (call, bytes.saturating_sub(bare[call]))).collect();
+        println!("{options:?}: {more:?}");
+        let too_much: BTreeMap<_, _> = more.iter().filter(|(_, bytes)| **bytes > MOST).collect();
+        assert!(too_much.is_empty(), "{options:?}: {too_much:?}");
+    }
+}

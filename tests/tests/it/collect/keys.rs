@@ -1,0 +1,399 @@
+//! `sockcap keys` as a user meets it: what is made, what is said, and what is refused.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use end_to_end::command::{self, run, succeeds, text};
+use end_to_end::gathering::wait;
+use end_to_end::lab::Running;
+use end_to_end::sockcap;
+use rustix::process::Signal;
+
+/// The permissions of a file.
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o777
+}
+
+#[test]
+fn keys_for_a_collector_and_its_hosts() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = run(&["keys", "new"], directory.path());
+    assert!(made.status.success(), "{made:?}");
+    let (lines, next) = (text(&made.stdout), text(&made.stderr));
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    assert!(next.contains("copy sockcap.keys/collector.pem to the collector"), "{next}");
+    assert!(
+        next.contains("sockcap collect ") && next.contains("sockcap keys host NAME...\n"),
+        "{next}"
+    );
+    let keys = directory.path().join("sockcap.keys");
+    assert_eq!((mode(&keys), fs::read_dir(&keys).unwrap().count()), (0o700, 3));
+
+    let one = run(&["keys", "host", "web1"], directory.path());
+    let next = text(&one.stderr);
+    assert!(
+        one.status.success() && next.contains("copy sockcap.keys/web1.pem to its host"),
+        "{next}"
+    );
+    assert!(next.contains("sockcap ship --to COLLECTOR:PORT --key web1.pem --follow\n"), "{next}");
+    let lines = succeeds(&["keys", "host", "db1", "web2", "--days", "7"], directory.path());
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+
+    let shown = succeeds(
+        &[
+            "keys",
+            "show",
+            "sockcap.keys/authority.pem",
+            "sockcap.keys/collector.pem",
+            "sockcap.keys/db1.pem",
+            "sockcap.keys/web1.pem",
+        ],
+        directory.path(),
+    );
+    let whose: Vec<&str> =
+        shown.lines().map(|line| line.split([':', ',']).nth(1).unwrap_or_default()).collect();
+    assert_eq!(whose, [" the authority", " the collector", " host db1", " host web1"], "{shown}");
+    assert!(!shown.contains("expired") && !shown.contains("not yet"), "{shown}");
+    for name in ["authority", "collector", "web1", "web2", "db1"] {
+        assert_eq!(mode(&keys.join(format!("{name}.pem"))), 0o600, "{name}");
+    }
+}
+
+#[test]
+fn another_program_agrees_with_what_keys_show() {
+    let directory = tempfile::tempdir().unwrap();
+    succeeds(&["keys", "new", "--keys", "k"], directory.path());
+    succeeds(&["keys", "host", "web1.example", "--keys", "k", "--days", "3"], directory.path());
+    let openssl = |arguments: &[&str]| {
+        let output = Command::new("openssl").args(arguments).current_dir(directory.path()).output();
+        let output = output.expect("install openssl");
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    // The authority's certificate alone, as openssl takes it.
+    let authority = fs::read_to_string(directory.path().join("k/authority.pem")).unwrap();
+    let at = authority.find("-----BEGIN CERTIFICATE-----").unwrap();
+    fs::write(directory.path().join("ca.pem"), &authority[at..]).unwrap();
+    for (name, purpose, other) in
+        [("web1.example", "sslclient", "sslserver"), ("collector", "sslserver", "sslclient")]
+    {
+        let file = format!("k/{name}.pem");
+        let verify = |purpose| {
+            openssl(&["verify", "-x509_strict", "-CAfile", "ca.pem", "-purpose", purpose, &file])
+        };
+        assert!(verify(purpose).contains(": OK"), "{}", verify(purpose));
+        assert!(verify(other).contains("unsuitable certificate purpose"), "{}", verify(other));
+    }
+    let said =
+        openssl(&["x509", "-noout", "-dates", "-dateopt", "iso_8601", "-in", "k/web1.example.pem"]);
+    let shown = succeeds(&["keys", "show", "k/web1.example.pem"], directory.path());
+    for line in said.lines() {
+        let time = line.split_once('=').map(|(_, time)| time.replace(' ', "T")).unwrap_or_default();
+        assert!(time.len() == 20 && shown.contains(&time), "{said}{shown}");
+    }
+    let names = openssl(&["x509", "-noout", "-ext", "subjectAltName", "-in", "k/web1.example.pem"]);
+    assert!(names.contains("DNS:web1.example\n"), "{names}");
+}
+
+/// A collector that ends with the test.
+struct Collector {
+    process: Child,
+    address: String,
+    said: Arc<Mutex<String>>,
+}
+
+impl Collector {
+    /// Runs with the key of `k/`.
+    fn start(directory: &Path) -> Collector {
+        Collector::start_with(directory, "k/collector.pem")
+    }
+
+    fn start_with(directory: &Path, key: &str) -> Collector {
+        let mut process = Command::new(sockcap())
+            .args(["collect", "--listen", "127.0.0.1:0", "--key", key, "--metrics", "none"])
+            .current_dir(directory)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        let address =
+            first.split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap().to_owned();
+        // What it says later is read, so that it can go on.
+        let said = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&said);
+        thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .for_each(|line| *kept.lock().unwrap() += &format!("{line}\n"));
+        });
+        Collector { process, address, said }
+    }
+
+    /// What it has said since it was started.
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Collector {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn another_program_gets_in_with_a_key_and_tls_1_3_only() {
+    let directory = tempfile::tempdir().unwrap();
+    succeeds(&["keys", "new", "--keys", "k"], directory.path());
+    succeeds(&["keys", "host", "web1", "--keys", "k"], directory.path());
+    let authority = fs::read_to_string(directory.path().join("k/authority.pem")).unwrap();
+    let at = authority.find("-----BEGIN CERTIFICATE-----").unwrap();
+    fs::write(directory.path().join("ca.pem"), &authority[at..]).unwrap();
+    let collector = Collector::start(directory.path());
+    let connect = |more: &[&str]| {
+        let common = [
+            "s_client",
+            "-connect",
+            &collector.address,
+            "-CAfile",
+            "ca.pem",
+            "-verify_return_error",
+        ];
+        let name = ["-verify_hostname", "collector.sockcap.internal"];
+        let output = Command::new("openssl")
+            .args(common)
+            .args(name)
+            .args(more)
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            .output();
+        let output = output.expect("install openssl");
+        text(&output.stdout) + &text(&output.stderr)
+    };
+    let key = ["-cert", "k/web1.pem", "-key", "k/web1.pem"];
+    let with_key = connect(&[&["-tls1_3"], key.as_slice()].concat());
+    assert!(
+        with_key.contains("Verify return code: 0 (ok)") && !with_key.contains("alert"),
+        "{with_key}"
+    );
+    let old = connect(&[&["-tls1_2"], key.as_slice()].concat());
+    assert!(old.contains("alert protocol version"), "{old}");
+    // Until the collector ends it, so that what it says is heard.
+    let without = connect(&["-tls1_3", "-ign_eof"]);
+    assert!(without.contains("alert certificate required"), "{without}");
+}
+
+#[test]
+fn nothing_is_overwritten_unless_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let file =
+        |name: &str| fs::read_to_string(directory.path().join("sockcap.keys").join(name)).ok();
+    succeeds(&["keys", "new"], directory.path());
+    succeeds(&["keys", "host", "web1"], directory.path());
+    let before = ["authority.pem", "collector.pem", "web1.pem"].map(file);
+    let again = run(&["keys", "new"], directory.path());
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("authority.pem: there is a key already"), "{again:?}");
+    let again = run(&["keys", "host", "db1", "web1"], directory.path());
+    assert!(
+        text(&again.stderr).contains("web1.pem") && text(&again.stderr).contains("--replace"),
+        "{again:?}"
+    );
+    assert_eq!((again.status.code(), file("db1.pem")), (Some(1), None), "all or none");
+    assert_eq!(["authority.pem", "collector.pem", "web1.pem"].map(file), before);
+
+    succeeds(&["keys", "host", "web1", "--replace"], directory.path());
+    assert!(file("web1.pem").is_some() && file("web1.pem") != before[2]);
+    // A collector's key that is gone is made again by the same authority.
+    fs::remove_file(directory.path().join("sockcap.keys/collector.pem")).unwrap();
+    let lines = succeeds(&["keys", "new"], directory.path());
+    assert!(lines.lines().count() == 1 && lines.contains("collector.pem"), "{lines}");
+    assert_eq!(file("authority.pem"), before[0]);
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let fails = |arguments: &[&str], status, words: &[&str]| {
+        command::fails(arguments, directory.path(), status, words);
+    };
+    fails(&["keys", "host", "web1"], 1, &["sockcap.keys", "sockcap keys new", "--keys"]);
+    succeeds(&["keys", "new"], directory.path());
+    fails(&["keys", "host"], 2, &["NAME"]);
+    fails(&["keys", "host", "../web1"], 2, &["host name"]);
+    fails(&["keys", "host", "web1", "--days", "0"], 2, &["days"]);
+    fails(&["keys", "host", "10.0.0.1"], 1, &["10.0.0.1", "not a number"]);
+    fails(&["keys", "host", "authority", "--replace"], 1, &["authority", "another name"]);
+    let key = directory.path().join("sockcap.keys/collector.pem");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    fails(
+        &["keys", "show", "sockcap.keys/collector.pem"],
+        1,
+        &["644", "chmod 600 sockcap.keys/collector.pem"],
+    );
+    // What can be shown is shown, whatever else was named.
+    let output = run(&["keys", "show", "no.pem", "sockcap.keys/authority.pem"], directory.path());
+    assert!(
+        text(&output.stderr).contains("no.pem") && output.status.code() == Some(1),
+        "{output:?}"
+    );
+    assert!(text(&output.stdout).contains("the authority"), "{output:?}");
+}
+
+#[test]
+fn a_revoked_key_is_accepted_no_more_while_all_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    for arguments in
+        [&["keys", "new", "--keys", "k"][..], &["keys", "host", "web1", "db1", "--keys", "k"]]
+    {
+        succeeds(arguments, at);
+    }
+    // The list goes where the collector looks for it, beside its key.
+    fs::create_dir(at.join("c")).unwrap();
+    fs::rename(at.join("k/collector.pem"), at.join("c/collector.pem")).unwrap();
+    let collector = Collector::start_with(at, "c/collector.pem");
+    let make_log = |host: &str, pid: u32| {
+        let name = at.join(format!("data/hosts/{host}/{pid}-1.sclog"));
+        fs::create_dir_all(name.parent().unwrap()).unwrap();
+        fs::write(name, socket_log::write::LogWriter::new(host, pid, "/bin/x").bytes()).unwrap();
+    };
+    let gathered =
+        |host: &str, pid: u32| at.join(format!("sockcap.data/hosts/{host}/{pid}-1.sclog")).exists();
+    let ship = |host: &str, options: &[&str]| {
+        let key = format!("k/{host}.pem");
+        let mut command = Command::new(sockcap());
+        command.args([
+            "ship",
+            "-d",
+            "data",
+            "--to",
+            &collector.address,
+            "--key",
+            &key,
+            "--interval",
+            "50ms",
+        ]);
+        command.args(options).current_dir(at);
+        Running::start(&format!("ship {host}"), &mut command)
+    };
+    make_log("web1", 1);
+    make_log("db1", 1);
+    let [web, db] = ["web1", "db1"].map(|host| ship(host, &["--follow"]));
+    wait("both are there", || gathered("web1", 1) && gathered("db1", 1));
+
+    let revoked = run(&["keys", "revoke", "web1", "--keys", "k"], at);
+    assert!(revoked.status.success(), "{revoked:?}");
+    assert!(text(&revoked.stdout).contains("the key of host web1 until"), "{revoked:?}");
+    assert!(text(&revoked.stderr).contains("copy k/revoked.crl to the collector"), "{revoked:?}");
+    fs::copy(at.join("k/revoked.crl"), at.join("c/revoked.crl")).unwrap();
+    // The connection that was open ends, and there is no other.
+    web.wait_for("its key was revoked");
+    web.wait_for("our certificate was revoked");
+    make_log("web1", 2);
+    make_log("db1", 2);
+    let refused = run(
+        &["ship", "-d", "data", "--to", &collector.address, "--key", "k/web1.pem", "--once"],
+        at,
+    );
+    assert!(!refused.status.success() && text(&refused.stderr).contains("revoked"), "{refused:?}");
+    wait("the other goes on", || gathered("db1", 2));
+    assert!(!gathered("web1", 2));
+
+    // It is listed, also without its file, and openssl reads the list.
+    fs::rename(at.join("k/web1.pem"), at.join("web1.former")).unwrap();
+    let listed = succeeds(&["keys", "show", "--keys", "k"], at);
+    let states: Vec<bool> = listed.lines().map(|line| line.ends_with(", revoked")).collect();
+    let of_web = |line: &str| line.starts_with("host web1,");
+    assert_eq!(states, listed.lines().map(of_web).collect::<Vec<_>>(), "{listed}");
+    assert!(listed.lines().any(of_web) && listed.lines().count() == 3, "{listed}");
+    let openssl = Command::new("openssl")
+        .args(["crl", "-noout", "-text", "-in", "c/revoked.crl"])
+        .current_dir(at)
+        .output()
+        .expect("install openssl");
+    assert_eq!(text(&openssl.stdout).matches("Serial Number:").count(), 1, "{openssl:?}");
+
+    // A damaged list, or somebody else's, makes nothing good that was revoked, and a new key is.
+    succeeds(&["keys", "new", "--keys", "other"], at);
+    succeeds(&["keys", "host", "x", "--keys", "other"], at);
+    succeeds(&["keys", "revoke", "x", "--keys", "other"], at);
+    fs::copy(at.join("other/revoked.crl"), at.join("c/revoked.crl")).unwrap();
+    wait("it is told", || collector.said().contains("the collector's authority has not signed it"));
+    fs::write(at.join("c/revoked.crl"), "half a li").unwrap();
+    wait("it is told", || collector.said().contains("it is not whole"));
+    let key = ["ship", "-d", "data", "--to", &collector.address, "--once", "--key"];
+    let refused = run(&[&key[..], &["web1.former"]].concat(), at);
+    assert!(text(&refused.stderr).contains("revoked"), "{refused:?}");
+    succeeds(&["keys", "host", "web1", "--keys", "k"], at);
+    succeeds(&[&key[..], &["k/web1.pem"]].concat(), at);
+    assert!(gathered("web1", 2));
+    // Revoked by name, all keys of a host are, and those of other hosts stay on the list.
+    succeeds(&["keys", "revoke", "web1", "--keys", "k"], at);
+    let listed = succeeds(&["keys", "show", "--keys", "k"], at);
+    assert_eq!(listed.matches(", revoked").count(), 2, "{listed}");
+    fs::copy(at.join("k/revoked.crl"), at.join("c/revoked.crl")).unwrap();
+    wait("the new one is revoked, too", || {
+        let refused = run(&[&key[..], &["k/web1.pem"]].concat(), at);
+        text(&refused.stderr).contains("revoked")
+    });
+    db.stop(Signal::TERM);
+    web.stop(Signal::TERM);
+}
+
+#[test]
+fn what_cannot_be_revoked() {
+    let directory = tempfile::tempdir().unwrap();
+    let fails = |arguments: &[&str], words: &[&str]| {
+        command::fails(arguments, directory.path(), 1, words);
+    };
+    succeeds(&["keys", "new"], directory.path());
+    fails(&["keys", "revoke", "web1"], &["no key of 'web1' is known here"]);
+    fails(&["keys", "revoke", "collector"], &["only hosts' keys"]);
+    fails(&["keys", "revoke", "sockcap.keys/authority.pem"], &["only hosts' keys"]);
+    assert!(!directory.path().join("sockcap.keys/revoked.crl").exists());
+    // A damaged list is not written over, as it cannot be told what was on it.
+    succeeds(&["keys", "host", "web1"], directory.path());
+    fs::write(directory.path().join("sockcap.keys/revoked.crl"), "damaged").unwrap();
+    fails(&["keys", "revoke", "web1"], &["revoked.crl", "not whole"]);
+    fails(
+        &[
+            "collect",
+            "--plain",
+            "--listen",
+            "127.0.0.1:0",
+            "--metrics",
+            "none",
+            "-d",
+            "/dev/null/x",
+        ],
+        &["/dev/null/x"],
+    );
+    fails(
+        &["collect", "--key", "sockcap.keys/collector.pem", "--listen", "127.0.0.1:0"],
+        &["not whole"],
+    );
+}
+
+#[test]
+fn one_key_for_a_machine_and_its_containers() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = succeeds(&["keys", "new"], directory.path());
+    assert_eq!(made.lines().count(), 2);
+    let made = succeeds(&["keys", "host", "node1", "c2", "c1", "--together"], directory.path());
+    assert!(made.contains("node1.pem: the key of host node1, c2, c1, until"), "{made}");
+    assert_eq!(made.lines().count(), 1);
+    let shown = succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
+    assert!(shown.contains("host node1, c2, c1, from"), "{shown}");
+    // A name of it revokes it.
+    succeeds(&["keys", "revoke", "c1"], directory.path());
+    let shown = succeeds(&["keys", "show", "sockcap.keys/node1.pem"], directory.path());
+    assert!(shown.ends_with(", revoked\n"), "{shown}");
+}

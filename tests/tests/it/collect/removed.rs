@@ -1,0 +1,108 @@
+//! What a shipper removes on file systems whose leases do not know of mappings, as overlayfs in a
+//! container: the log of a process that was killed, once that is gone and never before.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use end_to_end::capture::{Recording, python};
+use end_to_end::gathering::{Overlay, logs, wait};
+use end_to_end::sockcap;
+
+/// Uses a socket, and again each time that it is told to go on.
+const TALKER: &str = r#"
+import socket, sys
+one, other = socket.socketpair()
+while True:
+    one.sendall(b"x" * 100); other.recv(1000)
+    print("there", flush=True)
+    if not sys.stdin.readline(): break
+"#;
+
+struct Talker(Child, ChildStdin);
+
+impl Talker {
+    /// Starts one, by a command that may put it somewhere else, and waits until it has a log.
+    fn start(recording: &Recording, before: &[&str]) -> Talker {
+        let arguments: Vec<String> = [before, &[python().to_str().unwrap(), "-c", TALKER]]
+            .concat()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        let mut command = recording.command(&arguments[0]);
+        command.args(&arguments[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{arguments:?}: {error}"));
+        let input = child.stdin.take().unwrap();
+        let mut talker = Talker(child, input);
+        talker.answered();
+        talker
+    }
+
+    fn answered(&mut self) {
+        use std::io::Read;
+        let mut line = [0; 6];
+        self.0.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        assert_eq!(&line, b"there\n");
+    }
+
+    fn goes_on(&mut self) {
+        self.1.write_all(b"\n").unwrap();
+        self.answered();
+    }
+}
+
+/// Ships what there is and removes what can be, as often as that needs.
+fn ship(recording: &Recording, address: &str) {
+    for _ in 0..3 {
+        let shipped = Command::new(sockcap())
+            .args(["ship", "--to", address, "--plain", "--once", "--remove-shipped", "-d"])
+            .arg(recording.data())
+            .output()
+            .unwrap();
+        assert!(shipped.status.success(), "{shipped:?}");
+    }
+}
+
+#[test]
+fn a_killed_process_s_log_goes_from_overlayfs_without_a_boot() {
+    let recording = Recording::new();
+    let _overlay = Overlay::new(&recording.data(), &recording.file("layers"));
+    let gathered = recording.file("gathered");
+    let mut collector = Command::new(sockcap())
+        .args(["collect", "--plain", "--listen", "127.0.0.1:0", "--metrics", "none", "-d"])
+        .arg(&gathered)
+        .stderr(Stdio::from(fs::File::create(recording.file("said")).unwrap()))
+        .spawn()
+        .unwrap();
+    let said = || fs::read_to_string(recording.file("said")).unwrap();
+    wait("it listens", || said().contains("127.0.0.1:"));
+    let address = said().split(' ').find(|word| word.starts_with("127.0.0.1:")).unwrap().to_owned();
+    let (here, there) = (recording.data().join("hosts/host"), gathered.join("hosts/host"));
+
+    let mut talker = Talker::start(&recording, &[]);
+    // Another one in a namespace of its own, as in another container: what it is called there says
+    // nothing here.
+    let contained =
+        Talker::start(&recording, &["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]);
+    ship(&recording, &address);
+    let prefix = format!("{}-", talker.0.id());
+    let is_of = |name: &str| name.starts_with(&prefix);
+    assert!(logs(&here).keys().any(|name| is_of(name)), "it runs, and its log stays");
+    talker.goes_on();
+    let before = logs(&here);
+    talker.0.kill().unwrap();
+    talker.0.wait().unwrap();
+    ship(&recording, &address);
+    assert!(!logs(&here).keys().any(|name| is_of(name)), "it was killed, and its log is gone");
+    let contained_log = logs(&here);
+    assert!(!contained_log.is_empty(), "of the other nothing is known");
+    let there = logs(&there);
+    for (name, log) in before.iter().chain(&contained_log) {
+        assert_eq!(there.get(name), Some(log), "{name}");
+    }
+    let Talker(mut child, _) = contained;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    collector.kill().unwrap();
+    collector.wait().unwrap();
+}

@@ -1,0 +1,111 @@
+//! The systemd units in `dist/`: systemd knows all that stands in them, and they give away as
+//! little as they can.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use end_to_end::command::{run, text};
+use end_to_end::repository;
+
+const UNITS: [&str; 2] = ["sockcap-ship.service", "sockcap-collect.service"];
+
+/// A directory with the units, in which a program that is there stands for `sockcap`.
+fn units() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let program = env::current_exe().unwrap();
+    for unit in UNITS {
+        let text = fs::read_to_string(repository().join("dist").join(unit)).unwrap();
+        let text = text.replace("=/usr/bin/sockcap ", &format!("={} ", program.display()));
+        fs::write(directory.path().join(unit), text).unwrap();
+    }
+    directory
+}
+
+/// `systemd-analyze`, with these arguments and a unit of the directory.
+fn analyze(arguments: &[&str], unit: PathBuf) -> Output {
+    let output = Command::new("systemd-analyze").args(arguments).arg(unit).output();
+    output.expect("install systemd (for systemd-analyze)")
+}
+
+#[test]
+fn systemd_understands_them() {
+    let directory = units();
+    for unit in UNITS {
+        let path = directory.path().join(unit);
+        let output = analyze(&["verify", "--man=no"], path.clone());
+        // It calls what it does not know a warning, and succeeds; about other units it may say what
+        // it likes.
+        let (said, name) =
+            (text(&output.stderr) + &text(&output.stdout), path.display().to_string());
+        assert!(output.status.success() && !said.contains(&name) && !said.contains(unit), "{said}");
+
+        // A unit with a mistake is noticed.
+        let wrong =
+            fs::read_to_string(&path).unwrap().replace("NoNewPrivileges=", "NoNewPrivilege=");
+        fs::write(&path, wrong).unwrap();
+        let said = text(&analyze(&["verify", "--man=no"], path).stderr);
+        assert!(said.contains("NoNewPrivilege'"), "{said}");
+    }
+}
+
+#[test]
+fn they_may_do_little() {
+    let directory = units();
+    for (unit, most) in UNITS.into_iter().zip(["20", "12"]) {
+        let threshold = format!("--threshold={most}");
+        let output = analyze(
+            &["security", "--offline=true", "--no-pager", &threshold],
+            directory.path().join(unit),
+        );
+        assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    }
+}
+
+#[test]
+fn their_commands_are_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().display().to_string();
+    for unit in UNITS {
+        let lines = fs::read_to_string(repository().join("dist").join(unit)).unwrap();
+        let line = lines
+            .lines()
+            .find_map(|line| line.strip_prefix("ExecStart=/usr/bin/sockcap "))
+            .unwrap();
+        let mut line = line.to_owned();
+        for (variable, value) in [
+            ("DATA", data.as_str()),
+            ("STATE_DIRECTORY", &data),
+            ("CREDENTIALS_DIRECTORY", &data),
+            ("COLLECTOR", "127.0.0.1:9"),
+            ("LISTEN", "127.0.0.1:0"),
+        ] {
+            line = line.replace(&format!("${{{variable}}}"), value);
+        }
+        assert!(!line.contains('$'), "{unit}: {line}");
+        // All is understood, and then the key is missing.
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let output = run(&arguments, directory.path());
+        let key = format!("{data}/key.pem: No such file");
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(1) && said.contains(&key), "{unit}: {said}");
+    }
+}
+
+#[test]
+fn they_run_for_ever_and_end_as_asked() {
+    for unit in UNITS {
+        let text = fs::read_to_string(repository().join("dist").join(unit)).unwrap();
+        for line in [
+            "Restart=always",
+            "StartLimitIntervalSec=0",
+            "KillSignal=SIGTERM",
+            "ProtectSystem=strict",
+            "NoNewPrivileges=yes",
+            "WantedBy=multi-user.target",
+        ] {
+            assert!(text.lines().any(|there| there == line), "{unit} has no {line}");
+        }
+    }
+}

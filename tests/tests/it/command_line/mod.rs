@@ -1,0 +1,6 @@
+//! The program `sockcap` as a user meets it.
+
+mod info;
+mod record;
+mod services;
+mod usage;

@@ -1,0 +1,198 @@
+//! `sockcap record` and `sockcap info` where something cannot be seen, and the options of a
+//! recording as a user gives them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use end_to_end::capture::{program, successful};
+use end_to_end::command::{run, text};
+use end_to_end::sockcap;
+
+/// Compiles a program that ends with status 7.
+fn compile(directory: &Path, name: &str, arguments: &[&str], more: &str) -> PathBuf {
+    let (source, binary) = (directory.join(format!("{name}.c")), directory.join(name));
+    fs::write(&source, format!("{more}\nint main(void) {{ return 7; }}\n")).unwrap();
+    successful(Command::new(program("cc")).args(arguments).arg("-o").arg(&binary).arg(&source));
+    binary
+}
+
+fn script(directory: &Path, name: &str, first: &str) {
+    fs::write(directory.join(name), format!("{first}\n")).unwrap();
+    fs::set_permissions(directory.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn programs_that_cannot_be_seen_are_told_before_they_run() {
+    const GO: &str = "__attribute__((section(\".go.buildinfo\"), used)) static int mark = 1;";
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    compile(path, "static", &["-static"], "");
+    compile(path, "static-pie", &["-static-pie"], "");
+    compile(path, "go", &["-static"], GO);
+    compile(path, "cgo", &[], GO);
+    compile(path, "lost", &["-Wl,--dynamic-linker=/nowhere/ld.so"], "");
+    let plain = compile(path, "plain", &[], "");
+    let mut bytes = fs::read(&plain).unwrap();
+    bytes[18] = 22; // e_machine: s390
+    fs::write(path.join("foreign"), bytes).unwrap();
+    fs::set_permissions(path.join("foreign"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::copy(&plain, path.join("setuid")).unwrap();
+    chown(path.join("setuid"), Some(65534), None)
+        .unwrap_or_else(|_| panic!("this test must run as root"));
+    fs::set_permissions(path.join("setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    script(path, "script", &format!("#!{}/static", path.display()));
+    script(path, "orphan", "#!/nowhere/interpreter");
+
+    let cases = [
+        ("./static", "statically linked", 7),
+        ("./static-pie", "statically linked", 7),
+        ("./go", "a Go program, which loads no library", 7),
+        ("./cgo", "a Go program, which calls the kernel past libc", 7),
+        ("./setuid", "setuid", 7),
+        ("./foreign", "another kind of machine (s390)", 126),
+        ("./lost", "its interpreter /nowhere/ld.so is missing", 127),
+        ("./script", "statically linked", 7),
+        ("./orphan", "its interpreter /nowhere/interpreter is missing", 127),
+    ];
+    for (name, reason, status) in cases {
+        let output = run(&["record", "--", name], path);
+        let error = text(&output.stderr);
+        let warning = error.lines().next().unwrap_or("");
+        assert!(
+            warning.starts_with("sockcap: warning: ") && warning.contains(reason),
+            "{name}: {error}"
+        );
+        assert_eq!(output.status.code(), Some(status), "{name} runs all the same: {error}");
+        let output = run(&["record", "--strict", "--", name], path);
+        let error = text(&output.stderr);
+        assert!(error.contains(reason) && error.contains("--strict"), "{name}: {error}");
+        assert_eq!(output.status.code(), Some(125), "{name}");
+    }
+    // By the shebang of env, with a setting, and by its name alone.
+    let output = run(&["record", "--", "env", "A=1", "./static"], path);
+    assert!(text(&output.stderr).contains("./static: a statically linked"), "{output:?}");
+    for name in ["./plain", "sh"] {
+        let command: &[&str] = if name == "sh" { &["sh", "-c", "exit 7"] } else { &[name] };
+        let output = run(&[&["record", "--strict", "--"], command].concat(), path);
+        assert_eq!(output.status.code(), Some(7), "{name}: {output:?}");
+        assert!(!text(&output.stderr).contains("warning"), "{output:?}");
+    }
+}
+
+#[test]
+fn info_lists_what_was_not_seen() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    compile(path, "static", &["-static"], "");
+    // A server that is not recorded, asked by a client that is, over TCP and over a unix socket.
+    let script = r#"
+import os, socket, subprocess
+tcp = socket.create_server(("127.0.0.1", 0)); unix = socket.socket(socket.AF_UNIX); unix.bind("s"); unix.listen()
+client = """
+import socket, subprocess, sys
+a = socket.create_connection(("127.0.0.1", int(sys.argv[2]))); b = socket.socket(socket.AF_UNIX); b.connect("s")
+for s in (a, b): s.send(b"q"); s.recv(1)
+one = socket.create_server(("127.0.0.1", 0)); two = socket.create_connection(one.getsockname()); three, _ = one.accept()
+two.send(b"to myself"); three.recv(10)
+subprocess.run(["/bin/true"]); subprocess.run(["./static"], close_fds=False)
+"""
+import sys
+child = subprocess.Popen([sys.argv[1], "record", "--host", "web1", "--", "/usr/bin/python3", "-c", client, sys.argv[1],
+                          str(tcp.getsockname()[1])])
+for s in (tcp, unix): peer, _ = s.accept(); peer.recv(1); peer.send(b"a")
+assert child.wait() == 0
+print(tcp.getsockname()[1], os.getpid())
+"#;
+    let printed = successful(
+        Command::new("/usr/bin/python3").args(["-c", script]).arg(sockcap()).current_dir(path),
+    );
+    let (port, pid) = printed.trim().split_once(' ').unwrap();
+    let info = text(&run(&["info"], path).stdout);
+    let list = |heading: &str| -> Vec<String> {
+        let lines = info.lines().skip_while(|line| !line.starts_with(heading)).skip(1);
+        lines.take_while(|line| line.starts_with("  ")).map(|line| line.trim().to_owned()).collect()
+    };
+    // /bin/true used no socket, and is no news.
+    let unseen = list("programs that recorded processes began, of which nothing is recorded");
+    assert_eq!(unseen.len(), 2, "{info}");
+    assert!(unseen[0].starts_with("./static (statically linked): pid "), "{info}");
+    assert!(
+        unseen[0].contains(" on web1, started by ") && unseen[0].contains("python3 -c"),
+        "{info}"
+    );
+    let way_out = "statically linked: run it under strace, then 'sockcap import strace'";
+    assert_eq!(unseen[1], way_out, "{info}");
+    // The report says so in its first lines; the page shows what the JSON tells.
+    let report = text(&run(&["report"], path).stdout);
+    let note = "1 process of ./static, not recorded: statically linked; run it under strace, then \
+                'sockcap import strace'";
+    let first = report.lines().take(10).collect::<Vec<_>>().join(" ");
+    let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(first.contains(note), "{report}");
+    let json = text(&run(&["report", "--json"], path).stdout);
+    assert!(json.contains("process of ./static, not recorded: statically linked"), "{json}");
+    let ends = list("connections whose other end is on a recorded host");
+    assert_eq!(ends.len(), 2, "not what it has with itself: {info}");
+    assert!(ends[0].starts_with(&format!("127.0.0.1:{port}: 1 flow of pid ")), "{info}");
+    assert!(ends[1].contains(&format!("s of process {pid}: 1 flow of pid ")), "{info}");
+}
+
+#[test]
+fn options_of_a_recording_are_flags() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let script = r#"
+import select, socket
+a, b = socket.socketpair(); p = select.poll(); p.register(b, select.POLLIN)
+a.send(b"abcdefgh"); p.poll(); b.recv(10)
+"#;
+    let python = ["--", "/usr/bin/python3", "-c", script];
+    let dump = |host: &str| {
+        let logs = fs::read_dir(path.join("sockcap.data/hosts").join(host));
+        let mut all = String::new();
+        for log in logs.into_iter().flatten() {
+            all += &text(&run(&["dump", log.unwrap().path().to_str().unwrap()], path).stdout);
+        }
+        all
+    };
+    let record = |flags: &[&str]| {
+        let output = run(&[&["record"], flags, &python].concat(), path);
+        assert!(output.status.success(), "{output:?}");
+    };
+    record(&["--host", "all", "--waits", "--cpu", "--fingerprint", "4", "--command", "x,python3"]);
+    let all = dump("all");
+    for line in [" wait Poll gave 1 took ", " cpu ", " send first 4 bytes crc ed82cd11"] {
+        assert!(all.contains(line), "{line}: {all}");
+    }
+    record(&["--host", "ports", "--port", "80,443", "--port", "22"]);
+    assert!(!dump("ports").contains("flow"), "no unix socket has such a port");
+    record(&["--host", "none", "--command", "nginx"]);
+    assert_eq!(dump("none"), "");
+    record(&["--host", "size", "--max-size", "64K", "--keep", "newest"]);
+    for wrong in [
+        &["--max-size", "much"][..],
+        &["--keep", "newest"],
+        &["--port", "70000"],
+        &["--fingerprint", "0"],
+        &["--command", "/bin/sh"],
+    ] {
+        let output = run(&[&["record"], wrong, &python].concat(), path);
+        assert_eq!(output.status.code(), Some(2), "{wrong:?}");
+    }
+    let help = text(&run(&["record", "--help"], path).stdout);
+    for flag in [
+        "--strict",
+        "--max-size",
+        "--keep",
+        "--waits",
+        "--cpu",
+        "--fingerprint",
+        "--port",
+        "--command",
+    ] {
+        assert!(help.contains(flag), "{flag}");
+    }
+}

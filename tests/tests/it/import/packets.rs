@@ -1,0 +1,151 @@
+//! The same run captured by tcpdump and recorded by the library gives the same messages.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use end_to_end::capture::{python, successful};
+use end_to_end::lab::Lab;
+use end_to_end::repository;
+use importers::{Importer, Packets, Summary};
+use message_trace::{DataDir, MessageTrace, Protocol};
+use reconcile::{Options, Reconciliation, reconcile};
+use rustix::process::Signal;
+
+/// How far two clocks of one machine may seem to differ: that of the library and that of the
+/// kernel's packets, which tcpdump writes in whole microseconds.
+const CLOCKS: i64 = 1_000_000;
+
+/// What is equal of a message by whatever it was seen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Line {
+    hosts: [String; 2],
+    direction: i8,
+    bytes: i64,
+}
+
+/// A message with its times: of its first byte at the sender, of its last at the receiver.
+type Timed = (Line, Option<i64>, Option<i64>);
+
+/// A flow's messages in order, by its protocol and both its ends, the one that connected first.
+type Flows = BTreeMap<(Protocol, String, String), Vec<Timed>>;
+
+/// All flows of a data directory.
+fn flows(data: &DataDir) -> (Flows, Reconciliation) {
+    let counts = reconcile(data, &Options::default(), &()).unwrap();
+    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let endpoint = |id| trace.endpoint(id).unwrap().to_string();
+    let host = |id| trace.nodes.get(id).unwrap().host.clone();
+    let mut flows = Flows::new();
+    for message in trace.messages() {
+        let (from, to) = (endpoint(message.src_endpoint), endpoint(message.dst_endpoint));
+        let key = if message.direction == 0 {
+            (message.protocol, from, to)
+        } else {
+            (message.protocol, to, from)
+        };
+        let hosts = [host(message.src), host(message.dst)];
+        let line = Line { hosts, direction: message.direction, bytes: message.bytes };
+        flows.entry(key).or_default().push((line, message.send_first, message.recv_last));
+    }
+    (flows, counts)
+}
+
+fn import(packets: &Packets, files: &[PathBuf], data: &Path) -> (DataDir, Summary) {
+    let data = DataDir::new(data);
+    let summary = packets.import(files, &data, &()).unwrap();
+    (data, summary)
+}
+
+#[test]
+fn packets_give_the_messages_that_the_library_saw() {
+    let mut lab = Lab::new();
+    let network = lab.network(1);
+    let (client, server, store) =
+        (lab.host("client", network), lab.host("server", network), lab.host("store", network));
+    let script = repository().join("tests/programs/packets.py");
+    let script = script.to_str().unwrap();
+    let captures: Vec<(&str, PathBuf)> = ["client", "server", "server", "store"]
+        .iter()
+        .enumerate()
+        .map(|(number, host)| (*host, lab.file(&format!("{number}.pcap"))))
+        .collect();
+    // One says whose each packet is, the others do not.
+    let sniffers = [
+        client.tcpdump("eth0", &captures[0].1),
+        server.tcpdump("eth0", &captures[1].1),
+        server.tcpdump("lo", &captures[2].1),
+        store.tcpdump("any", &captures[3].1),
+    ];
+    let servers = [
+        store.serve(
+            store.recorded(python()).args([script, "store", "6000"]),
+            &["tcp:6000", "udp:6000"],
+        ),
+        server.serve(server.recorded(python()).args([script, "cache", "8001"]), &["tcp:8001"]),
+        server.serve(
+            server.recorded(python()).args([
+                script,
+                "server",
+                "8000",
+                &store.v4().to_string(),
+                "6000",
+            ]),
+            &["tcp:8000"],
+        ),
+    ];
+    let (v4, v6) = (server.v4().to_string(), server.v6().to_string());
+    successful(client.recorded(python()).args([script, "client", &v4, "8000", "25"]));
+    successful(client.recorded(python()).args([script, "client", &v6, "8000", "10"]));
+    sniffers.into_iter().for_each(|sniffer| sniffer.stop());
+    for server in servers {
+        server.stop(Signal::TERM);
+    }
+
+    let (seen, _) = flows(&DataDir::new(lab.recording.data()));
+    let hosts = captures.iter().map(|(host, file)| ((*host).to_owned(), file.clone())).collect();
+    let packets = Packets { hosts, addresses: Vec::new() };
+    let (data, summary) = import(&packets, &[], &lab.file("packets"));
+    let (mut captured, counts) = flows(&data);
+    // The lab's own, by which it knows that all is written.
+    captured.retain(|(_, _, to), _| !to.ends_with(":9"));
+    let lines =
+        |flow: &[Timed]| -> Vec<Line> { flow.iter().map(|(line, ..)| line.clone()).collect() };
+    let (mut times, mut messages) = (0, 0);
+    for (flow, by_library) in &seen {
+        let by_packets = captured.remove(flow).unwrap_or_default();
+        let (library, packets) = (lines(by_library), lines(&by_packets));
+        assert_eq!(library, packets, "{flow:?}");
+        messages += library.len();
+        for ((line, sent, received), (_, sent_later, received_sooner)) in
+            by_library.iter().zip(&by_packets)
+        {
+            // A call sends before its packets are seen, and returns with what has arrived.
+            let sent = sent.unwrap()..=sent_later.unwrap() + CLOCKS;
+            let received = received_sooner.unwrap() - CLOCKS..=received.unwrap();
+            assert!(
+                !sent.is_empty() && !received.is_empty(),
+                "{flow:?} {line:?} {sent:?} {received:?}"
+            );
+            assert!(sent_later.unwrap() <= received_sooner.unwrap() + CLOCKS, "{flow:?} {line:?}");
+            times += 1;
+        }
+    }
+    assert!(captured.is_empty(), "only packets: {captured:#?}");
+    // Requests and answers: of the client, on loopback, to the store as datagrams, and on
+    // connections.
+    assert_eq!((messages, times), (2 * 4 * 4 * 35, 2 * 4 * 4 * 35));
+    assert_eq!(counts.stream_bytes.sent_only + counts.stream_bytes.received_only, 0);
+    // Both in one directory: what two saw is one, with the times of the library.
+    let (data, _) = import(&packets, &[], &lab.recording.data());
+    let (mut both, counts) = flows(&data);
+    both.retain(|(_, _, to), _| !to.ends_with(":9"));
+    assert_eq!(both, seen);
+    // Three connections for each of the client's, of two ends each; as many sockets for datagrams
+    // as connections of the client, and the store's.
+    assert_eq!(counts.seen_twice["packets"], 8 * 3 * 2 + 8 + 1);
+    assert_eq!(
+        summary.skipped.causes.keys().filter(|cause| cause.contains("cut")).count(),
+        0,
+        "{summary:#?}"
+    );
+}

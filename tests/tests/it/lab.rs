@@ -1,0 +1,135 @@
+//! The lab itself: its hosts reach each other and nobody else, and nothing of it stays.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::path::Path;
+use std::process::Command;
+
+use end_to_end::capture::{program, python, successful};
+use end_to_end::lab::{Host, Lab};
+use rustix::process::Signal;
+
+/// Sends a word from one host to an address of another, and returns the sender's address as the
+/// other sees it.
+fn reach(from: &Host, to: &Host, address: SocketAddr) -> IpAddr {
+    let listener = to.namespace().inside(|| TcpListener::bind(address)).unwrap();
+    let address = listener.local_addr().unwrap();
+    from.namespace().inside(|| TcpStream::connect(address)).unwrap().write_all(b"word").unwrap();
+    let (mut stream, peer) = listener.accept().unwrap();
+    let mut word = String::new();
+    stream.read_to_string(&mut word).unwrap();
+    assert_eq!(word, "word");
+    peer.ip()
+}
+
+#[test]
+fn hosts_reach_each_other_by_all_their_addresses() {
+    let mut lab = Lab::new();
+    let network = lab.network(1);
+    let (a, mut b) = (lab.host("a", network), lab.host("b", network));
+    b.add("10.1.7.7".parse().unwrap(), "eth0", 16);
+    assert_eq!(b.addresses().len(), 3);
+    for address in b.addresses() {
+        let own: IpAddr = if address.is_ipv4() { a.v4().into() } else { a.v6().into() };
+        assert_eq!(reach(&a, &b, SocketAddr::new(*address, 0)), own);
+    }
+    // Their loopbacks are their own.
+    for host in [&a, &b] {
+        host.namespace().inside(|| UdpSocket::bind("127.0.0.1:53")).unwrap();
+    }
+}
+
+#[test]
+fn a_router_hides_who_is_behind_it() {
+    let mut lab = Lab::new();
+    let (inner, outer) = (lab.network(1), lab.network(2));
+    let client = lab.host("client", inner);
+    let mut router = lab.host("router", inner);
+    lab.join(&mut router, outer);
+    let server = lab.host("server", outer);
+    router.forward();
+    client.route_by(router.v4().into());
+    router
+        .nft("add table ip nat; add chain ip nat out { type nat hook postrouting priority 100; }");
+    router.nft("add rule ip nat out oifname eth1 counter masquerade");
+    let outside = router.addresses()[2];
+    assert_eq!(reach(&client, &server, server.at(0)), outside);
+    assert!(router.nft("list ruleset").contains(r#""packets": 1"#));
+}
+
+#[test]
+fn programs_are_recorded_under_their_host_and_others_are_not() {
+    let mut lab = Lab::new();
+    let network = lab.network(1);
+    let (a, b) = (lab.host("a", network), lab.host("b", network));
+    let server = b.serve(
+        b.recorded(python()).args(["-m", "http.server", "--directory", "/run/netns", "8000"]),
+        &["tcp:8000"],
+    );
+    let packets = b.tcpdump("eth0", &lab.file("b.pcap"));
+    let url = format!("http://{}/", b.at(8000));
+    for command in [a.recorded(program("curl")), a.plain(program("curl"))] {
+        let mut command = command;
+        assert!(successful(command.args(["-sS", &url])).contains(b.namespace().name()));
+    }
+    packets.stop();
+    server.stop(Signal::TERM);
+    let (of_a, of_b) = (lab.logs(&a), lab.logs(&b));
+    assert_eq!((of_a.len(), of_b.len()), (1, 1));
+    for (host, logs) in [(&a, of_a), (&b, of_b)] {
+        let header = logs[0].log.header();
+        assert_eq!(
+            (header.host.as_str(), header.namespace),
+            (host.name(), host.namespace().inode())
+        );
+    }
+    let text = fs::read(lab.file("b.pcap")).unwrap();
+    let requests = text.windows(14).filter(|window| *window == b"GET / HTTP/1.1").count();
+    assert_eq!(requests, 2, "all packets are there");
+}
+
+#[test]
+fn nothing_stays_of_a_lab_that_panicked() {
+    let names = |pid: u32| -> Vec<String> {
+        let all = fs::read_dir("/run/netns").unwrap().flatten();
+        let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.contains(&format!("-{pid}-")) && name.contains("doomed")).collect()
+    };
+    let pid = std::process::id();
+    let sleeper = std::sync::Mutex::new(None);
+    let outcome = std::panic::catch_unwind(|| {
+        let mut lab = Lab::new();
+        let network = lab.network(1);
+        let host = lab.host("doomed", network);
+        assert_eq!(names(pid).len(), 1);
+        // A daemon, which nobody waits for.
+        let mut command = host.plain(program("sh"));
+        *sleeper.lock().unwrap() =
+            Some(successful(command.args(["-c", "sleep 1000 >/dev/null 2>&1 & echo $!"])));
+        panic!("as intended");
+    });
+    assert!(outcome.is_err());
+    assert_eq!(names(pid), [] as [&str; 0]);
+    let sleeper = sleeper.lock().unwrap().take().unwrap();
+    let status = fs::read_to_string(format!("/proc/{}/status", sleeper.trim())).unwrap_or_default();
+    assert!(status.is_empty() || status.contains("zombie"), "{status}");
+}
+
+#[test]
+fn what_a_killed_test_left_behind_is_removed_by_the_next() {
+    // A process that has ended, and one that runs but began at another time.
+    let mut ended = Command::new("true").spawn().unwrap();
+    ended.wait().unwrap();
+    let stale = [
+        format!("sockcap-lab-{}-1-0-x", ended.id()),
+        format!("sockcap-lab-{}-1-0-x", std::process::id()),
+    ];
+    for name in &stale {
+        successful(Command::new(program("ip")).args(["netns", "add", name]));
+    }
+    drop(Lab::new());
+    for name in &stale {
+        assert!(!Path::new("/run/netns").join(name).exists(), "{name}");
+    }
+}

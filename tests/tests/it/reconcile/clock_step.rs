@@ -1,0 +1,159 @@
+//! Hosts whose clocks are set while they are at work: what was sent before and what was sent after
+//! has the right time on the common clock, nothing is left over, and the user is told.
+
+use std::process::Command;
+
+use clocks::Clocks;
+use end_to_end::capture::{python, successful};
+use end_to_end::lab::{Clock, Host, Lab, Running};
+use end_to_end::sockcap;
+use message_trace::{DataDir, MessageTrace, Protocol};
+use reconcile::Options;
+use rustix::process::Signal;
+use rustix::time::{ClockId, clock_gettime};
+
+const SECOND: i64 = 1_000_000_000;
+/// How long the run goes on before a clock is set and after.
+const HALF: i64 = 6 * SECOND;
+/// How far an estimated offset may be from the truth; and never further than is stated.
+const OFFSET: i64 = 200_000;
+
+/// Answers whoever connects.
+const SERVER: &str = r#"
+import socket, threading
+server = socket.create_server(("0.0.0.0", 7000))
+def serve(peer):
+    while data := peer.recv(100):
+        peer.sendall(data)
+while True:
+    threading.Thread(target=serve, args=[server.accept()[0]], daemon=True).start()
+"#;
+
+/// Asks all servers in turn until the machine's monotonic clock shows the time that it is told.
+const CLIENT: &str = r#"
+import socket, sys, time
+peers = [socket.create_connection((name, 7000)) for name in sys.argv[2:]]
+while time.monotonic_ns() < int(sys.argv[1]):
+    for peer in peers:
+        peer.sendall(b"question")
+        assert peer.recv(100) == b"question"
+    time.sleep(0.004)
+"#;
+
+fn nanoseconds(clock: ClockId) -> i64 {
+    let time = clock_gettime(clock);
+    time.tv_sec * SECOND + time.tv_nsec
+}
+
+/// A client and two servers whose clocks are set at `set` of the machine's monotonic clock; the
+/// servers were there at `begin`.
+struct System {
+    lab: Lab,
+    hosts: [Host; 3],
+    servers: [Running; 2],
+    set: i64,
+    begin: i64,
+}
+
+impl System {
+    /// Starts the servers, `half` nanoseconds before the step.
+    fn begin(half: i64) -> System {
+        let mut lab = Lab::new();
+        let network = lab.network(5);
+        let mut hosts = ["client", "forward", "back"].map(|name| lab.host(name, network));
+        let set = nanoseconds(ClockId::Monotonic) + half;
+        let [client, forward, back] = &mut hosts;
+        client.set_clock(Clock::new(3600 * SECOND, 100));
+        let steps = vec![(set, 5 * SECOND / 2)];
+        forward.set_clock(Clock { steps, ..Clock::new(-47 * 60 * SECOND, -150) });
+        back.set_clock(Clock { steps: vec![(set, -3 * SECOND / 2)], ..Clock::new(17, 60) });
+        let servers = [forward, back]
+            .map(|host| host.serve(host.recorded(python()).args(["-c", SERVER]), &["tcp:7000"]));
+        System { lab, hosts, servers, set, begin: nanoseconds(ClockId::Monotonic) }
+    }
+}
+
+#[test]
+fn clocks_that_are_set_in_the_middle_of_a_run() {
+    // Where all of that takes long, once more with more time before the step.
+    let begun = (0..4)
+        .map(|tries| System::begin(HALF << tries))
+        .find(|system| system.begin < system.set - HALF / 2);
+    let System { lab, hosts, servers, set, begin } =
+        begun.expect("the servers are there before the clocks are set");
+    let [client, forward, back] = &hosts;
+    let until = (set + HALF).to_string();
+    let names = [forward.v4().to_string(), back.v4().to_string()];
+    successful(client.recorded(python()).args(["-c", CLIENT, &until]).args(&names));
+    let end = nanoseconds(ClockId::Monotonic);
+    for server in servers {
+        server.stop(Signal::TERM);
+    }
+    let boot = (0..100)
+        .map(|_| nanoseconds(ClockId::Realtime) - nanoseconds(ClockId::Monotonic))
+        .max()
+        .unwrap();
+
+    let data = DataDir::new(lab.recording.data());
+    let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
+    assert_eq!(outcome.both_ends, outcome.total_messages(), "{outcome:#?}");
+    assert!(
+        outcome.both_ends > 1000 && outcome.send_only.is_empty() && outcome.receive_only.is_empty()
+    );
+    let clocks = Clocks::read(&data.clocks()).unwrap();
+    // The one that talked to both, and was not set.
+    assert_eq!(clocks.reference, "client");
+    for host in [forward, back] {
+        let moments = [begin, set - 3 * SECOND, set + 3 * SECOND, end];
+        steps_and_offsets_are_right(&clocks, host, &client.clock(), set, moments, boot);
+    }
+
+    // On the common clock nothing arrives before it was sent by more than is stated.
+    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let allowed = |node| {
+        let host = &trace.nodes.get(node).unwrap().host;
+        clocks.hosts.iter().find(|clock| clock.host == *host).unwrap().uncertainty_ns.unwrap()
+    };
+    // A lookup of a name has no second clock.
+    for message in trace.messages().filter(|message| message.protocol != Protocol::Other) {
+        let latency = message.network_latency().unwrap();
+        assert!(
+            latency >= -(allowed(message.src) + allowed(message.dst)),
+            "{latency}: {message:?}"
+        );
+    }
+
+    let info = successful(Command::new(sockcap()).arg("info").arg("-d").arg(lab.recording.data()));
+    for told in ["set forward by 2.500", "set back by 1.500"] {
+        assert!(info.contains(told), "{told}: {info}");
+    }
+}
+
+/// The clock of `host` was found to be set once, at `set` of the machine's monotonic clock, and
+/// what it showed at `moments` of that becomes what the reference's clock showed then.
+fn steps_and_offsets_are_right(
+    clocks: &Clocks,
+    host: &Host,
+    reference: &Clock,
+    set: i64,
+    moments: [i64; 4],
+    boot: i64,
+) {
+    let found = clocks.hosts.iter().find(|clock| clock.host == host.name()).unwrap();
+    let own = host.clock();
+    let [step] = &found.steps[..] else { panic!("one step: {found:#?}") };
+    assert!((step.offset_ns - own.steps[0].1).abs() < OFFSET, "{found:#?}");
+    let at = boot + set + reference.ahead(set);
+    assert!((step.at - at).abs() <= step.within_ns + OFFSET, "set at {at}: {found:#?}");
+    let errors = moments.map(|at| {
+        let (here, there) = (boot + at + own.ahead(at), boot + at + reference.ahead(at));
+        found.common(here) - there
+    });
+    println!(
+        "{}: off by {errors:?} ns of at most {:?}; {step:?}",
+        host.name(),
+        found.uncertainty_ns
+    );
+    let stated = found.uncertainty_ns.unwrap().min(OFFSET);
+    assert!(errors.iter().all(|error| error.abs() <= stated), "{errors:?} of {stated}: {found:#?}");
+}

@@ -1,0 +1,210 @@
+//! What reconciliation made of a run against what is known of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use clocks::Clocks;
+use end_to_end::lab::{Clock, Host};
+use end_to_end::wire;
+use message_trace::{DataDir, Endpoint, Message, MessageTrace, Protocol};
+use reconcile::{Counts, Reconciliation};
+
+use super::system::{HOSTS, Run};
+
+/// How far an estimated offset may be from the truth, at any time of the run; and never further
+/// than is stated.
+const OFFSET: i64 = 200_000;
+/// How far an estimated skew may be from the truth, in parts per million.
+const SKEW: f64 = 5.0;
+
+/// Nothing is left over, whatever the clocks.
+pub(crate) fn everything_is_matched(outcome: &Reconciliation) {
+    let none = Counts::new();
+    assert_eq!(outcome.send_only, none);
+    assert_eq!(outcome.receive_only, none);
+    assert_eq!(outcome.unmatched_streams, none);
+    assert_eq!((outcome.stream_bytes.sent_only, outcome.stream_bytes.received_only), (0, 0));
+    assert_eq!(outcome.both_ends, outcome.total_messages());
+    let datagrams = &outcome.datagrams;
+    assert_eq!((datagrams.lost, datagrams.duplicated, datagrams.copies), (0, 0, 0));
+    assert_eq!((datagrams.sent, datagrams.received), (datagrams.matched, datagrams.matched));
+    assert_eq!(outcome.lost_records, none);
+    assert!(outcome.damaged.is_empty(), "{:?}", outcome.damaged);
+    for protocol in ["tcp", "udp", "unix-stream", "unix-dgram", "unix-seqpacket"] {
+        assert!(outcome.messages.get(protocol).is_some_and(|count| *count > 100), "{protocol}");
+    }
+    assert_eq!(outcome.hosts, HOSTS.len() as u64);
+}
+
+/// The host of a message's end.
+fn host(trace: &MessageTrace, node: i32) -> &str {
+    trace.nodes.get(node).map_or("", |node| &node.host)
+}
+
+fn messages(trace: &MessageTrace) -> impl Iterator<Item = Message> {
+    (0..trace.len()).map(|row| trace.message(row))
+}
+
+fn addresses(trace: &MessageTrace, message: &Message) -> Option<(SocketAddr, SocketAddr)> {
+    match (trace.endpoint(message.src_endpoint)?, trace.endpoint(message.dst_endpoint)?) {
+        (Endpoint::Inet(from), Endpoint::Inet(to)) => Some((*from, *to)),
+        _ => None,
+    }
+}
+
+/// The bytes of each connection are those of its sequence numbers, the datagrams of each host those
+/// of its counters, and what went over unix sockets is what the application counted.
+pub(crate) fn bytes_are_those_of_the_wire(run: &Run, trace: &MessageTrace) {
+    let mut tcp = wire::Bytes::new();
+    let mut udp = vec![[wire::Count::default(); 2]; run.hosts.len()];
+    let mut unix = BTreeMap::<Protocol, u64>::new();
+    for message in messages(trace) {
+        let bytes = message.bytes as u64;
+        match (message.protocol, addresses(trace, &message)) {
+            (Protocol::Tcp, Some(ends)) => *tcp.entry(ends).or_default() += bytes,
+            (Protocol::Udp, Some((from, to))) => {
+                for (address, way) in [(to, 0), (from, 1)] {
+                    let is_of = |host: &&mut (&Host, &mut [wire::Count; 2])| {
+                        host.0.addresses().contains(&address.ip())
+                    };
+                    let mut all: Vec<_> = run.hosts.iter().zip(&mut udp).collect();
+                    let count =
+                        &mut all.iter_mut().find(is_of).expect("an address of a host").1[way];
+                    count.datagrams += 1;
+                    count.bytes += bytes;
+                }
+            }
+            (protocol, _) => *unix.entry(protocol).or_default() += bytes,
+        }
+    }
+    let differences: Vec<_> = run
+        .tcp
+        .keys()
+        .chain(tcp.keys().filter(|ends| !run.tcp.contains_key(ends)))
+        .filter(|ends| run.tcp.get(ends) != tcp.get(ends))
+        .map(|ends| (ends, run.tcp.get(ends), tcp.get(ends)))
+        .collect();
+    assert!(differences.is_empty(), "ends, wire, messages: {differences:#?}");
+    println!("tcp: {} bytes in {} directions of connections", tcp.values().sum::<u64>(), tcp.len());
+    assert_eq!(udp, run.udp, "received and sent by each host, as messages and on the wire");
+    println!("udp, received and sent by each host: {udp:?}");
+    // What the application sent came back.
+    let counted = |names: &[&str]| -> u64 {
+        names.iter().map(|name| run.unix[*name].iter().sum::<u64>()).sum()
+    };
+    assert_eq!(unix[&Protocol::UnixStream], counted(&["stream", "abstract", "pair"]));
+    assert_eq!(unix[&Protocol::UnixDatagram], counted(&["datagram"]));
+    assert_eq!(unix[&Protocol::UnixSequence], counted(&["sequence"]));
+}
+
+/// The clock of a host that the run gave it.
+fn truth<'run>(run: &'run Run, name: &str) -> (&'run Host, Clock) {
+    let host = run.hosts.iter().find(|host| host.name() == name).expect(name);
+    (host, host.clock())
+}
+
+/// The offsets and skews that were found are those that the hosts had.
+pub(crate) fn clocks_are_found(run: &Run, data: &DataDir, hosts: &BTreeSet<&str>) {
+    let clocks = Clocks::read(&data.clocks()).unwrap();
+    let found: BTreeSet<&str> = clocks.hosts.iter().map(|clock| clock.host.as_str()).collect();
+    assert_eq!(&found, hosts);
+    let (_, reference) = truth(run, &clocks.reference);
+    println!("clocks against {}:", clocks.reference);
+    let mut wrong = Vec::new();
+    for clock in &clocks.hosts {
+        let (_, own) = truth(run, &clock.host);
+        let skew =
+            (1.0 + f64::from(own.skew) / 1e6) / (1.0 + f64::from(reference.skew) / 1e6) * 1e6 - 1e6;
+        // A moment as both clocks have it, and as the estimate takes one to be the other: at the
+        // beginning, in the middle and at the end.
+        let (begin, end) = run.monotonic;
+        let errors = [begin, begin + (end - begin) / 2, end].map(|at| {
+            let here = run.boot + at + own.ahead(at);
+            let there = run.boot + at + reference.ahead(at);
+            clock.common(here) - there
+        });
+        println!(
+            "  {:8} offset off by {:?} us of at most {:?}; skew {:.3} ppm off by {:+.3} of at most {:?}; steps {:?}",
+            clock.host,
+            errors.map(|error| error as f64 / 1e3),
+            clock.uncertainty_ns.map(|uncertainty| uncertainty as f64 / 1e3),
+            clock.skew_ppm,
+            clock.skew_ppm - skew,
+            clock.skew_uncertainty_ppm,
+            clock.steps,
+        );
+        let stated = clock.uncertainty_ns.unwrap_or(0).min(OFFSET);
+        if errors.iter().any(|error| error.abs() > stated)
+            || (clock.skew_ppm - skew).abs() > SKEW
+            || !clock.steps.is_empty()
+        {
+            wrong.push(&clock.host);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// On the common clock, no message arrives before it was sent by more than the uncertainty that is
+/// stated.
+pub(crate) fn nothing_arrives_before_it_was_sent(
+    data: &DataDir,
+    trace: &MessageTrace,
+    hosts: &BTreeSet<&str>,
+) {
+    let clocks = Clocks::read(&data.clocks()).unwrap();
+    let uncertainty: BTreeMap<&str, i64> = clocks
+        .hosts
+        .iter()
+        .map(|clock| (clock.host.as_str(), clock.uncertainty_ns.unwrap_or(0)))
+        .collect();
+    let mut early = Vec::new();
+    for message in messages(trace) {
+        let (from, to) = (host(trace, message.src), host(trace, message.dst));
+        if let Some(latency) = message.network_latency()
+            && hosts.contains(from)
+            && hosts.contains(to)
+        {
+            let allowed = if from == to { 0 } else { uncertainty[from] + uncertainty[to] };
+            if latency < -allowed {
+                early.push((from.to_owned(), to.to_owned(), latency, allowed));
+            }
+        }
+    }
+    assert!(early.is_empty(), "{} of {}: {:?}", early.len(), trace.len(), early.first());
+}
+
+/// What the traced hosts sent to each other is matched as before, and the rest has the one cause
+/// that there is.
+pub(crate) fn what_is_traced_is_matched(
+    outcome: &Reconciliation,
+    whole: &MessageTrace,
+    part: &MessageTrace,
+    traced: &BTreeSet<&str>,
+) {
+    let cause = |counts: &Counts| counts.keys().cloned().collect::<Vec<_>>();
+    for counts in [&outcome.send_only, &outcome.receive_only, &outcome.unmatched_streams] {
+        assert_eq!(cause(counts), ["peer not traced"]);
+    }
+    assert_eq!((outcome.stream_bytes.sent_only, outcome.stream_bytes.received_only), (0, 0));
+    assert_eq!(
+        (outcome.datagrams.lost, outcome.datagrams.duplicated, outcome.datagrams.copies),
+        (0, 0, 0)
+    );
+    let between = |trace: &MessageTrace| {
+        let mut sums = BTreeMap::<(String, String, Protocol), (u64, i64)>::new();
+        for message in messages(trace) {
+            let (from, to) = (host(trace, message.src), host(trace, message.dst));
+            if traced.contains(from) && traced.contains(to) {
+                let sum =
+                    sums.entry((from.to_owned(), to.to_owned(), message.protocol)).or_default();
+                sum.0 += 1;
+                sum.1 += message.bytes;
+                assert!(message.send_first.is_some() && message.recv_last.is_some());
+            }
+        }
+        sums
+    };
+    let expected = between(whole);
+    assert!(expected.len() >= 8, "{expected:?}");
+    assert_eq!(between(part), expected);
+}

@@ -1,0 +1,9 @@
+//! From the logs of real hosts to messages: names, addresses, clocks.
+
+mod clock_hints;
+mod clock_step;
+mod containers;
+mod greetings;
+mod many_hosts;
+mod namespaces;
+mod translation;

@@ -1,0 +1,148 @@
+//! Containers on one machine: each has a loopback of its own, and names of unix sockets that the
+//! others have as well. What equal names lead to is told apart by the network namespace that each
+//! log names.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use end_to_end::capture::{Recording, program, python, successful};
+use end_to_end::lab::{Clock, Host, Lab};
+use end_to_end::{repository, sockcap};
+use message_trace::{DataDir, MessageTrace};
+use reconcile::{Counts, Options};
+
+/// How often each client asks on each of its sockets.
+const ROUNDS: u64 = 100;
+/// TCP and UDP; streams and datagrams by path and by abstract name.
+const SOCKETS: u64 = 6;
+
+/// Runs the same programs in two namespaces under `sockcap record`, at the same time and with the
+/// same names, and looks who talked with whom. Each container has a file system of its own for the
+/// paths.
+fn check(names: [&str; 2], clocks: [Option<Clock>; 2]) {
+    let mut lab = Lab::new();
+    let network = lab.network(9);
+    let go = lab.file("go");
+    let mut running = Vec::new();
+    for (place, (name, clock)) in names.iter().zip(clocks).enumerate() {
+        let mut host = lab.host(&format!("c{place}"), network);
+        if let Some(clock) = clock {
+            host.set_clock(clock);
+        }
+        let mut command = host.plain(sockcap());
+        host.settings(&mut command);
+        let script = "mount -t tmpfs tmpfs /mnt && exec \"$0\" \"$1\" both /mnt \"$2\"";
+        command
+            .env_remove("SOCKCAP_HOST")
+            .args(["record", "--host", name, "--data"])
+            .arg(lab.recording.data())
+            .arg("--")
+            .arg(program("unshare"))
+            .args(["--mount", "sh", "-c", script])
+            .arg(python())
+            .arg(repository().join("tests/programs/same_names.py"))
+            .arg(&go);
+        running.push(host.start(&mut command));
+    }
+    let pids: Vec<BTreeSet<i32>> = running
+        .iter()
+        .map(|running| {
+            running.wait_for("\n");
+            let numbers = running.output();
+            numbers.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+        })
+        .collect();
+    fs::write(&go, "").unwrap();
+    running.into_iter().for_each(|running| {
+        running.finish();
+    });
+
+    let data = DataDir::new(lab.recording.data());
+    let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
+    let none = Counts::new();
+    assert_eq!((&outcome.send_only, &outcome.receive_only), (&none, &none), "{outcome:#?}");
+    assert_eq!(outcome.unmatched_streams, none);
+    let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+    let mut counts = BTreeMap::<_, u64>::new();
+    for message in (0..trace.len()).map(|row| trace.message(row)) {
+        let of = |node: i32| {
+            let pid = trace.nodes.get(node).and_then(|node| node.pid).expect("a traced process");
+            pids.iter().position(|pids| pids.contains(&pid)).expect("one of ours")
+        };
+        assert!(message.send_first.is_some() && message.recv_last.is_some(), "{message:?}");
+        *counts.entry((of(message.src), of(message.dst))).or_default() += 1;
+    }
+    // There and back.
+    let all = 2 * ROUNDS * SOCKETS;
+    assert_eq!(counts, BTreeMap::from([((0, 0), all), ((1, 1), all)]), "{names:?} {outcome:#?}");
+}
+
+#[test]
+fn containers_with_names_of_their_own_are_not_confused() {
+    check(["one", "two"], [Some(Clock::new(3_600_000_000_000, 100)), None]);
+}
+
+#[test]
+fn containers_that_are_recorded_under_one_name_are_not_confused() {
+    check(["same", "same"], [None, None]);
+}
+
+#[test]
+fn a_client_here_and_a_server_there_are_no_connection() {
+    let mut lab = Lab::new();
+    let network = lab.network(9);
+    let (one, two) = (lab.host("one", network), lab.host("two", network));
+    let mut servers = Vec::new();
+    for (host, server, client) in
+        [(&one, host_plain as Way, host_recorded as Way), (&two, host_recorded, host_plain)]
+    {
+        let directory = lab.file(host.name());
+        fs::create_dir(&directory).unwrap();
+        let role = |way: Way, role: &str| {
+            let mut command = way(host);
+            command
+                .arg(repository().join("tests/programs/same_names.py"))
+                .arg(role)
+                .arg(&directory);
+            command
+        };
+        servers.push(host.serve(&mut role(server, "server"), &["tcp:9000", "udp:9001"]));
+        servers.last().unwrap().wait_for("\n");
+        successful(&mut role(client, "client"));
+    }
+    drop(servers);
+    let data = DataDir::new(lab.recording.data());
+    let outcome = reconcile::reconcile(&data, &Options::default(), &()).unwrap();
+    // What the one client sent and received, and what the other's server received and sent.
+    let half = 2 * ROUNDS * SOCKETS;
+    assert_eq!((outcome.both_ends, outcome.total_messages()), (0, 2 * half), "{outcome:#?}");
+    let unseen: Counts = [("peer not traced".to_owned(), half)].into();
+    assert_eq!((&outcome.send_only, &outcome.receive_only), (&unseen, &unseen));
+}
+
+#[test]
+fn sockets_that_are_used_in_another_namespace_have_both_ends() {
+    let recording = Recording::new();
+    successful(&mut recording.command(recording.compile("handed_on")));
+    let homes: BTreeSet<u64> =
+        recording.logs().iter().map(|log| log.log.header().namespace).collect();
+    assert_eq!(homes.len(), 3, "a server and two children, each in a namespace of its own");
+    let outcome =
+        reconcile::reconcile(&DataDir::new(recording.data()), &Options::default(), &()).unwrap();
+    let none = Counts::new();
+    assert_eq!((&outcome.send_only, &outcome.receive_only), (&none, &none), "{outcome:#?}");
+    // Two questions, their answers, and the message with which the second connection is passed on.
+    assert_eq!((outcome.both_ends, outcome.total_messages()), (5, 5), "{outcome:#?}");
+}
+
+/// A way to run a program on a host.
+type Way = fn(&Host) -> Command;
+
+fn host_plain(host: &Host) -> Command {
+    host.plain(python())
+}
+
+fn host_recorded(host: &Host) -> Command {
+    host.recorded(python())
+}
