@@ -44,10 +44,10 @@ macro_rules! interposed {
                      address: *mut sockaddr, length: *mut socklen_t) -> ssize_t
                     => receive::recvfrom_chk;
                 recvmsg: (fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t
-                    => receive::recvmsg;
+                    => receive_messages::recvmsg;
                 recvmmsg:
                     (fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int,
-                     timeout: *mut timespec) -> c_int => receive::recvmmsg;
+                     timeout: *mut timespec) -> c_int => receive_messages::recvmmsg;
 
                 // Sending.
                 write | __write: (fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t
@@ -99,11 +99,11 @@ macro_rules! interposed {
                 connect | __connect:
                     (fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int
                     => lifecycle::connect;
-                shutdown: (fd: c_int, how: c_int) -> c_int => lifecycle::shutdown;
-                close | __close: (fd: c_int) -> c_int => lifecycle::close;
+                shutdown: (fd: c_int, how: c_int) -> c_int => close::shutdown;
+                close | __close: (fd: c_int) -> c_int => close::close;
                 close_range: (first: c_uint, last: c_uint, flags: c_int) -> c_int
-                    => lifecycle::close_range;
-                closefrom: (first: c_int) -> () => lifecycle::closefrom;
+                    => close::close_range;
+                closefrom: (first: c_int) -> () => close::closefrom;
 
                 // Further descriptors of a flow.
                 dup: (fd: c_int) -> c_int => dup::dup;

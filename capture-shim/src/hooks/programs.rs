@@ -42,7 +42,9 @@ macro_rules! with_environment {
         ) -> c_int {
             let (mut complete, refused) = (Complete::new(), settings::refusal());
             // SAFETY: the program's own call and environment.
-            replace(&$named, refused, || unsafe { real($program, arguments, complete.of(variables, refused)) })
+            replace(&$named, refused, || unsafe {
+                real($program, arguments, complete.of(variables, refused))
+            })
         }
     )*};
 }
