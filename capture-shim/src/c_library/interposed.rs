@@ -84,7 +84,7 @@ macro_rules! interposed {
                 vmsplice: (fd: c_int, first: *const iovec, count: size_t, flags: c_uint) -> ssize_t
                     => send::vmsplice;
 
-                // The life of a flow.
+                // Life of a flow.
                 socket: (domain: c_int, kind: c_int, protocol: c_int) -> c_int => lifecycle::socket;
                 socketpair: (domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int
                     => lifecycle::socketpair;
@@ -206,7 +206,7 @@ macro_rules! interposed {
                      argument: *mut c_void) -> c_int => threads::pthread_create;
                 _exit | _Exit | quick_exit: (status: c_int) -> c_int => processes::exit;
 
-                // What a process gives up.
+                // Rights that a process gives up.
                 chroot: (path: *const c_char) -> c_int => rights::chroot;
                 pivot_root: (path: *const c_char, old: *const c_char) -> c_int
                     => rights::pivot_root;
@@ -224,14 +224,14 @@ macro_rules! interposed {
                 setresuid: (user: uid_t, effective: uid_t, saved: uid_t) -> c_int
                     => rights::setresuid;
 
-                // Anything, by number.
+                // Any system call, by number.
                 syscall:
                     (number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long,
                      f: c_long) -> c_long => syscall::syscall;
             }
 
             wrapped {
-                // Calls that give a descriptor: what the table says of its number is of another,
+                // Calls that give a descriptor: the table may still have the entry of another one,
                 // long closed out of sight.
                 open | open64 | __open | __open64:
                     (path: *const c_char, flags: c_int, mode: c_uint) -> c_int

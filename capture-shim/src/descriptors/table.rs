@@ -208,7 +208,7 @@ pub(crate) fn replace(state: &State, fd: c_int, old: Entry, new: Entry) -> Resul
 /// Clears the entry of `fd` and returns what it was.
 pub(crate) fn take(fd: c_int) -> Entry {
     match word(fd) {
-        // Most are zero already, and a load is cheaper than an exchange.
+        // Most entries are zero already, and a load is cheaper than an exchange.
         Some(word) if word.load(Relaxed) != 0 => Entry(word.swap(0, Relaxed)),
         _ => Entry::UNKNOWN,
     }

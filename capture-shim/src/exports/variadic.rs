@@ -99,9 +99,9 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
 /// arguments, the others as a va_list)`.
 macro_rules! printing {
     ($name:ident($named:literal) => $with:ident, $list_x86_64:literal, $list_aarch64:literal) => {
-        // The registers of general arguments, then those of floating-point ones (as `al` says),
-        // then the list: how far each of the two is used up by the fixed arguments, where the rest
-        // lies on the stack, and where they are.
+        // The stored registers are the general ones, then those of floating-point arguments (as
+        // `al` says). The list tells how far the fixed arguments have used up each of the two,
+        // where the others lie on the stack, and where the stored registers are.
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]

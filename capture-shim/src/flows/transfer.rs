@@ -210,7 +210,7 @@ pub(crate) unsafe fn received(
 pub(crate) fn fail(writer: Writer, fd: c_int, entry: Entry, direction: Direction, now: u64) {
     match errno::get() {
         libc::EAGAIN | libc::EINTR | libc::EINPROGRESS | libc::EALREADY => {}
-        // Closed behind our back: what the number names next is to be looked at anew.
+        // The descriptor was closed out of sight. Whatever the number names next is looked at anew.
         libc::EBADF | libc::ENOTSOCK => {
             let _ = table::replace(writer.state(), fd, entry, Entry::UNKNOWN);
         }

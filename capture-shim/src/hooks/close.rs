@@ -63,7 +63,7 @@ pub(crate) unsafe fn close_range(
 /// As `closefrom`.
 pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
     let first = first.max(0);
-    // Behind what is kept, as libc does it.
+    // The numbers behind the last one that is kept, as libc closes them.
     let close = |from: c_uint, to: c_uint| {
         if to == c_uint::MAX {
             // SAFETY: the program's own call.

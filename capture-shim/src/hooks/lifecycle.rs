@@ -174,7 +174,7 @@ pub(crate) unsafe fn connected(
     let Some(writer) = log::writer() else { return };
     let mut peer = Name::peer(fd);
     if !peer.is_known() {
-        // In its place, as another name would lie on the stack as well.
+        // The address is set in place, as another name would lie on the stack as well.
         // SAFETY: as the caller says.
         unsafe { peer.set(address, length as usize) };
         if peer.is_unspecified() && entry.kind() == Kind::Stream {
@@ -184,7 +184,7 @@ pub(crate) unsafe fn connected(
             peer = Name::NONE; // A datagram socket taken from its peer again.
         }
     }
-    // A call that was interrupted and is made again may find the connection made: the first record
+    // A call that was interrupted and is made again may find the connection made. The first record
     // has when that began.
     let call = called.map(|at| names::ConnectCall { at, under_way: !success });
     names::connected(writer, fd, entry, call, &Name::local(fd), &peer);
@@ -223,7 +223,8 @@ unsafe fn accepted(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let by = find::resolve(listener, table::get(listener));
-    // Where the kernel may not be asked for the peer's name, it is the one that the program gets.
+    // Where the kernel may not be asked for the peer's name, the one that the program gets is
+    // taken.
     let is_needed = permitted::is_active() && !address.is_null() && raw::is_readable(length);
     // SAFETY: just found readable.
     let room = if is_needed { unsafe { *length } } else { 0 };

@@ -135,7 +135,7 @@ pub(crate) unsafe fn pidfd_spawn(
         0 => {
             // SAFETY: libc has just written the child's descriptor.
             closing::fresh(unsafe { *child });
-            // Only the descriptor names the child.
+            // No id: only the descriptor names the child.
             event(ProcessEvent::Spawn, 0);
             0
         }

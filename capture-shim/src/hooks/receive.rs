@@ -181,7 +181,7 @@ unsafe fn receive_datagram(
     // SAFETY: just found readable.
     let room = if raw::is_readable(space) { unsafe { *space } } else { 0 };
     let begin = clock::now();
-    // With this flag the kernel gives the datagram's true size.
+    // With `MSG_TRUNC` the kernel gives the datagram's true size.
     let result = call(flags | libc::MSG_TRUNC, given.is_none().then_some(own));
     let end = clock::now();
     // SAFETY: the description is ours.
@@ -211,7 +211,7 @@ pub(super) fn name(start: *const sockaddr, length: socklen_t, room: socklen_t) -
 
 /// Result that the program gets: the size received, unless it asked for the true one.
 pub(super) fn as_asked(result: ssize_t, capacity: usize, flags: c_int) -> ssize_t {
-    // No object is as large as to make this negative, but the capacity told may be any number.
+    // No object is so large that this becomes negative, but the capacity told may be any number.
     if flags & libc::MSG_TRUNC != 0 || result < 0 || result as usize <= capacity {
         result
     } else {

@@ -32,7 +32,7 @@ impl Rooms {
             libc::AF_UNIX => size_of::<libc::sockaddr_un>(),
             _ => size_of::<sockaddr_storage>(),
         };
-        // The end of the page that was found readable last: each is looked at once.
+        // End of the page that was found readable last: each page is looked at once.
         let mut readable = 0;
         for index in 0..(count as usize).min(Rooms::MAX_MESSAGES) {
             let message = messages.wrapping_add(index);

@@ -167,7 +167,7 @@ fn provide_behind(filter: &seccomp::Copy) {
         && permits(libc::SYS_mmap, map)
         && all(&[libc::SYS_fallocate, libc::SYS_close, libc::SYS_madvise]);
     if !is_free {
-        // By which libc makes children.
+        // Flags by which libc makes children.
         let fork = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as usize;
         confinement::provide(Abilities {
             populate: reserve::can_populate() && permits(libc::SYS_madvise, raw::of_population()),
@@ -224,7 +224,7 @@ pub(crate) fn seccomp(operation: c_long, program: c_long, call: impl FnOnce() ->
         libc::SECCOMP_SET_MODE_FILTER => {
             restrict(core::ptr::with_exposed_provenance(program as usize), call)
         }
-        // Others only ask.
+        // Other operations only ask.
         _ => call(),
     }
 }

@@ -68,7 +68,7 @@ pub(crate) unsafe fn sendmmsg(
             let message = messages.add(index);
             let (header, bytes) = (&raw const (*message).msg_hdr, (*message).msg_len as usize);
             if entry.kind() == Kind::Datagram {
-                // The first of them names the socket, if need be.
+                // The first datagram names the socket, if need be.
                 let entry = if index == 0 { entry } else { entry.named() };
                 datagram::sent(
                     writer,

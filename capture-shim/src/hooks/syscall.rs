@@ -199,7 +199,7 @@ pub(crate) unsafe fn syscall(
                 send::splice(by_number::splice, a as _, b as _, c as _, d as _, e as _, f as _)
                     as c_long
             }
-            // Their offset comes in two words, which makes them functions of six arguments.
+            // The offset comes in two words, which makes these functions of six arguments.
             libc::SYS_preadv2 => read_write::receive_vector(a as _, b as _, c as _, || {
                 real(number, a, b, c, d, e, f) as ssize_t
             }) as c_long,

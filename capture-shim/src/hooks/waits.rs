@@ -158,7 +158,7 @@ pub(crate) unsafe fn select(
     except: *mut fd_set,
     timeout: *mut timeval,
 ) -> c_int {
-    // Asked for before the call, which may change it.
+    // Asked for before the call, which may change the timeout.
     let blocks = || is_some_short_time(timeout);
     // SAFETY: the program's own call.
     timed(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })

@@ -110,7 +110,8 @@ impl Writer {
         // record.
         self.thread.latest.store(0, Release);
         let begin = |old| {
-            // As long as the handlers write into the old chunk, what they note is of that one.
+            // As long as handlers write into the old chunk, the peers that they note are of that
+            // one.
             self.thread.sent_to.forget();
             self.thread.received_from.forget();
             state::replace(&self.thread.cursor, old, memory as usize + 4 * used)
@@ -118,8 +119,8 @@ impl Writer {
         while !begin(old) {
             old = self.thread.cursor.load(Acquire);
             if self.has_room() {
-                // It has taken a chunk, which lies behind this one. The thread goes on there, since
-                // its records must be in order; this chunk has none.
+                // The handler has taken a chunk, which lies behind this one. The thread goes on
+                // there, since its records must be in order; this chunk has none.
                 if options().keeps_newest {
                     recycle::give(self.state, memory as usize);
                 }

@@ -70,7 +70,7 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
     thread.ended.store(1, Relaxed);
     let left = thread.cursor.swap(0, AcqRel);
     if options().keeps_newest {
-        // What a handler has interrupted here will not go on.
+        // A record that was interrupted here will not be gone on with.
         thread.retired.iter().for_each(|kept| recycle::give(state, kept.swap(0, AcqRel)));
         recycle::give(state, left.saturating_sub(1));
     } else {

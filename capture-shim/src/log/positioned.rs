@@ -31,7 +31,6 @@ impl Writer {
         moved: &Moved,
         now: u64,
     ) -> Option<u64> {
-        // A signal handler that logs in between makes it look again.
         let Moved { direction, flow, ticks, bytes, duration } = *moved;
         let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
         for _ in 0..POSITION_TRIES {
@@ -49,7 +48,8 @@ impl Writer {
                 return Some(chunk);
             }
             let _behind = self.make_ready(now)?;
-            // As in `transfer_with_care`.
+            // Until this record is whole, one of a signal handler must not be read as following
+            // upon it.
             self.thread.latest.store(0, Release);
             let chunk = self.chunk();
             let before = if follows(chunk) { &[] } else { position };

@@ -133,13 +133,14 @@ pub(crate) fn give(state: &State, address: usize) {
 pub(crate) fn retire(state: &State, retired: &[AtomicUsize; MAX_RETIRED], cursor: usize) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
-        // Taken out first: a handler that comes in between gives it, or this does, but not both.
+        // Taken out first: either a handler that comes in between gives it, or this does, but not
+        // both.
         if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
         {
             give(state, chunk);
         }
     }
-    // By its last byte: the cursor of a full chunk is beyond it.
+    // The chunk is found by its last byte: the cursor of a full chunk is beyond it.
     let last = cursor - 1;
     if is_whole(last) {
         give(state, last);
@@ -168,8 +169,8 @@ fn is_whole(last: usize) -> bool {
 fn oldest(state: &State) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);
-    // The tail anew each time: while this thread stood still, others may have emptied what it saw
-    // and filled more.
+    // The tail is read anew each time: while this thread stood still, others may have emptied what
+    // it saw and filled more.
     while ticket < queue.tail.load(Acquire) {
         let place = place(ticket)?;
         let found = place.load(Acquire);
@@ -179,7 +180,7 @@ fn oldest(state: &State) -> Option<*mut u32> {
             let taken = is_taken
                 || place.compare_exchange(found, value(ticket, 0), AcqRel, Acquire).is_ok();
             if taken {
-                // Whoever is first moves the head on.
+                // The head moves on once, whoever is first.
                 let _ = queue.head.compare_exchange(ticket, ticket + 1, AcqRel, Relaxed);
             }
             if taken && !is_taken {
@@ -289,7 +290,7 @@ fn clear(chunk: *mut u32) {
     // SAFETY: a whole chunk, and ours.
     unsafe {
         (*header).magic.store(CHUNK_FREE, Relaxed);
-        // A reader that sees a zero of what follows sees the magic too.
+        // The fence: a reader that sees a zero of the records sees the magic too.
         core::sync::atomic::fence(Release);
         chunk.add(1).write_bytes(0, CHUNK_WORDS - 1);
     }

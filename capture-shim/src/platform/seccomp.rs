@@ -69,7 +69,7 @@ pub(crate) fn enforce(copy: Copy) {
         (Some((first, length)), Some(kept)) => {
             kept.length.store(length, Relaxed);
             kept.first.store(first, Release);
-            // Of two threads at once, one overwrites the other's place.
+            // Two threads at once would overwrite each other's place.
             if COUNT.compare_exchange(index, index + 1, Release, Relaxed).is_err() {
                 seal();
             }

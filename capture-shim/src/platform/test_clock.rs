@@ -55,7 +55,7 @@ impl Shift {
     #[cold]
     fn apply(&self, anchor: Anchor) -> Anchor {
         let monotonic = anchor.monotonic;
-        // In two parts, as the product may be too large.
+        // The product is made in two parts, as it may be too large.
         let gained = (monotonic / MILLION)
             .wrapping_mul(self.skew)
             .wrapping_add((monotonic % MILLION).wrapping_mul(self.skew) / MILLION);
@@ -79,7 +79,7 @@ fn parse(text: &[u8]) -> Option<Shift> {
         let mut numbers = part.split(|byte| *byte == b':');
         *places.next()? = (number(numbers.next()?)?, number(numbers.next()?)?);
     }
-    // A clock that stands still or goes back is none.
+    // A clock that stands still or goes back is no clock.
     (skew.abs() < MILLION).then_some(Shift { offset, skew, steps })
 }
 

@@ -54,7 +54,7 @@ impl<const N: usize> Text<N> {
     pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> &mut Text<N> {
         let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
         let kept = fill(room).min(room.len());
-        // Behind the text there are zeros, as everywhere in one that nothing was taken back from.
+        // Behind the text there are zeros, as in every text that nothing was taken back from.
         if let Some(rest) = room.get_mut(kept..) {
             rest.fill(0);
         }

@@ -108,7 +108,8 @@ impl Complete {
         let settings = settings();
         let count = length(given);
         let pointers = (count + ADDED) * size_of::<*const c_char>();
-        // The list with this library before it, or with this library's path in place of each entry.
+        // Room for the list with this library before it, or with this library's path in place of
+        // each entry.
         let others = find(given, PRELOAD).unwrap_or(&[]);
         let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
         let start = self.map(size_of::<Mapping>() + pointers + text)?;
@@ -153,7 +154,7 @@ impl Complete {
         unsafe { mapping.write(Mapping { length, tid: identity::tid() }) };
         self.0 = Some(mapping);
         let child_mapping = &thread::current().child_mapping;
-        // One is enough: `reclaim` ran before the `vfork`.
+        // One place is enough: `reclaim` ran before the `vfork`.
         let _ = child_mapping.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
         Some(memory)
     }
@@ -179,7 +180,7 @@ impl Drop for Complete {
 pub(crate) fn reclaim() {
     let child_mapping = &thread::current().child_mapping;
     let mapping: *mut Mapping = child_mapping.load(Relaxed).cast();
-    // One of this thread's own is in use: this is a signal handler that came in between.
+    // A mapping of this thread's own is in use: then this is a signal handler that came in between.
     // SAFETY: null or a mapping that nobody else removes.
     if !mapping.is_null() && unsafe { (*mapping).tid } != identity::tid() {
         child_mapping.store(ptr::null_mut(), Relaxed);
@@ -262,8 +263,8 @@ pub(crate) fn complete_own() {
     if better == present() {
         return;
     }
-    // Never given back: from now on it is the program's environment. Libc copies it before it
-    // changes it.
+    // The mapping is never given back: from now on it is the program's environment. Libc copies it
+    // before it changes it.
     thread::current().child_mapping.store(ptr::null_mut(), Relaxed);
     core::mem::forget(complete);
     // SAFETY: the constructor runs before the program has a second thread.

@@ -71,7 +71,7 @@ pub(crate) fn enter(start: i64) {
     let line = unsafe { &mut *LINE.0.get() };
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };
-    // In place, as a program may have left little room on the stack.
+    // The line is changed in place, as a program may have left little room on the stack.
     let kept = latest(above, LINEAGE_BYTES - begin - own.len() - 2).len();
     line.copy_within(end - kept..end, begin);
     let mut rest = line.iter_mut().skip(begin + kept);

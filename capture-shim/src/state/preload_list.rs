@@ -51,7 +51,7 @@ pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
 pub(super) fn preload_list(text: &mut [u8], others: &[u8]) {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
-        // In this order: the other one would take a place more than there are bytes.
+        // Zipped in this order: the other one would take a place more than there are bytes.
         for (byte, place) in bytes.iter().zip(places.by_ref()) {
             *place = *byte;
         }

@@ -117,7 +117,7 @@ const QUOTIENT: i64 = quotient();
 
 /// Quotient of x^64 by the polynomial, by long division.
 const fn quotient() -> i64 {
-    // With the highest power at the top here, as on paper.
+    // The highest power is at the top here, as on paper.
     let divisor = (POLYNOMIAL as u64).reverse_bits() >> 31;
     let (mut rest, mut result, mut index) = (1u128 << 64, 0u64, 33);
     while index > 0 {

@@ -96,7 +96,7 @@ impl Descriptor {
         let memory = map(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
         // SAFETY: the mapping is new.
         unsafe {
-            // There is nothing to be read ahead.
+            // Nothing is to be read ahead.
             super::memory::advise(memory, length, libc::MADV_RANDOM);
             call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
             let result =
