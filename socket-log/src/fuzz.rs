@@ -93,7 +93,7 @@ mod tests {
                     0 => bytes.truncate(at.max(4096)),
                     1 => drop(bytes.splice(at..at, word.to_le_bytes())),
                     2 => drop(bytes.drain(at..(at + word as usize % 5000).min(bytes.len()))),
-                    // Where whole words are.
+                    // Overwrites a place where whole words are.
                     3 => bytes.iter_mut().skip(at & !3).zip(word.to_le_bytes()).for_each(|(old, new)| *old = new),
                     _ => bytes.iter_mut().skip(at).take(1).for_each(|old| *old = word as u8),
                 }

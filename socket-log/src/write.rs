@@ -282,7 +282,7 @@ impl LogWriter {
     /// Bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + self.chunks.len() * CHUNK_BYTES);
-        // A vector takes all that it is given.
+        // Writing to a vector cannot fail.
         let _ = self.write_to(&mut bytes);
         bytes
     }

@@ -122,7 +122,7 @@ pub(crate) unsafe fn pivot_root(
 }
 
 /// # Safety
-/// As `setns`. A descriptor does not say of which kind its namespace is, unless the caller does.
+/// As `setns`. A descriptor does not tell the kind of its namespace; the caller may.
 pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int {
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, kind) };

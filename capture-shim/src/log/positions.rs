@@ -55,7 +55,7 @@ pub(crate) fn create() -> bool {
 
 fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
     let all = COUNTS.load(Relaxed);
-    // SAFETY: null, or so many all, whose zeros are valid and which are never removed.
+    // SAFETY: null, or [`COUNTED_FLOWS`] counts, whose zeros are valid and which stay mapped.
     (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % COUNTED_FLOWS) })
 }
 

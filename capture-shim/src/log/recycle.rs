@@ -60,7 +60,7 @@ impl<'state> Own<'state> {
 
     fn scratch(&mut self) -> Option<&mut ChunkScratch> {
         let first = SCRATCH.load(Relaxed);
-        // SAFETY: null, or so many, of which this one is nobody else's; any bytes are valid.
+        // SAFETY: null, or [`MAX_SCRATCHES`]; this one is nobody else's, and any bytes are valid.
         (!first.is_null()).then(|| unsafe { &mut *first.add(self.index as usize) })
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
     count != EVERYTHING
         && KEPT.iter().take(count as usize).all(|kept| {
             let (first, length) = (kept.first.load(Acquire), kept.length.load(Relaxed));
-            // SAFETY: a copy of so many instructions, which is never removed.
+            // SAFETY: a copy of that many instructions, which is never removed.
             let filter = unsafe { core::slice::from_raw_parts(first, length) };
             harms_nobody(filter, &call)
         })

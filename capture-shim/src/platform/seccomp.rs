@@ -23,7 +23,7 @@ impl Copy {
     pub(crate) fn will_permit(&self, number: core::ffi::c_long, arguments: &[usize; 6]) -> bool {
         let Some((first, length)) = self.0 else { return false };
         let call = SystemCall::new(number as usize, arguments);
-        // SAFETY: a copy of so many instructions, which is never removed.
+        // SAFETY: a copy of that many instructions, which is never removed.
         let filter = unsafe { core::slice::from_raw_parts(first, length) };
         let action =
             filter::run(filter, &call).map(|answer| answer & libc::SECCOMP_RET_ACTION_FULL);

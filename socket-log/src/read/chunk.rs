@@ -52,7 +52,7 @@ impl Chunk {
     pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
         let mut damage: Vec<Damage> = Vec::new();
         let mut anchor = self.anchor.ticks;
-        // The time that one of the shortest form is near to.
+        // Time that a record of the shortest form is near to.
         let mut before = anchor;
         let mut tid = self.tid;
         let mut peers = Peers::default();

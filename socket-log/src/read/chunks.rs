@@ -62,7 +62,7 @@ impl<'log> Chunks<'log> {
         let searched = read_at(self.bytes, &mut bytes, offset).unwrap_or(0);
         let places = bytes[..searched].windows(4).enumerate().skip(1);
         let places = places.filter(|(_, window)| *window == magic).map(|(place, _)| place as u64);
-        // A name in a record can look like the magic; where a true chunk ends, the next begins, or
+        // A name in a record can look like the magic. Behind a true chunk the next one begins, or
         // the file ends.
         let followed = |place: &u64| {
             let mut next = [0; 4];

@@ -84,7 +84,7 @@ pub(crate) fn step(words: &[u32]) -> Step {
                         peeked: false,
                         unchecked: false,
                         duration: duration::unpack(rest),
-                        // The chunk's own walk knows it.
+                        // The walk through the chunk knows the peer.
                         peer: None,
                     },
                 },
@@ -150,7 +150,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 },
             )
         }
-        // Whose it is from here on, the chunk's own walk sees to.
+        // The walk through the chunk sees to the thread that goes on from here.
         kind::ANCHOR | kind::CONTINUED => {
             let ticks = long(1)?;
             let anchor = Anchor { ticks, monotonic: long(3)? as i64, realtime: long(5)? as i64 };
@@ -167,7 +167,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 origin: Origin::from_number((what >> 16 & 0xff) as u16).ok_or(Fault::BadField)?,
                 cookie: long(5)?,
                 listener: word(7)?,
-                // Logs from before it was asked for are without.
+                // Older logs are without the namespace.
                 namespace: long(8).unwrap_or(0),
             };
             (low, Record::Flow(record))

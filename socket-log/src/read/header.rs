@@ -114,7 +114,7 @@ impl Header {
             return;
         };
         let says = std::mem::replace(&mut self.host, name.to_string_lossy().into_owned());
-        // A name has no slash as a directory's, and is cut for the header.
+        // A directory's name has no slash, and the header's is cut.
         let named = says.replace('/', "_");
         let is_same =
             named == self.host || named.len() == HOST_BYTES - 1 && self.host.starts_with(&named);
@@ -287,8 +287,8 @@ mod tests {
         for path in ["1-1.sclog", "other/1-1.sclog", "hosts/1-1.sclog", "hosts/a/b/1-1.sclog"] {
             assert_eq!(header_at("victim", path), is("victim", None), "{path}");
         }
-        // As the library writes them: a slash is none in the directory, and the header has room for
-        // 127 bytes.
+        // As the library writes them: the directory's name has no slash, and the header has room
+        // for 127 bytes.
         assert_eq!(header_at("a/b", "hosts/a_b/1-1.sclog"), is("a_b", None));
         let long = "x".repeat(140);
         assert_eq!(header_at(&long[..127], &format!("hosts/{long}/1-1.sclog")), is(&long, None));

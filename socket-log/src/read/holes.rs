@@ -31,13 +31,13 @@ impl Holes {
         let begin = match seek(file, SeekFrom::Data(offset)) {
             Ok(begin) => begin,
             Err(Errno::NXIO) => return end,
-            // The file system keeps it to itself.
+            // The file system does not tell its holes.
             Err(_) => {
                 self.data = offset..u64::MAX;
                 return offset;
             }
         };
-        // Whatever is wrong with the end, reading on from the beginning is right.
+        // Whatever is wrong with the end, it is right to read on from the beginning.
         let behind = seek(file, SeekFrom::Hole(begin)).unwrap_or(u64::MAX);
         let offset =
             offset + (begin.saturating_sub(offset) / CHUNK_BYTES as u64) * CHUNK_BYTES as u64;
@@ -50,7 +50,7 @@ impl Holes {
 pub(crate) fn empty_chunks(bytes: &Bytes, offset: u64) -> u64 {
     let Bytes::File(file) = bytes else { return 0 };
     let mut buffer = vec![0; EMPTY_STEP_BYTES];
-    // Whoever reads this place alone is told what is wrong.
+    // An error here is none: whoever reads this place alone is told what is wrong.
     let read = file.read_at(&mut buffer, offset).unwrap_or(0);
     let zeros = buffer[..read].iter().take_while(|byte| **byte == 0).count();
     (zeros / CHUNK_BYTES) as u64
@@ -113,7 +113,7 @@ mod tests {
         file.as_file().set_len(1 << 30).unwrap();
         let (found, calls, bytes) = read(file.path());
         assert_eq!(found, records);
-        // Some for what counts them.
+        // Some calls are made by what counts them.
         assert!(calls < 20 && bytes < 1 << 20, "{calls} calls, {bytes} bytes");
         let log = Log::open(file.path()).unwrap();
         assert!(log.length() == 1 << 30 && log.on_disk() < 1 << 20, "{}", log.on_disk());

@@ -18,7 +18,7 @@ impl LogWriter {
     /// Ends the thread `tid`; another may go on in its chunk.
     pub fn end_thread(&mut self, tid: u32) -> &mut LogWriter {
         if let Some(thread) = self.threads.remove(&tid) {
-            // Who goes on in the chunk does not know whom this one's datagrams went to.
+            // The next thread does not know the peers of this one's datagrams.
             self.peers.retain(|(owner, ..), _| *owner != tid);
             self.free.push(thread.chunk);
             if self.free.len() > MAX_FREE_CHUNKS {
@@ -104,7 +104,7 @@ mod tests {
                     step + 1,
                 );
             }
-            // Few stay.
+            // Few threads stay.
             if thread % 100 != 0 {
                 log.end_thread(100 + thread);
             }
@@ -134,7 +134,7 @@ mod tests {
             let Record::Transfer { bytes, .. } = entry.record else { continue };
             assert_eq!(entry.ticks, u64::from(entry.tid - 100) * 1_000_000_000 + bytes - 1);
         }
-        // Not a chunk for each thread.
+        // There is not a chunk for each thread.
         assert!(length < 4096 * 200, "{length}");
     }
 }

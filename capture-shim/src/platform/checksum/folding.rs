@@ -281,7 +281,7 @@ fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
 
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 unsafe fn wide(so_far: u32, bytes: &[u8]) -> u32 {
-    // SAFETY: each load is within what is left, of which the caller says that it is long.
+    // SAFETY: each load is within what is left, which is long, as the caller says.
     unsafe {
         let Folded { block, carry, mut at, mut left } = begin(so_far, bytes);
         let two = |at: *const u8| _mm256_loadu_si256(at.cast());
