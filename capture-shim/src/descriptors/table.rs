@@ -215,9 +215,9 @@ pub(crate) fn take(fd: c_int) -> Entry {
 }
 
 /// Set of the flows that live on, of those that were asked about.
-pub(crate) struct Alive([u64; 8]);
+pub(crate) struct LiveFlows([u64; 8]);
 
-impl Alive {
+impl LiveFlows {
     /// Whether `flow` lives on. It is one of the sorted `flows` that were asked about.
     pub(crate) fn contains(&self, flows: &[u32], flow: u32) -> bool {
         let index = flows.partition_point(|other| *other < flow);
@@ -229,8 +229,8 @@ impl Alive {
 
 /// Set of those of `flows` that have a descriptor. `flows` are sorted; of more than 512, the others
 /// are taken for dead.
-pub(crate) fn alive(flows: &[u32]) -> Alive {
-    let mut alive = Alive([0; 8]);
+pub(crate) fn alive(flows: &[u32]) -> LiveFlows {
+    let mut alive = LiveFlows([0; 8]);
     let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return alive };
     let known = state::current().map_or(0, |state| state.descriptors.load(Relaxed));
     for fd in 0..known {

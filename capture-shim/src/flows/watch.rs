@@ -15,7 +15,7 @@ use socket_log::encode::{self, Direction};
 
 use super::Buffers;
 use crate::descriptors::table::Entry;
-use crate::log::{Moved, Writer, positions};
+use crate::log::{Transfer, Writer, positions};
 use crate::platform::raw;
 use crate::state;
 use crate::state::options::options;
@@ -72,7 +72,7 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
 /// The buffers are readable as far as `bytes`.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now: u64) {
+pub(crate) unsafe fn moved(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
     positions::transfer(writer, moved, now);
     // SAFETY: as the caller says.
     unsafe { fingerprint(writer, moved.flow, moved.direction, buffers, moved.bytes as usize, now) };
@@ -83,7 +83,7 @@ pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now:
 /// direction's checksum cannot be made.
 #[cold]
 #[inline(never)]
-pub(crate) fn moved_without_buffers(writer: Writer, moved: &Moved, now: u64) {
+pub(crate) fn moved_without_buffers(writer: Writer, moved: &Transfer, now: u64) {
     positions::transfer(writer, moved, now);
     if let Some(place) = fingerprint_of(moved.flow, moved.direction) {
         let before = place.swap(DONE, Relaxed);

@@ -12,7 +12,7 @@ use crate::c_library::{real, types};
 use crate::flows::closing;
 use crate::log::process_events::{event, set_progress};
 use crate::platform::environment;
-use crate::state::inherit::Complete;
+use crate::state::inherit::CompleteEnvironment;
 use crate::state::settings;
 
 /// Runs another program in the place of this one, which will load this library unless that was
@@ -40,7 +40,7 @@ macro_rules! with_environment {
             arguments: Strings,
             variables: Strings,
         ) -> c_int {
-            let (mut complete, refused) = (Complete::new(), settings::refusal());
+            let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
             // SAFETY: the program's own call and environment.
             replace(&$named, refused, || unsafe {
                 real($program, arguments, complete.of(variables, refused))
@@ -79,7 +79,7 @@ pub(crate) unsafe fn execveat(
     variables: Strings,
     flags: c_int,
 ) -> c_int {
-    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
     let program = if directory == libc::AT_FDCWD { Program::Path(path) } else { Program::Opened };
     // SAFETY: the program's own call and environment.
     replace(&program, refused, || unsafe {
@@ -98,7 +98,7 @@ pub(crate) unsafe fn spawn(
     arguments: Strings,
     variables: Strings,
 ) -> c_int {
-    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
     let result = unsafe {
@@ -126,7 +126,7 @@ pub(crate) unsafe fn pidfd_spawn(
     arguments: Strings,
     variables: Strings,
 ) -> c_int {
-    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
     // SAFETY: the program's own call and environment.
     let result = unsafe {
         real(child, path, actions, attributes, arguments, complete.of(variables, refused))

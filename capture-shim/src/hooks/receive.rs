@@ -13,7 +13,7 @@ use socket_log::encode::Direction;
 
 use crate::c_library::{real, types};
 use crate::descriptors::table::{self, Kind};
-use crate::flows::datagram::{self, Received};
+use crate::flows::datagram::{self, ReceivedDatagram};
 use crate::flows::{Address, Buffers, find, transfer};
 use crate::log;
 use crate::platform::{clock, raw};
@@ -191,7 +191,7 @@ unsafe fn receive_datagram(
         transfer::fail(writer, fd, entry, Direction::Receive, end);
         return result;
     }
-    let message = Received {
+    let message = ReceivedDatagram {
         bytes: result as usize,
         truncated: result as usize > size,
         peeked: flags & libc::MSG_PEEK != 0,

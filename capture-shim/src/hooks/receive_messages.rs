@@ -9,7 +9,7 @@ use socket_log::encode::Direction;
 use super::receive::{as_asked, filled, name};
 use crate::c_library::types;
 use crate::descriptors::table::{self, Kind};
-use crate::flows::datagram::{self, Received};
+use crate::flows::datagram::{self, ReceivedDatagram};
 use crate::flows::{Address, Buffers, duplicates, find, transfer};
 use crate::log;
 use crate::platform::{clock, raw};
@@ -151,7 +151,7 @@ unsafe fn recvmsg_datagram(
     }
     // SAFETY: the kernel wrote the name and filled the buffers.
     unsafe {
-        let what = Received {
+        let what = ReceivedDatagram {
             bytes: result as usize,
             truncated: copy.msg_flags & libc::MSG_TRUNC != 0,
             peeked: flags & libc::MSG_PEEK != 0,
@@ -197,7 +197,7 @@ pub(crate) unsafe fn recvmmsg(
             let (header, bytes) = (&raw mut (*message).msg_hdr, (*message).msg_len as usize);
             duplicates::passed(header);
             if entry.kind() == Kind::Datagram {
-                let what = Received {
+                let what = ReceivedDatagram {
                     bytes,
                     truncated: (*header).msg_flags & libc::MSG_TRUNC != 0,
                     peeked: flags & libc::MSG_PEEK != 0,

@@ -157,7 +157,7 @@ pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
 }
 
 /// Provides for a time behind a filter: for what it does not permit.
-fn provide_behind(filter: &seccomp::Copy) {
+fn provide_behind(filter: &seccomp::FilterCopy) {
     let permits = |number, arguments| filter.will_permit(number, &arguments);
     let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
     let can_ask = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);

@@ -18,12 +18,12 @@ use crate::state::{self, thread};
 /// Full chunk of a thread, until the record that had no more room in it stands in the next. Only
 /// then may others use it again. A thread that is put to sleep in between would otherwise wake up,
 /// or be killed, with none of its records left.
-pub(super) struct Behind {
+pub(super) struct FullChunk {
     /// Cursor of the full chunk, or 0. There is nothing else, so that it takes no stack.
     full: usize,
 }
 
-impl Drop for Behind {
+impl Drop for FullChunk {
     #[inline]
     fn drop(&mut self) {
         if self.full != 0 {
@@ -55,8 +55,8 @@ impl Writer {
     /// Makes room for the longest record that is written here, behind an anchor near to `now`;
     /// otherwise counts the record as lost. The caller keeps what is returned until the record is
     /// written.
-    pub(super) fn make_ready(self, now: u64) -> Option<Behind> {
-        let mut behind = Behind { full: 0 };
+    pub(super) fn make_ready(self, now: u64) -> Option<FullChunk> {
+        let mut behind = FullChunk { full: 0 };
         if !self.has_room() {
             behind.full = self.take_chunk().inspect_err(|cause| self.lose(*cause)).ok()?;
         }

@@ -12,7 +12,7 @@ use super::commit::commit;
 use crate::tuning::POSITION_TRIES;
 
 /// Transfer on a stream, as [`Writer::transfer`] takes it.
-pub(crate) struct Moved {
+pub(crate) struct Transfer {
     pub(crate) direction: Direction,
     pub(crate) flow: u32,
     pub(crate) ticks: u64,
@@ -28,10 +28,10 @@ impl Writer {
         self,
         position: &[u32],
         follows: impl Fn(u64) -> bool,
-        moved: &Moved,
+        moved: &Transfer,
         now: u64,
     ) -> Option<u64> {
-        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        let Transfer { direction, flow, ticks, bytes, duration } = *moved;
         let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
         for _ in 0..POSITION_TRIES {
             let chunk = self.chunk();

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use socket_log::encode::{self, Direction};
 use socket_log::layout::NO_POSITION;
 
-use super::{Moved, Writer};
+use super::{Transfer, Writer};
 use crate::state;
 use crate::state::options::options;
 use crate::tuning::COUNTED_FLOWS;
@@ -73,16 +73,16 @@ pub(crate) fn begin(flow: u32) {
 
 /// Writes a transfer, with its position where the log needs that. Otherwise as
 /// [`Writer::transfer`].
-pub(crate) fn transfer(writer: Writer, moved: &Moved, now: u64) {
+pub(crate) fn transfer(writer: Writer, moved: &Transfer, now: u64) {
     if options().keeps_newest {
         write(writer, moved, now);
     } else {
-        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        let Transfer { direction, flow, ticks, bytes, duration } = *moved;
         writer.transfer(direction, flow, ticks, bytes, duration, now);
     }
 }
 
-fn write(writer: Writer, moved: &Moved, now: u64) {
+fn write(writer: Writer, moved: &Transfer, now: u64) {
     let known =
         counts_of(moved.flow).filter(|flow_counts| flow_counts.flow.load(Relaxed) == moved.flow);
     let counts = known.map(|flow_counts| match moved.direction {

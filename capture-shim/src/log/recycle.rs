@@ -39,13 +39,13 @@ const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
 
 /// Scratch memory that its owner has alone, as long as this lives.
-struct Own<'state> {
+struct OwnScratch<'state> {
     queue: &'state Queue,
     index: u32,
 }
 
-impl<'state> Own<'state> {
-    fn take(queue: &'state Queue) -> Option<Own<'state>> {
+impl<'state> OwnScratch<'state> {
+    fn take(queue: &'state Queue) -> Option<OwnScratch<'state>> {
         loop {
             let busy = queue.busy.load(Relaxed);
             let index = busy.trailing_ones();
@@ -53,7 +53,7 @@ impl<'state> Own<'state> {
                 return None;
             }
             if queue.busy.compare_exchange(busy, busy | 1 << index, AcqRel, Relaxed).is_ok() {
-                return Some(Own { queue, index });
+                return Some(OwnScratch { queue, index });
             }
         }
     }
@@ -65,7 +65,7 @@ impl<'state> Own<'state> {
     }
 }
 
-impl Drop for Own<'_> {
+impl Drop for OwnScratch<'_> {
     fn drop(&mut self) {
         self.queue.busy.fetch_and(!(1 << self.index), AcqRel);
     }
@@ -206,7 +206,7 @@ pub(crate) fn take(
         open_chunk(memory.cast(), tid, anchor, &[]);
         return Ok((memory, CHUNK_HEADER_WORDS));
     }
-    let mut own = Own::take(&state.queue).ok_or(lost::BUSY)?;
+    let mut own = OwnScratch::take(&state.queue).ok_or(lost::BUSY)?;
     let scratch = own.scratch().ok_or(lost::LIMIT)?;
     for _ in 0..MAX_CHUNKS_TRIED {
         let chunk = oldest(state).ok_or(lost::LIMIT)?;

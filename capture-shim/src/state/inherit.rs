@@ -16,7 +16,8 @@ use super::thread;
 use crate::platform::environment::{environ, find, present};
 use crate::platform::{identity, raw};
 
-/// Maximum number of variables that [`Complete`] adds, with the null pointer behind them.
+/// Maximum number of variables that [`CompleteEnvironment`] adds, with the null pointer behind
+/// them.
 const ADDED: usize = 4 + OPTIONS.len() + 1;
 
 /// Environment that has all that a child of a recorded program needs: the given one, or one made in
@@ -25,7 +26,7 @@ const ADDED: usize = 4 + OPTIONS.len() + 1;
 ///
 /// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they
 /// share remembers it, and [`reclaim`] gives it back.
-pub(crate) struct Complete(Option<*mut Mapping>);
+pub(crate) struct CompleteEnvironment(Option<*mut Mapping>);
 
 /// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.
 #[repr(C)]
@@ -35,10 +36,10 @@ struct Mapping {
     tid: u32,
 }
 
-impl Complete {
+impl CompleteEnvironment {
     /// No mapping yet.
-    pub(crate) const fn new() -> Complete {
-        Complete(None)
+    pub(crate) const fn new() -> CompleteEnvironment {
+        CompleteEnvironment(None)
     }
 
     /// Environment to be used in place of `given`: the same array where nothing is missing. Where
@@ -160,7 +161,7 @@ impl Complete {
     }
 }
 
-impl Drop for Complete {
+impl Drop for CompleteEnvironment {
     fn drop(&mut self) {
         if let Some(mapping) = self.0.take() {
             let _ = thread::current().child_mapping.compare_exchange(
@@ -257,7 +258,7 @@ fn length(strings: *const *const c_char) -> usize {
 /// hook (`system`, `popen`) find it there, and so do those that would look for a relative path of
 /// the data directory.
 pub(crate) fn complete_own() {
-    let mut complete = Complete::new();
+    let mut complete = CompleteEnvironment::new();
     // SAFETY: the program's own environment.
     let better = unsafe { complete.of(present(), 0) };
     if better == present() {
