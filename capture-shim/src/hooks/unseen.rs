@@ -27,9 +27,7 @@ struct Note {
 }
 
 const FREE: u32 = 0;
-
 const BUSY: u32 = 1;
-
 const READY: u32 = 2;
 
 #[derive(Clone, Copy)]

@@ -17,12 +17,10 @@ use crate::state::{self, State, thread};
 use crate::tuning::MIN_LEAVING_BYTES;
 
 type Create = unsafe extern "C" fn(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
-
 type Set = unsafe extern "C" fn(c_uint, *const c_void) -> c_int;
 
 /// Libc's `pthread_setspecific`; null where a thread's end is not told.
 static SET: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Asks libc to tell of the end of threads.

@@ -31,9 +31,7 @@ mod carried;
 /// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
 /// which it came.
 static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
-
 const PAGE_BITS: u32 = 36;
-
 const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 
 static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());

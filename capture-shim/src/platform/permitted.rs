@@ -21,7 +21,6 @@ pub(super) static KEPT: [KeptFilter; MAX_FILTERS] =
 
 /// Number of kept filters; [`EVERYTHING`] where no system call is permitted.
 pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);
-
 pub(super) const EVERYTHING: u32 = u32::MAX;
 
 /// Whether the program has given up any system calls.

@@ -24,11 +24,8 @@ const LONG: usize = 16 + 7 * 16 + 128;
 
 /// Width of folding: none, 128 bits at a time, 256 bits at a time.
 const NONE: u8 = 0;
-
 const NARROW: u8 = 1;
-
 const WIDE: u8 = 2;
-
 static WIDTH: AtomicU8 = AtomicU8::new(NONE);
 
 /// Asks the processor for its instructions, and the system whether it keeps the wide registers.
@@ -99,20 +96,14 @@ const fn factors(bits: u32) -> (i64, i64) {
 }
 
 const BY_1: (i64, i64) = factors(128);
-
 const BY_2: (i64, i64) = factors(256);
-
 const BY_3: (i64, i64) = factors(384);
-
 const BY_4: (i64, i64) = factors(512);
-
 const BY_6: (i64, i64) = factors(768);
-
 const BY_8: (i64, i64) = factors(1024);
 
 /// Polynomial, and the quotient of x^64 by it, both of 33 bits with the highest power in bit 0.
 const POLYNOMIAL: i64 = 0x1_db71_0641;
-
 const QUOTIENT: i64 = quotient();
 
 /// Quotient of x^64 by the polynomial, by long division.
