@@ -157,6 +157,7 @@ impl Entry {
     }
 }
 
+/// Table of entries; null where no descriptor is captured.
 static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the table. False without memory.
@@ -173,6 +174,7 @@ pub(crate) fn disable() {
     TABLE.store(ptr::null_mut(), Relaxed);
 }
 
+/// Word of `fd` in the table; `None` beyond its end.
 #[inline(always)]
 fn word(fd: c_int) -> Option<&'static AtomicU64> {
     let table = TABLE.load(Relaxed);

@@ -41,6 +41,7 @@ pub(crate) fn create() -> bool {
     true
 }
 
+/// Fingerprint of a direction of `flow`; `None` where there are no fingerprints.
 fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
     let all = FINGERPRINTS.load(Relaxed);
     if all.is_null() {
@@ -155,6 +156,7 @@ unsafe fn fingerprint(
     }
 }
 
+/// Writes the record of a fingerprint, unless it is done or there are no bytes.
 fn log_fingerprint(writer: Writer, flow: u32, direction: Direction, place: u64, now: u64) {
     if place != DONE && place != 0 {
         let record = encode::fingerprint(now, flow, direction, place as u32, (place >> 32) as u32);

@@ -77,6 +77,7 @@ pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
     forget_range(first as c_uint, c_uint::MAX);
 }
 
+/// Clears the entries of all descriptors from `first` to `last`, and logs that.
 fn forget_range(first: c_uint, last: c_uint) {
     let (state, writer) = match log::standing() {
         Standing::Writes(writer) => (writer.state(), Some(writer)),

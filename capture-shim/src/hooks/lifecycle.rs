@@ -87,6 +87,7 @@ pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c
     result
 }
 
+/// Logs the name of this end of a socket.
 fn name(fd: c_int, entry: Entry, role: Role) {
     if !entry.is_other()
         && let Some(writer) = log::writer()

@@ -152,6 +152,7 @@ pub(crate) fn process_ends(status: c_int) {
     trim::at_end();
 }
 
+/// Logs the end of the process, called by libc.
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {
     process_ends(status);
 }

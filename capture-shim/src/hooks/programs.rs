@@ -27,6 +27,7 @@ pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> 
     result
 }
 
+/// Array of strings that ends with a null pointer.
 type Strings = *const *const c_char;
 
 /// Defines hooks of the functions that name a program in one word.

@@ -30,6 +30,7 @@ const FREE: u32 = 0;
 const BUSY: u32 = 1;
 const READY: u32 = 2;
 
+/// Contents of a note: the cause, the process, and the path of the program.
 #[derive(Clone, Copy)]
 struct UnseenProgram {
     cause: u16,
@@ -43,6 +44,7 @@ struct Notes([Note; MAX_NOTES]);
 // SAFETY: whoever has set a note's state to `BUSY` has what is in it alone.
 unsafe impl Sync for Notes {}
 
+/// Notes of this process's `vfork` children.
 static NOTES: Notes = Notes(
     [const {
         Note {
@@ -112,6 +114,7 @@ pub(crate) fn begin_child() {
     NOTES.0.iter().for_each(|note| note.state.store(FREE, Relaxed));
 }
 
+/// Writes the record of a program that loads no library.
 #[inline(never)]
 fn say(cause: u16, pid: u32, program: &[u8]) {
     if let Some(writer) = log::writer() {
@@ -120,6 +123,7 @@ fn say(cause: u16, pid: u32, program: &[u8]) {
     }
 }
 
+/// Leaves a note, and returns its index; `None` where all notes are taken.
 fn leave(cause: u16, program: &[u8]) -> Option<usize> {
     let index = NOTES.0.iter().position(|note| {
         note.state.load(Acquire) == FREE

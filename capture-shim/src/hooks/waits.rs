@@ -21,6 +21,7 @@ fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c
     logged(call, blocks(), wait)
 }
 
+/// Makes the program's call, and logs it if it `blocks`.
 #[cold]
 #[inline(never)]
 fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {

@@ -16,6 +16,7 @@ use crate::state::options::options;
 use crate::state::{self, State, thread};
 use crate::tuning::MIN_LEAVING_BYTES;
 
+/// Type of `pthread_key_create`.
 type Create = unsafe extern "C" fn(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
 type Set = unsafe extern "C" fn(c_uint, *const c_void) -> c_int;
 
@@ -59,6 +60,7 @@ pub(crate) fn expect_end() {
     }
 }
 
+/// Leaves the rest of the thread's chunk to others, called by libc when the thread ends.
 unsafe extern "C" fn on_end(_: *mut c_void) {
     let (Some(state), thread) = (state::current(), thread::current()) else { return };
     if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {

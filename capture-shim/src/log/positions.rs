@@ -39,6 +39,7 @@ struct DirectionCounts {
     latest: AtomicU64,
 }
 
+/// Counts of all flows; null where they are not needed.
 static COUNTS: AtomicPtr<FlowCounts> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the counts, where they are needed. False without memory.
@@ -53,6 +54,7 @@ pub(crate) fn create() -> bool {
     true
 }
 
+/// Counts in the place of `flow`, which may be those of another flow.
 fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
     let all = COUNTS.load(Relaxed);
     // SAFETY: null, or [`COUNTED_FLOWS`] counts, whose zeros are valid and which stay mapped.
@@ -82,6 +84,7 @@ pub(crate) fn transfer(writer: Writer, moved: &Transfer, now: u64) {
     }
 }
 
+/// Writes a transfer with its position, and counts it.
 fn write(writer: Writer, moved: &Transfer, now: u64) {
     let known =
         counts_of(moved.flow).filter(|flow_counts| flow_counts.flow.load(Relaxed) == moved.flow);

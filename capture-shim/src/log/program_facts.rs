@@ -63,6 +63,7 @@ fn find_out(fields: &mut FileHeader) {
     fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
 }
 
+/// The kernel's random id of this boot.
 fn boot_id() -> [u8; 16] {
     let mut text = [0; 40];
     let mut id = [0; 16];

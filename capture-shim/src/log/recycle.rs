@@ -34,6 +34,7 @@ static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 const PAGE_BITS: u32 = 36;
 const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 
+/// Scratch memories, one for each bit of [`Queue::busy`].
 static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
 
 /// Scratch memory that its owner has alone, as long as this lives.
@@ -96,6 +97,7 @@ pub(crate) fn create() -> bool {
     true
 }
 
+/// Place of a ticket in the queue.
 fn place(ticket: u64) -> Option<&'static AtomicU64> {
     let queue = QUEUE.load(Relaxed);
     // SAFETY: null, or as many places as this, which are never removed.
@@ -260,6 +262,7 @@ fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8>
     }
 }
 
+/// Takes a chunk that is kept empty.
 fn spare(state: &State) -> Option<*mut u8> {
     let taken = state
         .queue
@@ -270,6 +273,7 @@ fn spare(state: &State) -> Option<*mut u8> {
     Some(ptr::with_exposed_provenance_mut(taken as usize))
 }
 
+/// Keeps an empty chunk, or puts it into the queue where there are enough.
 fn keep_spare(state: &State, chunk: *mut u32) {
     let address = chunk.expose_provenance();
     let kept = state

@@ -136,6 +136,7 @@ pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
     (!memory.is_null() && used < length).then(|| (memory.wrapping_add(used), length - used))
 }
 
+/// Opens the log and maps a segment of it.
 fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
     let file = keep::open_log(state).map_err(causes::cause)?;
     map_file(&file, segment.offset, segment.length)

@@ -81,6 +81,7 @@ fn is_child_of(state: &State, thread: &Thread, tid: impl FnOnce() -> u32) -> boo
     state.has_vforked.load(Relaxed) != 0 && known != 0 && known != tid()
 }
 
+/// Attaches the calling thread to the log, which is begun if need be.
 #[cold]
 fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
     if state.generation.load(Acquire) == 0 {

@@ -79,6 +79,7 @@ pub(crate) fn anchor() -> Anchor {
     test_clock::apply(best.0)
 }
 
+/// All clocks once, and how long it took to read them, in nanoseconds.
 fn try_anchor() -> (Anchor, i64) {
     let before = nanoseconds(libc::CLOCK_MONOTONIC);
     let first = counter::read_in_order();
@@ -179,6 +180,7 @@ mod counter {
     }
 }
 
+/// Time of a clock of libc, in nanoseconds.
 #[inline(always)]
 fn nanoseconds(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

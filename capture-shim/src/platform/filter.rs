@@ -91,6 +91,7 @@ pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
     }
 }
 
+/// Result of an arithmetic instruction.
 fn calculate(operation: u32, a: u32, operand: u32) -> Option<u32> {
     Some(match operation {
         libc::BPF_ADD => a.wrapping_add(operand),

@@ -15,6 +15,7 @@ pub(super) struct KeptFilter {
     pub(super) length: AtomicUsize,
 }
 
+/// Kept copies of the program's filters.
 pub(super) static KEPT: [KeptFilter; MAX_FILTERS] =
     [const { KeptFilter { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
         MAX_FILTERS];

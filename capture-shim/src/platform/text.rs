@@ -85,6 +85,11 @@ pub(crate) fn fill(field: &mut [u8], bytes: &[u8]) {
     }
 }
 
+/// Last part of a path.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+}
+
 /// Text of a path's length in a mapping of its own: hooks have little stack.
 pub(crate) struct Scratch(*mut u8);
 

@@ -81,6 +81,7 @@ impl State {
     }
 }
 
+/// State of this process; null before it is mapped.
 static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether children find the state wiped. Where the kernel cannot do that, the hook of `fork` does.

@@ -48,6 +48,7 @@ pub(crate) const HOST: &[u8] = b"SOCKCAP_HOST=";
 /// Beginning of the preloaded libraries' variable.
 pub(crate) const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
+/// Settings of this process.
 static SETTINGS: Once<Settings> = Once::new(Settings {
     directory: Text::new(),
     host: Text::new(),

@@ -189,6 +189,7 @@ unsafe fn begin(so_far: u32, bytes: &[u8]) -> Folded {
     }
 }
 
+/// CRC-32 by folding 128 bits at a time.
 #[target_feature(enable = "pclmulqdq,ssse3,sse4.1")]
 unsafe fn narrow(so_far: u32, bytes: &[u8]) -> u32 {
     // SAFETY: as many bytes as it takes, as the caller says.
@@ -270,6 +271,7 @@ fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
     _mm256_xor_si256(_mm256_xor_si256(first, onto), last)
 }
 
+/// CRC-32 by folding 256 bits at a time.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 unsafe fn wide(so_far: u32, bytes: &[u8]) -> u32 {
     // SAFETY: each load is within what is left, which is long, as the caller says.

@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::call::{PAGE, call};
 
+/// Maps memory or a part of a file.
 pub(super) fn map(
     length: usize,
     protection: c_int,
