@@ -24,5 +24,5 @@ pub(crate) mod start;
 pub(crate) mod trim;
 mod writer;
 
-pub(crate) use positioned::Moved;
+pub(crate) use positioned::Transfer;
 pub(crate) use writer::{Standing, Writer, existing, set_aside, standing, state_of_table, writer};

@@ -1,5 +1,5 @@
-//! The functions of libc that move bytes out of sight: what a [`CALL`](crate::layout::kind::CALL)
-//! record is about.
+//! Functions of libc that move bytes out of sight: the subject of
+//! [`CALL`](crate::layout::kind::CALL) records.
 //!
 //! Libc's resolver and its buffered files call the kernel from within, past every function that a
 //! preloaded library can stand in for. Of these calls the log has which one it was, when, how long
@@ -8,7 +8,7 @@
 
 macro_rules! apis {
     ($($name:ident = $number:literal, $text:literal;)*) => {
-        /// One of these functions.
+        /// Function of libc that moves bytes out of sight.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u16)]
         #[allow(missing_docs, reason = "each is named as libc's function is")]
@@ -17,19 +17,17 @@ macro_rules! apis {
         }
 
         impl Api {
-            /// All of them.
-            pub const ALL: &[Api] = &[$(Api::$name),*];
-
-            /// Its name in libc; members of a family share that of the first.
+            /// Name of the function in libc; members of a family share that of the first.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Api::$name => $text,)*
                 }
             }
 
-            /// The one of this number.
-            pub fn from_number(number: u16) -> Option<Api> {
-                Api::ALL.iter().copied().find(|api| *api as u16 == number)
+            /// Function of this number.
+            #[cfg(feature = "reader")]
+            pub(crate) fn from_number(number: u16) -> Option<Api> {
+                [$(Api::$name),*].into_iter().find(|api| *api as u16 == number)
             }
         }
     };

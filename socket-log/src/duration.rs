@@ -5,7 +5,7 @@
 //! its relative error is at most 1/32 (it is rounded down to one of 32 steps per power of two).
 //! What does not fit is written in the long form of the record, exactly.
 
-/// The largest duration, in ticks, that [`pack`] can hold (about 68 s for ticks of one nanosecond).
+/// Largest duration, in ticks, that [`pack`] can hold (about 68 s for ticks of one nanosecond).
 pub(crate) const LARGEST: u64 = (63 << 30) + ((1 << 30) - 1);
 
 /// Packs `ticks` into ten bits, or `None` when it is larger than [`LARGEST`].
@@ -23,7 +23,7 @@ pub(crate) fn pack(ticks: u64) -> Option<u32> {
     Some(exponent << 5 | mantissa)
 }
 
-/// The duration in ticks that [`pack`] put into the low ten bits of `bits`, rounded down.
+/// Duration in ticks that [`pack`] put into the low ten bits of `bits`, rounded down.
 #[cfg(any(test, feature = "reader"))]
 pub(crate) fn unpack(bits: u32) -> u64 {
     let (exponent, mantissa) = (bits >> 5 & 31, u64::from(bits & 31));

@@ -1,4 +1,4 @@
-//! Records as words: what the writer calls, without allocation and without the standard library.
+//! Records as words, made by the writer without allocation and without the standard library.
 //!
 //! The first word of every record holds its kind in the low eight bits. The common records (one
 //! transfer on a stream) are two or three words and keep other things in the rest of the first;
@@ -14,4 +14,4 @@ mod words;
 pub use flows::*;
 pub use process::*;
 pub use transfers::*;
-pub use words::{FlowWords, LongWords, SHORT, Words, join, padded, reserved};
+pub use words::{Words, join, padded, reserved};

@@ -1,5 +1,5 @@
-//! The reader on any bytes: what fuzzing and property tests run. It panics where the reader breaks
-//! its word, which is to return what is whole and to say where the rest is.
+//! Reader on any bytes, for fuzzing and property tests. It panics where the reader breaks its word,
+//! which is to return what is whole and to say where the rest is.
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ mod tests {
         log.bytes()
     }
 
-    /// Where `scripts/fuzz` wants it, the log becomes a seed of its target.
+    /// Writes the log as a seed of its target, where `scripts/fuzz` wants it.
     #[test]
     fn seeds_for_fuzzing() {
         log(&seed());
@@ -93,7 +93,7 @@ mod tests {
                     0 => bytes.truncate(at.max(4096)),
                     1 => drop(bytes.splice(at..at, word.to_le_bytes())),
                     2 => drop(bytes.drain(at..(at + word as usize % 5000).min(bytes.len()))),
-                    // Where whole words are.
+                    // Overwrites a place where whole words are.
                     3 => bytes.iter_mut().skip(at & !3).zip(word.to_le_bytes()).for_each(|(old, new)| *old = new),
                     _ => bytes.iter_mut().skip(at).take(1).for_each(|old| *old = word as u8),
                 }

@@ -16,66 +16,67 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-/// The file's first eight bytes.
+/// First eight bytes of a log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"sockcap\0");
-/// The version of this layout. A reader refuses others by name.
+/// Version of this layout. A reader refuses others by name.
 pub const VERSION: u32 = 1;
 /// Size of a header's field of arguments, in bytes.
 pub const ARGUMENTS_BYTES: usize = 2048;
-/// The size of the header page, and so the offset of the first chunk.
+/// Size of the header page, and so the offset of the first chunk, in bytes.
 pub const HEADER_BYTES: usize = 4096;
-/// The size of a chunk.
+/// Size of a chunk, in bytes.
 pub const CHUNK_BYTES: usize = 4096;
-/// The first word of a committed chunk header.
+/// First word of a committed chunk header.
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
-/// The first word of a chunk that is between two uses: nothing in it is to be read.
+/// First word of a chunk between two uses: nothing in it is to be read.
 pub const CHUNK_FREE: u32 = u32::from_le_bytes(*b"FREE");
-/// What [`FileHeader::keeps_newest`] is where transfers have positions, see [`kind::POSITION`].
+/// Value of [`FileHeader::keeps_newest`] where transfers have positions, see [`kind::POSITION`].
 pub const KEEPS_NEWEST: u32 = 2;
-/// The position of a transfer of which it is not known.
+/// Position of a transfer whose position is not known.
 pub const NO_POSITION: u64 = u64::MAX;
-/// The words of an anchor's record.
+/// Number of words of an anchor's record.
 pub const ANCHOR_WORDS: usize = 7;
-/// Which word of a record of [`kind::CONTINUED`] names the thread.
-pub const CONTINUED_TID: usize = 7;
-/// The words of a chunk, header included.
+/// Index of the word that names the thread, in a record of [`kind::CONTINUED`].
+#[cfg(feature = "reader")]
+pub(crate) const CONTINUED_TID: usize = 7;
+/// Number of words of a chunk, header included.
 pub const CHUNK_WORDS: usize = CHUNK_BYTES / 4;
-/// The words of a chunk's header.
+/// Number of words of a chunk's header.
 pub const CHUNK_HEADER_WORDS: usize = size_of::<ChunkHeader>() / 4;
-/// The words of the common record: one transfer on a stream.
+/// Number of words of the common record: one transfer on a stream.
 pub const TRANSFER_WORDS: usize = 3;
-/// The words of the shortest record: one transfer on a stream soon after another of the same
+/// Number of words of the shortest record: one transfer on a stream soon after another of the same
 /// thread.
 pub const SHORT_WORDS: usize = 2;
-/// The words of the common record of a datagram: one whose peer is that of the one before.
+/// Number of words of the common record of a datagram: one whose peer is that of the one before.
 pub const SHORT_DATAGRAM_WORDS: usize = 4;
-/// The longest record, in words.
+/// Maximum number of words of a record.
 pub const LARGEST_RECORD_WORDS: usize = 255;
-/// How far, in ticks, a record's time may lie from the thread's latest anchor before the writer
-/// must set a new one. Times are stored as their low 32 bits and read back as the nearest to that
-/// anchor; the limit is half of what would be unambiguous, which leaves a signal handler a second
-/// to come between two steps of the writer.
+/// Largest distance, in ticks, of a record's time from the thread's latest anchor. Beyond it the
+/// writer sets a new anchor. Times are stored as their low 32 bits and read back as the nearest to
+/// that anchor; the limit is half of what would be unambiguous, which leaves a signal handler a
+/// second to come between two steps of the writer.
 pub const ANCHOR_REACH: u64 = 1 << 30;
-/// How many bits of its ticks a record of the shortest form keeps. They are read back as those
-/// nearest to the time before it: that of the latest transfer or anchor in the same chunk.
-pub const SHORT_TICKS_BITS: u32 = 22;
-/// How far, in ticks, the time of a record of the shortest form may lie from the one before it:
-/// half of what would be unambiguous, since between two records of the program there may be one of
-/// a signal handler.
+/// Number of bits of its ticks that a record of the shortest form keeps. They are read back as
+/// those nearest to the time before it: that of the latest transfer or anchor in the same chunk.
+pub(crate) const SHORT_TICKS_BITS: u32 = 22;
+/// Largest distance, in ticks, of the time of a record of the shortest form from the one before it.
+/// It is half of what would be unambiguous, since between two records of the program there may be
+/// one of a signal handler.
 pub const SHORT_REACH: u64 = 1 << (SHORT_TICKS_BITS - 2);
-/// The smallest flow number, and the smallest number of bytes, that the shortest form cannot hold.
-pub const SHORTEST_LIMIT: u32 = 1 << 12;
-/// The largest flow number in the common record; a transfer on a later flow takes the long form.
-pub const SHORT_FLOW_LIMIT: u32 = 1 << 24;
-/// The smallest number of bytes that the common record cannot hold.
-pub const SHORT_BYTES_LIMIT: u64 = 1 << 22;
+/// Smallest flow number, and smallest number of bytes, that the shortest form cannot hold.
+pub(crate) const SHORTEST_LIMIT: u32 = 1 << 12;
+/// Smallest flow number that the common record cannot hold.
+pub(crate) const SHORT_FLOW_LIMIT: u32 = 1 << 24;
+/// Smallest number of bytes that the common record cannot hold.
+pub(crate) const SHORT_BYTES_LIMIT: u64 = 1 << 22;
 
-/// How much room a header has for the processes that its own comes from. Each is `PID:START:NAME`,
-/// with a comma between two: its number, when it began (in nanoseconds since the Unix epoch), and
-/// what it was started as.
+/// Size of the header's field of ancestors, in bytes. Each ancestor is `PID:START:NAME`, with a
+/// comma between two: its id, its beginning (in nanoseconds since the Unix epoch), and the name
+/// that it was started as.
 pub const ANCESTORS_BYTES: usize = 416;
 
-/// What the ticks of a file are.
+/// Clocks of a file's ticks.
 pub mod tick {
     /// Nanoseconds of `CLOCK_MONOTONIC`.
     pub const MONOTONIC: u32 = 1;
@@ -84,17 +85,17 @@ pub mod tick {
     pub const CYCLES: u32 = 2;
 }
 
-/// How far the process has come, as its log knows.
+/// Progress of the process, as its log knows.
 pub mod state {
-    /// It runs, or it was killed.
+    /// The process runs, or it was killed.
     pub const RUNNING: u32 = 0;
-    /// It ended by `exit` or `_exit`.
+    /// The process ended by `exit` or `_exit`.
     pub const EXITED: u32 = 1;
-    /// It was replaced by another program with `exec`; that one has a log of its own.
+    /// The process was replaced by another program with `exec`; that one has a log of its own.
     pub const REPLACED: u32 = 2;
 }
 
-/// What saw the calls that a log tells of.
+/// Sources of a log: what saw the calls.
 pub mod source {
     /// The library, loaded into the process.
     pub const LIBRARY: u32 = 0;
@@ -102,23 +103,24 @@ pub mod source {
     pub const STRACE: u32 = 1;
     /// Nobody: they were inferred from captured packets.
     pub const PACKETS: u32 = 2;
-    /// What each is called on screen.
+    /// Name of each source on screen.
     pub const NAMES: [&str; 3] = ["library", "strace", "packets"];
 }
 
-/// Why nothing is recorded of a program that a recorded one began.
+/// Causes for which nothing is recorded of a program that a recorded one began.
 pub mod unseen {
-    /// It is statically linked.
+    /// The program is statically linked.
     pub const STATIC: u16 = 1;
-    /// It has another user's rights, or capabilities, so that the system loads no library for it.
+    /// The program has another user's rights, or capabilities, so that the system loads no library
+    /// for it.
     pub const RIGHTS: u16 = 2;
-    /// It is for another kind of machine.
+    /// The program is for another kind of machine.
     pub const MACHINE: u16 = 3;
-    /// Its user may not write to the data directory.
+    /// The program's user may not write to the data directory.
     pub const DIRECTORY: u16 = 4;
     /// The library cannot be opened where it runs: behind `chroot`, or as another user.
     pub const LIBRARY: u16 = 5;
-    /// What each is called on screen.
+    /// Name of each cause on screen.
     pub const NAMES: [&str; 6] = [
         "",
         "statically linked",
@@ -129,7 +131,7 @@ pub mod unseen {
     ];
 }
 
-/// The causes for which a record is not written, as indices of [`FileHeader::lost`].
+/// Causes for which a record is not written, as indices of [`FileHeader::lost`].
 pub mod lost {
     /// The disk is full, or the file may not grow.
     pub const NO_SPACE: usize = 0;
@@ -143,9 +145,9 @@ pub mod lost {
     pub const DESCRIPTOR: usize = 4;
     /// There was no descriptor or no memory left for growing the log; it grew later, if there was.
     pub const SHORTAGE: usize = 5;
-    /// How many causes a header has room for.
+    /// Number of causes that a header has room for.
     pub const CAUSES: usize = 8;
-    /// What each cause is called on screen.
+    /// Name of each cause on screen.
     pub const NAMES: [&str; CAUSES] = [
         "disk full",
         "log limit",
@@ -158,59 +160,59 @@ pub mod lost {
     ];
 }
 
-/// The header page's fixed part. Texts are UTF-8 or raw bytes as the system gave them, cut at their
-/// array's length, and padded with zeros.
+/// Fixed part of the header page. Texts are UTF-8 or raw bytes as the system gave them, cut at
+/// their array's length, and padded with zeros.
 #[repr(C)]
 pub struct FileHeader {
-    /// [`MAGIC`]; stored last, with release ordering.
+    /// Value [`MAGIC`]; stored last, with release ordering.
     pub magic: AtomicU64,
-    /// [`VERSION`].
+    /// Value [`VERSION`].
     pub version: u32,
-    /// [`HEADER_BYTES`].
+    /// Value [`HEADER_BYTES`].
     pub header_bytes: u32,
-    /// [`CHUNK_BYTES`].
+    /// Value [`CHUNK_BYTES`].
     pub chunk_bytes: u32,
-    /// One of [`tick`].
+    /// Clock of the ticks, one of [`tick`].
     pub tick_clock: u32,
-    /// By how many bits the cycle counter is shifted right to make a tick.
+    /// Number of bits by which the cycle counter is shifted right to make a tick.
     pub tick_shift: u32,
-    /// The process.
+    /// Id of the process.
     pub pid: u32,
-    /// Its parent.
+    /// Id of its parent.
     pub parent_pid: u32,
-    /// Its user.
+    /// Id of its user.
     pub uid: u32,
-    /// When the library began this log: an anchor like a chunk's.
+    /// Beginning of the process: an anchor like a chunk's.
     pub start: Anchor,
     /// The kernel's random id of this boot.
     pub boot_id: [u8; 16],
-    /// One of [`state`].
+    /// Progress of the process, one of [`state`].
     pub state: AtomicU32,
-    /// Chunks handed out so far.
+    /// Number of chunks handed out so far.
     pub chunks: AtomicU32,
-    /// Records lost, by cause, see [`lost`].
+    /// Number of records lost, by cause, see [`lost`].
     pub lost: [AtomicU64; lost::CAUSES],
-    /// The host's name, as the user gave it (`SOCKCAP_HOST`) or as the kernel has it.
+    /// Name of the host, as the user gave it (`SOCKCAP_HOST`) or as the kernel has it.
     pub host: [u8; 128],
-    /// The path of the executable.
+    /// Path of the executable.
     pub executable: [u8; 1024],
-    /// The arguments, each ended by a zero byte.
+    /// Arguments, each ended by a zero byte.
     pub arguments: [u8; ARGUMENTS_BYTES],
-    /// The size that the log may have, in bytes; 0 where it has no limit.
+    /// Largest size of the log, in bytes; 0 where it has no limit.
     pub limit: u64,
     /// Whether a full log goes on in the place of its oldest chunks ([`KEEPS_NEWEST`]) or ends (0).
     pub keeps_newest: u32,
-    /// One of [`source`].
+    /// Source of the log, one of [`source`].
     pub source: u32,
-    /// The process's network namespace when the log began: its inode, or 0 where it is not known.
+    /// Inode of the process's network namespace when the log began; 0 where it is not known.
     pub namespace: u64,
-    /// The namespace in which the process has its id: its inode, or 0 where it is not known.
+    /// Inode of the namespace in which the process has its id; 0 where it is not known.
     pub pid_namespace: u64,
-    /// The process's control groups when the log began, as `/proc/self/cgroup` has them.
+    /// Control groups of the process when the log began, as `/proc/self/cgroup` has them.
     pub cgroup: [u8; 240],
-    /// The processes that this one comes from, as [`ANCESTORS_BYTES`] says, the nearest last.
+    /// Processes that this one comes from, as [`ANCESTORS_BYTES`] says, the nearest last.
     pub ancestors: [u8; ANCESTORS_BYTES],
-    /// How many of the processes of its family used sockets and have no log, as there was no room
+    /// Number of processes of its family that used sockets and have no log, as there was no room
     /// for one.
     pub without_log: AtomicU64,
 }
@@ -219,7 +221,7 @@ pub struct FileHeader {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Anchor {
-    /// The file's ticks.
+    /// Ticks of the file.
     pub ticks: u64,
     /// `CLOCK_MONOTONIC`, in nanoseconds.
     pub monotonic: i64,
@@ -227,15 +229,15 @@ pub struct Anchor {
     pub realtime: i64,
 }
 
-/// The beginning of each chunk.
+/// Beginning of each chunk.
 #[repr(C)]
 pub struct ChunkHeader {
-    /// [`CHUNK_MAGIC`]; stored last, with release ordering.
+    /// Value [`CHUNK_MAGIC`]; stored last, with release ordering.
     pub magic: AtomicU32,
-    /// The thread that writes this chunk.
+    /// Id of the thread that writes this chunk.
     pub tid: u32,
-    /// When the thread was given the chunk, and the thread's latest anchor for the records that
-    /// follow.
+    /// Time when the thread was given the chunk, and the thread's latest anchor for the records
+    /// that follow.
     pub anchor: Anchor,
 }
 
@@ -244,7 +246,7 @@ const _: () = assert!(size_of::<ChunkHeader>() == 32);
 #[cfg(target_endian = "big")]
 compile_error!("the log is little-endian and so must be the machine that writes it");
 
-/// What a record's first word says in its low eight bits.
+/// Kinds of records: the low eight bits of a record's first word.
 pub mod kind {
     /// Bytes sent on a stream: the common record.
     pub const SEND: u8 = 1;
@@ -262,7 +264,7 @@ pub mod kind {
     pub const ANCHOR: u8 = 7;
     /// A flow begins, or one is met for the first time.
     pub const FLOW: u8 = 8;
-    /// What a flow's ends are called.
+    /// Names of a flow's ends.
     pub const ENDPOINTS: u8 = 9;
     /// A descriptor of a flow was closed.
     pub const CLOSE: u8 = 10;
@@ -276,19 +278,19 @@ pub mod kind {
     pub const PAIR: u8 = 14;
     /// A descriptor was duplicated.
     pub const DUPLICATE: u8 = 15;
-    /// Something befell the process: fork, spawn, exec, exit.
+    /// Event of the process: fork, spawn, exec, exit.
     pub const PROCESS: u8 = 16;
     /// A thread waited for descriptors (`SOCKCAP_WAITS`).
     pub const WAIT: u8 = 18;
-    /// The thread's CPU time at the record before (`SOCKCAP_CPU`).
+    /// CPU time of the thread at the record before (`SOCKCAP_CPU`).
     pub const CPU: u8 = 19;
-    /// The checksum of the first bytes of one direction of a stream (`SOCKCAP_FINGERPRINT`).
+    /// Checksum of the first bytes of one direction of a stream (`SOCKCAP_FINGERPRINT`).
     pub const FINGERPRINT: u8 = 20;
     /// Bytes sent on a stream: the shortest form.
     pub const SEND_SHORT: u8 = 22;
     /// Bytes received on a stream: the shortest form.
     pub const RECEIVE_SHORT: u8 = 23;
-    /// A call of libc's that moves bytes out of sight.
+    /// Call in which libc moves bytes out of sight.
     pub const CALL: u8 = 17;
     /// The thread was started by another of its process.
     pub const THREAD: u8 = 21;
@@ -300,7 +302,7 @@ pub mod kind {
     /// A datagram received from the same peer as the latest in [`RECEIVE_DATAGRAM`] of its flow in
     /// the same chunk.
     pub const RECEIVE_DATAGRAM_SHORT: u8 = 26;
-    /// How far into its stream the transfer behind it begins.
+    /// Position in its stream of the transfer behind it.
     pub const POSITION: u8 = 27;
     /// A program was begun that loads no library, so that nothing of it is recorded.
     pub const UNSEEN: u8 = 28;

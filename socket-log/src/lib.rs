@@ -1,11 +1,4 @@
-//! The log that `libsockcap.so` writes and every tool reads: one file per process.
-//!
-//! This crate is the only place that knows how the file is laid out. Without its default feature it
-//! is `no_std`, allocates nothing and holds what the writer needs: [`layout`] (header and chunks)
-//! and [`encode`] (records). The feature `reader` adds decoding, recovery of damaged files and the
-//! conversion of ticks into wall-clock time; the feature `write` adds the making of logs by tools
-//! and tests. `docs/log-format.md` describes the same layout in prose.
-
+#![doc = include_str!("../README.md")]
 #![cfg_attr(not(feature = "reader"), no_std)]
 
 pub mod api;
@@ -19,6 +12,8 @@ pub mod fuzz;
 pub mod names;
 #[cfg(feature = "reader")]
 mod read;
+#[cfg(feature = "reader")]
+mod tuning;
 #[cfg(any(feature = "write", all(test, feature = "reader")))]
 pub mod write;
 

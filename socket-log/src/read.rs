@@ -1,4 +1,4 @@
-//! Reading logs: what is whole is returned, and where something is wrong is said.
+//! Reading of logs: whole records are returned, and damage is reported.
 
 mod bytes;
 mod chunk;

@@ -1,10 +1,10 @@
-//! Logs made from outside of the process: the same bytes that the preloaded library would leave,
-//! from a few calls.
+//! Maker of logs from outside of the process: the same bytes that the preloaded library would
+//! leave, from a few calls.
 //!
-//! For tools that saw the sockets in another way (`sockcap import` of `strace` output or of
+//! It is for tools that saw the sockets in another way (`sockcap import` of `strace` output or of
 //! packets), and for tests (feature `write`). It goes through [`encode`] and
 //! [`layout`](crate::layout) like the real writer, so that there is one layout only. Ticks are
-//! nanoseconds of `CLOCK_MONOTONIC`; the wall clock is [`EPOCH`] later, unless
+//! nanoseconds of `CLOCK_MONOTONIC`. The wall clock is [`EPOCH`] later, unless
 //! [`LogWriter::set_epoch`] says otherwise: with an epoch of 0 ticks are nanoseconds since the Unix
 //! epoch.
 //!
@@ -28,50 +28,48 @@ use crate::layout::{
     HEADER_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
 };
 
+use crate::tuning::REMEMBERED_PEERS;
+
 pub use sockets::{
     Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, inet, mapped, unix,
 };
 
-/// The wall-clock time at tick 0, in nanoseconds since the Unix epoch.
+/// Wall-clock time at tick 0, in nanoseconds since the Unix epoch.
 pub const EPOCH: i64 = 1_700_000_000_000_000_000;
 
-/// The peers of so many threads, flows and directions are remembered at a time.
-const PEERS: usize = 4096;
-
-/// Where a thread is.
+/// State of a thread.
 #[derive(Clone, Copy, Debug)]
 struct Thread {
-    /// Its current chunk.
+    /// Index of its current chunk.
     chunk: usize,
-    /// The ticks of the latest anchor in it.
+    /// Ticks of the latest anchor in it.
     anchor: u64,
-    /// The ticks of the latest transfer or anchor in it.
+    /// Ticks of the latest transfer or anchor in it.
     latest: u64,
 }
 
-/// A log in the making: a process, its flows, and what its threads did.
+/// Log in the making: a process, its flows, and the records of its threads.
 #[derive(Clone, Debug)]
 pub struct LogWriter {
     header: Vec<u8>,
     chunks: Vec<Vec<u32>>,
     threads: BTreeMap<u32, Thread>,
-    /// The peer of the latest datagram in the long form and its chunk, by thread, flow and
-    /// direction.
+    /// Peer of the latest datagram in the long form and its chunk, by thread, flow and direction.
     peers: BTreeMap<(u32, u32, Direction), (usize, Vec<u8>)>,
     tid: u32,
-    /// The network namespace of sockets.
+    /// Network namespace of sockets.
     namespace: u64,
     epoch: i64,
     start: u64,
-    /// Chunks that no thread goes on in and that are not in the file yet.
+    /// Indices of chunks that no thread goes on in and that are not in the file yet.
     full: Vec<usize>,
-    /// Chunks whose thread has ended.
+    /// Indices of chunks whose thread has ended.
     free: Vec<usize>,
 }
 
 impl LogWriter {
-    /// The log of process `pid`, begun at tick 0, on a host named `host` running `executable`.
-    /// Records are written by the thread `pid` until [`LogWriter::thread`] names another.
+    /// Log of process `pid`, begun at tick 0, on a host named `host` running `executable`. Records
+    /// are written by the thread `pid` until [`LogWriter::thread`] names another.
     pub fn new(host: &str, pid: u32, executable: &str) -> LogWriter {
         let mut this = LogWriter {
             header: vec![0; HEADER_BYTES],
@@ -104,19 +102,19 @@ impl LogWriter {
         this
     }
 
-    /// The thread that writes the following records.
+    /// Sets the thread that writes the following records.
     pub fn thread(&mut self, tid: u32) -> &mut LogWriter {
         self.tid = tid;
         self
     }
 
-    /// The kernel's id of the network namespace of the sockets from here on.
+    /// Sets the kernel's id of the network namespace of the sockets from here on.
     pub fn sockets_in(&mut self, namespace: u64) -> &mut LogWriter {
         self.namespace = namespace;
         self
     }
 
-    /// A flow that the process came to by `origin`.
+    /// Writes a flow that the process came to by `origin`.
     pub fn flow(
         &mut self,
         ticks: u64,
@@ -132,7 +130,7 @@ impl LogWriter {
         self.record(ticks, encode::flow(ticks, &flow).as_slice())
     }
 
-    /// The names of a flow's ends, see [`inet`] and [`unix`].
+    /// Writes the names of a flow's ends, see [`inet`] and [`unix`].
     pub fn endpoints(
         &mut self,
         ticks: u64,
@@ -148,7 +146,7 @@ impl LogWriter {
         )
     }
 
-    /// The same of a flow that connected by a call `took` ticks before.
+    /// Writes the names of the ends of a flow that connected by a call `took` ticks before.
     pub fn connected(
         &mut self,
         ticks: u64,
@@ -162,7 +160,8 @@ impl LogWriter {
         self.record(ticks, words.as_slice())
     }
 
-    /// The same where the call returned while the connection was still being made.
+    /// Writes the names of the ends of a flow whose connection is being made, by a call `took`
+    /// ticks before that has returned.
     pub fn connecting(
         &mut self,
         ticks: u64,
@@ -176,7 +175,7 @@ impl LogWriter {
         self.record(ticks, words.as_slice())
     }
 
-    /// Bytes sent or received on a stream.
+    /// Writes bytes sent or received on a stream.
     pub fn transfer(
         &mut self,
         ticks: u64,
@@ -191,18 +190,18 @@ impl LogWriter {
         }
     }
 
-    /// Bytes sent on a stream.
+    /// Writes bytes sent on a stream.
     pub fn send(&mut self, ticks: u64, flow: u32, bytes: u64) -> &mut LogWriter {
         self.transfer(ticks, flow, Direction::Send, bytes)
     }
 
-    /// Bytes received on a stream.
+    /// Writes bytes received on a stream.
     pub fn receive(&mut self, ticks: u64, flow: u32, bytes: u64) -> &mut LogWriter {
         self.transfer(ticks, flow, Direction::Receive, bytes)
     }
 
-    /// A datagram. One to the same peer as the one before takes the common form, as the real writer
-    /// has it.
+    /// Writes a datagram. One to the same peer as the one before takes the common form, as the real
+    /// writer has it.
     pub fn datagram(&mut self, datagram: &Datagram) -> &mut LogWriter {
         let place = (self.tid, datagram.flow, datagram.direction);
         let fits = |thread: &&Thread| {
@@ -220,7 +219,7 @@ impl LogWriter {
             Some(words) => self.record(datagram.ticks, &words),
             None => {
                 self.record(datagram.ticks, encode::datagram(datagram).as_slice());
-                if self.peers.len() >= PEERS {
+                if self.peers.len() >= REMEMBERED_PEERS {
                     self.peers.clear();
                 }
                 if let Some(thread) = self.threads.get(&self.tid) {
@@ -231,22 +230,22 @@ impl LogWriter {
         }
     }
 
-    /// Two flows are the ends of one `socketpair`.
+    /// Writes that two flows are the ends of one `socketpair`.
     pub fn pair(&mut self, ticks: u64, first: u32, second: u32) -> &mut LogWriter {
         self.record(ticks, encode::pair(ticks, first, second).as_slice())
     }
 
-    /// A descriptor of a flow was closed.
+    /// Writes that a descriptor of a flow was closed.
     pub fn close(&mut self, ticks: u64, flow: u32) -> &mut LogWriter {
         self.record(ticks, encode::close(ticks, flow, flow as i32 + 2).as_slice())
     }
 
-    /// Something befell the process.
+    /// Writes an event of the process.
     pub fn process(&mut self, ticks: u64, event: ProcessEvent, value: i32) -> &mut LogWriter {
         self.record(ticks, encode::process(ticks, event, value).as_slice())
     }
 
-    /// Any record, as words, of the present thread. A transfer soon after another takes its
+    /// Writes any record, as words, of the present thread. A transfer soon after another takes its
     /// shortest form, as the real writer has it.
     pub fn record(&mut self, ticks: u64, words: &[u32]) -> &mut LogWriter {
         let room = |thread: &Thread| {
@@ -280,10 +279,10 @@ impl LogWriter {
         self.append(thread.chunk, short.as_ref().map_or(words, |short| short.as_slice()))
     }
 
-    /// The file's bytes.
+    /// Bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(HEADER_BYTES + self.chunks.len() * CHUNK_BYTES);
-        // A vector takes all that it is given.
+        // Writing to a vector cannot fail.
         let _ = self.write_to(&mut bytes);
         bytes
     }
@@ -346,7 +345,7 @@ impl LogWriter {
     }
 }
 
-/// The shortest form of a record of the common form, where it has one.
+/// Shortest form of a record of the common form, where it has one.
 fn shortest(words: &[u32], ticks: u64) -> Option<[u32; 2]> {
     let &[first, _, rest]: &[u32; TRANSFER_WORDS] = words.try_into().ok()?;
     let direction = match first as u8 {

@@ -92,7 +92,8 @@ macro_rules! define_functions {
             $($($name.address();)+)*
             $($($other.address();)+)*
             $($jumped.address();)*
-            // Not every libc has all of them, which is no error that the program should find.
+            // A libc without some of them leaves an error message, which the program should not
+            // find.
             // SAFETY: takes nothing.
             unsafe { libc::dlerror() };
         }

@@ -4,7 +4,7 @@
 //! Each line is `name | its other names: (arguments) -> result => handler`. A handler of the first
 //! part gets libc's own function of the name that was called, and then the program's arguments. A
 //! handler of the second part gets the program's call as a closure, since it needs to know nothing
-//! of the arguments. Handlers are only words here: [`crate::exports`] gives them their meaning.
+//! of the arguments. Handlers are only words here: `exports` gives them their meaning.
 
 /// Hands the whole list to the macro `$then`.
 macro_rules! interposed {
@@ -44,10 +44,10 @@ macro_rules! interposed {
                      address: *mut sockaddr, length: *mut socklen_t) -> ssize_t
                     => receive::recvfrom_chk;
                 recvmsg: (fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t
-                    => receive::recvmsg;
+                    => receive_messages::recvmsg;
                 recvmmsg:
                     (fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int,
-                     timeout: *mut timespec) -> c_int => receive::recvmmsg;
+                     timeout: *mut timespec) -> c_int => receive_messages::recvmmsg;
 
                 // Sending.
                 write | __write: (fd: c_int, buffer: *const c_void, size: size_t) -> ssize_t
@@ -84,7 +84,7 @@ macro_rules! interposed {
                 vmsplice: (fd: c_int, first: *const iovec, count: size_t, flags: c_uint) -> ssize_t
                     => send::vmsplice;
 
-                // The life of a flow.
+                // Life of a flow.
                 socket: (domain: c_int, kind: c_int, protocol: c_int) -> c_int => lifecycle::socket;
                 socketpair: (domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int
                     => lifecycle::socketpair;
@@ -99,11 +99,11 @@ macro_rules! interposed {
                 connect | __connect:
                     (fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int
                     => lifecycle::connect;
-                shutdown: (fd: c_int, how: c_int) -> c_int => lifecycle::shutdown;
-                close | __close: (fd: c_int) -> c_int => lifecycle::close;
+                shutdown: (fd: c_int, how: c_int) -> c_int => close::shutdown;
+                close | __close: (fd: c_int) -> c_int => close::close;
                 close_range: (first: c_uint, last: c_uint, flags: c_int) -> c_int
-                    => lifecycle::close_range;
-                closefrom: (first: c_int) -> () => lifecycle::closefrom;
+                    => close::close_range;
+                closefrom: (first: c_int) -> () => close::closefrom;
 
                 // Further descriptors of a flow.
                 dup: (fd: c_int) -> c_int => dup::dup;
@@ -206,7 +206,7 @@ macro_rules! interposed {
                      argument: *mut c_void) -> c_int => threads::pthread_create;
                 _exit | _Exit | quick_exit: (status: c_int) -> c_int => processes::exit;
 
-                // What a process gives up.
+                // Rights that a process gives up.
                 chroot: (path: *const c_char) -> c_int => rights::chroot;
                 pivot_root: (path: *const c_char, old: *const c_char) -> c_int
                     => rights::pivot_root;
@@ -224,14 +224,14 @@ macro_rules! interposed {
                 setresuid: (user: uid_t, effective: uid_t, saved: uid_t) -> c_int
                     => rights::setresuid;
 
-                // Anything, by number.
+                // Any system call, by number.
                 syscall:
                     (number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long,
                      f: c_long) -> c_long => syscall::syscall;
             }
 
             wrapped {
-                // Calls that give a descriptor: what the table says of its number is of another,
+                // Calls that give a descriptor: the table may still have the entry of another one,
                 // long closed out of sight.
                 open | open64 | __open | __open64:
                     (path: *const c_char, flags: c_int, mode: c_uint) -> c_int

@@ -20,7 +20,7 @@ pub(crate) struct Nature {
 }
 
 impl Nature {
-    /// Nature of which nothing is known.
+    /// Unknown nature.
     pub(crate) const UNKNOWN: Nature =
         Nature { domain: 0, kind: 0, protocol: 0, cookie: 0, namespace: 0 };
 

@@ -39,6 +39,7 @@ pub(crate) fn begin() {
     }
 }
 
+/// Place of `fd`, where sockets are remembered and it is one of the descriptors that are.
 fn place(fd: c_int) -> Option<*mut Socket> {
     let sockets = SOCKETS.load(Acquire);
     ((fd as u32 as usize) < REMEMBERED_DESCRIPTORS && !sockets.is_null())

@@ -29,7 +29,8 @@ impl Name {
         name
     }
 
-    // In its place, since names returned through several functions would lie on the stack as often.
+    // Written in place: names returned through several functions would lie on the stack several
+    // times.
     #[inline(never)]
     fn ask(&mut self, number: core::ffi::c_long, fd: c_int) {
         let length = raw::socket_name(number, fd, &mut self.bytes).unwrap_or(0);

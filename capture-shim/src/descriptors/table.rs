@@ -95,7 +95,7 @@ impl Entry {
         self.0 & Entry::NAMED != 0
     }
 
-    /// Whether [`crate::flows::watch`] records more of the socket than its messages.
+    /// Whether `flows/watch.rs` records more of the socket than its messages.
     #[inline(always)]
     pub(crate) fn is_watched(self) -> bool {
         self.0 & Entry::WATCHED != 0
@@ -157,6 +157,7 @@ impl Entry {
     }
 }
 
+/// Table of entries; null where no descriptor is captured.
 static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the table. False without memory.
@@ -173,6 +174,7 @@ pub(crate) fn disable() {
     TABLE.store(ptr::null_mut(), Relaxed);
 }
 
+/// Word of `fd` in the table; `None` beyond its end.
 #[inline(always)]
 fn word(fd: c_int) -> Option<&'static AtomicU64> {
     let table = TABLE.load(Relaxed);
@@ -208,16 +210,16 @@ pub(crate) fn replace(state: &State, fd: c_int, old: Entry, new: Entry) -> Resul
 /// Clears the entry of `fd` and returns what it was.
 pub(crate) fn take(fd: c_int) -> Entry {
     match word(fd) {
-        // Most are zero already, and a load is cheaper than an exchange.
+        // Most entries are zero already, and a load is cheaper than an exchange.
         Some(word) if word.load(Relaxed) != 0 => Entry(word.swap(0, Relaxed)),
         _ => Entry::UNKNOWN,
     }
 }
 
 /// Set of the flows that live on, of those that were asked about.
-pub(crate) struct Alive([u64; 8]);
+pub(crate) struct LiveFlows([u64; 8]);
 
-impl Alive {
+impl LiveFlows {
     /// Whether `flow` lives on. It is one of the sorted `flows` that were asked about.
     pub(crate) fn contains(&self, flows: &[u32], flow: u32) -> bool {
         let index = flows.partition_point(|other| *other < flow);
@@ -229,8 +231,8 @@ impl Alive {
 
 /// Set of those of `flows` that have a descriptor. `flows` are sorted; of more than 512, the others
 /// are taken for dead.
-pub(crate) fn alive(flows: &[u32]) -> Alive {
-    let mut alive = Alive([0; 8]);
+pub(crate) fn alive(flows: &[u32]) -> LiveFlows {
+    let mut alive = LiveFlows([0; 8]);
     let (Some(first), Some(last)) = (flows.first(), flows.last()) else { return alive };
     let known = state::current().map_or(0, |state| state.descriptors.load(Relaxed));
     for fd in 0..known {

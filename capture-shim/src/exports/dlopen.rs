@@ -11,6 +11,7 @@ use socket_log::api::Api;
 use crate::c_library::functions;
 use crate::hooks::hidden;
 
+/// Logs that the flag is taken away, and returns the address of libc's own `dlopen`.
 extern "C" fn before_dlopen(flags: c_int) -> *const c_void {
     if flags & libc::RTLD_DEEPBIND != 0 {
         hidden::timed(Api::DlOpenDeepBind, || flags);

@@ -10,10 +10,12 @@ use crate::log::{leavings, positions, recycle};
 use crate::platform::{arguments, clock, test_clock};
 use crate::state::{self, inherit, lineage, options, settings};
 
+/// Entry by which the dynamic linker calls the constructor.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
 
+/// Prepares the library before the program runs.
 extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
     // SAFETY: this is the constructor, and glibc hands it the program's arguments.
     unsafe { arguments::keep(count, arguments) };

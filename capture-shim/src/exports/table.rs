@@ -12,8 +12,8 @@ use crate::c_library::interposed;
 use crate::c_library::real;
 use crate::c_library::types::VaList;
 use crate::hooks::{
-    dup, hidden, lifecycle, new_descriptors, processes, programs, read_write, receive, rights,
-    send, stdio, syscall, threads, waits,
+    close, dup, hidden, lifecycle, new_descriptors, processes, programs, read_write, receive,
+    receive_messages, rights, send, stdio, syscall, threads, waits,
 };
 
 /// Exports one function that gets the program's call as a closure.

@@ -15,6 +15,7 @@ use crate::c_library::types::VaList;
 use crate::hooks::{hidden, programs, stdio};
 use crate::platform::environment;
 
+/// Array of strings that ends with a null pointer.
 type Strings = *const *const c_char;
 
 /// Defines an exported function that calls `$with(first argument, array of the others)`.
@@ -74,16 +75,19 @@ listed!(execlp => execlp_with);
 
 listed!(execle => execle_with);
 
+/// `execl` with its arguments as an array.
 unsafe extern "C" fn execl_with(path: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, as an array.
     unsafe { programs::execve(real!(execve), path, arguments, environment::present()) }
 }
 
+/// `execlp` with its arguments as an array.
 unsafe extern "C" fn execlp_with(file: *const c_char, arguments: Strings) -> c_int {
     // SAFETY: the program's own call, as an array.
     unsafe { programs::execvpe(real!(execvpe), file, arguments, environment::present()) }
 }
 
+/// `execle` with its arguments as an array, which the environment follows.
 unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_int {
     let mut end = arguments;
     // SAFETY: a null pointer ends the list, and the environment follows it.
@@ -99,9 +103,9 @@ unsafe extern "C" fn execle_with(path: *const c_char, arguments: Strings) -> c_i
 /// arguments, the others as a va_list)`.
 macro_rules! printing {
     ($name:ident($named:literal) => $with:ident, $list_x86_64:literal, $list_aarch64:literal) => {
-        // The registers of general arguments, then those of floating-point ones (as `al` says),
-        // then the list: how far each of the two is used up by the fixed arguments, where the rest
-        // lies on the stack, and where they are.
+        // The stored registers are the general ones, then those of floating-point arguments (as
+        // `al` says). The list tells how far the fixed arguments have used up each of the two,
+        // where the others lie on the stack, and where the stored registers are.
         #[cfg(target_arch = "x86_64")]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
@@ -184,11 +188,13 @@ printing!(syslog(2) => syslog_with, "rdx", "x2");
 
 printing!(__syslog_chk(3) => syslog_chk_with, "rcx", "x3");
 
+/// `dprintf` with a list of its arguments.
 unsafe extern "C" fn dprintf_with(fd: c_int, format: *const c_char, arguments: VaList) -> c_int {
     // SAFETY: the program's own call, with a list of its arguments.
     unsafe { stdio::vdprintf(real!(vdprintf), fd, format, arguments) }
 }
 
+/// `__dprintf_chk` with a list of its arguments.
 unsafe extern "C" fn dprintf_chk_with(
     fd: c_int,
     flag: c_int,
@@ -199,11 +205,13 @@ unsafe extern "C" fn dprintf_chk_with(
     unsafe { stdio::vdprintf_chk(real!(__vdprintf_chk), fd, flag, format, arguments) }
 }
 
+/// `syslog` with a list of its arguments.
 unsafe extern "C" fn syslog_with(priority: c_int, format: *const c_char, arguments: VaList) {
     // SAFETY: as above.
     hidden::timed(Api::Syslog, || unsafe { real!(vsyslog)(priority, format, arguments) });
 }
 
+/// `__syslog_chk` with a list of its arguments.
 unsafe extern "C" fn syslog_chk_with(
     priority: c_int,
     flag: c_int,

@@ -14,7 +14,7 @@ use crate::state::inherit;
 extern "C" fn before_vfork() -> *const c_void {
     unseen::collect();
     log::set_aside();
-    // What the last child left: this one may need the place.
+    // Gives back the mapping of the last child: this one may need the place.
     inherit::reclaim();
     functions::vfork.address().cast()
 }

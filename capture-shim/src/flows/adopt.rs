@@ -37,6 +37,8 @@ pub(crate) fn adopt_again(writer: Writer, fd: c_int) -> Entry {
     number_flow(writer, fd, Origin::Socket, 0, false, &Nature::UNKNOWN)
 }
 
+/// Numbers a flow of the socket `fd`, logs it and enters it into the table. Only the first flow of
+/// a socket has the kernel's id.
 fn number_flow(
     writer: Writer,
     fd: c_int,
@@ -120,6 +122,7 @@ fn is_selected(fd: c_int, domain: c_int, origin: Origin) -> bool {
         || selects(&Name::local(fd), &peer)
 }
 
+/// Whether a flow of these ends has one of the ports that the user wants.
 fn selects(local: &Name, peer: &Name) -> bool {
     [local, peer].into_iter().filter_map(Name::port).any(|port| options().selects(port))
 }

@@ -7,7 +7,7 @@ use socket_log::encode::Direction;
 
 use super::{find, transfer, watch};
 use crate::descriptors::table::{self, Kind};
-use crate::log::{self, Moved};
+use crate::log::{self, Transfer};
 use crate::platform::clock;
 
 /// Makes a call that moves bytes between `fd` and another descriptor.
@@ -26,7 +26,7 @@ pub(crate) fn moved(fd: c_int, direction: Direction, call: impl FnOnce() -> ssiz
         if entry.is_watched() {
             watch::moved_without_buffers(
                 writer,
-                &Moved { direction, flow, ticks, bytes, duration },
+                &Transfer { direction, flow, ticks, bytes, duration },
                 end,
             );
         } else {

@@ -19,6 +19,7 @@ pub(crate) fn forget(fd: c_int) {
     }
 }
 
+/// Logs that a descriptor was closed whose entry was `entry`.
 pub(crate) fn closed(writer: Writer, fd: c_int, entry: Entry) {
     if matches!(entry.kind(), Kind::Stream | Kind::Datagram) {
         remembered::copy(None, fd);

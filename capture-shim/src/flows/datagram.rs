@@ -14,7 +14,7 @@ use crate::log::Writer;
 use crate::platform::checksum;
 
 /// Facts that a receive told of its datagram.
-pub(crate) struct Received {
+pub(crate) struct ReceivedDatagram {
     /// Whole size of the datagram, as far as it is known, in bytes.
     pub(crate) bytes: usize,
     /// Whether a part of it was cut off.
@@ -91,7 +91,7 @@ pub(crate) unsafe fn received(
     writer: Writer,
     entry: Entry,
     buffers: Buffers,
-    message: &Received,
+    message: &ReceivedDatagram,
     begin: u64,
     end: u64,
 ) {

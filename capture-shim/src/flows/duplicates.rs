@@ -30,7 +30,8 @@ pub(crate) fn duplicated(old: c_int, new: c_int) {
     }
     let writer = match log::standing() {
         Standing::Writes(writer) => writer,
-        // To make a descriptor is not to use it: what it is will be asked then.
+        // To make a descriptor is not to use it. The kernel will be asked what it is when it is
+        // used.
         Standing::Silent(_) => {
             table::take(new);
             return;

@@ -50,6 +50,7 @@ pub(crate) fn bound(writer: Writer, fd: c_int, entry: Entry) {
     log_names(writer, fd, entry, (Role::Bind, None), &Name::local(fd), &Name::NONE);
 }
 
+/// Writes the record of the names, and marks the entry as named.
 fn log_names(
     writer: Writer,
     fd: c_int,

@@ -20,7 +20,7 @@ fn any_open(mut with: impl FnMut(c_int) -> bool) -> bool {
         for (index, asked) in piece.iter_mut().enumerate() {
             *asked = libc::pollfd { fd: (first + index) as c_int, events: 0, revents: 0 };
         }
-        // To ask for each whether it is open would be as many calls.
+        // One call: to ask for each descriptor whether it is open would be many.
         let is_told = raw::poll(piece);
         let is_open = |asked: &&libc::pollfd| !is_told || asked.revents & libc::POLLNVAL == 0;
         if piece.iter().filter(is_open).any(|asked| with(asked.fd)) {
@@ -60,7 +60,7 @@ pub(crate) fn remember_all() -> bool {
         }
         false
     });
-    // Those that are made later are remembered too.
+    // Sockets that are made later are remembered too.
     remembered::begin();
     any
 }

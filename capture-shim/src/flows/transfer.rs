@@ -12,7 +12,7 @@ use socket_log::encode::{self, Direction};
 use super::{Address, Buffers, datagram, find, watch};
 use crate::c_library::errno;
 use crate::descriptors::table::{self, Entry, Kind};
-use crate::log::{self, Moved, Writer};
+use crate::log::{self, Transfer, Writer};
 use crate::platform::clock;
 
 /// Makes a send, which may be of any kind. `call` is the program's own call.
@@ -81,7 +81,7 @@ unsafe fn send_on_socket(
     } else if result > 0 {
         let (direction, flow, bytes) = (Direction::Send, entry.flow(), result as u64);
         if entry.is_watched() {
-            let moved = Moved { direction, flow, ticks: begin, bytes, duration: end - begin };
+            let moved = Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
             // SAFETY: the buffers were just sent.
             unsafe { watch::moved(writer, &moved, what().0, end) };
         } else {
@@ -151,7 +151,7 @@ unsafe fn receive_on_socket(
             fail(writer, fd, entry, Direction::Receive, end);
         // SAFETY: the buffers' descriptions were just used by the call.
         } else if result > 0 || unsafe { buffers.capacity() } > 0 {
-            let message = datagram::Received {
+            let message = datagram::ReceivedDatagram {
                 bytes: result as usize,
                 truncated: false,
                 peeked: false,
@@ -184,7 +184,7 @@ pub(crate) unsafe fn received(
     if result > 0 {
         let (direction, flow, bytes) = (Direction::Receive, entry.flow(), result as u64);
         if entry.is_watched() {
-            let moved = Moved { direction, flow, ticks: end, bytes, duration: end - begin };
+            let moved = Transfer { direction, flow, ticks: end, bytes, duration: end - begin };
             if buffers.count == 0 {
                 watch::moved_without_buffers(writer, &moved, end);
             } else {
@@ -210,7 +210,7 @@ pub(crate) unsafe fn received(
 pub(crate) fn fail(writer: Writer, fd: c_int, entry: Entry, direction: Direction, now: u64) {
     match errno::get() {
         libc::EAGAIN | libc::EINTR | libc::EINPROGRESS | libc::EALREADY => {}
-        // Closed behind our back: what the number names next is to be looked at anew.
+        // The descriptor was closed out of sight. Whatever the number names next is looked at anew.
         libc::EBADF | libc::ENOTSOCK => {
             let _ = table::replace(writer.state(), fd, entry, Entry::UNKNOWN);
         }

@@ -15,7 +15,7 @@ use socket_log::encode::{self, Direction};
 
 use super::Buffers;
 use crate::descriptors::table::Entry;
-use crate::log::{Moved, Writer, positions};
+use crate::log::{Transfer, Writer, positions};
 use crate::platform::raw;
 use crate::state;
 use crate::state::options::options;
@@ -41,6 +41,7 @@ pub(crate) fn create() -> bool {
     true
 }
 
+/// Fingerprint of a direction of `flow`; `None` where there are no fingerprints.
 fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64> {
     let all = FINGERPRINTS.load(Relaxed);
     if all.is_null() {
@@ -72,7 +73,7 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
 /// The buffers are readable as far as `bytes`.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now: u64) {
+pub(crate) unsafe fn moved(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
     positions::transfer(writer, moved, now);
     // SAFETY: as the caller says.
     unsafe { fingerprint(writer, moved.flow, moved.direction, buffers, moved.bytes as usize, now) };
@@ -83,7 +84,7 @@ pub(crate) unsafe fn moved(writer: Writer, moved: &Moved, buffers: Buffers, now:
 /// direction's checksum cannot be made.
 #[cold]
 #[inline(never)]
-pub(crate) fn moved_without_buffers(writer: Writer, moved: &Moved, now: u64) {
+pub(crate) fn moved_without_buffers(writer: Writer, moved: &Transfer, now: u64) {
     positions::transfer(writer, moved, now);
     if let Some(place) = fingerprint_of(moved.flow, moved.direction) {
         let before = place.swap(DONE, Relaxed);
@@ -155,6 +156,7 @@ unsafe fn fingerprint(
     }
 }
 
+/// Writes the record of a fingerprint, unless it is done or there are no bytes.
 fn log_fingerprint(writer: Writer, flow: u32, direction: Direction, place: u64, now: u64) {
     if place != DONE && place != 0 {
         let record = encode::fingerprint(now, flow, direction, place as u32, (place >> 32) as u32);

@@ -55,7 +55,7 @@ pub(crate) unsafe fn fcntl(
 /// Frees the number `fd`, which the program wants for something else: a descriptor of the library's
 /// own that has it gets another.
 fn make_way(fd: c_int) {
-    // A `vfork` child's descriptors are its own, but not what is known of them.
+    // A `vfork` child's descriptors are its own, but the table of kept ones is its parent's.
     if keep::has(fd) && log::state_of_table().is_some() {
         keep::make_way(fd);
     }

@@ -74,9 +74,9 @@ pub(crate) unsafe fn getaddrinfo(
 pub(crate) fn on_flow<R: Outcome>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
     let begin = clock::now();
     let result = call();
-    // Behind the call: it may have given another thread or a child its turn.
+    // Asked for behind the call, which may have given another thread or a child its turn.
     let writer = match api {
-        // What another program does, and a library that is loaded, is no use of a socket.
+        // Neither another program's work nor a loaded library is a use of a socket.
         Api::POpen | Api::PClose | Api::DlOpenDeepBind => log::existing(),
         _ => log::writer(),
     };

@@ -1,6 +1,6 @@
-//! Life of a flow: made, named, connected, accepted, shut down, closed.
+//! Life of a flow up to its end: made, named, connected, accepted.
 
-use core::ffi::{c_int, c_uint};
+use core::ffi::c_int;
 
 use libc::{sockaddr, socklen_t};
 use socket_log::encode::{self, Direction, Origin, Role};
@@ -9,7 +9,7 @@ use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::descriptors::{Name, Nature};
 use crate::flows::{adopt, closing, duplicates, find, names, transfer};
-use crate::log::{self, Standing, Writer, keep};
+use crate::log::{self, Writer};
 use crate::platform::{clock, permitted, raw};
 
 /// # Safety
@@ -87,6 +87,7 @@ pub(crate) unsafe fn listen(real: types::listen, fd: c_int, backlog: c_int) -> c
     result
 }
 
+/// Logs the name of this end of a socket.
 fn name(fd: c_int, entry: Entry, role: Role) {
     if !entry.is_other()
         && let Some(writer) = log::writer()
@@ -174,7 +175,7 @@ pub(crate) unsafe fn connected(
     let Some(writer) = log::writer() else { return };
     let mut peer = Name::peer(fd);
     if !peer.is_known() {
-        // In its place, as another name would lie on the stack as well.
+        // The address is set in place, as another name would lie on the stack as well.
         // SAFETY: as the caller says.
         unsafe { peer.set(address, length as usize) };
         if peer.is_unspecified() && entry.kind() == Kind::Stream {
@@ -184,7 +185,7 @@ pub(crate) unsafe fn connected(
             peer = Name::NONE; // A datagram socket taken from its peer again.
         }
     }
-    // A call that was interrupted and is made again may find the connection made: the first record
+    // A call that was interrupted and is made again may find the connection made. The first record
     // has when that began.
     let call = called.map(|at| names::ConnectCall { at, under_way: !success });
     names::connected(writer, fd, entry, call, &Name::local(fd), &peer);
@@ -223,7 +224,8 @@ unsafe fn accepted(
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     let by = find::resolve(listener, table::get(listener));
-    // Where the kernel may not be asked for the peer's name, it is the one that the program gets.
+    // Where the kernel may not be asked for the peer's name, the one that the program gets is
+    // taken.
     let is_needed = permitted::is_active() && !address.is_null() && raw::is_readable(length);
     // SAFETY: just found readable.
     let room = if is_needed { unsafe { *length } } else { 0 };
@@ -260,85 +262,4 @@ unsafe fn name_accepted(
         unsafe { peer.set(address, (*length).min(room) as usize) };
     }
     names::name(writer, fd, entry, Role::Accept, &local, &peer);
-}
-
-/// # Safety
-/// As `shutdown`.
-pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c_int {
-    let entry = find::resolve(fd, table::get(fd));
-    let now = clock::now();
-    // SAFETY: the program's own call.
-    let result = unsafe { real(fd, how) };
-    if result == 0
-        && !entry.is_other()
-        && let Some(writer) = log::writer()
-    {
-        writer.record(&encode::shutdown(now, entry.flow(), how), now);
-    }
-    result
-}
-
-/// # Safety
-/// As `close`.
-#[inline(always)]
-pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
-    if keep::has(fd) {
-        errno::set(libc::EBADF);
-        return -1;
-    }
-    // Before the call: behind it, another thread may already have been given the number.
-    if table::get(fd) != Entry::UNKNOWN {
-        closing::forget(fd);
-    }
-    // SAFETY: the program's own call.
-    unsafe { real(fd) }
-}
-
-/// # Safety
-/// As `close_range`.
-pub(crate) unsafe fn close_range(
-    real: types::close_range,
-    first: c_uint,
-    last: c_uint,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: the program's own call.
-    let result = keep::around(first, last, |first, last| unsafe { real(first, last, flags) });
-    if result == 0 && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
-        forget_range(first, last);
-    }
-    result
-}
-
-/// # Safety
-/// As `closefrom`.
-pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
-    let first = first.max(0);
-    // Behind what is kept, as libc does it.
-    let close = |from: c_uint, to: c_uint| {
-        if to == c_uint::MAX {
-            // SAFETY: the program's own call.
-            unsafe { real(from as c_int) };
-        } else if raw::close_range(from, to) < 0 {
-            (from..=to).for_each(|fd| raw::close(fd as c_int));
-        }
-        0
-    };
-    keep::around(first as c_uint, c_uint::MAX, close);
-    forget_range(first as c_uint, c_uint::MAX);
-}
-
-fn forget_range(first: c_uint, last: c_uint) {
-    let (state, writer) = match log::standing() {
-        Standing::Writes(writer) => (writer.state(), Some(writer)),
-        Standing::Silent(state) => (state, None),
-        Standing::Aside => return,
-    };
-    let known = state.descriptors.load(core::sync::atomic::Ordering::Relaxed);
-    for fd in first..known.min(last.saturating_add(1)) {
-        let entry = table::take(fd as c_int);
-        if let Some(writer) = writer {
-            closing::closed(writer, fd as c_int, entry);
-        }
-    }
 }

@@ -52,8 +52,8 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
 /// Prepares a child, which begins without a log and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current() else { return };
-    // Of the threads that were about to begin, none came along; and this one is now the first of
-    // its process.
+    // None of the threads that were about to begin came along, and this one is now the first of its
+    // process.
     threads::forget_beginnings();
     thread::current().creator.store(0, Relaxed);
     if !state::is_wiped_on_fork() {
@@ -152,6 +152,7 @@ pub(crate) fn process_ends(status: c_int) {
     trim::at_end();
 }
 
+/// Logs the end of the process, called by libc.
 extern "C" fn on_exit(status: c_int, _: *mut c_void) {
     process_ends(status);
 }
@@ -161,7 +162,7 @@ pub(crate) fn at_exit() {
     type OnExit = unsafe extern "C" fn(extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int;
     // SAFETY: asks for a name; glibc has the function, musl has not.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr()) };
-    // That it is not there is no error which the program should find.
+    // A libc without the function leaves an error message, which the program should not find.
     // SAFETY: takes nothing.
     unsafe { libc::dlerror() };
     if !address.is_null() {

@@ -12,7 +12,7 @@ use crate::c_library::{real, types};
 use crate::flows::closing;
 use crate::log::process_events::{event, set_progress};
 use crate::platform::environment;
-use crate::state::inherit::Complete;
+use crate::state::inherit::CompleteEnvironment;
 use crate::state::settings;
 
 /// Runs another program in the place of this one, which will load this library unless that was
@@ -27,6 +27,7 @@ pub(crate) fn replace(program: &Program, refused: c_int, call: impl FnOnce() -> 
     result
 }
 
+/// Array of strings that ends with a null pointer.
 type Strings = *const *const c_char;
 
 /// Defines hooks of the functions that name a program in one word.
@@ -40,9 +41,11 @@ macro_rules! with_environment {
             arguments: Strings,
             variables: Strings,
         ) -> c_int {
-            let (mut complete, refused) = (Complete::new(), settings::refusal());
+            let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
             // SAFETY: the program's own call and environment.
-            replace(&$named, refused, || unsafe { real($program, arguments, complete.of(variables, refused)) })
+            replace(&$named, refused, || unsafe {
+                real($program, arguments, complete.of(variables, refused))
+            })
         }
     )*};
 }
@@ -77,7 +80,7 @@ pub(crate) unsafe fn execveat(
     variables: Strings,
     flags: c_int,
 ) -> c_int {
-    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
     let program = if directory == libc::AT_FDCWD { Program::Path(path) } else { Program::Opened };
     // SAFETY: the program's own call and environment.
     replace(&program, refused, || unsafe {
@@ -96,7 +99,7 @@ pub(crate) unsafe fn spawn(
     arguments: Strings,
     variables: Strings,
 ) -> c_int {
-    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
     let result = unsafe {
@@ -124,7 +127,7 @@ pub(crate) unsafe fn pidfd_spawn(
     arguments: Strings,
     variables: Strings,
 ) -> c_int {
-    let (mut complete, refused) = (Complete::new(), settings::refusal());
+    let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
     // SAFETY: the program's own call and environment.
     let result = unsafe {
         real(child, path, actions, attributes, arguments, complete.of(variables, refused))
@@ -133,7 +136,7 @@ pub(crate) unsafe fn pidfd_spawn(
         0 => {
             // SAFETY: libc has just written the child's descriptor.
             closing::fresh(unsafe { *child });
-            // Only the descriptor names the child.
+            // No id: only the descriptor names the child.
             event(ProcessEvent::Spawn, 0);
             0
         }

@@ -268,6 +268,7 @@ pub(crate) unsafe fn send_vector(
     unsafe { transfer::send_vector(fd, || (buffers(first, count), Address::NONE), call) }
 }
 
+/// Buffers of a call that takes `count` of them.
 fn buffers(first: *const iovec, count: c_int) -> Buffers {
     // A negative number is an error that the kernel reports.
     if first.is_null() {

@@ -122,7 +122,7 @@ pub(crate) unsafe fn pivot_root(
 }
 
 /// # Safety
-/// As `setns`. A descriptor does not say of which kind its namespace is, unless the caller does.
+/// As `setns`. A descriptor does not tell the kind of its namespace; the caller may.
 pub(crate) unsafe fn setns(real: types::setns, fd: c_int, kind: c_int) -> c_int {
     // SAFETY: the program's own call.
     let call = || unsafe { real(fd, kind) };
@@ -157,7 +157,7 @@ pub(crate) fn fence(call: impl FnOnce() -> c_long) -> c_long {
 }
 
 /// Provides for a time behind a filter: for what it does not permit.
-fn provide_behind(filter: &seccomp::Copy) {
+fn provide_behind(filter: &seccomp::FilterCopy) {
     let permits = |number, arguments| filter.will_permit(number, &arguments);
     let all = |numbers: &[c_long]| numbers.iter().all(|number| permits(*number, [0; 6]));
     let can_ask = all(&[libc::SYS_getsockopt, libc::SYS_getsockname, libc::SYS_getpeername]);
@@ -167,7 +167,7 @@ fn provide_behind(filter: &seccomp::Copy) {
         && permits(libc::SYS_mmap, map)
         && all(&[libc::SYS_fallocate, libc::SYS_close, libc::SYS_madvise]);
     if !is_free {
-        // By which libc makes children.
+        // Flags by which libc makes children.
         let fork = (libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD) as usize;
         confinement::provide(Abilities {
             populate: reserve::can_populate() && permits(libc::SYS_madvise, raw::of_population()),
@@ -199,7 +199,7 @@ fn restrict(program: *const libc::sock_fprog, call: impl FnOnce() -> c_long) -> 
 }
 
 /// # Safety
-/// As `prctl`, which is variadic like [`crate::dup::fcntl`].
+/// As `prctl`, which is variadic like [`super::dup::fcntl`].
 pub(crate) unsafe fn prctl(
     real: types::prctl,
     option: c_int,
@@ -224,7 +224,7 @@ pub(crate) fn seccomp(operation: c_long, program: c_long, call: impl FnOnce() ->
         libc::SECCOMP_SET_MODE_FILTER => {
             restrict(core::ptr::with_exposed_provenance(program as usize), call)
         }
-        // Others only ask.
+        // Other operations only ask.
         _ => call(),
     }
 }

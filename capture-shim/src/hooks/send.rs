@@ -10,7 +10,7 @@ use super::lifecycle;
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Kind};
 use crate::flows::{Address, Buffers, between_descriptors, datagram, find, transfer, watch};
-use crate::log::{self, Moved};
+use crate::log::{self, Transfer};
 use crate::platform::clock;
 
 /// # Safety
@@ -68,7 +68,7 @@ pub(crate) unsafe fn sendmmsg(
             let message = messages.add(index);
             let (header, bytes) = (&raw const (*message).msg_hdr, (*message).msg_len as usize);
             if entry.kind() == Kind::Datagram {
-                // The first of them names the socket, if need be.
+                // The first datagram names the socket, if need be.
                 let entry = if index == 0 { entry } else { entry.named() };
                 datagram::sent(
                     writer,
@@ -84,7 +84,7 @@ pub(crate) unsafe fn sendmmsg(
                 let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
                 if entry.is_watched() {
                     let moved =
-                        Moved { direction, flow, ticks: begin, bytes, duration: end - begin };
+                        Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
                     watch::moved(writer, &moved, Buffers::of_message(header), end);
                 } else {
                     writer.transfer(direction, flow, begin, bytes, end - begin, end);

@@ -10,7 +10,8 @@ use libc::{
 };
 
 use super::{
-    dup, lifecycle, new_descriptors, processes, programs, read_write, receive, rights, send, waits,
+    close, dup, lifecycle, new_descriptors, processes, programs, read_write, receive,
+    receive_messages, rights, send, waits,
 };
 use crate::c_library::{real, types};
 
@@ -41,20 +42,26 @@ forwarded! {
     fn readv(fd: c_int, first: *const iovec, count: c_int) -> ssize_t = SYS_readv;
     fn writev(fd: c_int, first: *const iovec, count: c_int) -> ssize_t = SYS_writev;
     fn sendto(
-        fd: c_int, buffer: *const c_void, size: size_t, flags: c_int, address: *const sockaddr, length: socklen_t
+        fd: c_int, buffer: *const c_void, size: size_t, flags: c_int, address: *const sockaddr,
+        length: socklen_t
     ) -> ssize_t = SYS_sendto;
     fn recvfrom(
-        fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int, address: *mut sockaddr, length: *mut socklen_t
+        fd: c_int, buffer: *mut c_void, size: size_t, flags: c_int, address: *mut sockaddr,
+        length: *mut socklen_t
     ) -> ssize_t = SYS_recvfrom;
     fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t = SYS_sendmsg;
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t = SYS_recvmsg;
-    fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int) -> c_int = SYS_sendmmsg;
+    fn sendmmsg(
+        fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int
+    ) -> c_int = SYS_sendmmsg;
     fn recvmmsg(
         fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec
     ) -> c_int = SYS_recvmmsg;
     fn sendfile(to: c_int, from: c_int, offset: *mut off_t, size: size_t) -> ssize_t = SYS_sendfile;
     fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int = SYS_socket;
-    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int) -> c_int = SYS_socketpair;
+    fn socketpair(
+        domain: c_int, kind: c_int, protocol: c_int, fds: *mut c_int
+    ) -> c_int = SYS_socketpair;
     fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int = SYS_bind;
     fn listen(fd: c_int, backlog: c_int) -> c_int = SYS_listen;
     fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int = SYS_connect;
@@ -77,7 +84,8 @@ forwarded! {
     ) -> c_int = SYS_execveat;
     fn exit(status: c_int) -> c_int = SYS_exit_group;
     fn splice(
-        from: c_int, from_offset: *mut loff_t, to: c_int, to_offset: *mut loff_t, size: size_t, flags: c_uint
+        from: c_int, from_offset: *mut loff_t, to: c_int, to_offset: *mut loff_t, size: size_t,
+        flags: c_uint
     ) -> ssize_t = SYS_splice;
     fn pipe2(fds: *mut c_int, flags: c_int) -> c_int = SYS_pipe2;
     fn setuid(user: uid_t) -> c_int = SYS_setuid;
@@ -142,15 +150,20 @@ pub(crate) unsafe fn syscall(
                 send::sendmsg(by_number::sendmsg, a as _, b as _, c as _) as c_long
             }
             libc::SYS_recvmsg => {
-                receive::recvmsg(by_number::recvmsg, a as _, b as _, c as _) as c_long
+                receive_messages::recvmsg(by_number::recvmsg, a as _, b as _, c as _) as c_long
             }
             libc::SYS_sendmmsg => {
                 send::sendmmsg(by_number::sendmmsg, a as _, b as _, c as _, d as _).into()
             }
-            libc::SYS_recvmmsg => {
-                receive::recvmmsg(by_number::recvmmsg, a as _, b as _, c as _, d as _, e as _)
-                    .into()
-            }
+            libc::SYS_recvmmsg => receive_messages::recvmmsg(
+                by_number::recvmmsg,
+                a as _,
+                b as _,
+                c as _,
+                d as _,
+                e as _,
+            )
+            .into(),
             libc::SYS_sendfile => {
                 send::sendfile(by_number::sendfile, a as _, b as _, c as _, d as _) as c_long
             }
@@ -167,10 +180,10 @@ pub(crate) unsafe fn syscall(
             libc::SYS_accept4 => {
                 lifecycle::accept4(by_number::accept4, a as _, b as _, c as _, d as _).into()
             }
-            libc::SYS_shutdown => lifecycle::shutdown(by_number::shutdown, a as _, b as _).into(),
-            libc::SYS_close => lifecycle::close(by_number::close, a as _).into(),
+            libc::SYS_shutdown => close::shutdown(by_number::shutdown, a as _, b as _).into(),
+            libc::SYS_close => close::close(by_number::close, a as _).into(),
             libc::SYS_close_range => {
-                lifecycle::close_range(by_number::close_range, a as _, b as _, c as _).into()
+                close::close_range(by_number::close_range, a as _, b as _, c as _).into()
             }
             libc::SYS_dup => dup::dup(by_number::dup, a as _).into(),
             #[cfg(target_arch = "x86_64")]
@@ -186,7 +199,7 @@ pub(crate) unsafe fn syscall(
                 send::splice(by_number::splice, a as _, b as _, c as _, d as _, e as _, f as _)
                     as c_long
             }
-            // Their offset comes in two words, which makes them functions of six arguments.
+            // The offset comes in two words, which makes these functions of six arguments.
             libc::SYS_preadv2 => read_write::receive_vector(a as _, b as _, c as _, || {
                 real(number, a, b, c, d, e, f) as ssize_t
             }) as c_long,

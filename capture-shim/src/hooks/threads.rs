@@ -22,6 +22,7 @@ struct Slot {
     argument: AtomicPtr<c_void>,
 }
 
+/// Slots of threads that have not begun yet.
 static BEGINNINGS: [Slot; MAX_BEGINNINGS] = [const {
     Slot {
         creator: AtomicU32::new(0),
@@ -68,6 +69,7 @@ pub(crate) fn forget_beginnings() {
     }
 }
 
+/// Takes a free slot for the thread `creator`.
 fn claim(creator: u32) -> Option<&'static Slot> {
     BEGINNINGS.iter().find(|slot| {
         slot.creator.load(Relaxed) == 0

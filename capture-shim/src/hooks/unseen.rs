@@ -23,17 +23,16 @@ const DEEPEST: usize = 5;
 struct Note {
     /// One of the three constants below.
     state: AtomicU32,
-    what: UnsafeCell<What>,
+    what: UnsafeCell<UnseenProgram>,
 }
 
 const FREE: u32 = 0;
-
 const BUSY: u32 = 1;
-
 const READY: u32 = 2;
 
+/// Contents of a note: the cause, the process, and the path of the program.
 #[derive(Clone, Copy)]
-struct What {
+struct UnseenProgram {
     cause: u16,
     pid: u32,
     program: [u8; 256],
@@ -45,11 +44,12 @@ struct Notes([Note; MAX_NOTES]);
 // SAFETY: whoever has set a note's state to `BUSY` has what is in it alone.
 unsafe impl Sync for Notes {}
 
+/// Notes of this process's `vfork` children.
 static NOTES: Notes = Notes(
     [const {
         Note {
             state: AtomicU32::new(FREE),
-            what: UnsafeCell::new(What { cause: 0, pid: 0, program: [0; 256] }),
+            what: UnsafeCell::new(UnseenProgram { cause: 0, pid: 0, program: [0; 256] }),
         }
     }; MAX_NOTES],
 );
@@ -65,9 +65,9 @@ pub(crate) enum Program {
 }
 
 /// Note that is to be taken back where the call fails.
-pub(crate) struct Said(Option<usize>);
+pub(crate) struct LeftNote(Option<usize>);
 
-impl Said {
+impl LeftNote {
     /// Takes the note back: the program was not begun.
     pub(crate) fn take_back(self) {
         if let Some(note) = self.0.and_then(|index| NOTES.0.get(index)) {
@@ -78,7 +78,7 @@ impl Said {
 
 /// Says that the calling process is about to become `program`, for which the library cannot be
 /// opened if that was `refused`.
-pub(crate) fn becomes(program: &Program, refused: c_int) -> Said {
+pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
     let is_aside = matches!(log::standing(), Standing::Aside);
     let mut note = None;
     look_at(program, refused, |cause, path| {
@@ -88,7 +88,7 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> Said {
             say(cause, identity::pid(), path);
         }
     });
-    Said(note)
+    LeftNote(note)
 }
 
 /// Says that the calling process has begun `program` as the process `pid`.
@@ -101,7 +101,7 @@ pub(crate) fn collect() {
     for note in &NOTES.0 {
         if note.state.compare_exchange(READY, BUSY, AcqRel, Relaxed).is_ok() {
             // SAFETY: this thread's own now; and the copy is small.
-            let What { cause, pid, program } = unsafe { *note.what.get() };
+            let UnseenProgram { cause, pid, program } = unsafe { *note.what.get() };
             note.state.store(FREE, Release);
             let length = program.iter().position(|byte| *byte == 0).unwrap_or(program.len());
             say(cause, pid, program.get(..length).unwrap_or(&[]));
@@ -114,6 +114,7 @@ pub(crate) fn begin_child() {
     NOTES.0.iter().for_each(|note| note.state.store(FREE, Relaxed));
 }
 
+/// Writes the record of a program that loads no library.
 #[inline(never)]
 fn say(cause: u16, pid: u32, program: &[u8]) {
     if let Some(writer) = log::writer() {
@@ -122,6 +123,7 @@ fn say(cause: u16, pid: u32, program: &[u8]) {
     }
 }
 
+/// Leaves a note, and returns its index; `None` where all notes are taken.
 fn leave(cause: u16, program: &[u8]) -> Option<usize> {
     let index = NOTES.0.iter().position(|note| {
         note.state.load(Acquire) == FREE

@@ -21,6 +21,7 @@ fn timed(call: WaitCall, blocks: impl FnOnce() -> bool, wait: impl FnOnce() -> c
     logged(call, blocks(), wait)
 }
 
+/// Makes the program's call, and logs it if it `blocks`.
 #[cold]
 #[inline(never)]
 fn logged(call: WaitCall, blocks: bool, wait: impl FnOnce() -> c_int) -> c_int {
@@ -158,7 +159,7 @@ pub(crate) unsafe fn select(
     except: *mut fd_set,
     timeout: *mut timeval,
 ) -> c_int {
-    // Asked for before the call, which may change it.
+    // Asked for before the call, which may change the timeout.
     let blocks = || is_some_short_time(timeout);
     // SAFETY: the program's own call.
     timed(WaitCall::Select, blocks, move || unsafe { real(count, read, write, except, timeout) })

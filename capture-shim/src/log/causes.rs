@@ -29,12 +29,12 @@ pub(crate) fn patiently<T>(
     state: &State,
     attempt: impl FnOnce() -> Result<T, usize>,
 ) -> Result<T, usize> {
-    // The pause that is left, the whole of it, and its cause.
+    // Parts of the word: the pause that is left, the whole pause, and its cause.
     let pack = |left: u64, whole: u64, cause: usize| left << 32 | whole << 8 | cause as u64;
     let pause = state.pause.load(Relaxed);
     let (left, whole, cause) = (pause >> 32, pause >> 8 & 0xff_ffff, pause as usize & 0xff);
     if left > 0 {
-        // Where two threads count at once, one of them does.
+        // Where two threads count at once, one of them does it.
         let _ = state.pause.compare_exchange(pause, pack(left - 1, whole, cause), Relaxed, Relaxed);
         return Err(cause);
     }

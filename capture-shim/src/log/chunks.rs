@@ -18,12 +18,12 @@ use crate::state::{self, thread};
 /// Full chunk of a thread, until the record that had no more room in it stands in the next. Only
 /// then may others use it again. A thread that is put to sleep in between would otherwise wake up,
 /// or be killed, with none of its records left.
-pub(super) struct Behind {
+pub(super) struct FullChunk {
     /// Cursor of the full chunk, or 0. There is nothing else, so that it takes no stack.
     full: usize,
 }
 
-impl Drop for Behind {
+impl Drop for FullChunk {
     #[inline]
     fn drop(&mut self) {
         if self.full != 0 {
@@ -55,8 +55,8 @@ impl Writer {
     /// Makes room for the longest record that is written here, behind an anchor near to `now`;
     /// otherwise counts the record as lost. The caller keeps what is returned until the record is
     /// written.
-    pub(super) fn make_ready(self, now: u64) -> Option<Behind> {
-        let mut behind = Behind { full: 0 };
+    pub(super) fn make_ready(self, now: u64) -> Option<FullChunk> {
+        let mut behind = FullChunk { full: 0 };
         if !self.has_room() {
             behind.full = self.take_chunk().inspect_err(|cause| self.lose(*cause)).ok()?;
         }
@@ -110,7 +110,8 @@ impl Writer {
         // record.
         self.thread.latest.store(0, Release);
         let begin = |old| {
-            // As long as the handlers write into the old chunk, what they note is of that one.
+            // As long as handlers write into the old chunk, the peers that they note are of that
+            // one.
             self.thread.sent_to.forget();
             self.thread.received_from.forget();
             state::replace(&self.thread.cursor, old, memory as usize + 4 * used)
@@ -118,8 +119,8 @@ impl Writer {
         while !begin(old) {
             old = self.thread.cursor.load(Acquire);
             if self.has_room() {
-                // It has taken a chunk, which lies behind this one. The thread goes on there, since
-                // its records must be in order; this chunk has none.
+                // The handler has taken a chunk, which lies behind this one. The thread goes on
+                // there, since its records must be in order; this chunk has none.
                 if options().keeps_newest {
                     recycle::give(self.state, memory as usize);
                 }

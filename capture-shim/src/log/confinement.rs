@@ -62,7 +62,7 @@ pub(crate) fn hand_over(user: uid_t) {
     directory::push_home(path);
     let path = path.as_c_str();
     if raw::status(path).is_none() {
-        // The new user may not be let to.
+        // The new user may not be permitted to make them.
         directory::make_all();
     }
     let is_writable = raw::status(path).is_some_and(|status| status.st_mode & 0o7 == 0o7);
@@ -71,7 +71,7 @@ pub(crate) fn hand_over(user: uid_t) {
         keep::directory();
     }
     if !is_writable {
-        // The last moment at which this process can make a log.
+        // This is the last moment at which the process can make a log.
         provide(Abilities { populate: reserve::can_populate(), socket: true, fork: false });
     }
     if let Some(writer) = log::existing() {

@@ -32,7 +32,7 @@ pub(crate) fn push_home(path: &mut Text<PATH>) {
 pub(crate) fn make_all() {
     let Some(mut memory) = Scratch::new() else { return };
     let path: &mut Text<PATH> = memory.text();
-    // Every directory on the way, but nothing is said where one is there already.
+    // All directories on the way. One that is there already is no error.
     for (index, byte) in settings::directory().iter().enumerate() {
         if *byte == b'/' && index > 0 {
             raw::mkdir(path.as_c_str(), 0o777);

@@ -40,7 +40,7 @@ pub(crate) fn count() {
 pub(crate) fn collect(state: &State, header: &FileHeader) {
     // SAFETY: null, or a mapping that is never removed.
     if let Some(count) = unsafe { state.without_log.load(Relaxed).as_ref() } {
-        // Those who had only its header to count in are few, and before this.
+        // Children that had only this header to count in are few, and came before.
         header.without_log.fetch_max(count.load(Relaxed), Relaxed);
     }
 }

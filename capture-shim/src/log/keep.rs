@@ -73,10 +73,13 @@ impl KeptDescriptor {
     }
 }
 
+/// Directory of the host.
 static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
 
+/// Log of the process.
 static LOG: KeptDescriptor = KeptDescriptor::none();
 
+/// Both descriptors.
 static ALL: [&KeptDescriptor; 2] = [&DIRECTORY, &LOG];
 
 /// Keeps the directory, unless it is kept already.
@@ -157,6 +160,7 @@ pub(crate) fn has(fd: c_int) -> bool {
     fd >= 0 && ALL.iter().any(|kept| kept.fd.load(Relaxed) == fd) && is_ours(fd)
 }
 
+/// Whether `fd` still is one of the kept files.
 #[cold]
 fn is_ours(fd: c_int) -> bool {
     let file = Descriptor::kept(fd);

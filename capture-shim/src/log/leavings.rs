@@ -16,13 +16,12 @@ use crate::state::options::options;
 use crate::state::{self, State, thread};
 use crate::tuning::MIN_LEAVING_BYTES;
 
+/// Type of `pthread_key_create`.
 type Create = unsafe extern "C" fn(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
-
 type Set = unsafe extern "C" fn(c_uint, *const c_void) -> c_int;
 
 /// Libc's `pthread_setspecific`; null where a thread's end is not told.
 static SET: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// Asks libc to tell of the end of threads.
@@ -61,6 +60,7 @@ pub(crate) fn expect_end() {
     }
 }
 
+/// Leaves the rest of the thread's chunk to others, called by libc when the thread ends.
 unsafe extern "C" fn on_end(_: *mut c_void) {
     let (Some(state), thread) = (state::current(), thread::current()) else { return };
     if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {
@@ -70,7 +70,7 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
     thread.ended.store(1, Relaxed);
     let left = thread.cursor.swap(0, AcqRel);
     if options().keeps_newest {
-        // What a handler has interrupted here will not go on.
+        // A record that was interrupted here will not be gone on with.
         thread.retired.iter().for_each(|kept| recycle::give(state, kept.swap(0, AcqRel)));
         recycle::give(state, left.saturating_sub(1));
     } else {

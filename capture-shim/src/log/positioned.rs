@@ -12,7 +12,7 @@ use super::commit::commit;
 use crate::tuning::POSITION_TRIES;
 
 /// Transfer on a stream, as [`Writer::transfer`] takes it.
-pub(crate) struct Moved {
+pub(crate) struct Transfer {
     pub(crate) direction: Direction,
     pub(crate) flow: u32,
     pub(crate) ticks: u64,
@@ -28,11 +28,10 @@ impl Writer {
         self,
         position: &[u32],
         follows: impl Fn(u64) -> bool,
-        moved: &Moved,
+        moved: &Transfer,
         now: u64,
     ) -> Option<u64> {
-        // A signal handler that logs in between makes it look again.
-        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        let Transfer { direction, flow, ticks, bytes, duration } = *moved;
         let shortest = encode::transfer_short(direction, flow, ticks, bytes, duration);
         for _ in 0..POSITION_TRIES {
             let chunk = self.chunk();
@@ -49,7 +48,8 @@ impl Writer {
                 return Some(chunk);
             }
             let _behind = self.make_ready(now)?;
-            // As in `transfer_with_care`.
+            // Until this record is whole, one of a signal handler must not be read as following
+            // upon it.
             self.thread.latest.store(0, Release);
             let chunk = self.chunk();
             let before = if follows(chunk) { &[] } else { position };

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use socket_log::encode::{self, Direction};
 use socket_log::layout::NO_POSITION;
 
-use super::{Moved, Writer};
+use super::{Transfer, Writer};
 use crate::state;
 use crate::state::options::options;
 use crate::tuning::COUNTED_FLOWS;
@@ -39,6 +39,7 @@ struct DirectionCounts {
     latest: AtomicU64,
 }
 
+/// Counts of all flows; null where they are not needed.
 static COUNTS: AtomicPtr<FlowCounts> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the counts, where they are needed. False without memory.
@@ -53,9 +54,10 @@ pub(crate) fn create() -> bool {
     true
 }
 
+/// Counts in the place of `flow`, which may be those of another flow.
 fn counts_of(flow: u32) -> Option<&'static FlowCounts> {
     let all = COUNTS.load(Relaxed);
-    // SAFETY: null, or so many all, whose zeros are valid and which are never removed.
+    // SAFETY: null, or [`COUNTED_FLOWS`] counts, whose zeros are valid and which stay mapped.
     (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % COUNTED_FLOWS) })
 }
 
@@ -73,16 +75,17 @@ pub(crate) fn begin(flow: u32) {
 
 /// Writes a transfer, with its position where the log needs that. Otherwise as
 /// [`Writer::transfer`].
-pub(crate) fn transfer(writer: Writer, moved: &Moved, now: u64) {
+pub(crate) fn transfer(writer: Writer, moved: &Transfer, now: u64) {
     if options().keeps_newest {
         write(writer, moved, now);
     } else {
-        let Moved { direction, flow, ticks, bytes, duration } = *moved;
+        let Transfer { direction, flow, ticks, bytes, duration } = *moved;
         writer.transfer(direction, flow, ticks, bytes, duration, now);
     }
 }
 
-fn write(writer: Writer, moved: &Moved, now: u64) {
+/// Writes a transfer with its position, and counts it.
+fn write(writer: Writer, moved: &Transfer, now: u64) {
     let known =
         counts_of(moved.flow).filter(|flow_counts| flow_counts.flow.load(Relaxed) == moved.flow);
     let counts = known.map(|flow_counts| match moved.direction {

@@ -38,9 +38,9 @@ pub(crate) fn describe(fields: &mut FileHeader) {
     }
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
     copy! { limit keeps_newest source cgroup }
-    // It may have gone to another since.
+    // The process may have gone to another namespace since.
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(known.namespace);
-    // That of a child may be another one.
+    // A child's namespace of ids may be another one.
     fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
 }
 
@@ -63,6 +63,7 @@ fn find_out(fields: &mut FileHeader) {
     fields.pid_namespace = raw::inode(c"/proc/self/ns/pid").unwrap_or(0);
 }
 
+/// The kernel's random id of this boot.
 fn boot_id() -> [u8; 16] {
     let mut text = [0; 40];
     let mut id = [0; 16];

@@ -128,7 +128,8 @@ impl Writer {
         unsafe {
             let tag = AtomicU32::from_ptr(place);
             tag.store(encode::reserved(length), Relaxed);
-            // As in `commit`.
+            // Neither the compiler nor (by the release below) the machine moves the tag behind the
+            // body.
             core::sync::atomic::fence(Release);
             place.add(1).copy_from_nonoverlapping(head.as_ptr().add(1), head.len() - 1);
             let names = place.add(head.len());

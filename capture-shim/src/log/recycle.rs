@@ -31,21 +31,20 @@ mod carried;
 /// Places of the queue: 36 bits of the chunk's page, 0 once it was taken; above them the ticket by
 /// which it came.
 static QUEUE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
-
 const PAGE_BITS: u32 = 36;
-
 const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
 
+/// Scratch memories, one for each bit of [`Queue::busy`].
 static SCRATCH: AtomicPtr<ChunkScratch> = AtomicPtr::new(ptr::null_mut());
 
 /// Scratch memory that its owner has alone, as long as this lives.
-struct Own<'state> {
+struct OwnScratch<'state> {
     queue: &'state Queue,
     index: u32,
 }
 
-impl<'state> Own<'state> {
-    fn take(queue: &'state Queue) -> Option<Own<'state>> {
+impl<'state> OwnScratch<'state> {
+    fn take(queue: &'state Queue) -> Option<OwnScratch<'state>> {
         loop {
             let busy = queue.busy.load(Relaxed);
             let index = busy.trailing_ones();
@@ -53,19 +52,19 @@ impl<'state> Own<'state> {
                 return None;
             }
             if queue.busy.compare_exchange(busy, busy | 1 << index, AcqRel, Relaxed).is_ok() {
-                return Some(Own { queue, index });
+                return Some(OwnScratch { queue, index });
             }
         }
     }
 
     fn scratch(&mut self) -> Option<&mut ChunkScratch> {
         let first = SCRATCH.load(Relaxed);
-        // SAFETY: null, or so many, of which this one is nobody else's; any bytes are valid.
+        // SAFETY: null, or [`MAX_SCRATCHES`]; this one is nobody else's, and any bytes are valid.
         (!first.is_null()).then(|| unsafe { &mut *first.add(self.index as usize) })
     }
 }
 
-impl Drop for Own<'_> {
+impl Drop for OwnScratch<'_> {
     fn drop(&mut self) {
         self.queue.busy.fetch_and(!(1 << self.index), AcqRel);
     }
@@ -98,6 +97,7 @@ pub(crate) fn create() -> bool {
     true
 }
 
+/// Place of a ticket in the queue.
 fn place(ticket: u64) -> Option<&'static AtomicU64> {
     let queue = QUEUE.load(Relaxed);
     // SAFETY: null, or as many places as this, which are never removed.
@@ -133,13 +133,14 @@ pub(crate) fn give(state: &State, address: usize) {
 pub(crate) fn retire(state: &State, retired: &[AtomicUsize; MAX_RETIRED], cursor: usize) {
     for kept in retired {
         let chunk = kept.load(Relaxed);
-        // Taken out first: a handler that comes in between gives it, or this does, but not both.
+        // Taken out first: either a handler that comes in between gives it, or this does, but not
+        // both.
         if is_whole(chunk) && chunk != 0 && kept.compare_exchange(chunk, 0, AcqRel, Relaxed).is_ok()
         {
             give(state, chunk);
         }
     }
-    // By its last byte: the cursor of a full chunk is beyond it.
+    // The chunk is found by its last byte: the cursor of a full chunk is beyond it.
     let last = cursor - 1;
     if is_whole(last) {
         give(state, last);
@@ -168,8 +169,8 @@ fn is_whole(last: usize) -> bool {
 fn oldest(state: &State) -> Option<*mut u32> {
     let queue = &state.queue;
     let mut ticket = queue.head.load(Acquire);
-    // The tail anew each time: while this thread stood still, others may have emptied what it saw
-    // and filled more.
+    // The tail is read anew each time: while this thread stood still, others may have emptied what
+    // it saw and filled more.
     while ticket < queue.tail.load(Acquire) {
         let place = place(ticket)?;
         let found = place.load(Acquire);
@@ -179,7 +180,7 @@ fn oldest(state: &State) -> Option<*mut u32> {
             let taken = is_taken
                 || place.compare_exchange(found, value(ticket, 0), AcqRel, Acquire).is_ok();
             if taken {
-                // Whoever is first moves the head on.
+                // The head moves on once, whoever is first.
                 let _ = queue.head.compare_exchange(ticket, ticket + 1, AcqRel, Relaxed);
             }
             if taken && !is_taken {
@@ -205,7 +206,7 @@ pub(crate) fn take(
         open_chunk(memory.cast(), tid, anchor, &[]);
         return Ok((memory, CHUNK_HEADER_WORDS));
     }
-    let mut own = Own::take(&state.queue).ok_or(lost::BUSY)?;
+    let mut own = OwnScratch::take(&state.queue).ok_or(lost::BUSY)?;
     let scratch = own.scratch().ok_or(lost::LIMIT)?;
     for _ in 0..MAX_CHUNKS_TRIED {
         let chunk = oldest(state).ok_or(lost::LIMIT)?;
@@ -261,6 +262,7 @@ fn never_used(state: &State, header: &FileHeader, but: usize) -> Option<*mut u8>
     }
 }
 
+/// Takes a chunk that is kept empty.
 fn spare(state: &State) -> Option<*mut u8> {
     let taken = state
         .queue
@@ -271,6 +273,7 @@ fn spare(state: &State) -> Option<*mut u8> {
     Some(ptr::with_exposed_provenance_mut(taken as usize))
 }
 
+/// Keeps an empty chunk, or puts it into the queue where there are enough.
 fn keep_spare(state: &State, chunk: *mut u32) {
     let address = chunk.expose_provenance();
     let kept = state
@@ -289,7 +292,7 @@ fn clear(chunk: *mut u32) {
     // SAFETY: a whole chunk, and ours.
     unsafe {
         (*header).magic.store(CHUNK_FREE, Relaxed);
-        // A reader that sees a zero of what follows sees the magic too.
+        // The fence: a reader that sees a zero of the records sees the magic too.
         core::sync::atomic::fence(Release);
         chunk.add(1).write_bytes(0, CHUNK_WORDS - 1);
     }

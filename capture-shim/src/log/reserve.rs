@@ -34,7 +34,8 @@ pub(crate) fn can_populate() -> bool {
 pub(crate) fn make(state: &State, header: &FileHeader, ahead: bool) {
     let used = HEADER_BYTES + header.chunks.load(Relaxed) as usize * CHUNK_BYTES;
     if !state.reserve.load(Acquire).is_null() {
-        // What is to come may be worse. A step less will do, as pages of a mapping are slow to get.
+        // The next loss of rights may be worse. A step less will do, as pages of a mapping are slow
+        // to get.
         while ahead
             && state.reserve_ready.load(Relaxed) < used + RESERVE_AHEAD_BYTES - RESERVE_STEP_BYTES
             && matches!(grow(state), Some(Ok(())))
@@ -115,7 +116,7 @@ fn grow(state: &State) -> Option<Result<(), usize>> {
 /// Cause of loss ([`lost`]) that stands for an error of the kernel when it was to give pages room.
 fn cause(error: isize) -> usize {
     match -error as i32 {
-        // What would have been a SIGBUS.
+        // A store would have been a SIGBUS.
         libc::EFAULT => lost::NO_SPACE,
         libc::ENOMEM => lost::SHORTAGE,
         libc::EINTR | libc::EAGAIN => lost::BUSY,

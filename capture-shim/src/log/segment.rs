@@ -42,7 +42,7 @@ fn locate(offset: usize) -> Segment {
     if offset < FIRST {
         Segment { index: 0, offset: 0, length: FIRST }
     } else if offset < SEGMENT_BYTES {
-        // The part that begins at 2^n is as long as all before it.
+        // The segment that begins at 2^n is as long as all before it.
         let n = offset.ilog2();
         Segment { index: 1 + (n - FIRST.ilog2()) as usize, offset: 1 << n, length: 1 << n }
     } else {
@@ -58,8 +58,8 @@ fn locate(offset: usize) -> Segment {
 /// Takes the next chunk, or tells the cause ([`lost`]) for which there is none.
 pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, usize> {
     loop {
-        // The number is taken once there is memory for it: one that was given back might be another
-        // thread's as well.
+        // The number is taken once there is memory for the chunk: a number that was given back
+        // might be another thread's as well.
         let number = header.chunks.load(Relaxed);
         let memory = chunk(state, number).inspect_err(|cause| {
             if !causes::passes(*cause) {
@@ -136,6 +136,7 @@ pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
     (!memory.is_null() && used < length).then(|| (memory.wrapping_add(used), length - used))
 }
 
+/// Opens the log and maps a segment of it.
 fn map(state: &State, segment: &Segment) -> Result<*mut u8, usize> {
     let file = keep::open_log(state).map_err(causes::cause)?;
     map_file(&file, segment.offset, segment.length)

@@ -97,7 +97,8 @@ pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<SpareLog> {
 /// Makes a spare log this process's own, and its reserve.
 pub(crate) fn become_own(state: &State, slot: &SpareLog) {
     reserve::publish(state, slot.memory, slot.length, slot.ready);
-    // Its own children must not write into it. Its first page they may have: it does not matter.
+    // The process's own children must not write into it. Its first page they may have, which does
+    // not matter.
     let (behind, length) = (slot.memory.wrapping_add(HEADER_BYTES), slot.length - HEADER_BYTES);
     // SAFETY: this process's alone from now on.
     unsafe { raw::advise(behind, length, libc::MADV_DONTFORK) };

@@ -21,7 +21,7 @@ pub(crate) fn born(state: &State) {
     // SAFETY: the process has one thread.
     unsafe { *state.birth.get() = birth };
     if permitted::is_active() {
-        // So that it knows its parent, and its children know it.
+        // The child knows its parent by this, and its children know it.
         identity::process();
     }
     lineage::enter(birth.realtime);
@@ -31,8 +31,8 @@ pub(crate) fn born(state: &State) {
 pub(crate) fn begin(state: &State) {
     let own = identity::tid();
     if let Err(starter) = state.starting.compare_exchange(0, own, AcqRel, Acquire) {
-        // Another thread is at it, which takes as long as making a file. It may be this very
-        // thread, interrupted by a signal: so not for ever.
+        // Another thread starts the log, which takes as long as making a file. It may be this very
+        // thread, interrupted by a signal: so the wait has an end.
         for _ in 0..MAX_YIELDS {
             let is_over = state.generation.load(Acquire) != 0 || state.starting.load(Acquire) == 0;
             if is_over || starter == own {
@@ -42,8 +42,8 @@ pub(crate) fn begin(state: &State) {
         }
         return;
     }
-    // Not at load: most processes have no use for it, and a virtual processor takes long to say
-    // what it has.
+    // Not when the library is loaded: most processes have no use for it, and a virtual processor
+    // takes long to say what it has.
     checksum::choose();
     let generation = clock::now() | 1;
     match causes::patiently(state, || create(state)) {
@@ -55,7 +55,7 @@ pub(crate) fn begin(state: &State) {
             state.header.store(header, Relaxed);
         }
         Err(cause) if causes::passes(cause) => {
-            // Tried again at one of the next messages.
+            // The next attempt is made at one of the next messages.
             state.starting.store(0, Release);
             return;
         }
@@ -70,8 +70,8 @@ pub(crate) fn begin(state: &State) {
 /// Makes the log, or takes a spare one where none can be made; or tells the cause ([`lost`]) for
 /// which there is none.
 fn create(state: &State) -> Result<*mut FileHeader, usize> {
-    // A file that is made and cannot be mapped is of no use, so what is there already comes first
-    // where calls are given up.
+    // A file that is made and cannot be mapped is of no use. So a spare log comes first where
+    // system calls are given up.
     let spare = if permitted::is_active() { spares::take(state) } else { None };
     let made = spare.map_or_else(|| create_file(state), Ok);
     let header = made.or_else(|cause| spares::take(state).ok_or(cause))?;
@@ -98,8 +98,7 @@ pub(crate) fn begin_ahead(state: &State, room: usize) {
         return;
     };
     spares::become_own(state, &made);
-    // Nothing is stored before it is needed: what takes time is the first store into a page of a
-    // file.
+    // Nothing is stored before it is needed: the first store into a page of a file takes time.
     state.unused.store(1, Relaxed);
     state.header.store(made.memory.cast(), Relaxed);
     state.generation.store(generation, Release);
@@ -110,7 +109,7 @@ pub(crate) fn begin_ahead(state: &State, room: usize) {
 #[inline(never)]
 pub(crate) fn announce(state: &State) {
     let header = state.header.load(Relaxed);
-    // Whoever is first, a signal handler maybe.
+    // Once only, by whoever is first, a signal handler maybe.
     if !header.is_null() && state.unused.compare_exchange(1, 0, AcqRel, Relaxed).is_ok() {
         // SAFETY: the mapping has room for it, and zeros are valid; nobody else fills it in.
         fill_in(state, unsafe { &mut *header });
@@ -130,8 +129,10 @@ fn fill_in(state: &State, fields: &mut FileHeader) {
 
 /// Makes the file of the log and maps its first segment.
 fn create_file(state: &State) -> Result<*mut FileHeader, usize> {
-    // In its final place, since the program may have left little room on the stack. SAFETY: only
-    // the thread that starts the log writes the path, and nobody reads it before the generation.
+    // The path is made in its final place, since the program may have left little room on the
+    // stack.
+    // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the
+    // generation.
     let path = unsafe { &mut *state.path.get() };
     new_file::set_path(path, state, b".sclog").ok_or(lost::REFUSED)?;
     let file = new_file::create(path)?;

@@ -22,7 +22,7 @@ pub(crate) fn at_end() {
                 cut(writer.state(), header);
             }
         }
-        // Nobody has needed what was made ahead.
+        // Nobody has needed the log that was made ahead.
         Standing::Silent(state) if state.generation.load(Acquire) != 0 && state.is_unused() => {
             keep::unlink(state.path());
         }

@@ -81,13 +81,14 @@ fn is_child_of(state: &State, thread: &Thread, tid: impl FnOnce() -> u32) -> boo
     state.has_vforked.load(Relaxed) != 0 && known != 0 && known != tid()
 }
 
+/// Attaches the calling thread to the log, which is begun if need be.
 #[cold]
 fn attach(state: &'static State, thread: &'static Thread) -> Option<Writer> {
     if state.generation.load(Acquire) == 0 {
         if is_child_of(state, thread, identity::tid) {
             return None;
         }
-        // The first thing of this process that is worth a log.
+        // This is the first event of this process that is worth a log.
         start::begin(state);
     }
     let generation = state.generation.load(Acquire);
@@ -123,8 +124,8 @@ pub(crate) fn set_aside() {
         thread.tid.store(identity::tid(), Relaxed);
         state.has_vforked.store(1, Relaxed);
     } else {
-        // Attached first: the child must not be taken for the thread, even if it is the first to
-        // log.
+        // The thread is attached first: the child must not be taken for it, even if the child is
+        // the first to log.
         let _ = writer();
         thread.generation.store(0, Relaxed);
     }

@@ -11,10 +11,10 @@ use socket_log::layout::ARGUMENTS_BYTES;
 
 use super::raw;
 
-struct Once(UnsafeCell<StartArguments>);
+struct StartArgumentsCell(UnsafeCell<StartArguments>);
 
 // SAFETY: written by the constructor alone, before the program has a second thread.
-unsafe impl Sync for Once {}
+unsafe impl Sync for StartArgumentsCell {}
 
 /// Arguments as a header has them, each ended by a zero byte.
 struct StartArguments {
@@ -22,8 +22,9 @@ struct StartArguments {
     length: usize,
 }
 
-static KEPT: Once =
-    Once(UnsafeCell::new(StartArguments { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
+/// Arguments of this process.
+static KEPT: StartArgumentsCell =
+    StartArgumentsCell(UnsafeCell::new(StartArguments { bytes: [0; ARGUMENTS_BYTES], length: 0 }));
 
 /// Keeps the arguments that the loader handed to the constructor.
 ///

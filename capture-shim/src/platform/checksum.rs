@@ -26,6 +26,7 @@ pub(crate) fn choose() {
     folding::choose();
 }
 
+/// CRC-32 by crc32fast's table.
 #[inline(never)]
 fn by_table(so_far: u32, bytes: &[u8]) -> u32 {
     let mut hasher = Hasher::new_with_initial(so_far);

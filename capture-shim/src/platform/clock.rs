@@ -34,7 +34,7 @@ pub(crate) enum TickChoice {
 pub(crate) fn description() -> (u32, u32) {
     match CYCLES.load(Relaxed) {
         0 if !test_clock::is_on() => (tick::MONOTONIC, 0),
-        // True nanoseconds, whose rate on a clock that runs at another is to be found like that of
+        // True nanoseconds of a shifted clock: their rate on that clock is found like that of
         // cycles.
         0 => (tick::CYCLES, 0),
         shifted => (tick::CYCLES, shifted - 1),
@@ -59,7 +59,7 @@ pub(crate) fn now() -> u64 {
 #[inline]
 pub(crate) fn reach(start: u64, ticks: u64) -> u32 {
     match CYCLES.load(Relaxed) {
-        // A shifted clock runs at a rate of its own, which is to be found as that of cycles is.
+        // A shifted clock runs at a rate of its own, which is found like that of cycles.
         0 if !test_clock::is_on() => ANCHOR_REACH as u32,
         _ => ticks.saturating_sub(start).clamp(FIRST_ANCHOR_REACH, ANCHOR_REACH) as u32,
     }
@@ -79,6 +79,7 @@ pub(crate) fn anchor() -> Anchor {
     test_clock::apply(best.0)
 }
 
+/// All clocks once, and how long it took to read them, in nanoseconds.
 fn try_anchor() -> (Anchor, i64) {
     let before = nanoseconds(libc::CLOCK_MONOTONIC);
     let first = counter::read_in_order();
@@ -103,7 +104,7 @@ pub(crate) fn choose(choice: TickChoice) {
     if !wanted {
         return;
     }
-    // 20 us: to 1% at least, where a factor of two decides.
+    // 20 us give the rate to 1% at least, and a factor of two decides.
     let (begin, first) = (nanoseconds(libc::CLOCK_MONOTONIC), counter::read_in_order());
     let mut elapsed = 0;
     for _ in 0..100_000 {
@@ -114,8 +115,8 @@ pub(crate) fn choose(choice: TickChoice) {
     }
     let cycles = counter::read_in_order().saturating_sub(first);
     let mut shift = 0;
-    // Not more than about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most
-    // twice that.
+    // At most about 1.4 ticks a nanosecond: ANCHOR_REACH is then at least 0.7 s, and at most twice
+    // that.
     while elapsed > 0 && (cycles >> shift) * 10 > elapsed as u64 * 14 && shift < 8 {
         shift += 1;
     }
@@ -179,6 +180,7 @@ mod counter {
     }
 }
 
+/// Time of a clock of libc, in nanoseconds.
 #[inline(always)]
 fn nanoseconds(clock: libc::clockid_t) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

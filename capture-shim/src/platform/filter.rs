@@ -51,8 +51,8 @@ pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
         at += 1;
         // The low three bits are the class.
         match code & 7 {
-            // Loads: absolute, immediate, from memory, the length; by other ways there is nothing
-            // to load.
+            // Loads: absolute, immediate, from memory, the length. A system call has nothing to
+            // load by other ways.
             class @ (libc::BPF_LD | libc::BPF_LDX) => {
                 let value = match code & 0xe0 {
                     libc::BPF_ABS if k % 4 == 0 => *call.0.get(k as usize / 4)?,
@@ -91,12 +91,13 @@ pub(crate) fn run(filter: &[sock_filter], call: &SystemCall) -> Option<u32> {
     }
 }
 
+/// Result of an arithmetic instruction.
 fn calculate(operation: u32, a: u32, operand: u32) -> Option<u32> {
     Some(match operation {
         libc::BPF_ADD => a.wrapping_add(operand),
         libc::BPF_SUB => a.wrapping_sub(operand),
         libc::BPF_MUL => a.wrapping_mul(operand),
-        // The kernel ends the filter here with a zero, which kills.
+        // The kernel ends the filter here with a zero, which kills the process.
         libc::BPF_DIV => a.checked_div(operand)?,
         libc::BPF_AND => a & operand,
         libc::BPF_OR => a | operand,

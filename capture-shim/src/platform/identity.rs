@@ -11,15 +11,14 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::raw;
 
-/// Index of the word of such a mutex that has its owner's id, plus one; 0 where it was not found.
+/// Index of the word of a recursive mutex that has its owner's id, plus one; 0 where it was not
+/// found.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// Ids of the process, its parent and its user, as far as they were asked for. A child that may not
 /// ask knows its parent from here.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-
 static PARENT: AtomicU32 = AtomicU32::new(0);
-
 static USER: AtomicU32 = AtomicU32::new(0);
 
 const WORDS: usize = size_of::<libc::pthread_mutex_t>() / 4;

@@ -15,13 +15,13 @@ pub(super) struct KeptFilter {
     pub(super) length: AtomicUsize,
 }
 
+/// Kept copies of the program's filters.
 pub(super) static KEPT: [KeptFilter; MAX_FILTERS] =
     [const { KeptFilter { first: AtomicPtr::new(ptr::null_mut()), length: AtomicUsize::new(0) } };
         MAX_FILTERS];
 
 /// Number of kept filters; [`EVERYTHING`] where no system call is permitted.
 pub(super) static COUNT: AtomicU32 = AtomicU32::new(0);
-
 pub(super) const EVERYTHING: u32 = u32::MAX;
 
 /// Whether the program has given up any system calls.
@@ -47,7 +47,7 @@ pub(crate) fn permits(number: usize, arguments: &[usize; 6]) -> bool {
     count != EVERYTHING
         && KEPT.iter().take(count as usize).all(|kept| {
             let (first, length) = (kept.first.load(Acquire), kept.length.load(Relaxed));
-            // SAFETY: a copy of so many instructions, which is never removed.
+            // SAFETY: a copy of that many instructions, which is never removed.
             let filter = unsafe { core::slice::from_raw_parts(first, length) };
             harms_nobody(filter, &call)
         })

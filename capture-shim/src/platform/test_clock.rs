@@ -15,6 +15,7 @@ use crate::tuning::MAX_CLOCK_STEPS;
 /// Unit of the skew: parts per million.
 const MILLION: i64 = 1_000_000;
 
+/// Shift of the clock.
 #[derive(Clone, Copy)]
 struct Shift {
     offset: i64,
@@ -23,6 +24,7 @@ struct Shift {
     steps: [(i64, i64); MAX_CLOCK_STEPS],
 }
 
+/// Shift of this process's clock, if it is shifted.
 static SHIFT: Once<Option<Shift>> = Once::new(None);
 
 /// Reads the value of the variable. A value that makes no sense counts as not given.
@@ -32,6 +34,7 @@ pub(crate) fn read(choice: Option<&[u8]>) {
     unsafe { SHIFT.set(shift) };
 }
 
+/// Shift of this process's clock, if it is shifted.
 fn shift() -> Option<&'static Shift> {
     SHIFT.get().as_ref()
 }
@@ -55,7 +58,7 @@ impl Shift {
     #[cold]
     fn apply(&self, anchor: Anchor) -> Anchor {
         let monotonic = anchor.monotonic;
-        // In two parts, as the product may be too large.
+        // The product is made in two parts, as it may be too large.
         let gained = (monotonic / MILLION)
             .wrapping_mul(self.skew)
             .wrapping_add((monotonic % MILLION).wrapping_mul(self.skew) / MILLION);
@@ -70,6 +73,7 @@ impl Shift {
     }
 }
 
+/// Shift that a value of the variable says; `None` where it makes no sense.
 fn parse(text: &[u8]) -> Option<Shift> {
     let mut parts = text.split(|byte| *byte == b',');
     let (offset, skew) = (number(parts.next()?)?, number(parts.next()?)?);
@@ -79,7 +83,7 @@ fn parse(text: &[u8]) -> Option<Shift> {
         let mut numbers = part.split(|byte| *byte == b':');
         *places.next()? = (number(numbers.next()?)?, number(numbers.next()?)?);
     }
-    // A clock that stands still or goes back is none.
+    // A clock that stands still or goes back is no clock.
     (skew.abs() < MILLION).then_some(Shift { offset, skew, steps })
 }
 

@@ -54,7 +54,7 @@ impl<const N: usize> Text<N> {
     pub(crate) fn push_with(&mut self, fill: impl FnOnce(&mut [u8]) -> usize) -> &mut Text<N> {
         let Some(room) = self.bytes.get_mut(self.length..N - 1) else { return self };
         let kept = fill(room).min(room.len());
-        // Behind the text there are zeros, as everywhere in one that nothing was taken back from.
+        // Behind the text there are zeros, as in every text that nothing was taken back from.
         if let Some(rest) = room.get_mut(kept..) {
             rest.fill(0);
         }
@@ -83,6 +83,11 @@ pub(crate) fn fill(field: &mut [u8], bytes: &[u8]) {
     for (to, from) in field.iter_mut().zip(bytes) {
         *to = *from;
     }
+}
+
+/// Last part of a path.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
 /// Text of a path's length in a mapping of its own: hooks have little stack.

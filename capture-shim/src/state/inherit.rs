@@ -16,7 +16,8 @@ use super::thread;
 use crate::platform::environment::{environ, find, present};
 use crate::platform::{identity, raw};
 
-/// Maximum number of variables that [`Complete`] adds, with the null pointer behind them.
+/// Maximum number of variables that [`CompleteEnvironment`] adds, with the null pointer behind
+/// them.
 const ADDED: usize = 4 + OPTIONS.len() + 1;
 
 /// Environment that has all that a child of a recorded program needs: the given one, or one made in
@@ -25,7 +26,7 @@ const ADDED: usize = 4 + OPTIONS.len() + 1;
 ///
 /// A `vfork` child whose `exec` succeeds leaves its mapping to its parent. The thread that they
 /// share remembers it, and [`reclaim`] gives it back.
-pub(crate) struct Complete(Option<*mut Mapping>);
+pub(crate) struct CompleteEnvironment(Option<*mut Mapping>);
 
 /// Beginning of a mapping; the pointers follow, and then the text of `LD_PRELOAD`.
 #[repr(C)]
@@ -35,10 +36,10 @@ struct Mapping {
     tid: u32,
 }
 
-impl Complete {
+impl CompleteEnvironment {
     /// No mapping yet.
-    pub(crate) const fn new() -> Complete {
-        Complete(None)
+    pub(crate) const fn new() -> CompleteEnvironment {
+        CompleteEnvironment(None)
     }
 
     /// Environment to be used in place of `given`: the same array where nothing is missing. Where
@@ -108,7 +109,8 @@ impl Complete {
         let settings = settings();
         let count = length(given);
         let pointers = (count + ADDED) * size_of::<*const c_char>();
-        // The list with this library before it, or with this library's path in place of each entry.
+        // Room for the list with this library before it, or with this library's path in place of
+        // each entry.
         let others = find(given, PRELOAD).unwrap_or(&[]);
         let text = settings.library.as_bytes().len() * (others.len() / 2 + 2) + others.len() + 2;
         let start = self.map(size_of::<Mapping>() + pointers + text)?;
@@ -153,13 +155,13 @@ impl Complete {
         unsafe { mapping.write(Mapping { length, tid: identity::tid() }) };
         self.0 = Some(mapping);
         let child_mapping = &thread::current().child_mapping;
-        // One is enough: `reclaim` ran before the `vfork`.
+        // One place is enough: `reclaim` ran before the `vfork`.
         let _ = child_mapping.compare_exchange(ptr::null_mut(), memory, Relaxed, Relaxed);
         Some(memory)
     }
 }
 
-impl Drop for Complete {
+impl Drop for CompleteEnvironment {
     fn drop(&mut self) {
         if let Some(mapping) = self.0.take() {
             let _ = thread::current().child_mapping.compare_exchange(
@@ -179,7 +181,7 @@ impl Drop for Complete {
 pub(crate) fn reclaim() {
     let child_mapping = &thread::current().child_mapping;
     let mapping: *mut Mapping = child_mapping.load(Relaxed).cast();
-    // One of this thread's own is in use: this is a signal handler that came in between.
+    // A mapping of this thread's own is in use: then this is a signal handler that came in between.
     // SAFETY: null or a mapping that nobody else removes.
     if !mapping.is_null() && unsafe { (*mapping).tid } != identity::tid() {
         child_mapping.store(ptr::null_mut(), Relaxed);
@@ -256,14 +258,14 @@ fn length(strings: *const *const c_char) -> usize {
 /// hook (`system`, `popen`) find it there, and so do those that would look for a relative path of
 /// the data directory.
 pub(crate) fn complete_own() {
-    let mut complete = Complete::new();
+    let mut complete = CompleteEnvironment::new();
     // SAFETY: the program's own environment.
     let better = unsafe { complete.of(present(), 0) };
     if better == present() {
         return;
     }
-    // Never given back: from now on it is the program's environment. Libc copies it before it
-    // changes it.
+    // The mapping is never given back: from now on it is the program's environment. Libc copies it
+    // before it changes it.
     thread::current().child_mapping.store(ptr::null_mut(), Relaxed);
     core::mem::forget(complete);
     // SAFETY: the constructor runs before the program has a second thread.

@@ -28,6 +28,7 @@ struct Line(UnsafeCell<[u8; LINEAGE_BYTES]>);
 // a second thread.
 unsafe impl Sync for Line {}
 
+/// Line of this process.
 static LINE: Line = Line(UnsafeCell::new([0; LINEAGE_BYTES]));
 
 /// The variable, with this process as the last; empty where nothing is recorded.
@@ -71,7 +72,7 @@ pub(crate) fn enter(start: i64) {
     let line = unsafe { &mut *LINE.0.get() };
     let own = entry.as_bytes();
     let Some(above) = line.get(begin..end) else { return };
-    // In place, as a program may have left little room on the stack.
+    // The line is changed in place, as a program may have left little room on the stack.
     let kept = latest(above, LINEAGE_BYTES - begin - own.len() - 2).len();
     line.copy_within(end - kept..end, begin);
     let mut rest = line.iter_mut().skip(begin + kept);
@@ -100,6 +101,5 @@ fn latest(line: &[u8], room: usize) -> &[u8] {
 
 /// Name of the file that the program was started as; of a script its own.
 fn started_as() -> &'static [u8] {
-    let path = raw::started_as();
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
+    text::file_name(raw::started_as())
 }

@@ -7,6 +7,7 @@
 use socket_log::layout::CHUNK_BYTES;
 
 use super::settings;
+use crate::platform::text::file_name;
 use crate::platform::{Once, raw};
 use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 
@@ -27,6 +28,7 @@ pub(crate) struct Options {
     port_count: usize,
 }
 
+/// Options of this process.
 static OPTIONS: Once<Options> = Once::new(Options {
     max_bytes: u64::MAX,
     keeps_newest: false,
@@ -119,10 +121,6 @@ fn line<'buffer>(path: &core::ffi::CStr, buffer: &'buffer mut [u8], end: u8) -> 
     let Ok(file) = raw::open(path, libc::O_RDONLY | libc::O_CLOEXEC, 0) else { return &[] };
     let length = file.read(buffer);
     buffer.get(..length).unwrap_or(&[]).split(|byte| *byte == end).next().unwrap_or(&[])
-}
-
-fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
 /// Whether a value turns an option on: everything but nothing, `0`, `no`, `off` and `false`.

@@ -17,7 +17,6 @@ const LONGEST: usize = size_of::<libc::sockaddr_in6>();
 
 /// Size of an IPv4 address.
 const INET: usize = size_of::<libc::sockaddr_in>();
-
 const WORD: usize = size_of::<usize>();
 
 /// In the place of a flow: no peer is known.

@@ -2,6 +2,7 @@
 
 use super::settings::{PRELOAD, own_path};
 use crate::platform::environment::separates;
+use crate::platform::text::file_name;
 
 /// Whether an entry of a preload list names this library.
 fn is_own(entry: &[u8]) -> bool {
@@ -51,7 +52,7 @@ pub(super) fn others_list(text: &mut [u8], list: &[u8]) -> bool {
 pub(super) fn preload_list(text: &mut [u8], others: &[u8]) {
     let mut places = text.iter_mut();
     let mut push = |bytes: &[u8]| {
-        // In this order: the other one would take a place more than there are bytes.
+        // Zipped in this order: the other one would take a place more than there are bytes.
         for (byte, place) in bytes.iter().zip(places.by_ref()) {
             *place = *byte;
         }
@@ -67,8 +68,4 @@ pub(super) fn preload_list(text: &mut [u8], others: &[u8]) {
         push(if is_own(entry) && is_relative(entry) { own_path() } else { entry });
         separator = b":";
     }
-}
-
-fn file_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }

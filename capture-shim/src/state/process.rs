@@ -24,11 +24,11 @@ pub(crate) struct State {
     /// Id of the thread that starts the log, or has started it.
     pub(crate) starting: AtomicU32,
     /// Mark of a process in which a thread was about to make a `vfork` child while there was no
-    /// log, see [`crate::log::writer`].
+    /// log, see `log/writer.rs`.
     pub(crate) has_vforked: AtomicU32,
     /// Mark of a log that was made ahead and has nothing in it, not even a header.
     pub(crate) unused: AtomicU32,
-    /// Count that this process's children share, see [`crate::log::family`]; null before there are
+    /// Count that this process's children share, see `log/family.rs`; null before there are
     /// any.
     pub(crate) without_log: AtomicPtr<AtomicU64>,
     /// Number of threads that have had a chunk.
@@ -42,7 +42,7 @@ pub(crate) struct State {
     /// it grows.
     pub(crate) stopped: AtomicU32,
     /// Number of times that the log is not grown before the next attempt, and the cause; see
-    /// [`crate::log::causes`].
+    /// `log/causes.rs`.
     pub(crate) pause: AtomicU64,
     /// One more than the largest descriptor with an entry in the table.
     pub(crate) descriptors: AtomicU32,
@@ -50,7 +50,7 @@ pub(crate) struct State {
     pub(crate) header: AtomicPtr<FileHeader>,
     /// Segments of the log, each mapped when it is first needed.
     pub(crate) segments: [AtomicPtr<u8>; MAX_SEGMENTS],
-    /// Reserve: the whole log as it was mapped ahead, see [`crate::log::reserve`]; null without
+    /// Reserve: the whole log as it was mapped ahead, see `log/reserve.rs`; null without
     /// one.
     pub(crate) reserve: AtomicPtr<u8>,
     /// Length of the reserve, in bytes.
@@ -81,6 +81,7 @@ impl State {
     }
 }
 
+/// State of this process; null before it is mapped.
 static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether children find the state wiped. Where the kernel cannot do that, the hook of `fork` does.

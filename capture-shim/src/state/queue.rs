@@ -1,4 +1,4 @@
-//! Progress of the queue of chunks that can be used again (see [`crate::log::recycle`]).
+//! Progress of the queue of chunks that can be used again (see `log/recycle.rs`).
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 

@@ -48,6 +48,7 @@ pub(crate) const HOST: &[u8] = b"SOCKCAP_HOST=";
 /// Beginning of the preloaded libraries' variable.
 pub(crate) const PRELOAD: &[u8] = b"LD_PRELOAD=";
 
+/// Settings of this process.
 static SETTINGS: Once<Settings> = Once::new(Settings {
     directory: Text::new(),
     host: Text::new(),
@@ -108,7 +109,8 @@ fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
         let before = to.as_bytes().len();
         to.push_with(|room| {
             let length = raw::getcwd(room).saturating_sub(1);
-            // Outside of the process's root, the kernel puts a word before the path.
+            // For a directory outside of the process's root, the kernel puts a word before the
+            // path.
             if room.first() == Some(&b'/') { length } else { 0 }
         });
         if to.as_bytes().len() == before {
@@ -159,7 +161,7 @@ pub(crate) fn refusal() -> c_int {
         Ok(_) => 0,
         Err(error) => match error.unsigned_abs() as c_int {
             error @ (libc::ENOENT | libc::EACCES | libc::ENOTDIR | libc::ELOOP) => error,
-            // Who knows: a filter, or no descriptor left.
+            // The cause is not known: a filter, or no descriptor left.
             _ => 0,
         },
     }

@@ -5,7 +5,7 @@
 //! There is no destructor: a thread's end leaves nothing to do.
 //!
 //! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
-//! its parent; [`Thread::generation`] tells such copies apart, see [`crate::log::writer`].
+//! its parent; [`Thread::generation`] tells such copies apart, see `log/writer.rs`.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
 
@@ -34,13 +34,13 @@ pub(crate) struct Thread {
     pub(crate) reach: AtomicU32,
     /// Id of the thread that started this one, until the log has that; 0 for none or not known.
     pub(crate) creator: AtomicU32,
-    /// Whether the thread has begun to end, see [`crate::log::leavings`].
+    /// Whether the thread has begun to end, see `log/leavings.rs`.
     pub(crate) ended: AtomicU32,
     /// Mapping that a `vfork` child has left in this thread's memory, see [`super::inherit`]; null
     /// for none.
     pub(crate) child_mapping: AtomicPtr<u8>,
     /// Full chunks that are kept from being used again while an interrupted record is still to be
-    /// written into them, see [`crate::log::recycle::retire`]; 0 for none.
+    /// written into them, see `log/recycle.rs`; 0 for none.
     pub(crate) retired: [AtomicUsize; MAX_RETIRED],
     /// Peers that its latest datagrams went to.
     pub(crate) sent_to: Peers,

@@ -1,4 +1,4 @@
-//! Flows: how a process came to them, what their ends are called, and what became of them.
+//! Records of flows: how a process came to them, the names of their ends, and their end.
 
 use super::numbered::numbered;
 use super::transfers::Direction;
@@ -7,60 +7,60 @@ use crate::duration;
 use crate::layout::kind;
 
 numbered! {
-    /// How a process came to a flow.
+    /// Origin of a flow in this process.
     pub enum Origin {
-        /// By `socket`.
+        /// Made by `socket`.
         Socket = 1,
-        /// By `accept` or `accept4`.
+        /// Accepted by `accept` or `accept4`.
         Accept = 2,
-        /// By `socketpair`.
+        /// Made by `socketpair`.
         Pair = 3,
-        /// It was there when first used: inherited, passed by another process, or made out of our
-        /// sight.
+        /// Found at its first use: inherited, passed by another process, or made out of our sight.
         Found = 4,
     }
 
-    /// What a process's end of a flow does, where that is known.
+    /// Role of a process's end of a flow, where it is known.
     pub enum Role {
-        /// Not known (a flow found in use).
+        /// Not known: a flow found in use.
         Unknown = 0,
-        /// It called `connect`.
+        /// The end called `connect`.
         Connect = 1,
-        /// It came out of `accept`.
+        /// The end came out of `accept`.
         Accept = 2,
-        /// It has a name of its own only: `bind`, or a datagram socket named at its first send.
+        /// The end has a name of its own only: by `bind`, or by the first send of a datagram
+        /// socket.
         Bind = 3,
-        /// It listens.
+        /// The end listens.
         Listen = 4,
     }
 }
 
-/// What a process knows of a flow when it first has it.
+/// Facts about a flow when a process first has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// The flow's number, unique in this log; the first is 1.
+    /// Number of the flow, unique in this log; the first is 1.
     pub flow: u32,
-    /// Its first descriptor.
+    /// First descriptor of the flow.
     pub fd: i32,
-    /// `AF_INET` and the like.
+    /// Address family: `AF_INET` and the like.
     pub domain: u8,
-    /// `SOCK_STREAM` and the like, without flags.
+    /// Type of the socket: `SOCK_STREAM` and the like, without flags.
     pub kind: u8,
-    /// `IPPROTO_TCP` and the like.
+    /// Protocol: `IPPROTO_TCP` and the like.
     pub protocol: u16,
-    /// How the process came to it.
+    /// Origin of the flow in this process.
     pub origin: Origin,
     /// The kernel's id of the socket (`SO_COOKIE`), the same in every process that holds it; 0 if
     /// unknown.
     pub cookie: u64,
-    /// The listening flow it was accepted on; 0 for none.
+    /// Number of the listening flow it was accepted on; 0 for none.
     pub listener: u32,
     /// The kernel's id of the socket's network namespace (`SO_NETNS_COOKIE`), which need not be
     /// that of the process; 0 if unknown.
     pub namespace: u64,
 }
 
-/// A flow record.
+/// Record of a flow.
 #[inline]
 pub fn flow(ticks: u64, flow: &Flow) -> FlowWords {
     let aux = u16::from(flow.domain) | u16::from(flow.kind) << 8;
@@ -73,27 +73,27 @@ pub fn flow(ticks: u64, flow: &Flow) -> FlowWords {
     words.finish()
 }
 
-/// The words of an endpoints record before the names.
+/// Number of words of an endpoints record before the names.
 pub const ENDPOINTS_WORDS: usize = 5;
-/// In the word with the names' lengths: it has how long `connect` took, and from which bit on that
-/// stands, packed.
+/// Flag in the word with the names' lengths: it has the time that `connect` took, packed, from the
+/// bit [`TOOK_SHIFT`] on.
 pub(crate) const TOOK: u32 = 1 << 26;
 pub(crate) const TOOK_SHIFT: u32 = 16;
-/// In the same word: `connect` returned while the connection was under way.
+/// Flag in the same word: `connect` returned while the connection was under way.
 pub(crate) const UNDER_WAY: u32 = 1 << 27;
 
-/// The call to `connect` that a flow's ends have their names by.
+/// Call to `connect` that gave a flow's ends their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connect {
-    /// How long before, in ticks, it was called.
+    /// Time since the call, in ticks.
     pub took: u64,
     /// Whether it returned while the connection was still being made.
     pub under_way: bool,
 }
 
-/// What the ends of a flow are called, in three parts: fixed words, and the two names, raw
-/// `sockaddr`s, either empty where unknown. They follow in [`padded`] words each. Where the record
-/// is of a `connect`, `connect` tells of the call.
+/// Names of a flow's ends in three parts: fixed words, and the two names, raw `sockaddr`s, either
+/// empty where unknown. They follow in [`padded`] words each. Where the record is of a `connect`,
+/// `connect` tells of the call.
 #[inline]
 pub fn endpoints_parts<'a>(
     ticks: u64,
@@ -115,7 +115,7 @@ pub fn endpoints_parts<'a>(
     ([first, ticks as u32, flow, lengths, peer_pid], local, peer)
 }
 
-/// The same as one record.
+/// Names of a flow's ends as one record, with the parameters of [`endpoints_parts`].
 #[inline]
 pub fn endpoints(
     ticks: u64,
@@ -130,7 +130,7 @@ pub fn endpoints(
     LongWords::of(head.into_iter().chain(padded(local)).chain(padded(peer)))
 }
 
-/// A descriptor of a flow was closed.
+/// Record of a descriptor that was closed.
 #[inline]
 pub fn close(ticks: u64, flow: u32, fd: i32) -> Words {
     let mut words = Words::new(kind::CLOSE, 0, ticks, flow);
@@ -138,19 +138,19 @@ pub fn close(ticks: u64, flow: u32, fd: i32) -> Words {
     words.finish()
 }
 
-/// A flow was shut down; `how` as for `shutdown(2)`.
+/// Record of a flow that was shut down; `how` as for `shutdown(2)`.
 #[inline]
 pub fn shutdown(ticks: u64, flow: u32, how: i32) -> Words {
     Words::new(kind::SHUTDOWN, how as u16, ticks, flow).finish()
 }
 
-/// A receive met the end of the stream.
+/// Record of a receive that met the end of the stream.
 #[inline]
 pub fn end_of_file(ticks: u64, flow: u32) -> Words {
     Words::new(kind::END_OF_FILE, 0, ticks, flow).finish()
 }
 
-/// A call on a flow failed with `errno`.
+/// Record of a call on a flow that failed with `errno`.
 #[inline]
 pub fn failure(ticks: u64, flow: u32, direction: Direction, errno: i32) -> Words {
     let mut words = Words::new(kind::FAILURE, errno as u16, ticks, flow);
@@ -158,7 +158,7 @@ pub fn failure(ticks: u64, flow: u32, direction: Direction, errno: i32) -> Words
     words.finish()
 }
 
-/// `first` and `second` are the two ends of one `socketpair`.
+/// Record of two flows that are the two ends of one `socketpair`.
 #[inline]
 pub fn pair(ticks: u64, first: u32, second: u32) -> Words {
     let mut words = Words::new(kind::PAIR, 0, ticks, first);
@@ -166,7 +166,7 @@ pub fn pair(ticks: u64, first: u32, second: u32) -> Words {
     words.finish()
 }
 
-/// Descriptor `new` is now the same flow as `old`.
+/// Record of a descriptor `new` that is now the same flow as `old`.
 #[inline]
 pub fn duplicate(ticks: u64, flow: u32, old: i32, new: i32) -> Words {
     let mut words = Words::new(kind::DUPLICATE, 0, ticks, flow);

@@ -1,7 +1,6 @@
-//! Choices that a record holds as a number: each is an enum whose numbers are in the file, and
-//! which knows the way back.
+//! Enums that a record holds as a number, with the way back.
 
-/// Defines enums with the number of each choice.
+/// Defines enums with a number for each choice.
 macro_rules! numbered {
     ($(
         $(#[$about:meta])*
@@ -17,8 +16,9 @@ macro_rules! numbered {
         }
 
         impl $name {
-            /// The one with this number.
-            pub fn from_number(number: u16) -> Option<$name> {
+            /// Choice of this number.
+            #[cfg(feature = "reader")]
+            pub(crate) fn from_number(number: u16) -> Option<$name> {
                 [$($name::$choice),*].into_iter().find(|choice| *choice as u16 == number)
             }
         }

@@ -1,4 +1,4 @@
-//! What befalls processes and threads, and when.
+//! Records of processes and threads, and of time.
 
 use super::numbered::numbered;
 use super::transfers::Direction;
@@ -7,20 +7,20 @@ use crate::api::Api;
 use crate::layout::{Anchor, kind};
 
 numbered! {
-    /// What befell a process.
+    /// Event of a process.
     pub enum ProcessEvent {
-        /// It made a child with a copy of its memory; the value is the child's pid.
+        /// The process made a child with a copy of its memory; the value is the child's pid.
         Fork = 1,
-        /// It made a child that begins with another program; the value is the child's pid.
+        /// The process made a child that begins with another program; the value is the child's pid.
         Spawn = 2,
-        /// It is about to become another program; the value is 0, or the error for which that one
-        /// cannot load the library (its path leads nowhere behind `chroot`, say).
+        /// The process is about to become another program; the value is 0, or the error for which
+        /// that one cannot load the library (its path leads nowhere behind `chroot`, say).
         Exec = 3,
-        /// It ends; the value is its status.
+        /// The process ends; the value is its status.
         Exit = 4,
     }
 
-    /// The calls by which a thread waits for descriptors.
+    /// Calls by which a thread waits for descriptors.
     pub enum WaitCall {
         /// `poll` and `ppoll`.
         Poll = 1,
@@ -31,7 +31,7 @@ numbered! {
     }
 }
 
-/// One moment on the three clocks.
+/// Record of one moment on the three clocks.
 #[inline]
 pub fn anchor(anchor: &Anchor) -> Words {
     let mut words = Words::new(kind::ANCHOR, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
@@ -40,7 +40,7 @@ pub fn anchor(anchor: &Anchor) -> Words {
     words.finish()
 }
 
-/// Behind this the chunk is written by the thread `tid`; it is an anchor too.
+/// Record behind which the chunk is written by the thread `tid`; it is an anchor too.
 #[inline]
 pub fn continued(anchor: &Anchor, tid: u32) -> Words {
     let mut words = Words::new(kind::CONTINUED, 0, anchor.ticks, (anchor.ticks >> 32) as u32);
@@ -50,26 +50,26 @@ pub fn continued(anchor: &Anchor, tid: u32) -> Words {
     words.finish()
 }
 
-/// Something befell the process; for the meaning of `value` see [`ProcessEvent`].
+/// Record of an event of the process; for the meaning of `value` see [`ProcessEvent`].
 #[inline]
 pub fn process(ticks: u64, event: ProcessEvent, value: i32) -> Words {
     Words::new(kind::PROCESS, event as u16, ticks, value as u32).finish()
 }
 
-/// A call of libc's that moves bytes out of sight.
+/// Call in which libc moves bytes out of sight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Which.
+    /// Function that was called.
     pub api: Api,
-    /// The flow that it was about; 0 where that is not known.
+    /// Number of the flow that it was about; 0 where that is not known.
     pub flow: u32,
-    /// How long it took, in ticks.
+    /// Duration of the call, in ticks.
     pub duration: u64,
-    /// Its result; for a function that returns a pointer 0, and -1 for a null pointer.
+    /// Result of the call; for a function that returns a pointer 0, and -1 for a null pointer.
     pub result: i32,
 }
 
-/// A record of a call. Its time, when the call was made, is whole, so it is right however long the
+/// Record of a call. Its time, when the call was made, is whole, so it is right however long the
 /// call took.
 #[inline]
 pub fn call(ticks: u64, call: &Call) -> Words {
@@ -80,14 +80,14 @@ pub fn call(ticks: u64, call: &Call) -> Words {
     words.finish()
 }
 
-/// The thread that writes this was started by the thread `creator`.
+/// Record of a thread, which writes it, that was started by the thread `creator`.
 #[inline]
 pub fn thread(ticks: u64, creator: u32) -> Words {
     Words::new(kind::THREAD, 0, ticks, creator).finish()
 }
 
-/// The process `pid` begins a program that loads no library, for the reason `cause`; of a long path
-/// the end is kept.
+/// Record of a process `pid` that begins a program which loads no library, for the reason `cause`.
+/// Of a long path the end is kept.
 #[inline(never)]
 pub fn unseen(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
     const LONGEST: usize = 256;
@@ -98,7 +98,7 @@ pub fn unseen(ticks: u64, cause: u16, pid: u32, path: &[u8]) -> LongWords {
     words.finish()
 }
 
-/// A thread waited from `duration` ticks before `ticks` until then; `result` is what the call
+/// Record of a wait from `duration` ticks before `ticks` until then; `result` is what the call
 /// returned.
 #[inline]
 pub fn wait(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Words {
@@ -107,7 +107,7 @@ pub fn wait(ticks: u64, call: WaitCall, result: i32, duration: u64) -> Words {
     words.finish()
 }
 
-/// The CPU time that the thread had used, in nanoseconds.
+/// Record of the CPU time that the thread had used, in nanoseconds.
 #[inline]
 pub fn cpu(ticks: u64, nanoseconds: u64) -> Words {
     let mut words = Words::new(kind::CPU, 0, ticks, nanoseconds as u32);
@@ -115,7 +115,7 @@ pub fn cpu(ticks: u64, nanoseconds: u64) -> Words {
     words.finish()
 }
 
-/// The CRC-32 of the first `bytes` bytes of one direction of a stream.
+/// Record of the CRC-32 of the first `bytes` bytes of one direction of a stream.
 #[inline]
 pub fn fingerprint(
     ticks: u64,

@@ -1,4 +1,4 @@
-//! Bytes that moved: transfers on streams, and datagrams.
+//! Records of bytes that moved: transfers on streams, and datagrams.
 
 use super::words::{LongWords, Words, cut, padded};
 use crate::duration;
@@ -6,7 +6,7 @@ use crate::layout::{
     SHORT_BYTES_LIMIT, SHORT_DATAGRAM_WORDS, SHORT_FLOW_LIMIT, SHORTEST_LIMIT, kind,
 };
 
-/// Which way bytes went, seen from the process that logs.
+/// Direction of bytes, seen from the process that logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Direction {
     /// Out of the process.
@@ -26,8 +26,8 @@ pub mod datagram_flag {
     pub const NO_CHECKSUM: u8 = 4;
 }
 
-/// One transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late
-/// flow, many bytes, or a long call. Only for a `ticks` within
+/// Transfer on a stream in the shortest form, or `None` when it needs [`transfer`]: a late flow,
+/// many bytes, or a long call. Only for a `ticks` within
 /// [`SHORT_REACH`](crate::layout::SHORT_REACH) of the time before it.
 #[inline(always)]
 pub fn transfer_short(
@@ -50,8 +50,8 @@ pub fn transfer_short(
     ])
 }
 
-/// One transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late
-/// flow, many bytes, or a long call. `ticks` is when a send was called or when a receive returned.
+/// Transfer on a stream in the common form, or `None` when it needs [`transfer_long`]: a late flow,
+/// many bytes, or a long call. `ticks` is when a send was called or when a receive returned.
 #[inline]
 pub fn transfer(
     direction: Direction,
@@ -74,7 +74,7 @@ pub fn transfer(
     ])
 }
 
-/// One transfer on a stream in the long form: whole ticks, any flow, any size, any duration.
+/// Transfer on a stream in the long form: whole ticks, any flow, any size, any duration.
 #[inline]
 pub fn transfer_long(
     direction: Direction,
@@ -94,7 +94,8 @@ pub fn transfer_long(
     words.finish()
 }
 
-/// Before the transfer that follows, `before` bytes had gone on the flow in this direction.
+/// Record of the position of the transfer that follows: `before` bytes had gone on the flow in this
+/// direction.
 #[inline]
 pub fn position(ticks: u64, flow: u32, direction: Direction, before: u64) -> Words {
     let mut words =
@@ -103,29 +104,29 @@ pub fn position(ticks: u64, flow: u32, direction: Direction, before: u64) -> Wor
     words.finish()
 }
 
-/// One datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call
+/// Datagram: its size, the CRC-32 of its payload, and the peer's raw `sockaddr` where the call
 /// named one.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// Which way it went.
+    /// Direction of the datagram.
     pub direction: Direction,
-    /// The flow of the descriptor.
+    /// Number of the descriptor's flow.
     pub flow: u32,
-    /// When the send was called or the receive returned.
+    /// Time when the send was called or the receive returned, in ticks.
     pub ticks: u64,
-    /// How long the call took, in ticks.
+    /// Duration of the call, in ticks.
     pub duration: u64,
-    /// The payload's size.
+    /// Size of the payload, in bytes.
     pub bytes: u64,
-    /// The CRC-32 (IEEE) of the payload.
+    /// CRC-32 (IEEE) of the payload.
     pub checksum: u32,
-    /// See [`datagram_flag`].
+    /// Flags, see [`datagram_flag`].
     pub flags: u8,
-    /// The peer's `sockaddr`, or empty.
+    /// Raw `sockaddr` of the peer, or empty.
     pub peer: &'a [u8],
 }
 
-/// One datagram in the common form, or `None` when it needs [`datagram`]: a late flow, a long call,
+/// Datagram in the common form, or `None` when it needs [`datagram`]: a late flow, a long call,
 /// anything to be said by flags, or a size that no datagram has. Only for a datagram whose peer is
 /// that of the latest record of the long form of the same flow and direction in the same chunk.
 #[inline(always)]
@@ -142,10 +143,10 @@ pub fn datagram_short(datagram: &Datagram) -> Option<[u32; SHORT_DATAGRAM_WORDS]
     Some([u32::from(kind) | flow << 8, ticks as u32, size, checksum])
 }
 
-/// The words of a datagram record before the peer's name.
+/// Number of words of a datagram record before the peer's name.
 pub const DATAGRAM_WORDS: usize = 7;
 
-/// A datagram record in two parts: its fixed words, and the peer's name, which follows them in
+/// Datagram record in two parts: its fixed words, and the peer's name, which follows them in
 /// [`padded`] words. Its time is whole, so it is right however long the call took.
 #[inline(always)]
 pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'a [u8]) {
@@ -170,7 +171,7 @@ pub fn datagram_parts<'a>(datagram: &Datagram<'a>) -> ([u32; DATAGRAM_WORDS], &'
     (head, peer)
 }
 
-/// A datagram record.
+/// Datagram in the long form.
 #[inline]
 pub fn datagram(datagram: &Datagram) -> LongWords {
     let (head, peer) = datagram_parts(datagram);

@@ -1,23 +1,24 @@
-//! Records built word by word, and what they are built of.
+//! Records built word by word, and the parts that they are built of.
 
 use crate::layout::kind;
 
-/// Room for the longest record made here: two names of 128 bytes each and five words before them.
+/// Number of words of the longest record made here: two names of 128 bytes each and the words
+/// before them.
 const LONG: usize = 72;
-/// Room for a record without names.
-pub const SHORT: usize = 8;
+/// Number of words of a record without names.
+pub(super) const SHORT: usize = 8;
 
-/// Room for a flow's record.
+/// Number of words of a flow's record.
 const MIDDLE: usize = 10;
 
-/// A flow's record.
-pub type FlowWords = Words<MIDDLE>;
+/// Record of a flow.
+pub(super) type FlowWords = Words<MIDDLE>;
 
-/// A record with names.
-pub type LongWords = Words<LONG>;
+/// Record with names.
+pub(super) type LongWords = Words<LONG>;
 
-/// A record of any kind but the common one, built word by word in a buffer of its own. What it may
-/// take of the stack counts, since hooks run where there is little.
+/// Record of any kind but the common one, built word by word in a buffer of its own. Its size on
+/// the stack counts, since hooks run where there is little.
 #[derive(Clone, Copy)]
 pub struct Words<const CAPACITY: usize = SHORT> {
     pub(super) words: [u32; CAPACITY],
@@ -48,7 +49,7 @@ impl<const CAPACITY: usize> Words<CAPACITY> {
         self.push((value >> 32) as u32);
     }
 
-    /// The words as they are, as many as there is room for.
+    /// Record of these words, as many as there is room for.
     #[inline]
     pub(super) fn of(words: impl Iterator<Item = u32>) -> Words<CAPACITY> {
         let mut this = Words { words: [0; CAPACITY], len: 0 };
@@ -62,15 +63,14 @@ impl<const CAPACITY: usize> Words<CAPACITY> {
         self
     }
 
-    /// The record. Its first word commits it and is to be stored last.
+    /// Words of the record. The first one commits it and is to be stored last.
     #[inline]
     pub fn as_slice(&self) -> &[u32] {
         &self.words[..self.len]
     }
 }
 
-/// The word to store first in the place of a record of `words` words, see
-/// [`layout`](crate::layout).
+/// Word to store first in the place of a record of `words` words, see [`layout`](crate::layout).
 #[inline]
 pub fn reserved(words: usize) -> u32 {
     u32::from(kind::RESERVED) | (words as u32) << 8
@@ -89,13 +89,13 @@ pub fn padded(bytes: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The number in two words, the low one first.
+/// Number in two words, the low one first.
 #[inline]
 pub fn join(words: &[u32]) -> u64 {
     words.iter().rev().fold(0, |number, word| number << 32 | u64::from(*word))
 }
 
-/// A `sockaddr` is at most 128 bytes (`sockaddr_storage`); a longer one is a caller's mistake.
+/// Bytes of a `sockaddr`, cut at the 128 of `sockaddr_storage`; a longer one is a caller's mistake.
 #[inline(always)]
 pub(super) fn cut(address: &[u8]) -> &[u8] {
     &address[..address.len().min(128)]

@@ -1,18 +1,17 @@
-//! The bytes of a log: in a file, or in memory.
+//! Bytes of a log: in a file, or in memory.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-/// Where a log's bytes are.
+/// Source of a log's bytes.
 #[derive(Debug)]
 pub(super) enum Bytes {
     File(File),
     Memory(Vec<u8>),
 }
 
-/// How much room a file takes on its disk, in bytes. Some file systems do not say: then it is its
-/// size.
+/// Room that a file takes on its disk, in bytes; its size on file systems that do not say.
 pub fn on_disk(metadata: &Metadata) -> u64 {
     match metadata.blocks() {
         0 => metadata.len(),

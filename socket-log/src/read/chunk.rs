@@ -1,5 +1,5 @@
-//! One chunk as it is read: its records with their whole times and peers, which some have only from
-//! those before them.
+//! One chunk as it is read: its records with their whole times and peers. Some records have these
+//! only from those before them.
 
 use std::mem::offset_of;
 
@@ -15,17 +15,17 @@ use crate::layout::{
 /// One chunk: the records of one thread over some time.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// Its offset in the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// The thread that wrote it.
+    /// Id of the thread that wrote it.
     pub tid: u32,
-    /// When the thread was given it.
+    /// Time when the thread was given it.
     pub anchor: Anchor,
     words: Vec<u32>,
 }
 
 impl Chunk {
-    /// The chunk of these bytes at `offset`; `None` where they do not begin with one's magic.
+    /// Chunk of these bytes at `offset`; `None` where they do not begin with a chunk's magic.
     pub(crate) fn parse(offset: u64, bytes: &[u8]) -> Option<Chunk> {
         let words: Vec<u32> = bytes
             .chunks_exact(4)
@@ -52,7 +52,7 @@ impl Chunk {
     pub fn for_each(&self, mut entry: impl FnMut(Entry)) -> Vec<Damage> {
         let mut damage: Vec<Damage> = Vec::new();
         let mut anchor = self.anchor.ticks;
-        // The time that one of the shortest form is near to.
+        // Time that a record of the shortest form is near to.
         let mut before = anchor;
         let mut tid = self.tid;
         let mut peers = Peers::default();
@@ -95,7 +95,7 @@ impl Chunk {
     }
 }
 
-/// The time whose low `bits` bits are `low` and that lies nearest to `other`.
+/// Time whose low `bits` bits are `low` and that lies nearest to `other`.
 fn nearest(other: u64, low: u32, bits: u32) -> u64 {
     let ahead = (low.wrapping_sub(other as u32) << (32 - bits)) as i32 >> (32 - bits);
     other.wrapping_add_signed(i64::from(ahead))

@@ -1,7 +1,7 @@
-//! The walk through a log, chunk by chunk.
+//! Walk through a log, chunk by chunk.
 //!
-//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be
-//! read is passed over and told to the caller, and the walk goes on behind it.
+//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: unreadable
+//! parts are passed over and reported to the caller, and the walk goes on behind them.
 
 use std::mem::offset_of;
 
@@ -10,8 +10,9 @@ use super::chunk::Chunk;
 use super::damage::{Damage, Fault};
 use super::holes::{Holes, empty_chunks};
 use crate::layout::{Anchor, CHUNK_BYTES, CHUNK_FREE, CHUNK_MAGIC, ChunkHeader, HEADER_BYTES};
+use crate::tuning::MAX_READINGS;
 
-/// An iterator over a log's chunks.
+/// Iterator over a log's chunks.
 #[derive(Debug)]
 pub struct Chunks<'log> {
     bytes: &'log Bytes,
@@ -19,7 +20,7 @@ pub struct Chunks<'log> {
     length: u64,
     /// Whether chunks are used again.
     keeps_newest: bool,
-    /// Where the chunks are, unless they are in file order.
+    /// Offsets of the chunks in the order of their beginning; used where chunks are used again.
     order: std::vec::IntoIter<u64>,
     offset: u64,
     holes: Holes,
@@ -29,7 +30,7 @@ pub struct Chunks<'log> {
 }
 
 impl<'log> Chunks<'log> {
-    /// The chunks of the log that these bytes are.
+    /// Iterator over the chunks of a log of `length` bytes.
     pub(super) fn new(bytes: &'log Bytes, length: u64, keeps_newest: bool) -> Chunks<'log> {
         let order = if keeps_newest { order(bytes, length) } else { Vec::new().into_iter() };
         Chunks {
@@ -44,13 +45,13 @@ impl<'log> Chunks<'log> {
         }
     }
 
-    /// What was passed over between the chunks returned so far.
+    /// Damage between the chunks returned so far.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
     }
 
-    /// Goes on behind `offset`, where no chunk begins in the next `read` bytes' place: at the next
-    /// chunk's place, or where one begins in between because bytes are missing or were put in.
+    /// Goes on behind `offset`, where no chunk begins in the next `read` bytes: at the next chunk's
+    /// place, or where one begins in between because bytes are missing or were put in.
     fn resume(&mut self, offset: u64, read: usize) {
         let magic = CHUNK_MAGIC.to_le_bytes();
         let mut next = [0; 4];
@@ -61,7 +62,7 @@ impl<'log> Chunks<'log> {
         let searched = read_at(self.bytes, &mut bytes, offset).unwrap_or(0);
         let places = bytes[..searched].windows(4).enumerate().skip(1);
         let places = places.filter(|(_, window)| *window == magic).map(|(place, _)| place as u64);
-        // A name in a record can look like the magic; where a true chunk ends, the next begins, or
+        // A name in a record can look like the magic. Behind a true chunk the next one begins, or
         // the file ends.
         let followed = |place: &u64| {
             let mut next = [0; 4];
@@ -77,15 +78,14 @@ impl<'log> Chunks<'log> {
         self.offset = offset + bytes;
     }
 
-    /// The next chunk of a log whose chunks are used again, maybe at this very moment: one that is
-    /// not the same before and behind its reading is read again.
+    /// Next chunk of a log whose chunks are used again, maybe at this very moment. A chunk that
+    /// changed while it was read is read again.
     fn next_in_order(&mut self) -> Option<Chunk> {
-        const TRIES: usize = 100;
         let mut bytes = [0; CHUNK_BYTES];
         let mut head = [0; size_of::<ChunkHeader>()];
         for offset in self.order.by_ref() {
             let mut read = 0;
-            for _ in 0..TRIES {
+            for _ in 0..MAX_READINGS {
                 read = read_at(self.bytes, &mut bytes, offset).unwrap_or(0);
                 let again = read_at(self.bytes, &mut head, offset).unwrap_or(0);
                 if bytes[..again] == head[..again] {
@@ -174,7 +174,7 @@ impl Iterator for Chunks<'_> {
     }
 }
 
-/// The offsets of all chunks, the one begun first at the head.
+/// Offsets of all chunks, in the order in which they were begun.
 fn order(bytes: &Bytes, length: u64) -> std::vec::IntoIter<u64> {
     let mut holes = Holes::default();
     let mut offset = holes.pass(bytes, HEADER_BYTES as u64, length);

@@ -1,39 +1,40 @@
-//! From a log's ticks to wall-clock time.
+//! Conversion of a log's ticks into wall-clock time.
 //!
 //! The writer leaves anchors: moments read on the tick clock, on `CLOCK_MONOTONIC` and on
-//! `CLOCK_REALTIME`. Between two anchors ticks and monotonic time run in proportion; the wall clock
+//! `CLOCK_REALTIME`. Between two anchors ticks and monotonic time run in proportion. The wall clock
 //! runs with the monotonic one and jumps only when it is set, so it is the monotonic time plus the
 //! difference at the latest anchor before.
 
 use crate::layout::Anchor;
+use crate::tuning::MIN_SETTING_NS;
 
-/// Converts the ticks of one log into nanoseconds since the Unix epoch.
+/// Clock that converts the ticks of one log into nanoseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
 pub struct Clock {
     anchors: Vec<Anchor>,
     ticks_are_monotonic: bool,
 }
 
-/// The wall clock was set.
+/// Setting of the wall clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// What the monotonic clock showed when it had not been set yet, in nanoseconds,
+    /// Monotonic time when the clock was last seen not yet set, in nanoseconds.
     pub since: i64,
-    /// and when that was first seen.
+    /// Monotonic time when it was first seen set, in nanoseconds.
     pub monotonic: i64,
-    /// What the wall clock would have shown then, in nanoseconds since the Unix epoch,
+    /// Time that the wall clock would have shown then, in nanoseconds since the Unix epoch.
     pub shown: i64,
-    /// and by how much it went forward.
+    /// Time by which it went forward, in nanoseconds.
     pub offset: i64,
 }
 
-/// By how much the wall clock is ahead of the monotonic one.
+/// Time by which the wall clock is ahead of the monotonic one, in nanoseconds.
 fn ahead(anchor: &Anchor) -> i64 {
     anchor.realtime.wrapping_sub(anchor.monotonic)
 }
 
 impl Clock {
-    /// A clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a
+    /// Clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a
     /// nanosecond of `CLOCK_MONOTONIC`, so that nothing need be interpolated.
     pub fn new(mut anchors: Vec<Anchor>, ticks_are_monotonic: bool) -> Clock {
         anchors.sort_by_key(|anchor| anchor.ticks);
@@ -41,9 +42,9 @@ impl Clock {
         Clock { anchors, ticks_are_monotonic }
     }
 
-    /// The wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor
-    /// and after the last the nearest rate is carried on. Without any anchor the ticks themselves
-    /// are returned.
+    /// Wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor and
+    /// after the last the nearest rate is carried on. Without any anchor the ticks themselves are
+    /// returned.
     pub fn realtime(&self, ticks: u64) -> i64 {
         let after = self.anchors.partition_point(|anchor| anchor.ticks <= ticks);
         let Some(anchor) = self.anchors.get(after.saturating_sub(1)) else { return ticks as i64 };
@@ -53,22 +54,21 @@ impl Clock {
         anchor.realtime.saturating_add(nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
     }
 
-    /// The wall-clock times of the first and the last anchor.
+    /// Wall-clock times of the first and the last anchor.
     pub fn span(&self) -> Option<(i64, i64)> {
         Some((self.anchors.first()?.realtime, self.anchors.last()?.realtime))
     }
 
-    /// When the wall clock was set, in order of time. That is where it no longer runs with the
-    /// monotonic clock. An anchor whose clocks were not read at one moment is not mistaken for
-    /// that, as the next is as those before.
+    /// Settings of the wall clock, in order of time: places where it no longer runs with the
+    /// monotonic clock. An anchor whose clocks were not read at one moment is not mistaken for one,
+    /// as the next anchor is as those before.
     pub fn settings(&self) -> Vec<Setting> {
-        const LEAST: u64 = 1_000_000;
         let mut settings = Vec::new();
         let mut anchors = self.anchors.iter().peekable();
         let Some(first) = anchors.next() else { return settings };
         let (mut now, mut since) = (ahead(first), first.monotonic);
         while let Some(anchor) = anchors.next() {
-            let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= LEAST;
+            let set = |anchor: &Anchor| ahead(anchor).abs_diff(now) >= MIN_SETTING_NS;
             if set(anchor) && anchors.peek().is_none_or(|next| set(next)) {
                 let offset = ahead(anchor).wrapping_sub(now);
                 let shown = anchor.realtime.saturating_sub(offset);
@@ -80,8 +80,8 @@ impl Clock {
         settings
     }
 
-    /// The same clock, as if the wall clock had never been set: what it shows goes on as before
-    /// each of `settings`, which are this clock's.
+    /// The clock as if the wall clock had never been set: it goes on as before each of `settings`,
+    /// which are this clock's.
     #[must_use]
     pub fn never_set(mut self, settings: &[Setting]) -> Clock {
         for anchor in &mut self.anchors {
@@ -92,25 +92,24 @@ impl Clock {
         self
     }
 
-    /// Makes the wall clock show so many nanoseconds more.
+    /// Sets the wall clock forward by `by` nanoseconds.
     pub fn shift(&mut self, by: i64) {
         self.anchors
             .iter_mut()
             .for_each(|anchor| anchor.realtime = anchor.realtime.wrapping_add(by));
     }
 
-    /// What the monotonic clock showed when the log began, and by how much the wall clock was ahead
-    /// of it.
+    /// Monotonic time when the log began, and the time by which the wall clock was ahead of it.
     pub fn begin(&self) -> Option<(i64, i64)> {
         self.anchors.first().map(|anchor| (anchor.monotonic, ahead(anchor)))
     }
 
-    /// What converts many times, most of them near the one before, faster than one by one.
+    /// Cursor that converts many times, most of them near the one before, faster than one by one.
     pub fn cursor(&self) -> Cursor<'_> {
         Cursor { clock: self, stretch: None }
     }
 
-    /// How long `ticks` last at the rate of the whole log, in nanoseconds.
+    /// Duration of `ticks` at the rate of the whole log, in nanoseconds.
     pub fn nanoseconds(&self, ticks: u64) -> u64 {
         match (self.anchors.first(), self.anchors.last()) {
             (Some(first), Some(last)) if !self.ticks_are_monotonic && last.ticks > first.ticks => {
@@ -123,10 +122,10 @@ impl Clock {
         }
     }
 
-    /// `elapsed` ticks from the anchor before index `after` (or from the first) in nanoseconds: at
-    /// the rate between that anchor and the next, or where there is none, at a rate measured over
-    /// at least as long a time as it is carried on, because that of two anchors close together is
-    /// no better than the reading of them.
+    /// Converts `elapsed` ticks from the anchor before index `after` (or from the first) into
+    /// nanoseconds, at the rate between that anchor and the next. Where there is none, the rate is
+    /// measured over at least as long a time as it is carried on, because that of two anchors close
+    /// together is no better than the reading of them.
     fn scale(&self, after: usize, elapsed: i128) -> i128 {
         let [.., last] = self.anchors.as_slice() else { return elapsed };
         let (a, b) = if after == 0 {
@@ -149,26 +148,25 @@ impl Clock {
     }
 }
 
-/// Converts times of a [`Clock`], with the stretch between two anchors that the last one lay in at
-/// hand.
+/// Cursor over a [`Clock`]: it keeps the stretch between two anchors that the last time lay in.
 #[derive(Clone, Debug)]
 pub struct Cursor<'clock> {
     clock: &'clock Clock,
     stretch: Option<Stretch>,
 }
 
-/// The time between two anchors.
+/// Stretch between two anchors.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     first: u64,
     end: u64,
     realtime: i64,
-    /// How long it is, in ticks and in nanoseconds.
+    /// Length in ticks and in nanoseconds.
     span: (u64, u64),
 }
 
 impl Cursor<'_> {
-    /// As [`Clock::realtime`].
+    /// Wall-clock time of `ticks`, as [`Clock::realtime`] gives it.
     #[inline]
     pub fn realtime(&mut self, ticks: u64) -> i64 {
         match &self.stretch {
@@ -191,7 +189,7 @@ impl Cursor<'_> {
 }
 
 impl Stretch {
-    /// `None` where the short way of counting would not do.
+    /// Stretch between two anchors; `None` where 64-bit arithmetic would not do.
     fn between(a: &Anchor, b: &Anchor, ticks_are_monotonic: bool) -> Option<Stretch> {
         let ticks = b.ticks - a.ticks;
         let nanoseconds = if ticks_are_monotonic {

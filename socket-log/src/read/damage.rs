@@ -1,9 +1,9 @@
-//! What a log can lack: the reader returns what is whole and says here what is not.
+//! Damage of a log: the reader returns what is whole and says here what is not.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// A file that cannot be read as a log at all.
+/// Reason why a file cannot be read as a log at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The operating system refused.
@@ -11,10 +11,10 @@ pub enum OpenError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Reason that the system gave.
         source: std::io::Error,
     },
-    /// It does not begin like a log.
+    /// The file does not begin like a log.
     #[error("{path}: not a sockcap log ({why}); give files written by libsockcap.so (*.sclog)", path = path.display())]
     NotALog {
         /// The file.
@@ -22,28 +22,28 @@ pub enum OpenError {
         /// What is wrong with its beginning.
         why: &'static str,
     },
-    /// It was written in another version of the format.
+    /// The log was written in another version of the format.
     #[error("{path}: log format version {found}, this program reads version {known}; use the sockcap it was recorded with", path = path.display(), known = crate::layout::VERSION)]
     Version {
         /// The file.
         path: PathBuf,
-        /// The version it names.
+        /// Version that the file names.
         found: u32,
     },
 }
 
-/// A place of a log where something is missing or makes no sense.
+/// Place of a log where something is missing or makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The offset in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// How many bytes from there were passed over.
+    /// Number of bytes from there that were passed over.
     pub bytes: u64,
-    /// What is wrong.
+    /// Fault at this place.
     pub fault: Fault,
 }
 
-/// The kinds of damage.
+/// Kinds of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The file ends inside a chunk.

@@ -1,6 +1,6 @@
-//! Property tests: what a reader makes of logs that are whole, cut off, overwritten, shifted or
-//! half written. It never panics, it returns every record that is whole where it should be, and it
-//! says where something is wrong.
+//! Property tests of the reader on logs that are whole, cut off, overwritten, shifted or half
+//! written. It never panics, it returns every record that is whole where it should be, and it says
+//! where something is wrong.
 
 mod written;
 

@@ -11,17 +11,17 @@ use crate::encode::{
 };
 use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
 
-/// Outcome of looking at the words from one place of a chunk on.
+/// Result of decoding the words from one place of a chunk on.
 pub(crate) enum Step {
-    /// A record of so many words, and its time as far as it was stored.
+    /// A record of `words` words, and its time as far as it was stored.
     Record { words: usize, time: Time, record: Record },
     /// Nothing was committed in this word.
     Empty,
-    /// So many words are to be passed over.
+    /// Words that are to be passed over, and why.
     Damaged { words: usize, fault: Fault },
 }
 
-/// A record's time as stored.
+/// Time of a record, as stored.
 #[derive(Clone, Copy)]
 pub(crate) enum Time {
     Whole(u64),
@@ -74,7 +74,7 @@ pub(crate) fn step(words: &[u32]) -> Step {
                         checksum,
                         0,
                         duration::unpack(rest),
-                        // The chunk's own walk knows it.
+                        // The walk through the chunk knows the peer.
                         None,
                     ),
                 },
@@ -156,7 +156,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 name(words.get(7..), usize::from(aux & 0xff))?,
             ),
         ),
-        // Whose it is from here on, the chunk's own walk sees to.
+        // The walk through the chunk sees to the thread that goes on from here.
         kind::ANCHOR | kind::CONTINUED => {
             let ticks = long(1)?;
             let anchor = Anchor { ticks, monotonic: long(3)? as i64, realtime: long(5)? as i64 };
@@ -173,7 +173,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 origin: Origin::from_number((what >> 16 & 0xff) as u16).ok_or(Fault::BadField)?,
                 cookie: long(5)?,
                 listener: word(7)?,
-                // Logs from before it was asked for are without.
+                // Older logs are without the namespace.
                 namespace: long(8).unwrap_or(0),
             };
             (low, Record::Flow(record))
@@ -249,7 +249,7 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
     })
 }
 
-/// The name in the first `length` bytes of `words`; none where the length is zero.
+/// Name in the first `length` bytes of `words`; none where the length is zero.
 fn name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, Fault> {
     if length == 0 {
         return Ok(None);

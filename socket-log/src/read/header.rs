@@ -1,4 +1,4 @@
-//! The header page as it is read: what a log says of its process, and whether it is a log of this
+//! Header page as it is read: facts about the process, and whether the file is a log of this
 //! version at all.
 
 use std::ffi::OsStr;
@@ -10,77 +10,77 @@ use crate::layout::{
     lost,
 };
 
-/// The room that the host's name has.
+/// Size of the field of the host's name, in bytes.
 const HOST_BYTES: usize = 128;
-/// The room that control groups have.
+/// Size of the field of control groups, in bytes.
 const CGROUP_BYTES: usize = 240;
 
-/// What a log's header says of the process.
+/// Facts of a log's header about the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// One of [`tick`](crate::layout::tick).
+    /// Clock of the ticks, one of [`tick`](crate::layout::tick).
     pub tick_clock: u32,
-    /// The process.
+    /// Id of the process.
     pub pid: u32,
-    /// Its parent when the log began.
+    /// Id of its parent when the log began.
     pub parent_pid: u32,
-    /// Its user.
+    /// Id of its user.
     pub uid: u32,
-    /// When the log began.
+    /// Beginning of the process.
     pub start: Anchor,
     /// The kernel's random id of this boot.
     pub boot_id: [u8; 16],
-    /// One of [`state`](crate::layout::state).
+    /// Progress of the process, one of [`state`](crate::layout::state).
     pub state: u32,
-    /// Records lost, by cause, see [`lost`].
+    /// Number of records lost, by cause, see [`lost`].
     pub lost: [u64; lost::CAUSES],
-    /// The size that the log may have, in bytes; 0 where it has no limit.
+    /// Largest size of the log, in bytes; 0 where it has no limit.
     pub limit: u64,
     /// Whether a full log goes on in the place of its oldest chunks.
     pub keeps_newest: bool,
     /// Whether its transfers have positions, see [`POSITION`](crate::layout::kind::POSITION).
     pub has_positions: bool,
-    /// What saw the calls, one of [`source`](crate::layout::source).
+    /// Source of the log, one of [`source`](crate::layout::source).
     pub source: u32,
-    /// The inode of the process's network namespace when the log began; 0 where it is not known.
+    /// Inode of the process's network namespace when the log began; 0 where it is not known.
     pub namespace: u64,
-    /// The inode of the namespace in which the process has its id; 0 where it is not known.
+    /// Inode of the namespace in which the process has its id; 0 where it is not known.
     pub pid_namespace: u64,
-    /// The process's control groups when the log began, as `/proc/self/cgroup` has them, cut where
+    /// Control groups of the process when the log began, as `/proc/self/cgroup` has them, cut where
     /// they were too long for the header; empty where they are not known.
     pub cgroup: String,
-    /// The processes that it comes from, as far as they were recorded, the nearest last.
+    /// Processes that this one comes from, as far as they were recorded, the nearest last.
     pub ancestors: Vec<Ancestor>,
-    /// How many of the processes of its family used sockets and have no log, as there was no room
+    /// Number of processes of its family that used sockets and have no log, as there was no room
     /// for one.
     pub without_log: u64,
-    /// The chunks that were handed out: as many as the log can have records in, unless it was
+    /// Number of chunks that were handed out: as many as the log can have records in, unless it was
     /// damaged.
     pub chunks: u32,
-    /// The host that the process ran on: that whose directory the log was opened in, or else what
-    /// the log says.
+    /// Name of the host that the process ran on: that of the directory in which the log was opened,
+    /// or else the one in the log.
     pub host: String,
-    /// The host that the log says, where that is another.
+    /// Name of the host in the log, where that is another.
     pub says: Option<String>,
-    /// The path of the executable.
+    /// Path of the executable.
     pub executable: String,
-    /// The arguments, the program's name first; cut where they were too long for the header.
+    /// Arguments, the program's name first; cut where they were too long for the header.
     pub arguments: Vec<String>,
 }
 
-/// A process from which another one comes.
+/// Ancestor: a process that another one comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ancestor {
-    /// Its id.
+    /// Id of the process.
     pub pid: u32,
-    /// When it began, in nanoseconds since the Unix epoch.
+    /// Beginning of the process, in nanoseconds since the Unix epoch.
     pub start: i64,
-    /// The name of the file that it was started as.
+    /// Name of the file that it was started as.
     pub name: String,
 }
 
 impl Ancestor {
-    /// Those in a header's field. What makes no sense there is passed over.
+    /// Ancestors in a header's field. An entry that makes no sense is passed over.
     fn parse(field: &str) -> Vec<Ancestor> {
         let one = |entry: &str| {
             let mut parts = entry.splitn(3, ':');
@@ -96,15 +96,15 @@ impl Ancestor {
 }
 
 impl Header {
-    /// Records lost for any cause; the largest number there is where a damaged header says more
-    /// than that.
+    /// Number of records lost for any cause; the largest number there is where a damaged header
+    /// says more than that.
     pub fn total_lost(&self) -> u64 {
         self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
     }
 
-    /// Makes it that of the log at `path`. A log in a host's directory (`hosts/NAME/`) is that
+    /// Sets the host by the path of the log. A log in a host's directory (`hosts/NAME/`) is that
     /// host's, whatever its bytes say: where a collector gathers, the directory is that of who sent
-    /// it, and the bytes are only what that one says.
+    /// it, and the bytes are only that host's word.
     pub(crate) fn lies_at(&mut self, path: &Path) {
         let directory = path.parent();
         let above = directory.and_then(Path::parent).and_then(Path::file_name);
@@ -114,7 +114,7 @@ impl Header {
             return;
         };
         let says = std::mem::replace(&mut self.host, name.to_string_lossy().into_owned());
-        // A name has no slash as a directory's, and is cut for the header.
+        // A directory's name has no slash, and the header's is cut.
         let named = says.replace('/', "_");
         let is_same =
             named == self.host || named.len() == HOST_BYTES - 1 && self.host.starts_with(&named);
@@ -122,11 +122,11 @@ impl Header {
     }
 }
 
-/// Why a page is no header.
+/// Reason why a page is no header.
 pub(crate) enum HeaderProblem {
-    /// It is that of no log, for this reason.
+    /// The page is that of no log, for this reason.
     NotALog(&'static str),
-    /// It is of this version.
+    /// The page is of this version.
     Version(u32),
 }
 
@@ -199,13 +199,13 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
     })
 }
 
-/// The text up to the first zero byte.
+/// Text up to the first zero byte.
 fn first_text(bytes: &[u8]) -> String {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// Texts that each end with a zero byte; the zeros that pad the field are no texts.
+/// Texts that each end with a zero byte. Zeros that pad the field are no texts.
 fn texts(bytes: &[u8]) -> Vec<String> {
     let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     if end == 0 {
@@ -287,8 +287,8 @@ mod tests {
         for path in ["1-1.sclog", "other/1-1.sclog", "hosts/1-1.sclog", "hosts/a/b/1-1.sclog"] {
             assert_eq!(header_at("victim", path), is("victim", None), "{path}");
         }
-        // As the library writes them: a slash is none in the directory, and the header has room for
-        // 127 bytes.
+        // As the library writes them: the directory's name has no slash, and the header has room
+        // for 127 bytes.
         assert_eq!(header_at("a/b", "hosts/a_b/1-1.sclog"), is("a_b", None));
         let long = "x".repeat(140);
         assert_eq!(header_at(&long[..127], &format!("hosts/{long}/1-1.sclog")), is(&long, None));

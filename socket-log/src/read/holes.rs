@@ -1,7 +1,7 @@
-//! What of a log's file need not be read, as it was never written: a log is given room before it is
-//! used, and those of programs that confine themselves are mapped far beyond their end. The file
-//! system knows the holes of its files (`SEEK_DATA`); zeros that take room are passed over in large
-//! steps.
+//! Holes: parts of a log's file that need not be read, as they were never written. A log is given
+//! room before it is used, and those of programs that confine themselves are mapped far beyond
+//! their end. The file system knows the holes of its files (`SEEK_DATA`); zeros that take room are
+//! passed over in large steps.
 
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -11,19 +11,17 @@ use rustix::io::Errno;
 
 use super::bytes::Bytes;
 use crate::layout::CHUNK_BYTES;
+use crate::tuning::EMPTY_STEP_BYTES;
 
-/// How much is looked at together behind a chunk that holds nothing.
-const STEP: usize = 64 * 1024;
-
-/// How far a file's holes are known.
+/// Knowledge of a file's holes, as far as the file system was asked.
 #[derive(Debug, Default)]
 pub(crate) struct Holes {
-    /// Where data is, as far as the file system was asked.
+    /// Range of the file that is known to have data.
     data: Range<u64>,
 }
 
 impl Holes {
-    /// The first place from `offset` on, in steps of a chunk, where something may be before `end`;
+    /// First place from `offset` on, in steps of a chunk, where something may be before `end`;
     /// `end` if nowhere.
     pub(crate) fn pass(&mut self, bytes: &Bytes, offset: u64, end: u64) -> u64 {
         let Bytes::File(file) = bytes else { return offset };
@@ -33,13 +31,13 @@ impl Holes {
         let begin = match seek(file, SeekFrom::Data(offset)) {
             Ok(begin) => begin,
             Err(Errno::NXIO) => return end,
-            // The file system keeps it to itself.
+            // The file system does not tell its holes.
             Err(_) => {
                 self.data = offset..u64::MAX;
                 return offset;
             }
         };
-        // Whatever is wrong with the end, reading on from the beginning is right.
+        // Whatever is wrong with the end, it is right to read on from the beginning.
         let behind = seek(file, SeekFrom::Hole(begin)).unwrap_or(u64::MAX);
         let offset =
             offset + (begin.saturating_sub(offset) / CHUNK_BYTES as u64) * CHUNK_BYTES as u64;
@@ -48,11 +46,11 @@ impl Holes {
     }
 }
 
-/// How many whole chunks from `offset` on hold nothing but zeros, as far as one look goes.
+/// Number of whole chunks from `offset` on that hold nothing but zeros, as far as one look goes.
 pub(crate) fn empty_chunks(bytes: &Bytes, offset: u64) -> u64 {
     let Bytes::File(file) = bytes else { return 0 };
-    let mut buffer = vec![0; STEP];
-    // Whoever reads this place alone is told what is wrong.
+    let mut buffer = vec![0; EMPTY_STEP_BYTES];
+    // An error here is none: whoever reads this place alone is told what is wrong.
     let read = file.read_at(&mut buffer, offset).unwrap_or(0);
     let zeros = buffer[..read].iter().take_while(|byte| **byte == 0).count();
     (zeros / CHUNK_BYTES) as u64
@@ -69,7 +67,7 @@ mod tests {
 
     use super::*;
 
-    /// How many calls this thread has made that read, and how many bytes they gave.
+    /// Number of reading calls that this thread has made, and number of bytes that they gave.
     fn read_so_far() -> (u64, u64) {
         let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
         let field = |name: &str| {
@@ -98,7 +96,7 @@ mod tests {
         (file, records)
     }
 
-    /// Reads all records; how many there are, and what it took.
+    /// Reads all records. Returns their number, and the number of calls and bytes that it took.
     fn read(path: &Path) -> (usize, u64, u64) {
         let log = Log::open(path).unwrap();
         let mut records = 0;
@@ -115,7 +113,7 @@ mod tests {
         file.as_file().set_len(1 << 30).unwrap();
         let (found, calls, bytes) = read(file.path());
         assert_eq!(found, records);
-        // Some for what counts them.
+        // Some calls are made by what counts them.
         assert!(calls < 20 && bytes < 1 << 20, "{calls} calls, {bytes} bytes");
         let log = Log::open(file.path()).unwrap();
         assert!(log.length() == 1 << 30 && log.on_disk() < 1 << 20, "{}", log.on_disk());

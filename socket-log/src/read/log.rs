@@ -1,7 +1,4 @@
-//! Opening a log, and what it says as a whole.
-//!
-//! Memory stays at one chunk whatever the file's size. Nothing here fails on damage: what cannot be
-//! read is passed over and told to the caller, and the walk goes on behind it.
+//! Log: an open file of records, with its header, its clock and the walk through it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -40,7 +37,7 @@ impl Log {
         Ok(log)
     }
 
-    /// The log of these bytes, by the name of `path` in errors.
+    /// Log of these bytes; `path` is its name in errors.
     ///
     /// # Errors
     /// When they are no log, or one of another version.
@@ -63,29 +60,29 @@ impl Log {
         Ok(Log { path: path.to_owned(), bytes, length, on_disk: length, header })
     }
 
-    /// The file.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file's size when it was opened, in bytes.
+    /// Size of the file when it was opened, in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// How much room it took on the disk when it was opened, in bytes: less than its size where it
-    /// has holes.
+    /// Room that the file took on the disk when it was opened, in bytes: less than its size where
+    /// it has holes.
     pub fn on_disk(&self) -> u64 {
         self.on_disk
     }
 
-    /// What the header says.
+    /// Header of the log.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The chunks in the order in which they were begun, which is that of the file unless its
-    /// chunks were used again. Those of one thread are in the order in which it wrote them.
+    /// Chunks in the order in which they were begun, which is that of the file unless its chunks
+    /// were used again. Those of one thread are in the order in which it wrote them.
     pub fn chunks(&self) -> Chunks<'_> {
         Chunks::new(&self.bytes, self.length, self.header.keeps_newest)
     }
@@ -102,7 +99,7 @@ impl Log {
         damage
     }
 
-    /// The log's clock, from the anchors of all its threads. Reads the whole file once.
+    /// Clock of the log, from the anchors of all its threads. Reads the whole file once.
     pub fn clock(&self) -> Clock {
         let mut anchors = vec![self.header.start];
         for chunk in self.chunks() {

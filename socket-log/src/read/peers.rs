@@ -1,18 +1,18 @@
-//! Whom a chunk's datagrams went to or came from, where the record does not say: the common record
-//! leaves the peer's name to the latest one of the long form, of the same flow and direction in the
-//! same chunk. A chunk needs no other to be read, so nothing is kept from one to the next.
+//! Peers of a chunk's datagrams, where the record does not name them. The common record leaves the
+//! peer's name to the latest one of the long form, of the same flow and direction in the same
+//! chunk. A chunk needs no other to be read, so nothing is kept from one to the next.
 
 use super::record::Record;
 use super::socket_name::SocketName;
 use crate::encode::Direction;
 use crate::layout::kind;
 
-/// The latest peer of each flow and direction, as far as a chunk has been read.
+/// Latest peer of each flow and direction, as far as a chunk has been read.
 #[derive(Debug, Default)]
 pub(crate) struct Peers(Vec<(u32, Direction, Option<SocketName>)>);
 
 impl Peers {
-    /// Takes note of a datagram's peer, or gives it to a record of kind `tag` that is without.
+    /// Notes a datagram's peer, or gives the known peer to a record of kind `tag` that is without.
     pub(crate) fn settle(&mut self, tag: u8, record: &mut Record) {
         let Record::Datagram { direction, flow, peer, .. } = record else { return };
         let known = self.0.iter_mut().find(|known| (known.0, known.1) == (*flow, *direction));
@@ -26,7 +26,7 @@ impl Peers {
         }
     }
 
-    /// Another thread goes on in the chunk, and knows nothing of what is before.
+    /// Forgets all peers: another thread goes on in the chunk, and knows nothing of what is before.
     pub(crate) fn forget(&mut self) {
         self.0.clear();
     }

@@ -1,177 +1,177 @@
-//! Records as a reader gets them: what each says, with its thread and its time.
+//! Records as a reader gets them, with their thread and time.
 
 use super::socket_name::SocketName;
 use crate::encode::{Call, Direction, Flow, ProcessEvent, Role, WaitCall};
 use crate::layout::Anchor;
 
-/// A record with its thread and its time, in the file's ticks.
+/// Entry of a log: a record with its thread and its time, in the file's ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The thread that wrote it.
+    /// Id of the thread that wrote it.
     pub tid: u32,
-    /// When a send was called, a receive returned, or the event took place.
+    /// Time, in ticks, when a send was called, a receive returned, or the event took place.
     pub ticks: u64,
-    /// What happened.
+    /// Record itself.
     pub record: Record,
 }
 
-/// What one record says.
+/// Record of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// Bytes went over a stream.
+    /// Transfer of bytes over a stream.
     Transfer {
-        /// Which way.
+        /// Direction of the bytes.
         direction: Direction,
-        /// On which flow.
+        /// Number of the flow.
         flow: u32,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
-        /// How long the call took, in ticks (in the common form rounded down by up to 1/32).
+        /// Duration of the call, in ticks (in the common form rounded down by up to 1/32).
         duration: u64,
     },
-    /// A datagram went out or came in.
+    /// Datagram that went out or came in.
     Datagram {
-        /// Which way.
+        /// Direction of the datagram.
         direction: Direction,
-        /// On which flow.
+        /// Number of the flow.
         flow: u32,
-        /// The payload's size.
+        /// Size of the payload, in bytes.
         bytes: u64,
-        /// The CRC-32 of the payload.
+        /// CRC-32 of the payload.
         checksum: u32,
-        /// Only a part of it was received; the checksum is of that part.
+        /// Whether only a part of it was received; the checksum is of that part.
         truncated: bool,
-        /// It was only looked at (`MSG_PEEK`).
+        /// Whether it was only looked at (`MSG_PEEK`).
         peeked: bool,
-        /// The checksum is not known; it is 0 here.
+        /// Whether the checksum is not known; it is 0 then.
         unchecked: bool,
-        /// How long the call took, in ticks.
+        /// Duration of the call, in ticks.
         duration: u64,
-        /// The peer, where the call named one.
+        /// Name of the peer, where the call named one.
         peer: Option<SocketName>,
     },
-    /// The thread's clocks were read together.
+    /// Anchor: the thread's clocks were read together.
     Anchor(Anchor),
-    /// A flow began or was met.
+    /// Beginning of a flow, or its first use.
     Flow(Flow),
-    /// The names of a flow's ends became known.
+    /// Names of a flow's ends.
     Endpoints {
-        /// The flow.
+        /// Number of the flow.
         flow: u32,
-        /// What this end does.
+        /// Role of this end.
         role: Role,
-        /// This end's name.
+        /// Name of this end.
         local: Option<SocketName>,
-        /// The other end's name.
+        /// Name of the other end.
         peer: Option<SocketName>,
-        /// The process at the other end of a unix socket; 0 if unknown.
+        /// Id of the process at the other end of a unix socket; 0 if unknown.
         peer_pid: u32,
-        /// How long before, in ticks, `connect` was called, where this is known.
+        /// Time since the call to `connect`, in ticks, where it is known.
         took: Option<u64>,
         /// Whether `connect` returned while the connection was still being made.
         under_way: bool,
     },
-    /// A descriptor was closed.
+    /// Descriptor that was closed.
     Close {
-        /// Its flow.
+        /// Number of its flow.
         flow: u32,
         /// The descriptor.
         fd: i32,
     },
-    /// A flow was shut down, `how` as for `shutdown(2)`.
+    /// Shutdown of a flow.
     Shutdown {
-        /// The flow.
+        /// Number of the flow.
         flow: u32,
-        /// 0: receiving, 1: sending, 2: both.
+        /// What was shut down, as for `shutdown(2)`. 0: receiving, 1: sending, 2: both.
         how: u16,
     },
-    /// A receive met the end of the stream.
+    /// End of a stream, met by a receive.
     EndOfFile {
-        /// The flow.
+        /// Number of the flow.
         flow: u32,
     },
-    /// A call failed.
+    /// Call that failed.
     Failure {
-        /// The flow.
+        /// Number of the flow.
         flow: u32,
-        /// Which way bytes would have gone.
+        /// Direction in which bytes would have gone.
         direction: Direction,
-        /// The error's number.
+        /// Number of the error.
         errno: u16,
     },
-    /// Two flows are the ends of one `socketpair`.
+    /// Two flows that are the ends of one `socketpair`.
     Pair {
-        /// One end.
+        /// Number of the one flow.
         first: u32,
-        /// The other.
+        /// Number of the other flow.
         second: u32,
     },
-    /// A descriptor was duplicated.
+    /// Descriptor that was duplicated.
     Duplicate {
-        /// The flow of both.
+        /// Number of the flow of both.
         flow: u32,
-        /// The descriptor there was.
+        /// The former descriptor.
         old: i32,
-        /// The new one.
+        /// The new descriptor.
         new: i32,
     },
-    /// Something befell the process.
+    /// Event of the process.
     Process {
-        /// What.
+        /// Kind of event.
         event: ProcessEvent,
-        /// The child's pid or the exit status, see [`ProcessEvent`].
+        /// Id of the child or status of the exit, see [`ProcessEvent`].
         value: i32,
     },
-    /// The thread waited for descriptors, until the record's time.
+    /// Wait of the thread for descriptors, until the record's time.
     Wait {
-        /// By which call.
+        /// Kind of call.
         call: WaitCall,
-        /// What it returned: how many descriptors were ready, or -1.
+        /// Result of the call: the number of descriptors that were ready, or -1.
         result: i32,
-        /// How long it took, in ticks.
+        /// Duration of the wait, in ticks.
         duration: u64,
     },
-    /// How much CPU time the thread had used at the record before.
+    /// CPU time that the thread had used at the record before.
     Cpu {
-        /// In nanoseconds.
+        /// CPU time, in nanoseconds.
         nanoseconds: u64,
     },
-    /// What a stream began with, in one direction. A later one of the same flow and direction
-    /// replaces it.
+    /// Fingerprint of a stream's beginning, in one direction. A later one of the same flow and
+    /// direction replaces it.
     Fingerprint {
-        /// The flow.
+        /// Number of the flow.
         flow: u32,
-        /// Which way.
+        /// Direction of the bytes.
         direction: Direction,
-        /// How many bytes from the stream's first on.
+        /// Number of bytes from the stream's first on.
         bytes: u32,
-        /// Their CRC-32.
+        /// CRC-32 of these bytes.
         checksum: u32,
     },
-    /// How far into its stream the transfer begins that stands behind it.
+    /// Position in its stream of the transfer that stands behind it.
     Position {
-        /// The flow.
+        /// Number of the flow.
         flow: u32,
-        /// Which way.
+        /// Direction of the bytes.
         direction: Direction,
-        /// How many bytes had gone that way before it; [`NO_POSITION`](crate::layout::NO_POSITION)
-        /// where that is not known.
+        /// Number of bytes that had gone in this direction before it;
+        /// [`NO_POSITION`](crate::layout::NO_POSITION) where that is not known.
         before: u64,
     },
-    /// A call of libc's that moves bytes out of sight.
+    /// Call in which libc moves bytes out of sight.
     Call(Call),
-    /// A program was begun that loads no library.
+    /// Program that was begun and loads no library.
     Unseen {
-        /// Why, one of [`unseen`](crate::layout::unseen).
+        /// Cause, one of [`unseen`](crate::layout::unseen).
         cause: u16,
-        /// The process that it is.
+        /// Id of the process that runs it.
         pid: u32,
-        /// Its path; of a long one the end.
+        /// Path of the program; of a long one the end.
         program: String,
     },
-    /// The thread was started by another.
+    /// Start of the thread by another.
     Thread {
-        /// The thread that did.
+        /// Id of the thread that started it.
         creator: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! The kernel's names of sockets, decoded from the raw `sockaddr` that the log holds.
+//! Names of sockets, decoded from the raw `sockaddr` that the log holds.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,19 +7,19 @@ const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 
-/// What a raw `sockaddr` says.
+/// Name of a socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SocketName {
-    /// An IP address and port. An IPv4 address mapped into IPv6 is given as the IPv4 address it
-    /// stands for.
+    /// IP address and port. An IPv4 address mapped into IPv6 is given as the IPv4 address it stands
+    /// for.
     Inet(SocketAddr),
-    /// A unix socket bound to a path.
+    /// Path of a unix socket.
     Path(String),
-    /// A unix socket in the abstract name space, without the leading zero byte.
+    /// Name of a unix socket in the abstract name space, without the leading zero byte.
     Abstract(String),
-    /// A unix socket without a name.
+    /// Unix socket without a name.
     Unnamed,
-    /// An address family that sockcap does not read, by its number.
+    /// Number of an address family that sockcap does not read.
     Other(u16),
 }
 

@@ -1,4 +1,4 @@
-//! What a made log says of its process: the fields of the header, each as the maker wants it.
+//! Header of a made log: its fields, each as the maker wants it.
 
 use std::mem::offset_of;
 
@@ -30,13 +30,15 @@ impl LogWriter {
         self
     }
 
-    /// Sets the processes that it comes from, as the header has them.
-    pub fn set_ancestors(&mut self, line: &str) -> &mut LogWriter {
+    /// Sets the processes that this one comes from, as the header has them.
+    #[cfg(test)]
+    pub(crate) fn set_ancestors(&mut self, line: &str) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, ancestors), line.as_bytes());
         self
     }
 
-    /// Sets what saw the calls, one of [`source`](crate::layout::source); by default the library.
+    /// Sets the source of the log, one of [`source`](crate::layout::source); by default the
+    /// library.
     pub fn set_source(&mut self, source: u32) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, source), &source.to_le_bytes());
         self
@@ -48,8 +50,9 @@ impl LogWriter {
         self
     }
 
-    /// Sets what `/proc/self/cgroup` had, nothing (not known) by default.
-    pub fn set_cgroup(&mut self, text: &str) -> &mut LogWriter {
+    /// Sets the control groups, as `/proc/self/cgroup` has them; none (not known) by default.
+    #[cfg(test)]
+    pub(crate) fn set_cgroup(&mut self, text: &str) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, cgroup), text.as_bytes());
         self
     }
@@ -60,13 +63,13 @@ impl LogWriter {
         self
     }
 
-    /// Sets the wall-clock time at tick 0, of this and all further records.
+    /// Sets the wall-clock time at tick 0, for this and all further records.
     pub fn set_epoch(&mut self, epoch: i64) -> &mut LogWriter {
         self.epoch = epoch;
         self.put_start()
     }
 
-    /// Sets when the log begins, at tick 0 by default.
+    /// Sets the beginning of the log, in ticks; 0 by default.
     pub fn set_start(&mut self, ticks: u64) -> &mut LogWriter {
         self.start = ticks;
         self.put_start()
@@ -81,19 +84,19 @@ impl LogWriter {
         self
     }
 
-    /// Sets how the process ended, one of [`state`](crate::layout::state).
+    /// Sets the end of the process, one of [`state`](crate::layout::state).
     pub fn set_state(&mut self, state: u32) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, state), &state.to_le_bytes());
         self
     }
 
-    /// Sets how many records were lost for `cause`, see [`lost`](crate::layout::lost).
+    /// Sets the number of records lost for `cause`, see [`lost`](crate::layout::lost).
     pub fn set_lost(&mut self, cause: usize, records: u64) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, lost) + 8 * cause, &records.to_le_bytes());
         self
     }
 
-    /// Number of children that used sockets and found no room for a log.
+    /// Sets the number of children that used sockets and found no room for a log.
     pub fn set_without_log(&mut self, children: u64) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, without_log), &children.to_le_bytes());
         self

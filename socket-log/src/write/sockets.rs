@@ -2,14 +2,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-/// What kind of socket a flow is.
+/// Kind of a flow's socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Socket {
-    /// `AF_INET` and the like.
+    /// Address family: `AF_INET` and the like.
     pub domain: u8,
-    /// `SOCK_STREAM` and the like.
+    /// Type: `SOCK_STREAM` and the like.
     pub kind: u8,
-    /// `IPPROTO_TCP` and the like.
+    /// Protocol: `IPPROTO_TCP` and the like.
     pub protocol: u16,
 }
 
@@ -26,7 +26,7 @@ pub const UNIX_DATAGRAM: Socket = Socket { domain: 1, kind: 2, protocol: 0 };
 /// A unix socket of messages in sequence.
 pub const UNIX_SEQUENCE: Socket = Socket { domain: 1, kind: 5, protocol: 0 };
 
-/// The raw `sockaddr` of an IP address and port, of that address's own family.
+/// Raw `sockaddr` of an IP address and port, of that address's own family.
 pub fn inet(address: SocketAddr) -> Vec<u8> {
     let port = address.port().to_be_bytes();
     match address.ip() {
@@ -35,8 +35,8 @@ pub fn inet(address: SocketAddr) -> Vec<u8> {
     }
 }
 
-/// The raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as
-/// it is.
+/// Raw `sockaddr` of an IPv4 address as an IPv6 socket sees it (mapped); of an IPv6 address as it
+/// is.
 pub fn mapped(address: SocketAddr) -> Vec<u8> {
     let ip = match address.ip() {
         IpAddr::V4(ip) => ip.to_ipv6_mapped(),
@@ -45,8 +45,7 @@ pub fn mapped(address: SocketAddr) -> Vec<u8> {
     inet(SocketAddr::new(IpAddr::V6(ip), address.port()))
 }
 
-/// The raw `sockaddr` of a unix socket: a path, an abstract name as `@name`, or none as the empty
-/// text.
+/// Raw `sockaddr` of a unix socket: a path, an abstract name as `@name`, or none as the empty text.
 pub fn unix(name: &str) -> Vec<u8> {
     match name.strip_prefix('@') {
         _ if name.is_empty() => vec![1, 0],

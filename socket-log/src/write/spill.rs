@@ -1,8 +1,8 @@
 //! Logs larger than memory: chunks that are full go to the file while the log is being made.
 //!
-//! And logs of processes with many threads one after another: a chunk whose thread has ended is
-//! gone on with by the next thread that begins, as the library does it, so that a thread costs
-//! words and not a chunk.
+//! Logs of processes with many threads one after another, too: the next thread that begins goes on
+//! in a chunk whose thread has ended, as in the library, so that a thread costs words and not a
+//! chunk.
 
 use std::fs::File;
 use std::io;
@@ -12,26 +12,24 @@ use crate::encode;
 use crate::layout::{CHUNK_BYTES, CHUNK_WORDS, HEADER_BYTES};
 
 use super::{LogWriter, Thread};
-
-/// As many chunks of ended threads wait for another thread.
-const FREE: usize = 64;
+use crate::tuning::MAX_FREE_CHUNKS;
 
 impl LogWriter {
-    /// The thread `tid` has ended, and another may go on in its chunk.
+    /// Ends the thread `tid`; another may go on in its chunk.
     pub fn end_thread(&mut self, tid: u32) -> &mut LogWriter {
         if let Some(thread) = self.threads.remove(&tid) {
-            // Who goes on in the chunk does not know whom this one's datagrams went to.
+            // The next thread does not know the peers of this one's datagrams.
             self.peers.retain(|(owner, ..), _| *owner != tid);
             self.free.push(thread.chunk);
-            if self.free.len() > FREE {
+            if self.free.len() > MAX_FREE_CHUNKS {
                 self.full.push(self.free.remove(0));
             }
         }
         self
     }
 
-    /// The chunk of an ended thread, if there is one with room for a record of `words` words behind
-    /// the one that says who goes on.
+    /// Chunk of an ended thread, if there is one with room for a record of `words` words behind the
+    /// one that says who goes on.
     pub(super) fn take_free(&mut self, ticks: u64, words: usize) -> Option<Thread> {
         let chunk = self.free.pop()?;
         let continued = encode::continued(&self.anchor(ticks), self.tid);
@@ -44,12 +42,12 @@ impl LogWriter {
         Some(Thread { chunk, anchor: ticks, latest: ticks })
     }
 
-    /// How many full chunks there are in memory.
+    /// Number of full chunks in memory.
     pub fn full_chunks(&self) -> usize {
         self.full.len()
     }
 
-    /// Writes the full chunks to their places in `file` and lets go of them. What is left is for
+    /// Writes the full chunks to their places in `file` and lets go of them. The rest is for
     /// [`finish`](LogWriter::finish) to write: [`write`](LogWriter::write) has not all any more.
     ///
     /// # Errors
@@ -63,7 +61,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Writes to `file` what was not spilled before, and the header.
+    /// Writes to `file` all that was not spilled before, and the header.
     ///
     /// # Errors
     /// When the operating system refuses.
@@ -106,7 +104,7 @@ mod tests {
                     step + 1,
                 );
             }
-            // Few stay.
+            // Few threads stay.
             if thread % 100 != 0 {
                 log.end_thread(100 + thread);
             }
@@ -136,7 +134,7 @@ mod tests {
             let Record::Transfer { bytes, .. } = entry.record else { continue };
             assert_eq!(entry.ticks, u64::from(entry.tid - 100) * 1_000_000_000 + bytes - 1);
         }
-        // Not a chunk for each thread.
+        // There is not a chunk for each thread.
         assert!(length < 4096 * 200, "{length}");
     }
 }

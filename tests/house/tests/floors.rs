@@ -1,6 +1,8 @@
 //! Floors: the modules of `capture-shim` stand on floors, and each uses only those below it and
 //! its own.
 
+#![allow(clippy::unwrap_used, reason = "these are tests, and a helper of theirs")]
+
 use std::path::Path;
 
 use house::{Crate, workspace};

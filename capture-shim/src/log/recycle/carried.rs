@@ -52,7 +52,8 @@ impl<'scratch> Carried<'scratch> {
     /// Gathers the records of `chunk` about flows that live on, each behind the anchor that its
     /// time is told by. False where they are too many.
     pub(super) fn collect(&mut self, chunk: &[u32]) -> bool {
-        // In order, each once. (The core library's sorting takes more stack than all else here.)
+        // The flows in order, each once. (The core library's sorting takes more stack than all else
+        // here.)
         let mut count = 0;
         for record in Records(chunk.get(CHUNK_HEADER_WORDS..).unwrap_or(&[])) {
             for flow in flows_of(record).into_iter().filter(|flow| *flow != 0) {
@@ -88,7 +89,7 @@ impl<'scratch> Carried<'scratch> {
                 self.push(record);
             }
         }
-        // With room for the anchor that closes it.
+        // With room for the anchor that closes the records.
         self.fits && self.length + ANCHOR_WORDS <= MAX_CARRIED_WORDS
     }
 

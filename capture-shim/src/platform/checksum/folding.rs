@@ -24,11 +24,8 @@ const LONG: usize = 16 + 7 * 16 + 128;
 
 /// Width of folding: none, 128 bits at a time, 256 bits at a time.
 const NONE: u8 = 0;
-
 const NARROW: u8 = 1;
-
 const WIDE: u8 = 2;
-
 static WIDTH: AtomicU8 = AtomicU8::new(NONE);
 
 /// Asks the processor for its instructions, and the system whether it keeps the wide registers.
@@ -99,25 +96,19 @@ const fn factors(bits: u32) -> (i64, i64) {
 }
 
 const BY_1: (i64, i64) = factors(128);
-
 const BY_2: (i64, i64) = factors(256);
-
 const BY_3: (i64, i64) = factors(384);
-
 const BY_4: (i64, i64) = factors(512);
-
 const BY_6: (i64, i64) = factors(768);
-
 const BY_8: (i64, i64) = factors(1024);
 
 /// Polynomial, and the quotient of x^64 by it, both of 33 bits with the highest power in bit 0.
 const POLYNOMIAL: i64 = 0x1_db71_0641;
-
 const QUOTIENT: i64 = quotient();
 
 /// Quotient of x^64 by the polynomial, by long division.
 const fn quotient() -> i64 {
-    // With the highest power at the top here, as on paper.
+    // The highest power is at the top here, as on paper.
     let divisor = (POLYNOMIAL as u64).reverse_bits() >> 31;
     let (mut rest, mut result, mut index) = (1u128 << 64, 0u64, 33);
     while index > 0 {
@@ -198,6 +189,7 @@ unsafe fn begin(so_far: u32, bytes: &[u8]) -> Folded {
     }
 }
 
+/// CRC-32 by folding 128 bits at a time.
 #[target_feature(enable = "pclmulqdq,ssse3,sse4.1")]
 unsafe fn narrow(so_far: u32, bytes: &[u8]) -> u32 {
     // SAFETY: as many bytes as it takes, as the caller says.
@@ -279,9 +271,10 @@ fn fold_wide(blocks: __m256i, onto: __m256i, factors: (i64, i64)) -> __m256i {
     _mm256_xor_si256(_mm256_xor_si256(first, onto), last)
 }
 
+/// CRC-32 by folding 256 bits at a time.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 unsafe fn wide(so_far: u32, bytes: &[u8]) -> u32 {
-    // SAFETY: each load is within what is left, of which the caller says that it is long.
+    // SAFETY: each load is within what is left, which is long, as the caller says.
     unsafe {
         let Folded { block, carry, mut at, mut left } = begin(so_far, bytes);
         let two = |at: *const u8| _mm256_loadu_si256(at.cast());

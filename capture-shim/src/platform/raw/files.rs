@@ -15,7 +15,7 @@ pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, i
     if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
 }
 
-/// Open descriptor of the library's own, closed when dropped unless [`crate::log::keep`] keeps it.
+/// Open descriptor of the library's own, closed when dropped unless `log/keep.rs` keeps it.
 /// The library keeps hardly any, because daemons close descriptors that they do not know.
 pub(crate) struct Descriptor {
     number: c_int,
@@ -96,7 +96,7 @@ impl Descriptor {
         let memory = map(length, libc::PROT_NONE, libc::MAP_SHARED, self.number, 0)?;
         // SAFETY: the mapping is new.
         unsafe {
-            // There is nothing to be read ahead.
+            // Nothing is to be read ahead.
             super::memory::advise(memory, length, libc::MADV_RANDOM);
             call(libc::SYS_munlock, [memory as usize, length, 0, 0, 0, 0]);
             let result =

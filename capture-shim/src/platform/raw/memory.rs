@@ -8,6 +8,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use super::call::{PAGE, call};
 
+/// Maps memory or a part of a file.
 pub(super) fn map(
     length: usize,
     protection: c_int,
@@ -119,10 +120,10 @@ pub(crate) fn is_readable<T>(address: *const T) -> bool {
         return true;
     }
     let can_read = |address: usize| {
-        // Wholly inside the page, so that its neighbour does not matter.
+        // The word lies wholly inside the page, so that its neighbour does not matter.
         let within = address.min((address | (PAGE - 1)) - (WORD - 1));
-        // The kernel reads the set of signals before it finds that what to do with it makes no
-        // sense. SAFETY: changes nothing, since there is no such thing to do.
+        // The kernel reads the set of signals before it finds that `how` makes no sense.
+        // SAFETY: changes nothing, since there is no such thing to do.
         let result = unsafe { call(libc::SYS_rt_sigprocmask, [usize::MAX, within, 0, WORD, 0, 0]) };
         result != -libc::EFAULT as isize
     };

@@ -28,7 +28,7 @@ pub(crate) fn is_fresh_stream(fd: c_int) -> (bool, bool) {
     ];
     // SAFETY: the kernel writes at most the length told.
     let asked = unsafe { call(libc::SYS_getsockopt, arguments) } == 0;
-    // The third argument of `ioctl` is where the number goes.
+    // The third argument of `ioctl` is the address of the number.
     let count = |request: u64, to: *mut u32| {
         // SAFETY: the kernel writes one number.
         unsafe { call(libc::SYS_ioctl, [fd as usize, request as usize, to as usize, 0, 0, 0]) == 0 }

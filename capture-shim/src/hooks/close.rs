@@ -1,0 +1,94 @@
+//! `shutdown`, `close`, `close_range` and `closefrom`: the end of a flow, or of one of its
+//! descriptors.
+
+use core::ffi::{c_int, c_uint};
+
+use socket_log::encode;
+
+use crate::c_library::{errno, types};
+use crate::descriptors::table::{self, Entry};
+use crate::flows::{closing, find};
+use crate::log::{self, Standing, keep};
+use crate::platform::{clock, raw};
+
+/// # Safety
+/// As `shutdown`.
+pub(crate) unsafe fn shutdown(real: types::shutdown, fd: c_int, how: c_int) -> c_int {
+    let entry = find::resolve(fd, table::get(fd));
+    let now = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, how) };
+    if result == 0
+        && !entry.is_other()
+        && let Some(writer) = log::writer()
+    {
+        writer.record(&encode::shutdown(now, entry.flow(), how), now);
+    }
+    result
+}
+
+/// # Safety
+/// As `close`.
+#[inline(always)]
+pub(crate) unsafe fn close(real: types::close, fd: c_int) -> c_int {
+    if keep::has(fd) {
+        errno::set(libc::EBADF);
+        return -1;
+    }
+    // Before the call: behind it, another thread may already have been given the number.
+    if table::get(fd) != Entry::UNKNOWN {
+        closing::forget(fd);
+    }
+    // SAFETY: the program's own call.
+    unsafe { real(fd) }
+}
+
+/// # Safety
+/// As `close_range`.
+pub(crate) unsafe fn close_range(
+    real: types::close_range,
+    first: c_uint,
+    last: c_uint,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let result = keep::around(first, last, |first, last| unsafe { real(first, last, flags) });
+    if result == 0 && flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
+        forget_range(first, last);
+    }
+    result
+}
+
+/// # Safety
+/// As `closefrom`.
+pub(crate) unsafe fn closefrom(real: types::closefrom, first: c_int) {
+    let first = first.max(0);
+    // The numbers behind the last one that is kept, as libc closes them.
+    let close = |from: c_uint, to: c_uint| {
+        if to == c_uint::MAX {
+            // SAFETY: the program's own call.
+            unsafe { real(from as c_int) };
+        } else if raw::close_range(from, to) < 0 {
+            (from..=to).for_each(|fd| raw::close(fd as c_int));
+        }
+        0
+    };
+    keep::around(first as c_uint, c_uint::MAX, close);
+    forget_range(first as c_uint, c_uint::MAX);
+}
+
+/// Clears the entries of all descriptors from `first` to `last`, and logs that.
+fn forget_range(first: c_uint, last: c_uint) {
+    let (state, writer) = match log::standing() {
+        Standing::Writes(writer) => (writer.state(), Some(writer)),
+        Standing::Silent(state) => (state, None),
+        Standing::Aside => return,
+    };
+    let known = state.descriptors.load(core::sync::atomic::Ordering::Relaxed);
+    for fd in first..known.min(last.saturating_add(1)) {
+        let entry = table::take(fd as c_int);
+        if let Some(writer) = writer {
+            closing::closed(writer, fd as c_int, entry);
+        }
+    }
+}

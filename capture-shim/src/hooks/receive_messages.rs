@@ -1,0 +1,221 @@
+//! `recvmsg` and `recvmmsg`: receives into messages, which have buffers, a sender and control data.
+
+use core::ffi::{c_int, c_uint};
+use core::mem::MaybeUninit;
+
+use libc::{mmsghdr, msghdr, sockaddr_storage, socklen_t, ssize_t, timespec};
+use socket_log::encode::Direction;
+
+use super::receive::{as_asked, filled, name};
+use crate::c_library::types;
+use crate::descriptors::table::{self, Kind};
+use crate::flows::datagram::{self, ReceivedDatagram};
+use crate::flows::{Address, Buffers, duplicates, find, transfer};
+use crate::log;
+use crate::platform::{clock, raw};
+
+/// Messages of a batch that have room for a whole name, a bit for each. Once the kernel has written
+/// how long each name is, nobody can tell whether it was cut, and what lies behind is the program's
+/// own.
+struct Rooms([u64; Rooms::MAX_MESSAGES / 64]);
+
+impl Rooms {
+    /// Maximum number of messages that the kernel takes at once.
+    const MAX_MESSAGES: usize = 1024;
+
+    /// Looks at the headers before the call, as far as they can be read.
+    fn of(messages: *const mmsghdr, count: c_uint, domain: c_int) -> Rooms {
+        let mut rooms = Rooms([0; Rooms::MAX_MESSAGES / 64]);
+        let longest = match domain {
+            libc::AF_INET => size_of::<libc::sockaddr_in>(),
+            libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
+            libc::AF_UNIX => size_of::<libc::sockaddr_un>(),
+            _ => size_of::<sockaddr_storage>(),
+        };
+        // End of the page that was found readable last: each page is looked at once.
+        let mut readable = 0;
+        for index in 0..(count as usize).min(Rooms::MAX_MESSAGES) {
+            let message = messages.wrapping_add(index);
+            let end = message.wrapping_add(1).addr();
+            if end > readable {
+                if !raw::is_readable(message) {
+                    break;
+                }
+                readable = (end.wrapping_sub(1) | (raw::PAGE - 1)).wrapping_add(1);
+            }
+            // SAFETY: just found readable.
+            let (start, room) =
+                unsafe { ((*message).msg_hdr.msg_name, (*message).msg_hdr.msg_namelen) };
+            if let Some(word) = rooms.0.get_mut(index / 64)
+                && !start.is_null()
+                && room as usize >= longest
+            {
+                *word |= 1 << (index % 64);
+            }
+        }
+        rooms
+    }
+
+    /// Address of the sender of a message.
+    fn name(&self, index: usize, message: &msghdr) -> Address {
+        let is_whole = self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 != 0);
+        let (start, length) = (message.msg_name.cast(), message.msg_namelen as usize);
+        if is_whole { Address { start, length } } else { Address::NONE }
+    }
+}
+
+/// # Safety
+/// As `recvmsg`.
+#[inline(always)]
+pub(crate) unsafe fn recvmsg(
+    real: types::recvmsg,
+    fd: c_int,
+    message: *mut msghdr,
+    flags: c_int,
+) -> ssize_t {
+    let entry = table::get(fd);
+    if entry.is_other() || message.is_null() {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, message, flags) };
+    }
+    let entry = find::resolve(fd, entry);
+    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, message, flags) };
+    }
+    if entry.kind() == Kind::Datagram && raw::is_readable(message) {
+        // SAFETY: the program's own call.
+        return unsafe { recvmsg_datagram(real, fd, entry, message, flags) };
+    }
+    let begin = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, message, flags) };
+    let end = clock::now();
+    // SAFETY: a call that succeeded has used the message's header.
+    unsafe {
+        if result >= 0 {
+            duplicates::passed(message);
+        }
+        if flags & libc::MSG_PEEK == 0
+            && let Some(writer) = log::writer()
+        {
+            let buffers = if result < 0 {
+                Buffers::NONE
+            } else {
+                filled(Buffers::of_message(message), result, flags)
+            };
+            transfer::received(writer, fd, entry, result, buffers, begin, end);
+        }
+    }
+    result
+}
+
+/// # Safety
+/// As `recvmsg`, with a header that can be read.
+unsafe fn recvmsg_datagram(
+    real: types::recvmsg,
+    fd: c_int,
+    entry: table::Entry,
+    message: *mut msghdr,
+    flags: c_int,
+) -> ssize_t {
+    let mut storage = MaybeUninit::<sockaddr_storage>::uninit();
+    // SAFETY: the message is the program's.
+    let mut copy = unsafe { *message };
+    if copy.msg_name.is_null() {
+        copy.msg_name = storage.as_mut_ptr().cast();
+        copy.msg_namelen = size_of::<sockaddr_storage>() as socklen_t;
+    }
+    let room = copy.msg_namelen;
+    let begin = clock::now();
+    // SAFETY: the program's own call, with a copy of its header.
+    let result = unsafe { real(fd, &mut copy, flags | libc::MSG_TRUNC) };
+    let end = clock::now();
+    if result >= 0 {
+        // SAFETY: the program's header gets what the kernel would have written into it.
+        unsafe {
+            if !(*message).msg_name.is_null() {
+                (*message).msg_namelen = copy.msg_namelen;
+            }
+            (*message).msg_controllen = copy.msg_controllen;
+            (*message).msg_flags = copy.msg_flags;
+            duplicates::passed(message);
+        }
+    }
+    // SAFETY: a call that succeeded has used the buffers' descriptions.
+    let capacity = if result < 0 { 0 } else { unsafe { Buffers::of_message(message).capacity() } };
+    let Some(writer) = log::writer() else { return as_asked(result, capacity, flags) };
+    if result < 0 {
+        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        return result;
+    }
+    // SAFETY: the kernel wrote the name and filled the buffers.
+    unsafe {
+        let what = ReceivedDatagram {
+            bytes: result as usize,
+            truncated: copy.msg_flags & libc::MSG_TRUNC != 0,
+            peeked: flags & libc::MSG_PEEK != 0,
+            from: name(copy.msg_name.cast(), copy.msg_namelen, room),
+        };
+        datagram::received(writer, entry, Buffers::of_message(message), &what, begin, end);
+    }
+    as_asked(result, capacity, flags)
+}
+
+/// # Safety
+/// As `recvmmsg`.
+pub(crate) unsafe fn recvmmsg(
+    real: types::recvmmsg,
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: c_uint,
+    flags: c_int,
+    timeout: *mut timespec,
+) -> c_int {
+    let entry = find::resolve(fd, table::get(fd));
+    if entry.is_other() || flags & libc::MSG_ERRQUEUE != 0 {
+        // SAFETY: the program's own call.
+        return unsafe { real(fd, messages, count, flags, timeout) };
+    }
+    let rooms = match entry.kind() {
+        Kind::Datagram => Rooms::of(messages, count, entry.domain()),
+        _ => Rooms::of(messages, 0, 0),
+    };
+    let begin = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(fd, messages, count, flags, timeout) };
+    let end = clock::now();
+    let Some(writer) = log::writer() else { return result };
+    if result < 0 {
+        transfer::fail(writer, fd, entry, Direction::Receive, end);
+        return result;
+    }
+    for index in 0..result as usize {
+        // SAFETY: the kernel filled as many messages as it said.
+        unsafe {
+            let message = messages.add(index);
+            let (header, bytes) = (&raw mut (*message).msg_hdr, (*message).msg_len as usize);
+            duplicates::passed(header);
+            if entry.kind() == Kind::Datagram {
+                let what = ReceivedDatagram {
+                    bytes,
+                    truncated: (*header).msg_flags & libc::MSG_TRUNC != 0,
+                    peeked: flags & libc::MSG_PEEK != 0,
+                    from: rooms.name(index, &*header),
+                };
+                datagram::received(writer, entry, Buffers::of_message(header), &what, begin, end);
+            } else if flags & libc::MSG_PEEK == 0 {
+                transfer::received(
+                    writer,
+                    fd,
+                    entry,
+                    bytes as ssize_t,
+                    Buffers::of_message(header),
+                    begin,
+                    end,
+                );
+            }
+        }
+    }
+    result
+}

@@ -1,0 +1,23 @@
+//! Tuned figures of the reader and of the maker of logs, each with its unit and its meaning.
+
+/// Size of the piece that is looked at behind a chunk that holds nothing, in bytes. Chosen, not
+/// measured.
+pub(crate) const EMPTY_STEP_BYTES: usize = 64 * 1024;
+
+/// Maximum number of times that a chunk is read which its writer uses again at that moment. Chosen,
+/// not measured.
+pub(crate) const MAX_READINGS: usize = 100;
+
+/// Smallest change of the wall clock that counts as a setting of it, in nanoseconds. Chosen, not
+/// measured.
+pub(crate) const MIN_SETTING_NS: u64 = 1_000_000;
+
+/// Maximum number of threads, flows and directions whose peers a [`crate::write::LogWriter`]
+/// remembers; all are forgotten when there are more. Chosen, not measured.
+#[cfg(any(feature = "write", test))]
+pub(crate) const REMEMBERED_PEERS: usize = 4096;
+
+/// Maximum number of chunks of ended threads that wait for another thread, as in the library.
+/// Chosen, not measured.
+#[cfg(any(feature = "write", test))]
+pub(crate) const MAX_FREE_CHUNKS: usize = 64;
