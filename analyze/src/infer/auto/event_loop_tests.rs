@@ -154,14 +154,24 @@ fn renumbered(mut service: Service, made: Vec<(Span, u32)>) -> (Service, Vec<u32
     (service, made.into_iter().map(|(_, request)| request).collect())
 }
 
+/// The calls of a thread with too much to do are given to the right requests.
+fn gives_the_calls_of_many(calls: u32, kinds: u32) {
+    let (service, truth) = busy(MS, 8, calls, kinds);
+    assert!(service.is_event_loop());
+    let (found, _) = estimate(&service, None);
+    let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
+    assert!(100 * right >= 97 * truth.len(), "{calls} calls: {right} of {}", truth.len());
+}
+
 #[test]
 fn a_thread_with_too_much_to_do_does_not_give_one_request_the_calls_of_many() {
-    // With delays since what each call is made after 378 of 1970 are right, and 531 of 3546.
-    for (calls, kinds) in [(5, 2), (9, 3)] {
-        let (service, truth) = busy(MS, 8, calls, kinds);
-        assert!(service.is_event_loop());
-        let (found, _) = estimate(&service, None);
-        let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
-        assert!(100 * right >= 97 * truth.len(), "{calls} calls: {right} of {}", truth.len());
-    }
+    // With delays since what each call is made after 378 of 1970 are right.
+    gives_the_calls_of_many(5, 2);
+}
+
+#[test]
+#[ignore = "takes a minute: `scripts/test --all` runs it"]
+fn nor_does_a_thread_that_makes_more_calls_for_each() {
+    // With delays since what each call is made after 531 of 3546 are right.
+    gives_the_calls_of_many(9, 3);
 }
