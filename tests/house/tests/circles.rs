@@ -8,7 +8,7 @@ const WITH_CIRCLES: &[&str] =
 
 /// The crates by floors. A crate may need only crates of the floors below its own.
 const FLOORS: &[&[&str]] = &[
-    &["socket-log", "out-of-core", "plain-http", "house"],
+    &["socket-log", "out-of-core", "plain-http", "fourier", "house"],
     &["capture-shim", "message-trace"],
     &["reconcile", "analyze", "collector", "demo"],
     &["report", "synth"],
