@@ -229,7 +229,7 @@ fn hooks_use_little_stack() {
         // The first runs before the program does, the second is for a log that keeps the newest
         // alone.
         let may_be_large =
-            ["start::constructor", "recycle::take"].iter().any(|name| function.contains(name));
+            ["load::constructor", "recycle::take"].iter().any(|name| function.contains(name));
         assert!(bytes <= 1024 || may_be_large, "{function} uses {bytes} bytes");
     }
     assert!(frames > 50, "{frames}");
