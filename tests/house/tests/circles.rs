@@ -7,7 +7,7 @@ const WITH_CIRCLES: &[&str] = &[];
 
 /// The crates by floors. A crate may need only crates of the floors below its own.
 const FLOORS: &[&[&str]] = &[
-    &["registry", "socket-log", "out-of-core", "plain-http", "house"],
+    &["registry", "socket-log", "out-of-core", "plain-http", "fourier", "house"],
     &["capture-shim", "message-trace"],
     &["clocks", "importers", "analyze", "collector", "demo"],
     &["reconcile", "exports", "synth", "test-support"],

@@ -104,9 +104,9 @@ fn requests_wait_for_their_turn_and_not_for_their_answer() {
 /// as they are answered, and the request of each call. It reads all that has come, and then does
 /// what each of these is for, one after the other. Each request makes `most` calls of so many
 /// kinds.
-fn busy(work: i64, clients: usize, most: u32, kinds: u32) -> (Service, Vec<u32>) {
+fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
-    let (requests, mut made) = (400, Vec::new());
+    let mut made = Vec::new();
     // What has come and was not read: when, of which request, and how many calls that has made.
     let mut come: Vec<(i64, u32, u32)> = (0..clients).map(|at| (at as i64, NONE, 0)).collect();
     let (mut now, mut number) = (0, 0);
@@ -154,14 +154,25 @@ fn renumbered(mut service: Service, made: Vec<(Span, u32)>) -> (Service, Vec<u32
     (service, made.into_iter().map(|(_, request)| request).collect())
 }
 
+/// Fails where a thread with too much to do gives one request the calls of others.
+fn gives_each_request_its_calls(requests: usize, calls: u32, kinds: u32) {
+    let (service, truth) = busy(requests, MS, 8, calls, kinds);
+    assert!(service.is_event_loop());
+    let (found, _) = estimate(&service, None);
+    let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
+    assert!(100 * right >= 97 * truth.len(), "{calls} calls: {right} of {}", truth.len());
+}
+
 #[test]
 fn a_thread_with_too_much_to_do_does_not_give_one_request_the_calls_of_many() {
+    gives_each_request_its_calls(150, 5, 2);
+}
+
+#[test]
+#[ignore = "takes a minute: `scripts/test --all` runs it"]
+fn nor_does_a_thread_with_too_much_to_do_for_long() {
     // With delays since what each call is made after 378 of 1970 are right, and 531 of 3546.
     for (calls, kinds) in [(5, 2), (9, 3)] {
-        let (service, truth) = busy(MS, 8, calls, kinds);
-        assert!(service.is_event_loop());
-        let (found, _) = estimate(&service, None);
-        let right = found.owner.iter().zip(&truth).filter(|(one, other)| one == other).count();
-        assert!(100 * right >= 97 * truth.len(), "{calls} calls: {right} of {}", truth.len());
+        gives_each_request_its_calls(400, calls, kinds);
     }
 }

@@ -8,10 +8,7 @@
 //! less of the two overlaps, and what rises above that slope at one shift would be hidden at
 //! another (docs/decisions/0403).
 
-use std::sync::Arc;
-
-use realfft::num_complex::Complex;
-use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
+use fourier::{Complex, Forward, Inverse};
 
 /// The spectrum of a signal.
 pub(super) type Spectrum = Vec<Complex<f64>>;
@@ -19,8 +16,8 @@ pub(super) type Spectrum = Vec<Complex<f64>>;
 /// Correlates signals of one length.
 pub(super) struct Correlator {
     length: usize,
-    forward: Arc<dyn RealToComplex<f64>>,
-    inverse: Arc<dyn ComplexToReal<f64>>,
+    forward: Forward,
+    inverse: Inverse,
 }
 
 /// C, with its mean and standard deviation over all shifts.
@@ -38,9 +35,7 @@ impl Correlator {
         // One more place than the longest shift, for the neighbour that a local maximum is compared
         // with, and one for that of shift 0.
         let length = fast_length(quanta.saturating_add(longest).saturating_add(2));
-        let mut planner = RealFftPlanner::new();
-        let (forward, inverse) =
-            (planner.plan_fft_forward(length), planner.plan_fft_inverse(length));
+        let (forward, inverse) = fourier::transforms(length);
         Correlator { length, forward, inverse }
     }
 

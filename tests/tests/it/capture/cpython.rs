@@ -37,9 +37,9 @@ fn recorded(recording: &Recording, tests: &[&str]) -> Outcomes {
     outcomes(recording.command("timeout").arg("1200").arg(python()), tests)
 }
 
-/// Runs tests with the library and without, and fails where one comes out in another way. Returns
-/// those that pass without.
-fn compare(tests: &[&str]) -> Vec<String> {
+/// Runs tests with the library and without, and fails where one comes out in another way, or where
+/// fewer processes than `processes` have a log. Returns the tests that pass without the library.
+fn compare(tests: &[&str], processes: usize) -> Vec<String> {
     let import = ["-c", "import test.test_socket, test.test_asyncio"];
     let package = Command::new(python()).args(import).output().unwrap();
     assert!(
@@ -74,14 +74,14 @@ fn compare(tests: &[&str]) -> Vec<String> {
             Err(error) => panic!("{error}"),
         }
     }
-    assert!(begun > 5 && not_begun.len() < 10, "{begun}, and not begun {not_begun:?}");
+    assert!(begun >= processes && not_begun.len() < 10, "{begun}, and not begun {not_begun:?}");
     without.into_iter().filter(|(_, outcome)| outcome == "ok").map(|(test, _)| test).collect()
 }
 
 #[test]
 #[ignore = "takes minutes: `scripts/test --all` runs it"]
 fn the_tests_of_socket_and_asyncio_come_out_the_same() {
-    let passed = compare(&["test.test_socket", "test.test_asyncio"]).len();
+    let passed = compare(&["test.test_socket", "test.test_asyncio"], 6).len();
     assert!(passed > 2500, "only {passed} pass without the library");
 }
 
@@ -94,7 +94,7 @@ fn gate() -> Vec<&'static str> {
 #[test]
 fn tests_of_sockets_loops_signals_threads_and_children_come_out_the_same() {
     let names = gate();
-    let passed = compare(&names);
+    let passed = compare(&names, 1);
     // A name that leads nowhere would fail with the library and without.
     for name in names {
         let of_name = |test: &String| {

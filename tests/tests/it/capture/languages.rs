@@ -1,4 +1,4 @@
-//! The library against the kernel's own view, as in `capture_servers.rs`: programs that are server
+//! The library against the kernel's own view, as in `servers.rs`: programs that are server
 //! and client at once, each in another language's way of using sockets.
 
 use std::fs;
