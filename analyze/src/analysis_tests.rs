@@ -224,7 +224,7 @@ fn stretches_find_what_the_whole_trace_shows() {
     }
 }
 
-/// The same requests of which each is served by one of three pairs of hosts, in turn, and every
+/// The same requests. Each is served by one of three pairs of hosts, in turn, and every
 /// fourth is asked of two apps.
 fn replicas(requests: i64) -> MessageTrace {
     let mut trace = Fixture::new();

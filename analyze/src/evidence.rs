@@ -1,5 +1,5 @@
-//! The kinds of evidence that the algorithm of our own weighs, each of which can be left out: to
-//! see what it is worth, or because something is known to be misleading in a system.
+//! Kinds of evidence that the algorithm `auto` weighs. Each can be left out: to see what it is
+//! worth, or because it is known to mislead in a system.
 
 use std::fmt;
 use std::str::FromStr;

@@ -164,7 +164,7 @@ impl Sent {
     }
 }
 
-/// Messages among four nodes, of which the last was not traced, with clocks that may be off.
+/// Messages among four nodes with clocks that may be off. The last node was not traced.
 pub(crate) fn some_trace() -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, 0i64..400, -20i64..60, any::<bool>(), 0u8..10, 0i64..40);
     let connect = prop::option::weighted(0.3, (0i64..60, 0i64..60));

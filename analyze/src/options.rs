@@ -29,7 +29,7 @@ pub struct Options {
     /// The grain: what a node is (WAP5 section 2.5).
     #[serde(with = "grain")]
     pub grain: Grain,
-    /// Whether instances are aggregated by what their nodes do instead of which they are (WAP5
+    /// Whether instances are aggregated by what their nodes do, not by who they are (WAP5
     /// section 2.5.1, Figure 3; docs/decisions/0406). Off is left out of the summary.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub roles: bool,

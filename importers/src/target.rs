@@ -119,7 +119,7 @@ impl Target {
         Ok(flow)
     }
 
-    /// The flow of all messages between `src` and `dst` of which nothing is known but that, and the
+    /// The flow of all messages between `src` and `dst` that name no flow of their own, and the
     /// direction of one from `src`: who sends the first one is the side that connected.
     pub(crate) fn conversation(
         &mut self,

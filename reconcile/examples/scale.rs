@@ -156,8 +156,8 @@ fn log(host: u64, pid: u32) -> LogWriter {
     log
 }
 
-/// Writes the logs of two proxies, of each of which half of the connections are to servers and half
-/// from clients that were not recorded. What comes in goes out 2 ms later.
+/// Writes the logs of two proxies. Half of the connections of each are to servers and half are from
+/// clients; neither were recorded. What comes in goes out 2 ms later.
 fn alone(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     for host in 0..2 {
@@ -250,7 +250,7 @@ fn unix(directory: &Path, connections: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Writes the log of a server that gets a datagram from each of so many clients, and answers it.
+/// Writes the log of a server that gets a datagram from each of `flows` clients, and answers it.
 fn udp(directory: &Path, flows: u64) -> Result<(), Box<dyn Error>> {
     let data = DataDir::new(directory);
     let mut log = log(0, 100);

@@ -1,4 +1,4 @@
-//! How well the ends of translated flows are found, on made-up systems of which the truth is known,
+//! How well the ends of translated flows are found, on made-up systems whose truth is known,
 //! and how long it takes: `cargo run --release -p reconcile --example translation -- SYSTEMS
 //! [FIRST]`.
 
@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for seed in 0..8 {
         let big = system(Wanted { seed, fingerprints: false, connections: 2_000, clients: 200 });
         let start = Instant::now();
-        let found = pairs(&big.halves, &[], translated::LEAST)?;
+        let found = pairs(&big.halves, &[], translated::MIN_CONFIDENCE)?;
         let took = start.elapsed();
         let truths = big.truth.iter().flatten().count() / 2;
         println!("  {} half flows, {} pairs of {truths}: {took:?}", big.halves.len(), found.len());

@@ -1,7 +1,7 @@
 //! What the logs themselves tell of processes and connections that were not recorded.
 //!
-//! A log says which programs its process began of which nothing is recorded, and with whom it
-//! talked. Such a program, and a connection to a traced machine whose other end is in no log, were
+//! A log says which programs its process began that are not recorded, and with whom it talked.
+//! Such a program, and a connection to a traced machine whose other end is in no log, were
 //! there and could not be seen: this lists them, for `sockcap info`.
 
 use std::collections::BTreeMap;

@@ -266,8 +266,8 @@ pub(crate) fn add(counts: &mut Counts, name: &str, count: u64) {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hole {
-    /// The program, with its host where there are several. Of a program of which nothing is
-    /// recorded, its path.
+    /// The program, with its host where there are several. Of a program that is not
+    /// recorded at all, its path.
     pub program: String,
     /// Why it is missing.
     pub cause: String,

@@ -71,8 +71,8 @@ fn reconciled(system: &System, at_once: usize) -> Reconciliation {
     reconcile(&system.data(), &options, &Steps).unwrap()
 }
 
-/// The most memory that is in use while one connection of so many requests and responses is
-/// reconciled, of which both ends were recorded or one, and its calls.
+/// Peak memory while one connection of `turns` requests and responses is reconciled, and its
+/// calls. `both` ends of it were recorded, or one.
 fn most(turns: u64, both: bool, at_once: usize) -> (usize, usize) {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -93,7 +93,7 @@ fn most(turns: u64, both: bool, at_once: usize) -> (usize, usize) {
     (BEFORE_WRITING.load(Relaxed), (if both { 4 } else { 2 }) * turns as usize)
 }
 
-/// The same for so many datagrams from one socket to another, which are all equal or all different.
+/// The same for `count` datagrams from one socket to another, which are all equal or all different.
 fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -111,8 +111,8 @@ fn most_of_datagrams(count: u64, equal: bool, at_once: usize) -> (usize, usize) 
     (BEFORE_WRITING.load(Relaxed), 2 * count as usize)
 }
 
-/// The same for so many connections of a request and a response each between two processes, of
-/// which `make` makes each: the logs of both, its number, when it is made, and its flow.
+/// The same for `count` connections of a request and a response each between two processes. `make`
+/// makes each of them from the logs of both, its number, when it is made, and its flow.
 fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u64, u32)) -> usize {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
@@ -129,7 +129,7 @@ fn most_of_made(count: u64, make: impl Fn(&mut LogWriter, &mut LogWriter, u64, u
     BEFORE_WRITING.load(Relaxed)
 }
 
-/// The same for so many by TCP.
+/// The same for `count` by TCP.
 fn most_of_connections(count: u64) -> usize {
     most_of_made(count, |client, server, number, at, flow| {
         let own = format!(
@@ -143,8 +143,8 @@ fn most_of_connections(count: u64) -> usize {
     })
 }
 
-/// The same for so many connections of a proxy with clients, and as many with servers, none of
-/// which were recorded.
+/// The same for `count` connections of a proxy with clients, and as many with servers. Neither
+/// were recorded.
 fn most_of_halves(count: u64) -> usize {
     let system = System::new();
     let mut proxy = log(10, "proxy");
@@ -168,7 +168,7 @@ fn most_of_halves(count: u64) -> usize {
     BEFORE_WRITING.load(Relaxed)
 }
 
-/// The same for so many connections by one path.
+/// The same for `count` connections by one path.
 fn most_of_unix(count: u64) -> usize {
     most_of_made(count, |client, server, number, at, flow| {
         client.flow(at, flow, UNIX_STREAM, Origin::Socket, 2 * number + 1);
@@ -178,7 +178,7 @@ fn most_of_unix(count: u64) -> usize {
     })
 }
 
-/// The same for so many peers that were not recorded, of each of which a socket got a datagram.
+/// The same for `count` peers that were not recorded. A socket got a datagram from each.
 fn most_of_peers(count: u64) -> usize {
     let system = System::new();
     let mut server = log(20, "server");
@@ -198,16 +198,16 @@ fn far(network: u8, number: u64) -> String {
     format!("10.{network}.{}.1:{}", number >> 16, number % (1 << 16))
 }
 
-/// The most memory that so many connections or flows take.
+/// Peak memory by the number of connections or flows.
 type MostOf = fn(u64) -> usize;
 
-/// The most memory that so many turns take, and their calls.
+/// Peak memory by the number of turns, and their calls.
 type Most = fn(u64) -> (usize, usize);
 
 /// One measurement at a time: all count on one heap.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// So many that the rest is little beside them.
+/// Number of turns with which the rest is little beside them.
 const TURNS: u64 = 80_000;
 
 #[test]

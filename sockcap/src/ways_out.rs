@@ -1,4 +1,4 @@
-//! Advice for programs of which nothing was recorded, by the cause.
+//! Advice for programs that were not recorded, by the cause.
 
 use socket_log::layout::unseen;
 

@@ -72,8 +72,8 @@ impl Witnessed {
         start(name, command, port)
     }
 
-    /// Runs redis and its benchmark to the end: so many of each of two kinds of requests, from so
-    /// many clients.
+    /// Runs redis and its benchmark to the end: `requests` of each of two kinds, from `clients`
+    /// clients.
     pub fn redis(&mut self, requests: u32, clients: u32) {
         let port = free_port();
         let text = port.to_string();

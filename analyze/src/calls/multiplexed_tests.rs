@@ -29,7 +29,7 @@ fn times((trace, calls): &(MessageTrace, Calls)) -> Vec<(Option<i64>, Option<i64
     (0..calls.len()).map(|call| (sent(calls.request(call)), sent(calls.response(call)))).collect()
 }
 
-/// So many rounds, each 1000 later, of these rows.
+/// The rows of `round`, `count` times, each time 1000 later.
 fn rounds(count: i64, round: &[Row]) -> Vec<Row> {
     let later = |number: i64| {
         round.iter().map(move |(is_request, at, bytes)| (*is_request, at + 1_000 * number, *bytes))
@@ -59,7 +59,7 @@ fn small_requests_that_are_answered_are_requests() {
     assert!(times(&found).iter().all(|(request, answer)| request.is_some() && answer.is_some()));
 }
 
-/// Two calls open at once, the second of which is asked while the first is open, and both answered.
+/// Two calls open at once: the second is asked while the first is open, and both are answered.
 const TWO: [Row; 4] = [(true, 0, 300), (true, 100, 300), (false, 200, 500), (false, 300, 500)];
 
 #[test]

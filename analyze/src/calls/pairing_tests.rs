@@ -202,11 +202,11 @@ fn what_was_lost_is_not_what_is_answered() {
     assert_eq!(over(Protocol::Tcp, &again), [(Some(0), Some(2)), (Some(1), None)]);
     let late = [("c", "a", "", 0, 1), ("c", "a", "", 20, 21), ("a", "c", "", 22, 23)];
     assert_eq!(found(&late), [(Some(0), Some(2)), (Some(1), None)]);
-    // So many that were lost are nobody's second try.
+    // Twenty that were lost in a row are nobody's second try.
     let mut many: Vec<Row<'_>> = (0..20).map(|time| ("c", "a", "", time, LOST)).collect();
     many.extend([("c", "a", "", 20, 21), ("a", "c", "", 22, 23)]);
     assert_eq!(found(&many)[0], (Some(0), Some(21)));
-    // Of requests that all were lost, or of which nobody can tell, the first is answered.
+    // Of requests that all were lost, or that may have been, the first is answered.
     let unseen = [("c", "a", "", 0, LOST), ("c", "a", "", 20, LOST), ("a", "c", "", 22, 23)];
     assert_eq!(found(&unseen), [(Some(0), Some(2)), (Some(1), None)]);
 }

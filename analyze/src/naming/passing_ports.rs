@@ -86,7 +86,7 @@ mod tests {
         passing_beside(rounds, ports, long, 0)
     }
 
-    /// The same, where the program has so many other ports, each asked over one connection all the
+    /// The same, where the program has `others` other ports, each asked over one connection all the
     /// time.
     fn passing_beside(rounds: i64, ports: i64, long: i64, others: i64) -> usize {
         let mut trace = Fixture::new();

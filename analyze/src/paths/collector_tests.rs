@@ -14,8 +14,8 @@ use crate::paths::instances::tree::tests::some_links;
 use crate::paths::reference;
 use crate::paths::{Instances, PathPattern};
 
-/// A trace of `messages` among few nodes, of which the last was not traced, and the first ones are
-/// two of a kind.
+/// A trace of `messages` among few nodes. The last was not traced, and the first ones are two of a
+/// kind.
 fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, -20i64..60, 1u16..3, 0u8..10, 1i64..4);
     proptest::collection::vec(message, messages).prop_map(|messages| {

@@ -44,7 +44,7 @@ fn lines(patterns: &[PathPattern]) -> Vec<String> {
         .collect()
 }
 
-/// Chains of messages, one after the other, in each of which every node sends to the next; those
+/// Chains of messages, one after the other. In a chain every node sends to the next; those
 /// that come back are answers. The first node on a chain takes its length times 10 to send on, the
 /// second one 10 more, and so on; the network takes 5.
 fn chains(chains: &[(&[&str], i64)]) -> (MessageTrace, Vec<Tree>) {

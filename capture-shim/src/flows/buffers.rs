@@ -51,7 +51,7 @@ impl Address {
     /// No address.
     pub(crate) const NONE: Address = Address { start: core::ptr::null(), length: 0 };
 
-    /// Bytes of the address, at most as many as an address can have.
+    /// Bytes of the address, up to the maximum length of an address.
     ///
     /// # Safety
     /// It is readable for as long as the bytes are used.

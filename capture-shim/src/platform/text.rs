@@ -105,8 +105,8 @@ impl Scratch {
     /// The memory as `count` plain values, which are zeros at first.
     pub(crate) fn words<T: Copy>(&mut self, count: usize) -> &mut [T] {
         let count = count.min(size_of::<Text<PATH>>() / size_of::<T>());
-        // SAFETY: the mapping is as large as that; used for plain numbers alone, of which zeros are
-        // valid.
+        // SAFETY: the mapping is as large as that; used for plain numbers alone, and zeros are
+        // valid numbers.
         unsafe { core::slice::from_raw_parts_mut(self.0.cast(), count) }
     }
 

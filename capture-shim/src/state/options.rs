@@ -1,5 +1,5 @@
-//! Options: what is recorded beside messages, of which programs and ports, and how large a log may
-//! get.
+//! Options: what is recorded beside messages, the programs and ports that are recorded, and the
+//! maximum size of a log.
 //!
 //! They are read once, at load, from the variables that `docs/capture.md` describes. A value that
 //! makes no sense counts as not given: a recording that is larger than wished is better than none.

@@ -57,7 +57,7 @@ impl Common {
 }
 
 /// Corrects `rates` so that they explain all messages. `order` is the order of going through the
-/// nodes, the first of which is the reference and stays as it is; `bounded` are those that are
+/// nodes; the first is the reference and stays as it is; `bounded` are those that are
 /// bounded on both sides.
 pub(crate) fn refine(graph: &Graph, rates: &mut [Option<Rate>], order: &[usize], bounded: &[bool]) {
     for _ in 0..REFINE_ROUNDS {

@@ -89,7 +89,7 @@ proptest! {
         }
     }
 
-    /// Any LAN of which a third is not traced: as exact as is asked for.
+    /// Any LAN with a third of its hosts not traced: as exact as is asked for.
     #[test]
     fn a_lan_is_exact(
         clocks in proptest::collection::vec((-10_000 * SECOND..10_000 * SECOND, -200.0..200.0), 4..9),

@@ -26,8 +26,8 @@ const WAYS: [(&str, Bad); 5] = [
     ("the callee gave up after an hour", |at, _| [at + MS, at + HOUR, at + SECOND]),
 ];
 
-/// The true times of calls, of which the bad ones are all over the hour or `together`: begun,
-/// received, answered, back.
+/// The true times of calls: begun, received, answered, back. The bad ones are all over the hour or
+/// `together`.
 fn calls(bad: Bad, together: bool, seed: u64) -> Vec<[i64; 4]> {
     let mut random = Random(seed);
     let [good, few] = CALLS;

@@ -24,7 +24,7 @@ pub(crate) struct Candidate {
 
 /// Pairs sockets that can have only one connection at a time (the same two addresses and
 /// ports). Both lists are sorted by `named`. Their times can be compared where they are known to be
-/// at most so many nanoseconds `apart`.
+/// at most `apart` nanoseconds apart.
 pub(crate) fn one_at_a_time(
     connecting: &[Candidate],
     accepting: &[Candidate],

@@ -477,8 +477,7 @@ impl Class {
     }
 }
 
-/// Where in `range` the sides of each socket and peer are, of which `sides`, which are sorted,
-/// consist.
+/// The parts of `range` with the sides of each socket and peer. `sides` are sorted by them.
 fn class_ranges(
     sides: &SpillableVec<Side>,
     range: &Range<usize>,

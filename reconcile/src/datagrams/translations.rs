@@ -189,7 +189,7 @@ impl DatagramTranslations {
             for (client, server) in flows {
                 let (from, own) = (address(way.seen), address(views.own(*server, *seen)));
                 if let (Some(from), Some(own)) = (from, own) {
-                    // Bound to all addresses of a host of which none is known.
+                    // Bound to all addresses of a host, and none of them is known.
                     let host = &capture.hosts[views.sockets[*server as usize].host as usize];
                     let nameless = own.ip().is_unspecified();
                     let own =

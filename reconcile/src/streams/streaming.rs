@@ -255,8 +255,8 @@ mod tests {
     use super::*;
     use crate::calls::CallSpan;
 
-    /// A client and a server that say so many bytes then, each received one unit of time later, or
-    /// as late as it is said.
+    /// A client and a server that send bytes at given times, each received one unit of time later,
+    /// or as late as is given.
     #[derive(Default)]
     struct Talk {
         requests: Vec<Part>,

@@ -80,7 +80,7 @@ pub(crate) fn is_unanswered(
 mod tests {
     use super::*;
 
-    /// Pieces that are sent every `step` nanoseconds, one in so many of them after the sender got
+    /// Pieces that are sent every `step` nanoseconds; before one of `one_in` of them the sender got
     /// something new.
     fn pieces(count: i64, step: i64, one_in: i64) -> Vec<Part> {
         let part = |at: i64| Part {

@@ -181,7 +181,7 @@ fn alone(
     edge.pauses + times - chance.ln()
 }
 
-/// How much a window that is so many times as `wide` as usual is like one of a true pair, against
+/// How much a window that is `wide` times as wide as usual is like one of a true pair, against
 /// one of a false pair. Much narrower it never is, as no byte goes faster than that. Much wider it
 /// is now and then; where the connection took as many times as `long` as usual that is no wonder,
 /// and would be so with any other as well.

@@ -148,8 +148,8 @@ impl Learned {
         let others = |sum: f64| (sum - itself).max(0.0);
         let matches = [others(self.matches[0][one]), others(self.matches[1][other])];
         let way_taken = others(self.both[way.both as usize]);
-        // Of the flows to the virtual name, or of those that came to the real one, so many went
-        // this way.
+        // The share of the flows to the virtual name, or of those that came to the real one, that
+        // went this way.
         let share = |side: usize, at: usize| {
             // The more matches there are, the less is held against this one.
             let doubt = GIVEN_MATCHES + UNTRANSLATED_FLOWS / (1.0 + matches[side]);

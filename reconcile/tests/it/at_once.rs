@@ -24,7 +24,7 @@ struct Call {
     sent: bool,
     time: u64,
     bytes: u64,
-    /// So many bytes before it were forgotten; `None`: nobody knows how many.
+    /// Number of bytes before it that were forgotten; `None`: nobody knows how many.
     forgotten: Option<u64>,
 }
 
@@ -148,8 +148,8 @@ fn any_sent() -> impl Strategy<Value = Sent> {
     (any::<bool>(), 0u32..30, 0u64..300, received, any::<[bool; 2]>())
 }
 
-/// Two sockets, of which the second may be one of a process that also has the first, and may not
-/// have been recorded.
+/// Two sockets. The second may be one of a process that also has the first, and may not have been
+/// recorded.
 fn datagrams(sent: &[Sent], [internal, recorded]: [bool; 2]) -> System {
     let mut logs = [log(10, "a"), log(11, "b"), log(20, "c"), log(21, "d")];
     let names = ["127.0.0.1:4000", "127.0.0.1:53"];

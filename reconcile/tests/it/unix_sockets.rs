@@ -70,7 +70,7 @@ fn connections_accepted_out_of_order_are_told_apart_by_their_times() {
         let at = u64::from(flow);
         connect(&mut client, 100 * at, flow, at, "/run/x", 20);
         client.send(1_000_000 * at, flow, 5);
-        // Two workers, of which the second was quicker to tell.
+        // Two workers; the second was quicker to tell.
         accept(&mut server, 500 - at, flow, 10 + at, "/run/x", 10);
         server.receive(1_000_000 * at + 10, flow, 5);
     }
@@ -98,7 +98,7 @@ fn a_path_is_the_kernel_s_and_an_abstract_name_is_a_namespace_s() {
 fn many_connections_that_look_alike_are_told_apart_by_their_first_calls() {
     let system = System::new();
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
-    // So many calls that not all of them are looked at.
+    // More calls than are looked at.
     const EACH: u64 = 5_000;
     for flow in 1..3u32 {
         let at = u64::from(flow);

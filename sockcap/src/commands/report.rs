@@ -79,7 +79,7 @@ pub(crate) struct Report {
     /// What to rank the patterns by
     #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
     pub(crate) sort: SortKey,
-    /// Print at most so many patterns, nodes or hops (the HTML page has up to 10000)
+    /// Print at most N patterns, nodes or hops (the HTML page has up to 10000)
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) limit: usize,
     /// When to use colours

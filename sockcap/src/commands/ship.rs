@@ -57,7 +57,7 @@ pub(crate) struct Ship {
     /// Remove each log that the collector has once its process has ended
     #[arg(long)]
     remove_shipped: bool,
-    /// Send at most so many bytes a second: a number, or one with K, M or G behind (at least 1K)
+    /// Send at most RATE bytes per second: a number, or one with K, M or G behind (at least 1K)
     #[arg(long, value_name = "RATE", value_parser = rate)]
     limit: Option<u64>,
     /// How often to look for what is new

@@ -42,10 +42,10 @@ pub(crate) struct Synth {
     /// Another seed than the configuration's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// So many instances of each sequence of a tracelet
+    /// Number of instances of each sequence of a tracelet
     #[arg(long, value_name = "N")]
     instances: Option<u64>,
-    /// So many times as many sequences in parallel
+    /// Multiply the number of sequences in parallel by N
     #[arg(long, value_name = "N")]
     parallel: Option<u64>,
     /// All standard deviations times this
@@ -97,7 +97,7 @@ impl Run for Synth {
 }
 
 impl Synth {
-    /// What is to be different from the configuration.
+    /// Differences from the configuration.
     pub(crate) fn changes(&self) -> Changes {
         let Synth { seed, instances, parallel, deviation, .. } = *self;
         Changes { seed, instances, parallel, deviation }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 /// A group of more characters than this may be broken: no line beside the flags has room for it.
 const LONGEST: usize = 48;
 
-/// What `sockcap` prints on a terminal of so many columns.
+/// What `sockcap` prints on a terminal of `columns` columns.
 fn sockcap(arguments: &[&str], columns: usize) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
     command.args(arguments).env("COLUMNS", columns.to_string()).stdin(Stdio::null());

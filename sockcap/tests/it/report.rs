@@ -1,5 +1,5 @@
 //! `sockcap report` as a user asks it for a part of the paths, for delays by node and by hop, and
-//! for what suits a pager; on one trace that `sockcap synth` makes, of which every delay is known.
+//! for what suits a pager; on one trace that `sockcap synth` makes. Every delay in it is known.
 
 use std::fs;
 use std::path::Path;

@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(precision(&mut links, 0.9), Some(1.0));
         links[0].1 = false;
         assert_eq!(precision(&mut links, 0.9), Some(8.0 / 9.0));
-        // All are equally probable: 9 of 10 of each, 8 of which are right.
+        // All are equally probable: 9 of 10 of each, and 8 are right.
         let mut equal: Vec<(f64, bool)> = links.iter().map(|link| (0.5, link.1)).collect();
         assert!((precision(&mut equal, 0.9).unwrap() - 0.8).abs() < 1e-12);
         assert_eq!(precision(&mut [], 0.9), None);
@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn calibration_is_the_mean_distance_of_accuracy_and_probability() {
-        // Two links at 0.75, one of which is right, and one at 1 that is: (2 * |0.5 - 0.75| + 1 *
-        // 0) / 3.
+        // Two links at 0.75, one right and one wrong, and one at 1 that is right: (2 * |0.5 - 0.75|
+        // + 1 * 0) / 3.
         let (bins, error) = reliability(&[(0.75, true), (0.75, false), (1.0, true)]);
         assert!((error.unwrap() - 0.5 / 3.0).abs() < 1e-12);
         assert_eq!((bins.len(), bins[7].links, bins[9].links), (10, 2, 1));

@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_is_not_whole_is_not_found() {
         let mut judged = judged();
-        // Four in truth, one of which is not in the trace at all; 5, which is right, is whole at
+        // Four in truth, but one is not in the trace at all; 5, which is right, is whole at
         // first.
         judged.traces_in_truth = Some(4);
         judged.whole = vec![true; 8];

@@ -1,4 +1,4 @@
-//! Circles: modules each of which uses, by way of others, all others of its circle.
+//! Circles: each module of a circle uses all others of it, directly or by way of others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -31,7 +31,7 @@ pub struct Module {
     pub(crate) items: BTreeSet<String>,
     /// Names that it imports or re-exports, with what they stand for: a path from the crate's root.
     pub(crate) names: BTreeMap<String, Vec<String>>,
-    /// Modules of which it imports or re-exports everything.
+    /// Modules whose whole content it imports or re-exports.
     pub(crate) globs: Vec<Vec<String>>,
     /// Paths of what it uses, from the crate's root.
     pub(crate) used: BTreeSet<Vec<String>>,

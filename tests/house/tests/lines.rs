@@ -50,3 +50,60 @@ fn a_long_comment_and_a_long_line_of_a_page_are_found() {
     let page = format!("{long}\n```\n{long}\n```\n| {long} |\n- {long}\n");
     assert_eq!(too_long(Path::new("a.md"), prose(&page)), ["a.md:1", "a.md:6"]);
 }
+
+/// Words that leave a stranger guessing what is meant. They are looked for in comments and pages.
+const GUESSING: &[&str] =
+    &["of which", "so many", "so much of it", "what is to be", "see the module", "at most as many"];
+
+/// Places where words of [`GUESSING`] are.
+fn guessing<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
+    let found = lines.filter_map(|(number, line)| {
+        let line = line.to_lowercase();
+        let words = GUESSING.iter().find(|words| line.contains(**words))?;
+        Some(format!("{}:{}: {words}", file.display(), number + 1))
+    });
+    found.collect()
+}
+
+#[test]
+fn comments_and_pages_can_be_understood_alone() {
+    let mut wrong = Vec::new();
+    for file in workspace::files(&workspace::root(), "rs") {
+        wrong.extend(guessing(&file, comments(&workspace::read(&file).unwrap())));
+    }
+    for file in workspace::files(&workspace::root(), "md") {
+        wrong.extend(guessing(&file, prose(&workspace::read(&file).unwrap())));
+    }
+    let this = |place: &String| place.contains(file!());
+    wrong.retain(|place| !this(place));
+    assert!(wrong.is_empty(), "say what it is a number of, and who:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_constant_says_what_it_is_a_maximum_of() {
+    let mut wrong = Vec::new();
+    for file in workspace::files(&workspace::root(), "rs") {
+        for (number, line) in workspace::read(&file).unwrap().lines().enumerate() {
+            let name = line.trim_start().trim_start_matches("pub").split_once("const ");
+            let name = name.and_then(|(_, rest)| rest.split(':').next()).unwrap_or_default();
+            if name.split('_').any(|word| ["MOST", "FEWEST", "LEAST"].contains(&word)) {
+                wrong.push(format!("{}:{}: {name}", file.display(), number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "MAX_OPEN_REQUESTS, not MOST:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_crate_begins_with_a_readme_that_has_an_example() {
+    let mut wrong = Vec::new();
+    for member in workspace::members().unwrap() {
+        let readme = std::fs::read_to_string(member.folder.join("README.md")).unwrap_or_default();
+        for part in ["```", "Invariants"] {
+            if !readme.contains(part) {
+                wrong.push(format!("{}: no {part} in README.md", member.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,4 +1,4 @@
-//! Letters in a box, of which who takes them is told by a bell.
+//! Letters in a box; a bell tells who is to take them.
 
 use super::*;
 use crate::fixture::Fixture;

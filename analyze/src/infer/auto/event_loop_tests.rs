@@ -100,14 +100,14 @@ fn requests_wait_for_their_turn_and_not_for_their_answer() {
     }
 }
 
-/// An event loop that has more to do than it can, for so many clients that each ask again as soon
+/// An event loop that has more to do than it can, for `clients` clients that each ask again as soon
 /// as they are answered, and the request of each call. It reads all that has come, and then does
-/// what each of these is for, one after the other. Each request makes `most` calls of so many
+/// what each of these is for, one after the other. Each request makes `most` calls of `kinds`
 /// kinds.
 fn busy(requests: usize, work: i64, clients: usize, most: u32, kinds: u32) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     let mut made = Vec::new();
-    // What has come and was not read: when, of which request, and how many calls that has made.
+    // What has come and was not read: when, its request, and how many calls that has made.
     let mut come: Vec<(i64, u32, u32)> = (0..clients).map(|at| (at as i64, NONE, 0)).collect();
     let (mut now, mut number) = (0, 0);
     while !come.is_empty() {

@@ -10,7 +10,7 @@ use crate::fixture::Fixture;
 /// there are.
 type Right = HashMap<&'static str, (usize, usize)>;
 
-/// A trace of which it is known what caused each message.
+/// A trace with the known cause of each message.
 #[derive(Default)]
 struct Made {
     flows: i64,
@@ -114,7 +114,7 @@ impl Made {
 /// How a first try goes wrong, and where the second one goes.
 #[derive(Clone, Copy, Debug)]
 enum Trouble {
-    /// The store answers so many ms after the first try, if at all; the second try goes to `other`
+    /// The store answers `after` ms after the first try, if at all; the second try goes to `other`
     /// over a connection of its own.
     Late { other: &'static str, after: Option<i64> },
     /// A datagram is lost; the second goes to the same store from the same socket.
@@ -123,7 +123,7 @@ enum Trouble {
     AnswerLost,
 }
 
-/// Requests about every 7 ms of which each asks a store, and again after 20 ms where that has not
+/// Requests about every 7 ms. Each asks a store, and again after 20 ms where that has not
 /// answered, as every tenth time it does not.
 fn retries(trouble: Trouble) -> Right {
     let datagrams = matches!(trouble, Trouble::Lost | Trouble::AnswerLost);
@@ -234,7 +234,7 @@ fn batches() -> Right {
     made.right()
 }
 
-/// Requests about every `gap` ms, each of which asks a store; and every 10 ms the server asks
+/// Requests about every `gap` ms that each ask a store; and every 10 ms the server asks
 /// `whom` how it is, whatever else it does.
 fn pings(whom: &'static str, gap: i64) -> Right {
     let mut made = Made::default();

@@ -117,9 +117,9 @@ fn a_server_that_always_has_a_request_open_makes_no_calls() {
 
 #[test]
 fn what_a_database_that_was_not_traced_answers_is_the_answer_to_its_connections_request() {
-    // Twelve pooled connections, on all of which requests are open at any time, and answers come in
-    // another order. Over one more it is told things that it does not answer, few or so many that
-    // it is hardly one who answers.
+    // Twelve pooled connections. On each, requests are open at any time, and answers come in
+    // another order. Over one more it is told things that it does not answer: none, or more than it
+    // answers.
     for told in [0, 400] {
         let mut trace = Fixture::new().untraced(&["database"]);
         for request in 0..240_i64 {

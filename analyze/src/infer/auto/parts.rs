@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn parts_together_are_what_one_search_through_all_finds() {
-        // Groups of three requests that overlap, one call each, of which the second is hardly told
-        // from the third.
+        // Groups of three requests that overlap, one call each. The second is hardly told from the
+        // third.
         let span = |begin, end, kind| Span { begin, end, kind };
         let mut service = Service { window: 1_000_000, ..Service::default() };
         for group in 0..60_i64 {

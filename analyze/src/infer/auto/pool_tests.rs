@@ -60,7 +60,7 @@ fn what_the_getter_does_first_after_each_job_is_for_that_job() {
     let in_turn: Vec<u32> = (0..40).collect();
     let pool = of(&service).expect("there is a pool");
     assert_eq!(held(&service, &pool, 1), in_turn);
-    // Two kinds of calls, each of which comes first after every other job, are for no job.
+    // Two kinds of calls that each come first after every other job are for no job.
     let mut number = 0;
     for call in service.calls.iter_mut().filter(|call| call.kind == 1) {
         number += 1;

@@ -1,5 +1,5 @@
-//! What tests of queues tell: messages between brokers, producers and workers, of which it is known
-//! what caused each.
+//! What tests of queues tell: messages between brokers, producers and workers, each with its
+//! known cause.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ pub(super) const US: i64 = 1000;
 /// How long a message takes.
 pub(super) const NETWORK: i64 = 20 * US;
 
-/// A trace of which it is known what caused each message.
+/// A trace with the known cause of each message.
 #[derive(Default)]
 pub(super) struct Story {
     pub(super) messages: Vec<Told>,

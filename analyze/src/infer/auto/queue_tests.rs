@@ -150,7 +150,7 @@ fn who_gets_work_may_have_processes_of_its_own_do_it() {
 
 #[test]
 fn a_server_that_is_asked_more_than_it_can_do_is_no_broker() {
-    // Eight clients, each of which asks again when it was answered; one is served at a time, the
+    // Eight clients that each ask again when they were answered; one is served at a time, the
     // first who asked. Half of them never ask what the others do.
     let mut story = Story::default();
     let names: Vec<String> = (0..8).map(|client| format!("client#{client}")).collect();
@@ -203,7 +203,7 @@ fn pooled(every: i64, jobs: i64) -> Story {
     let subscribed = story.ask(on, -40 * MS, 30, None, "subscribe");
     story.reply(on, -39 * MS, 12, subscribed, "subscribed");
     let mut free = [0; 4];
-    // When each is given and what that is; a job of so many before it must be done by then.
+    // When each is given and what that is; a job as far back as there are workers is done by then.
     let mut done: Vec<i64> = Vec::new();
     for at in 0..jobs {
         let begin = every * at + lot(at, every);

@@ -400,7 +400,7 @@ proptest! {
 
 #[test]
 fn what_was_learned_of_one_stretch_counts_in_the_next() {
-    // Alone, a handful of requests that overlap tell nothing of which call comes how soon.
+    // Alone, a handful of requests that overlap do not tell which call comes how soon.
     let spans = |count: i64, gap: i64| -> Service {
         let request = |at: i64| (at * gap, at * gap + 9_000_000, 0);
         let call = |at: i64| (at * gap + 4_000_000, at * gap + 5_000_000, 1);
@@ -484,7 +484,7 @@ fn a_call_fits_the_request_that_its_thread_has_just_answered() {
 
 #[test]
 fn what_a_thread_does_before_its_first_request_is_for_none() {
-    // Forty processes, each of which opens its connections first and then takes one request.
+    // Forty processes that each open their connections first and then take one request.
     let (mut requests, mut calls) = (Vec::new(), Vec::new());
     for at in 0..40 {
         let begin = 20 * MS * at;
@@ -500,7 +500,7 @@ fn what_a_thread_does_before_its_first_request_is_for_none() {
     service.request_threads = (0..40).map(|thread| [thread, thread]).collect();
     service.call_threads = (0..120).map(|call| [call / 3, call / 3]).collect();
     assert_eq!(service.unfit_calls(), 0);
-    // A process that makes so many calls without a request has requests that were not seen.
+    // A process that makes 80 calls without a request has requests that were not seen.
     service.call_threads = vec![[39, 39]; 120];
     assert_eq!(service.unfit_calls(), 80);
 }

@@ -128,8 +128,8 @@ fn parts(weights: &[f64; RELATIONS + 1], (related, usual): Sample) -> [f64; RELA
 mod tests {
     use super::*;
 
-    /// 100 threads that make as many calls each; of the samples so many are by the thread of the
-    /// receipt.
+    /// 100 threads that make as many calls each; `by_receipt` of the samples are by the thread of
+    /// the receipt.
     fn learned(by_receipt: usize) -> Threads {
         let mut threads = Threads::default();
         let samples: Vec<Sample> =

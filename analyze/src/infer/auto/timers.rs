@@ -161,7 +161,7 @@ mod tests {
         two.sort_by_key(|call| call.begin);
         assert_eq!(timers(&every(1, 0, 5), &two), 0);
         assert_eq!(timers(&every(1, 0, 5), &every(5, 70, 1)[..20]), 0);
-        // The requests of many kinds, of which none comes at an interval of its own: it is never
+        // The requests of many kinds, none at an interval of its own: it is never
         // idle when calls are made.
         let mut requests = every(1, 0, 5);
         requests

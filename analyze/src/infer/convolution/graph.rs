@@ -144,7 +144,7 @@ impl fmt::Display for Path {
 pub(super) mod tests {
     use super::*;
 
-    /// An edge from a vertex, with so many messages, the first of that number.
+    /// An edge from a vertex, with a number of messages and the number of the first.
     pub(in super::super) fn edge(
         from: usize,
         delay: Option<i64>,

@@ -31,7 +31,7 @@ fn system(requests: i64, mut request: impl FnMut(&mut Fixture, i64, i64)) -> Mes
     trace.trace()
 }
 
-/// A message from one to the other after so many tenths of a millisecond, received at once;
+/// A message from one to the other after `tenths` tenths of a millisecond, received at once;
 /// requests to a port of the callee.
 fn hop(trace: &mut Fixture, src: &str, dst: &str, time: i64, tenths: i64, answers: bool) {
     let port = |name: &str| 80 + u16::from(name.as_bytes()[0]);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::fixture::{Fixture, analyzed, collected, some_trace};
 use crate::paths::{Connects, PathPattern, TimedInstance, TimedInstances};
 
-/// Two requests a -> b of which each makes b ask c and then d, a new connection each time. What b's
+/// Two requests a -> b. Each makes b ask c and then d, a new connection each time. What b's
 /// clock showed at each begin and end of a connection is given, as times since its request was
 /// sent.
 fn requests(connects: [[Option<(i64, i64)>; 2]; 2]) -> MessageTrace {

@@ -220,7 +220,7 @@ mod tests {
 
     use super::*;
 
-    /// A table of two hops of one pattern, of which the second has that place.
+    /// A table of two hops of one pattern. The second has the place `place`.
     fn table(place: i32) -> RecordBatch {
         let both = |value| float64([Some(value), Some(value)]);
         let mut arrays = vec![

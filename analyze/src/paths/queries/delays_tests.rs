@@ -18,7 +18,7 @@ fn close(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
 }
 
-/// Requests a -> b -> dns and back, of which dns was not traced. b takes 10, 20 and 60 before it
+/// Requests a -> b -> dns and back; dns was not traced. b takes 10, 20 and 60 before it
 /// asks, and 5 before it answers; the way from a to b takes 7, the way back is not seen; dns
 /// answers after 100, 100 and 400.
 fn requests() -> MessageTrace {
@@ -45,7 +45,7 @@ fn by_hand() {
     assert!(close(nodes.total_time, whole.total_time));
     let [b, dns] = &nodes.rows[..] else { panic!("{nodes:?}") };
     assert_eq!((b.node.as_str(), b.traced, b.delays.count), ("b", true, 6));
-    // 5, 5, 5, 10, 20, 60, the last of which is the 99th percentile, each with the probability of
+    // 5, 5, 5, 10, 20, 60 (the 99th percentile), each with the probability of
     // its request.
     let instances = Instances::read(&dir.paths()).unwrap();
     let of = instances.iter().filter(|instance| i64::from(instance.pattern) == whole.id);

@@ -236,8 +236,8 @@ impl Balance {
     fn is_acknowledged(&self) -> bool {
         let [there, back] = self.pieces;
         let more = |pieces: u64| pieces.saturating_sub(self.turns) * TURNS_A_SEVERAL >= self.turns;
-        // A walk goes BALANCE_LAG_TURNS times as far, in squares, give or take what so many turns
-        // leave open. Many pieces a turn are bodies more often than calls.
+        // A walk goes BALANCE_LAG_TURNS times as far, in squares, give or take what this number of
+        // turns leaves open. Many pieces a turn are bodies more often than calls.
         let one = self.one.variance();
         let deviations = if one <= MAX_FEW_VARIANCE { 1.25 } else { 3.0 };
         let open = (2.0 * BALANCE_LAG_TURNS as f64 / self.turns.max(1) as f64).sqrt();
@@ -290,7 +290,7 @@ mod tests {
         [requests, answers]
     }
 
-    /// Requests and answers in turn, of up to so many pieces each.
+    /// Requests and answers in turn, of up to `most` pieces each.
     fn bodies(most: u64, count: usize, seed: u64) -> [Vec<Part>; 2] {
         let (mut state, mut at) = (seed, 0);
         let mut sides = [Vec::new(), Vec::new()];
@@ -403,7 +403,7 @@ mod tests {
         assert!(!is_multiplexed([there, Vec::new()]));
     }
 
-    /// Requests of so many bytes every 10 ms, answered after 1 ms; in one turn in so many another
+    /// Requests of `bytes` bytes every 10 ms, answered after 1 ms; in one turn of `every` another
     /// one follows, `late` after which it comes, while the first is being answered.
     fn crossing(bytes: u64, every: i64, late: i64) -> [Vec<Part>; 2] {
         let mut sides = [Vec::new(), Vec::new()];
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn requests_that_are_sent_together_now_and_then_are_cut() {
-        // Of a hundred turns every eighth is of two calls, one more of which is written in two.
+        // Of a hundred turns every eighth is of two calls, and one more is written in two.
         let mut sides = [Vec::new(), Vec::new()];
         for turn in 0..100 {
             let mut add = |side: usize, at: i64, bytes: u64| {

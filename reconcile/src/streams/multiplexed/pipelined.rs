@@ -1,7 +1,7 @@
 //! Requests that are sent one after the other before the first is answered, and answered in order
 //! (pipelining). A client that does so now and then, as one that writes all that has come up since
-//! it last looked, has mostly one call open. So its connection looks as if the sides took turns, in
-//! some of which the request and the answer are longer than usual.
+//! it last looked, has mostly one call open. So its connection looks as if the sides took turns,
+//! and in some turns the request and the answer are longer than usual.
 //!
 //! What tells it is that both are longer by whole messages, and by as many ([`is_pipelined`]):
 //! where a request is as long as three usual ones, the answer is as long as three usual ones, too.
@@ -84,7 +84,7 @@ mod tests {
         is_pipelined(&sides, &units)
     }
 
-    /// A hundred turns of one call, and so many of others.
+    /// A hundred turns of one call, and those of `others`.
     fn with<'a>(others: &[(&'a [u64], &'a [u64], usize)]) -> Vec<(&'a [u64], &'a [u64])> {
         let others = others.iter().flat_map(|(there, back, count)| vec![(*there, *back); *count]);
         vec![(&[64_u64] as &[u64], &[5_u64] as &[u64]); 100].into_iter().chain(others).collect()

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::calls::CallSpan;
 
-    /// Messages of `cut` from pieces of these sizes, each so many nanoseconds after the one before.
+    /// Messages of `cut` from pieces of these sizes, each `apart` nanoseconds after the one before.
     fn cut(units: &Units, pieces: &[u64], apart: i64) -> Vec<(u64, i64, i64)> {
         let parts = pieces.iter().zip(0..).map(|(bytes, at)| {
             let seen = Some(CallSpan::once(apart * at, 0, 1));
@@ -236,7 +236,7 @@ mod tests {
         Cut::new(parts, units, 100).filter_map(times).collect()
     }
 
-    /// Turns of so many times these sizes.
+    /// Turns of these sizes, each as often as it says.
     fn turns(of: &[(u64, usize)]) -> Vec<u64> {
         of.iter().flat_map(|(size, count)| vec![*size; *count]).collect()
     }
@@ -304,7 +304,7 @@ mod tests {
     fn sizes_that_differ_much_are_not_cut() {
         let units = Units::of(&(100..1_100).collect::<Vec<u64>>());
         assert_eq!(cut(&units, &[100, 200, 400], 10).len(), 3);
-        // Nor are bodies of which a few have one size.
+        // Nor are bodies where only a few have one size.
         let units = Units::of(&(100..1_100).chain(turns(&[(64, 100)])).collect::<Vec<u64>>());
         assert_eq!(cut(&units, &[128], 10).len(), 1);
     }

@@ -5,7 +5,7 @@ use reconcile::translation::{Pair, Side};
 use super::system::{Kind, System};
 
 /// The confidence that pairs need by default.
-pub const LEAST: f64 = 0.8;
+pub const MIN_CONFIDENCE: f64 = 0.8;
 /// Lower bounds of the confidences that are counted together.
 pub const BOUNDS: [f64; 9] = [0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 0.999, f64::INFINITY];
 
@@ -39,7 +39,7 @@ impl Judgement {
             bucket[0] += 1;
             bucket[1] += u64::from(right);
             bucket[2] += u64::from(equal);
-            if let Some((_, kind)) = truth.filter(|_| right && pair.confidence >= LEAST) {
+            if let Some((_, kind)) = truth.filter(|_| right && pair.confidence >= MIN_CONFIDENCE) {
                 self.kinds[kind as usize].1 += 1;
             }
         }

@@ -14,6 +14,6 @@ mod judgement;
 mod random;
 mod system;
 
-pub use judgement::{BOUNDS, Judgement, LEAST};
+pub use judgement::{BOUNDS, Judgement, MIN_CONFIDENCE};
 pub use random::Random;
 pub use system::{Kind, System, Wanted, system};

@@ -22,7 +22,7 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(super) struct Revoke {
-    /// Hosts, of which all keys are revoked that were made so far, or key files
+    /// Hosts, to revoke all keys made for them so far, or key files
     #[arg(required = true, value_name = "NAME|FILE")]
     keys: Vec<String>,
     #[command(flatten)]

@@ -36,7 +36,7 @@ fn traffic(log: &Recorded, wanted: Direction) -> Traffic {
     })
 }
 
-/// Runs the server with so many connections and messages, and holds the log of each worker against
+/// Runs the server with `connections` and `messages`, and holds the log of each worker against
 /// its own count.
 fn check(way: &str, connections: u64, messages: u64) -> Recording {
     let recording = Recording::new();
@@ -221,8 +221,8 @@ fn a_child_costs_few_system_calls() {
     let most = [
         ("nothing", 2),
         ("socket", 35),
-        // What the header says is found out before, of which the control groups and two namespaces
-        // are five.
+        // What the header says is found out before; the control groups and two namespaces take
+        // five.
         ("chroot", 24),
         ("unshare", 10),
         ("seccomp", 8),

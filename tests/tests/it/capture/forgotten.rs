@@ -60,7 +60,7 @@ fn calls(log: &Recorded, wanted: Direction) -> Vec<Option<i64>> {
     times
 }
 
-/// Records the two ends, `recorder` of which keeps the newest, and compares what is matched with
+/// Records the two ends; `recorder` keeps the newest. Compares what is matched with
 /// what the sizes say.
 fn check(recorder: &str, threads: usize) {
     let recording = Recording::new();

@@ -93,7 +93,7 @@ fn wrong_pointers_to_libc_have_the_end_that_they_have_without() {
     }
 }
 
-/// How many transfers of so many bytes a log has.
+/// Number of transfers of `wanted` bytes in a log.
 fn transfers(log: &Recorded, wanted: u64) -> u64 {
     let is_wanted =
         |record: &Record| matches!(record, Record::Transfer { bytes, .. } if *bytes == wanted);

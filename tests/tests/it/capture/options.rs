@@ -57,8 +57,7 @@ fn waits_are_recorded_where_they_are_wanted() {
     assert_eq!(count(&plain.log(), |record| matches!(record, Record::Wait { .. })), 0);
 }
 
-/// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait, the second of which waits for
-/// nothing.
+/// Two waits each by the numbers of ppoll, pselect6 and epoll_pwait. The second waits for nothing.
 const WAITS_BY_NUMBER: &str = r#"
 import ctypes, os, select, socket, struct
 syscall = ctypes.CDLL(None).syscall; syscall.restype = ctypes.c_long

@@ -8,7 +8,7 @@ use end_to_end::capture::{Recording, successful};
 
 /// The most that a hook may take beyond what libc's own function takes, in bytes: so much an
 /// alternate stack has at least (`MINSIGSTKSZ`).
-const MOST: usize = 2048;
+const MAX_FRAME_BYTES: usize = 2048;
 
 fn taken(printed: &str) -> BTreeMap<String, usize> {
     let lines = printed.lines().map(|line| line.split_once(' ').expect("a call and its bytes"));
@@ -32,7 +32,8 @@ fn no_hook_takes_more_stack_than_the_smallest_has() {
         let more: BTreeMap<&String, usize> =
             hooked.iter().map(|(call, bytes)| (call, bytes.saturating_sub(bare[call]))).collect();
         println!("{options:?}: {more:?}");
-        let too_much: BTreeMap<_, _> = more.iter().filter(|(_, bytes)| **bytes > MOST).collect();
+        let too_much: BTreeMap<_, _> =
+            more.iter().filter(|(_, bytes)| **bytes > MAX_FRAME_BYTES).collect();
         assert!(too_much.is_empty(), "{options:?}: {too_much:?}");
     }
 }

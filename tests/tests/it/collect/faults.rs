@@ -72,7 +72,7 @@ impl Dice {
     }
 }
 
-/// A log of so many pages that cannot be compressed, as if it had been recorded before.
+/// A log of `pages` pages that cannot be compressed, as if it had been recorded before.
 fn make_large(directory: &Path, pages: u64) {
     fs::create_dir_all(directory).unwrap();
     let path = directory.join("1-1.sclog");

@@ -19,7 +19,7 @@ for child in range(int(sys.argv[1])):
     a.recv(10); os.wait(); a.close(); b.close()
 "#;
 
-/// Records a process with so many children into `sockcap.data` in `directory`.
+/// Records a process with `children` children into `sockcap.data` in `directory`.
 fn record(directory: &Path, children: usize) {
     let count = children.to_string();
     let output = run(

@@ -15,7 +15,7 @@ use importers::{Importer, Strace, Summary, strace_options};
 use message_trace::{DataDir, MessageTrace, Protocol};
 use reconcile::{Options, Reconciliation, reconcile};
 
-/// A recording of which strace tells too, run as the documentation says.
+/// A recording that strace saw too, run as the documentation says.
 fn witnessed() -> Witnessed {
     let options = strace_options();
     Witnessed::with(&options.iter().map(String::as_str).collect::<Vec<_>>())

@@ -115,8 +115,7 @@ fn two_pairs_and_the_reference_is_set() {
     joined_by_the_collector(8, ["0.02", "0.004"], "far-answerer");
 }
 
-/// Two pairs, of which the one that waits less between questions is connected better and has the
-/// reference.
+/// Two pairs. The one that waits less between questions is connected better and has the reference.
 fn joined_by_the_collector(network: u8, waits: [&str; 2], reference: &str) {
     let mut lab = Lab::new();
     let network = lab.network(network);

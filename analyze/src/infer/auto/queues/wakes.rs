@@ -198,7 +198,7 @@ fn is_mutual(broker: &Broker, replies: usize, woken: &[(&Reply, &Receipt)]) -> b
     2 * woken.iter().filter(|(_, by)| asking.contains(&by.flow)).count() > woken.len()
 }
 
-/// How many bytes longer than what was pushed a delivery is, if mostly so many.
+/// Usual difference in bytes between a delivery and what was pushed, if there is a usual one.
 fn longer(woken: &[(&Reply, &Receipt)]) -> Option<i64> {
     let mut all: Vec<i64> =
         woken.iter().map(|(reply, by)| reply.bytes.saturating_sub(by.bytes)).collect();

@@ -7,7 +7,7 @@ use super::Packet;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     Ethernet,
-    /// With so many tags of virtual networks.
+    /// With a number of tags of virtual networks.
     Vlan(usize),
     Sll,
     Sll2,

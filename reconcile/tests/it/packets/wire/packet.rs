@@ -18,8 +18,8 @@ pub struct Packet {
     pub protocol: u8,
     /// What IP carries.
     pub body: Vec<u8>,
-    /// Extension headers of IPv6: the first one's number, and their bytes, of which the last says
-    /// that the transport follows.
+    /// Extension headers of IPv6: the first one's number, and their bytes. The last one says that
+    /// the transport follows.
     pub extensions: Option<(u8, Vec<u8>)>,
     /// The 16 bits of IPv4 that tell of fragments.
     pub fragment: u16,
