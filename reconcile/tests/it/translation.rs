@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use reconcile::translation::{self, Fingerprint, HalfFlow, Offset, Pair, Side, Turn, Way};
 
-use crate::translated::{BOUNDS, Judgement, Kind, LEAST, Random, Wanted, system};
+use crate::translated::{BOUNDS, Judgement, Kind, MIN_CONFIDENCE, Random, Wanted, system};
 
 const MS: i64 = 1_000_000;
 
@@ -98,7 +98,7 @@ fn one_flow_whose_client_keeps_its_name_is_enough() {
         half(Side::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 300, 5_000),
         half(Side::Accepting, 1, ["10.1.0.1:8080", "10.0.0.1:40000"], 77_000, 5, 300, 5_000),
     ];
-    let found = pairs(&halves, &[], LEAST);
+    let found = pairs(&halves, &[], MIN_CONFIDENCE);
     assert_eq!(ends(&found), [(0, 1)]);
     assert_eq!(
         found[0].evidence.to_string(),
@@ -113,7 +113,7 @@ fn one_flow_that_keeps_nothing_is_not() {
         half(Side::Connecting, 0, ["10.0.0.1:40000", "10.9.9.9:80"], 100, 9, 14, 7),
         half(Side::Accepting, 1, ["10.1.0.1:8080", "10.8.8.8:51000"], 77_000, 5, 14, 7),
     ];
-    assert_eq!(pairs(&halves, &[], LEAST), []);
+    assert_eq!(pairs(&halves, &[], MIN_CONFIDENCE), []);
 }
 
 #[test]
@@ -156,12 +156,12 @@ fn what_cannot_have_been_is_not_paired_whatever_speaks_for_it() {
     };
     assert_eq!(pairs(&sound, &[known], 0.01), []);
     let known = Offset { nanoseconds: -76_900 * MS, ..known };
-    assert_eq!(ends(&pairs(&sound, &[known], LEAST)), [(0, 1)]);
+    assert_eq!(ends(&pairs(&sound, &[known], MIN_CONFIDENCE)), [(0, 1)]);
 }
 
 #[test]
 fn times_tell_equal_flows_apart_though_no_clock_is_known() {
-    let found = pairs(&translated(40, |_| (200, 900), |port| port ^ 0x155), &[], LEAST);
+    let found = pairs(&translated(40, |_| (200, 900), |port| port ^ 0x155), &[], MIN_CONFIDENCE);
     assert_eq!(ends(&found), all_of(40));
     assert!(
         found[0].evidence.to_string().contains("times that agree with 40 pairs"),
@@ -172,8 +172,11 @@ fn times_tell_equal_flows_apart_though_no_clock_is_known() {
 
 #[test]
 fn sizes_tell_flows_apart_that_nothing_else_does() {
-    let found =
-        pairs(&translated(40, |number| (200, 900 + 37 * number), |port| port ^ 0x155), &[], LEAST);
+    let found = pairs(
+        &translated(40, |number| (200, 900 + 37 * number), |port| port ^ 0x155),
+        &[],
+        MIN_CONFIDENCE,
+    );
     assert_eq!(ends(&found), all_of(40));
 }
 
@@ -195,7 +198,7 @@ fn periodic_checks_of_others_are_not_paired() {
             120,
         ));
     }
-    assert_eq!(pairs(&halves, &[], LEAST), []);
+    assert_eq!(pairs(&halves, &[], MIN_CONFIDENCE), []);
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn flows_to_untraced_peers_stay_alone() {
         halves.push(half(Side::Connecting, 0, [&mine, "10.9.9.1:80"], one, 9, 200, 900));
         halves.push(half(Side::Accepting, 1, ["10.1.0.1:8080", &other], two, 5, 200, 900));
     }
-    assert_eq!(ends(&pairs(&halves, &[], LEAST)), all_of(40));
+    assert_eq!(ends(&pairs(&halves, &[], MIN_CONFIDENCE)), all_of(40));
 }
 
 #[test]
@@ -245,7 +248,7 @@ fn judged(systems: std::ops::Range<u64>, fingerprints: bool) -> Judgement {
 fn confidence_keeps_its_word_and_most_is_found() {
     for fingerprints in [false, true] {
         let all = judged(0..150, fingerprints);
-        assert!(all.precision(LEAST) > 0.995, "{all}");
+        assert!(all.precision(MIN_CONFIDENCE) > 0.995, "{all}");
         for (bound, [count, right, _]) in BOUNDS.iter().zip(all.buckets) {
             if count >= 60 {
                 assert!(
