@@ -117,6 +117,23 @@ impl DataDir {
         self.0.join("patterns.parquet")
     }
 
+    /// The requests, in the form of request flows.
+    pub fn requests(&self) -> PathBuf {
+        self.0.join("requests.parquet")
+    }
+
+    /// The steps of the requests.
+    pub fn steps(&self) -> PathBuf {
+        self.0.join("steps.parquet")
+    }
+
+    /// The data directory of what tracers wrote down: requests by spans, and the messages, paths and
+    /// patterns that are made of them. It lies apart from what was recorded, as both may be of the
+    /// same requests.
+    pub fn spans(&self) -> DataDir {
+        DataDir(self.0.join("spans"))
+    }
+
     /// The options and totals of the last analysis.
     pub fn analysis(&self) -> PathBuf {
         self.0.join("analysis.json")

@@ -6,6 +6,7 @@ mod read;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow_array::builder::{MapBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{
@@ -16,7 +17,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use rustc_hash::FxHashMap;
 
 use crate::PathError;
-pub use read::Columns;
+pub use read::{Columns, NamedTexts};
 
 /// A required column.
 pub fn required(name: &str, kind: DataType) -> Field {
@@ -31,6 +32,14 @@ pub fn nullable(name: &str, kind: DataType) -> Field {
 /// The type of a column of texts that repeat.
 pub fn dictionary() -> DataType {
     DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+}
+
+/// The type of a column of names with values, both texts.
+pub fn named_texts() -> DataType {
+    let [name, value] = [("keys", false), ("values", true)]
+        .map(|(name, nullable)| Field::new(name, DataType::Utf8, nullable));
+    let pair = DataType::Struct([name, value].into_iter().map(Arc::new).collect());
+    DataType::Map(Arc::new(Field::new("entries", pair, false)), false)
 }
 
 /// A schema of these columns.
@@ -98,6 +107,22 @@ pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Arra
         }));
     }
     keyed(Int32Array::from(keys), StringArray::from(distinct))
+}
+
+/// A column of the type [`named_texts`]: the names and values of each row.
+pub fn named<'a, Row: IntoIterator<Item = (&'a str, &'a str)>>(
+    path: &Path,
+    rows: impl IntoIterator<Item = Row>,
+) -> Result<ArrayRef, PathError> {
+    let mut builder = MapBuilder::new(None, StringBuilder::new(), StringBuilder::new());
+    for row in rows {
+        for (name, value) in row {
+            builder.keys().append_value(name);
+            builder.values().append_value(value);
+        }
+        builder.append(true).map_err(|error| PathError::malformed(path, error))?;
+    }
+    Ok(Arc::new(builder.finish()))
 }
 
 /// Dictionary column of `texts`; every key must be an index into them.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
@@ -139,11 +139,11 @@ impl RowGroupBuilder<'_> {
     /// When they do not fit the schema: a mistake of the caller.
     pub fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), PathError> {
         let mut write = || {
-            for ((field, array), writer) in
-                self.encoder.schema.fields().iter().zip(arrays).zip(&mut self.columns)
-            {
-                for leaf in compute_leaves(field, array)? {
-                    writer.write(&leaf)?;
+            // A nested column has several leaves, each with a writer of its own.
+            let mut writers = self.columns.iter_mut();
+            for (field, array) in self.encoder.schema.fields().iter().zip(arrays) {
+                for (leaf, writer) in compute_leaves(field, array)?.iter().zip(&mut writers) {
+                    writer.write(leaf)?;
                 }
             }
             Ok(())
@@ -169,9 +169,16 @@ fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProp
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::None)
         .set_dictionary_enabled(false);
-    for field in schema.fields() {
-        let column = ColumnPath::from(field.name().as_str());
-        properties = match stored(field.name()) {
+    let columns = schema.fields().iter().flat_map(|field| match field.data_type() {
+        DataType::Map(..) => ["keys", "values"]
+            .map(|leaf| [field.name().as_str(), "entries", leaf].map(str::to_owned).to_vec())
+            .to_vec(),
+        _ => vec![vec![field.name().clone()]],
+    });
+    for path in columns {
+        let stored = path.first().map_or(Stored::Plain, |name| stored(name));
+        let column = ColumnPath::new(path);
+        properties = match stored {
             Stored::Once => properties.set_column_dictionary_enabled(column, true),
             Stored::Plain => properties.set_column_encoding(column, Encoding::PLAIN),
             Stored::Bytewise => properties.set_column_encoding(column, Encoding::BYTE_STREAM_SPLIT),

@@ -4,9 +4,30 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int8Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, RecordBatch, StringArray};
 
 use crate::PathError;
+
+/// Names and values of the rows of a column.
+pub struct NamedTexts<'batch> {
+    names: &'batch StringArray,
+    values: &'batch StringArray,
+    first: usize,
+    ends: Vec<usize>,
+}
+
+impl<'batch> NamedTexts<'batch> {
+    /// The names and values of a row.
+    pub fn row(&self, row: usize) -> impl ExactSizeIterator<Item = (&'batch str, &'batch str)> {
+        let begin = match row.checked_sub(1) {
+            Some(before) => self.ends.get(before).copied().unwrap_or(self.first),
+            None => self.first,
+        };
+        let end = self.ends.get(row).copied().unwrap_or(begin);
+        let (names, values) = (self.names, self.values);
+        (begin..end).map(move |place| (names.value(place), values.value(place)))
+    }
+}
 
 /// The columns of one batch, by name; the errors tell the file and the column.
 pub struct Columns<'batch> {
@@ -160,6 +181,21 @@ impl<'batch> Columns<'batch> {
         Ok((0..keys.len())
             .map(|row| (!keys.is_null(row)).then(|| values.value(keys.value(row) as usize)))
             .collect())
+    }
+
+    /// A column of names with values, as [`named`](super::named) makes it: the names and values of
+    /// all rows one behind the other, and where those of each row end.
+    ///
+    /// # Errors
+    /// As for [`Columns::int64`].
+    pub fn named(&self, name: &str) -> Result<NamedTexts<'batch>, PathError> {
+        let wrong = || self.mistyped(name, "Map<Utf8, Utf8>");
+        let map = self.column(name)?.as_map_opt().ok_or_else(wrong)?;
+        let text = |array: &'batch ArrayRef| array.as_string_opt::<i32>().ok_or_else(wrong);
+        let (names, values) = (text(map.keys())?, text(map.values())?);
+        let ends = map.value_offsets().iter().skip(1).map(|end| *end as usize).collect();
+        let first = map.value_offsets().first().map_or(0, |first| *first as usize);
+        Ok(NamedTexts { names, values, first, ends })
     }
 
     /// A column of texts as what each row has, a number, and what the numbers stand for. What

@@ -1,0 +1,81 @@
+//! Names: nodes, hosts, operations and parameters as numbers, each text once.
+
+use rustc_hash::FxHashMap;
+
+/// Number of a text in [`Names`].
+pub type NameId = u32;
+
+/// Texts with their numbers, which are dense in the order in which the texts came. The number 0 is
+/// the empty text, which stands for an unknown name.
+#[derive(Clone, Debug)]
+pub struct Names {
+    numbers: FxHashMap<Box<str>, NameId>,
+    texts: Vec<Box<str>>,
+}
+
+impl Names {
+    /// The number of the empty text: a name that is not known.
+    pub const UNKNOWN: NameId = 0;
+
+    /// The number of `text`, a new one where it is new.
+    pub fn number(&mut self, text: &str) -> NameId {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as NameId;
+        self.numbers.insert(text.into(), number);
+        self.texts.push(text.into());
+        number
+    }
+
+    /// The number of `text`, where it has one.
+    pub fn find(&self, text: &str) -> Option<NameId> {
+        self.numbers.get(text).copied()
+    }
+
+    /// The text of that number; empty where there is no such number.
+    pub fn text(&self, number: NameId) -> &str {
+        self.texts.get(number as usize).map_or("", |text| text)
+    }
+
+    /// Number of different texts, the empty one included.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Whether there is no text but the empty one.
+    pub fn is_empty(&self) -> bool {
+        self.texts.len() == 1
+    }
+
+    /// All texts, by their numbers.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.texts.iter().map(|text| &**text)
+    }
+}
+
+impl Default for Names {
+    fn default() -> Names {
+        let mut names = Names { numbers: FxHashMap::default(), texts: Vec::new() };
+        names.number("");
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_texts_have_one_number_and_the_empty_text_is_0() {
+        let mut names = Names::default();
+        assert!(names.is_empty());
+        assert_eq!([names.number("web"), names.number("db"), names.number("web")], [1, 2, 1]);
+        assert_eq!(
+            (names.number(""), names.text(0), names.text(2), names.text(9)),
+            (0, "", "db", "")
+        );
+        assert_eq!((names.find("db"), names.find("x"), names.len()), (Some(2), None, 3));
+        assert_eq!(names.iter().collect::<Vec<_>>(), ["", "web", "db"]);
+    }
+}

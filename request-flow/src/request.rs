@@ -1,0 +1,196 @@
+//! Request: a tree of steps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::NameId;
+use crate::step::Step;
+
+/// A request: a tree of steps in depth-first order, the root first. Its buffers can be used again
+/// for the next one ([`Request::clear`]).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// The id that its source has for it; empty where it has none.
+    pub trace: String,
+    /// The node that sent the root's call; [`Names::UNKNOWN`](crate::Names::UNKNOWN) where it is
+    /// not known.
+    pub caller: NameId,
+    /// The host of that node.
+    pub caller_host: NameId,
+    /// Probability that the request happened just so, from 0 to 1.
+    pub probability: f64,
+    /// Whether its root is not that of the whole: the call that led to it was lost, or its caller
+    /// is no client.
+    pub torn: bool,
+    /// Number of the path pattern that it is an instance of, where it comes from paths.
+    pub pattern: Option<i64>,
+    /// Steps in depth-first order. A parent comes before its children, and siblings are in the order
+    /// of [`order_of`](crate::order_of).
+    pub steps: Vec<Step>,
+    /// Parameters of the steps.
+    pub parameters: Parameters,
+}
+
+/// Parameters of the steps of a request: names and values as the source has them. All lie one
+/// behind the other, so that a step needs no room of its own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Parameters {
+    /// Where the parameters of each step end.
+    ends: Vec<u32>,
+    /// Name of each, and where its value ends.
+    names: Vec<(NameId, u32)>,
+    values: String,
+}
+
+impl Parameters {
+    /// Those of the step at that place.
+    pub fn of(&self, step: usize) -> impl ExactSizeIterator<Item = (NameId, &str)> {
+        let end = |ends: &[u32], place: usize| ends.get(place).map_or(0, |end| *end as usize);
+        let begin = step.checked_sub(1).map_or(0, |before| end(&self.ends, before));
+        (begin..end(&self.ends, step).max(begin)).map(|place| {
+            let before = place.checked_sub(1).and_then(|before| self.names.get(before));
+            let begin = before.map_or(0, |(_, end)| *end as usize);
+            let (name, end) = self.names.get(place).copied().unwrap_or_default();
+            (name, self.values.get(begin..end as usize).unwrap_or_default())
+        })
+    }
+
+    /// Adds those of the next step.
+    fn push<'a>(&mut self, of: impl IntoIterator<Item = (NameId, &'a str)>) {
+        for (name, value) in of {
+            self.values.push_str(value);
+            self.names.push((name, self.values.len() as u32));
+        }
+        self.ends.push(self.names.len() as u32);
+    }
+
+    fn clear(&mut self) {
+        self.ends.clear();
+        self.names.clear();
+        self.values.clear();
+    }
+}
+
+impl Request {
+    /// Time of its root: the earliest that is known of that.
+    pub fn begin(&self) -> Option<i64> {
+        let root = self.steps.first()?;
+        root.caller_begin.or(root.begin)
+    }
+
+    /// End of its root: the latest that is known of that.
+    pub fn end(&self) -> Option<i64> {
+        let root = self.steps.first()?;
+        root.caller_end.or(root.end)
+    }
+
+    /// Whether its root, or any other step, failed.
+    pub fn failed(&self) -> bool {
+        self.steps.iter().any(|step| step.failed)
+    }
+
+    /// The value of the parameter `name` of a step.
+    pub fn parameter(&self, step: usize, name: NameId) -> Option<&str> {
+        self.parameters.of(step).find(|(of, _)| *of == name).map(|(_, value)| value)
+    }
+
+    /// Adds a step behind the others, with its parameters. The caller sees to the depth-first
+    /// order; [`RequestBuilder`] does that for steps in any order.
+    pub fn push<'a>(
+        &mut self,
+        step: Step,
+        parameters: impl IntoIterator<Item = (NameId, &'a str)>,
+    ) {
+        self.parameters.push(parameters);
+        self.steps.push(step);
+    }
+
+    /// Depth of each step: 0 for the root.
+    pub fn depths(&self) -> Vec<u32> {
+        let mut depths: Vec<u32> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
+            let above = step.parent.and_then(|parent| depths.get(parent as usize));
+            depths.push(above.map_or(0, |above| above + 1));
+        }
+        depths
+    }
+
+    /// The children of each step, in order.
+    pub fn children(&self) -> Vec<Vec<u32>> {
+        let mut children = vec![Vec::new(); self.steps.len()];
+        for (place, step) in (0..).zip(&self.steps) {
+            if let Some(of) = step.parent.and_then(|parent| children.get_mut(parent as usize)) {
+                of.push(place);
+            }
+        }
+        children
+    }
+
+    /// Replaces the number of each name by what `number` says.
+    pub fn rename(&mut self, number: impl Fn(NameId) -> NameId) {
+        self.caller = number(self.caller);
+        self.caller_host = number(self.caller_host);
+        for step in &mut self.steps {
+            step.node = number(step.node);
+            step.host = number(step.host);
+            step.operation = number(step.operation);
+        }
+        self.parameters.names.iter_mut().for_each(|(name, _)| *name = number(*name));
+    }
+
+    /// Takes everything away but the room for it.
+    pub fn clear(&mut self) {
+        let Request { mut trace, mut steps, mut parameters, .. } = std::mem::take(self);
+        trace.clear();
+        steps.clear();
+        parameters.clear();
+        *self = Request { trace, steps, parameters, ..Request::default() };
+    }
+}
+
+/// A builder of requests from steps in any order.
+#[derive(Debug, Default)]
+pub struct RequestBuilder {
+    steps: Request,
+    orders: Vec<Option<i64>>,
+}
+
+impl RequestBuilder {
+    /// Adds a step, with the place of its parent among the steps that were added or will be. The
+    /// first step without a parent is the root. `order` is its place among its siblings where the
+    /// source tells that; else times decide.
+    pub fn add<'a>(
+        &mut self,
+        step: Step,
+        order: Option<i64>,
+        parameters: impl IntoIterator<Item = (NameId, &'a str)>,
+    ) {
+        self.orders.push(order);
+        self.steps.push(step, parameters);
+    }
+
+    /// Puts the tree of the root into `request`, in depth-first order. What the root does not lead
+    /// to is left out. The builder is empty then.
+    pub fn build(&mut self, request: &mut Request) {
+        request.steps.clear();
+        request.parameters.clear();
+        let mut children = self.steps.children();
+        for of in &mut children {
+            of.sort_by_key(|child| {
+                let child = *child as usize;
+                crate::order_of(&self.steps.steps[child], self.orders[child])
+            });
+        }
+        let root = self.steps.steps.iter().position(|step| step.parent.is_none());
+        let mut open: Vec<(u32, Option<u32>)> =
+            root.map(|root| (root as u32, None)).into_iter().collect();
+        while let Some((place, parent)) = open.pop() {
+            let number = request.steps.len() as u32;
+            let step = Step { parent, ..self.steps.steps[place as usize] };
+            request.push(step, self.steps.parameters.of(place as usize));
+            let below = std::mem::take(&mut children[place as usize]);
+            open.extend(below.into_iter().rev().map(|child| (child, Some(number))));
+        }
+        self.orders.clear();
+        self.steps.clear();
+    }
+}

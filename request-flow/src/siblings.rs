@@ -1,0 +1,101 @@
+//! Siblings: the order of the steps of one parent, which of them are concurrent, and what waits for
+//! what.
+//!
+//! Steps of one parent that overlap in time, by the caller's clock where it was seen, are
+//! concurrent. Others follow each other. A step waits for the latest sibling that had ended before
+//! it began: that is where branches join. A parent's end waits for the last of its children that
+//! ended before it.
+//!
+//! ```text
+//! parent  |----------------------------------|
+//! a          |-----|                            groups: {a, b}, {c}, {d}
+//! b            |--------|                       c waits for b, d waits for c
+//! c                        |---|
+//! d                               |----- - -    d goes on after its parent: nothing waits for it
+//! ```
+
+use std::collections::BTreeSet;
+
+use crate::step::Step;
+
+/// Key of the order of siblings: the source's order where it tells one, else the time at which the
+/// caller called. A step without any time comes first.
+pub fn order_of(step: &Step, order: Option<i64>) -> (i64, i64) {
+    (order.unwrap_or(0), step.span_at_caller().0.unwrap_or(i64::MIN))
+}
+
+/// The children of one step, with what runs at the same time and what waits for what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Siblings {
+    /// Number of the group of each child. Children of one group are connected by overlaps in time;
+    /// groups follow each other.
+    pub groups: Vec<u32>,
+    /// The sibling that each child waits for, as a place among the children; `None` where it waits
+    /// for nothing but its parent's begin.
+    pub waits_for: Vec<Option<u32>>,
+    /// The child that the parent's end waits for; `None` where it waits for no child.
+    pub last: Option<u32>,
+}
+
+impl Siblings {
+    /// The children of a step that ended at `end`, in their order.
+    pub fn of<'a>(children: impl IntoIterator<Item = &'a Step>, end: Option<i64>) -> Siblings {
+        let mut siblings = Siblings::default();
+        // The ends so far, to find the latest one before a begin.
+        let mut ended: BTreeSet<(i64, u32)> = BTreeSet::new();
+        // Of those that ended at the same time the latest one is waited for.
+        let latest = |ended: &BTreeSet<(i64, u32)>, time: Option<i64>| {
+            ended.range(..=(time?, u32::MAX)).next_back().map(|(_, place)| *place)
+        };
+        let (mut group, mut busy_until) = (0, None);
+        for (place, child) in (0..).zip(children) {
+            let (begin, until) = child.span_at_caller();
+            let overlaps = matches!((begin, busy_until), (Some(begin), Some(busy)) if begin < busy);
+            if place > 0 && !overlaps {
+                group += 1;
+            }
+            // A child whose end is not known is not waited for.
+            busy_until = if overlaps { busy_until.max(until) } else { until };
+            siblings.groups.push(group);
+            siblings.waits_for.push(latest(&ended, begin));
+            ended.extend(until.map(|until| (until, place)));
+        }
+        siblings.last = latest(&ended, end);
+        siblings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(begin: i64, end: i64) -> Step {
+        Step { begin: Some(begin), end: Some(end), ..Step::of(1, 1) }
+    }
+
+    #[test]
+    fn the_picture_above() {
+        let children = [step(3, 9), step(5, 14), step(17, 21), step(24, 99)];
+        let siblings = Siblings::of(&children, Some(28));
+        assert_eq!(siblings.groups, [0, 0, 1, 2]);
+        assert_eq!(siblings.waits_for, [None, None, Some(1), Some(2)]);
+        assert_eq!(siblings.last, Some(2));
+    }
+
+    #[test]
+    fn a_step_within_a_long_one_does_not_end_the_group() {
+        let children = [step(0, 100), step(10, 20), step(30, 40), step(100, 110)];
+        let siblings = Siblings::of(&children, Some(120));
+        assert_eq!(siblings.groups, [0, 0, 0, 1]);
+        // The third began after the second had ended, and may have waited for it.
+        assert_eq!(siblings.waits_for, [None, None, Some(1), Some(0)]);
+    }
+
+    #[test]
+    fn what_has_no_end_is_not_waited_for() {
+        let open = Step { end: None, ..step(0, 0) };
+        let siblings = Siblings::of(&[open, step(5, 6)], None);
+        assert_eq!((siblings.groups, siblings.waits_for), (vec![0, 1], vec![None, None]));
+        assert_eq!(siblings.last, None);
+    }
+}

@@ -1,0 +1,17 @@
+//! Spans: what tracers wrote down, on its way to requests.
+//!
+//! ```text
+//! importers, on all processors         one trace after the other           one stretch of time
+//!   Span -> SpanPiece --by trace--> SpanSink --join--> requests --clocks--> --by begin--> tables
+//! ```
+//!
+//! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while a
+//! budget lasts and in a temporary file beyond it.
+
+mod record;
+mod shared_names;
+mod sink;
+mod span;
+
+pub use sink::{SpanPiece, SpanSink};
+pub use span::{Id, Resource, ResourceId, Span, SpanKind};

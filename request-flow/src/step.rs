@@ -1,0 +1,87 @@
+//! Step: one execution of an operation at a node.
+
+use serde::{Deserialize, Serialize};
+
+use crate::names::{NameId, Names};
+
+/// One execution of an operation at a node, as part of a [`Request`](crate::Request). Times are
+/// nanoseconds since the Unix epoch on the common clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The step that called for it, as a place in [`Request::steps`](crate::Request::steps); `None`
+    /// for the root.
+    pub parent: Option<u32>,
+    /// The node: a program, service or component.
+    pub node: NameId,
+    /// The host that the node is on; [`Names::UNKNOWN`] where it is not known.
+    pub host: NameId,
+    /// The operation: what was called.
+    pub operation: NameId,
+    /// When the node began with it: it had received the call. `None` where that was not seen.
+    pub begin: Option<i64>,
+    /// When the node ended it: it sent the answer. `None` where that was not seen, and where there
+    /// was no answer.
+    pub end: Option<i64>,
+    /// When the caller sent the call, where that was seen.
+    pub caller_begin: Option<i64>,
+    /// When the caller had received the answer, where that was seen.
+    pub caller_end: Option<i64>,
+    /// Whether it failed.
+    pub failed: bool,
+    /// Probability that the step belongs to the request, from 0 to 1.
+    pub probability: f64,
+    /// Size of the call in bytes.
+    pub bytes_in: Option<i64>,
+    /// Size of the answer in bytes.
+    pub bytes_out: Option<i64>,
+    /// Processor time in nanoseconds.
+    pub processor_ns: Option<i64>,
+    /// Bytes read from and written to disks.
+    pub disk_bytes: Option<i64>,
+}
+
+impl Step {
+    /// A step of `operation` at `node` that is certain, and of which nothing else is known.
+    pub fn of(node: NameId, operation: NameId) -> Step {
+        Step { node, operation, probability: 1.0, host: Names::UNKNOWN, ..Step::default() }
+    }
+
+    /// The first time that is known of it: at the node or, where that was not seen, at the caller.
+    pub fn first(&self) -> Option<i64> {
+        self.begin.or(self.caller_begin)
+    }
+
+    /// The last time that is known of it: at the node or, where that was not seen, at the caller.
+    pub fn last(&self) -> Option<i64> {
+        self.end.or(self.caller_end)
+    }
+
+    /// The time from begin to end at the node or, where the node was not seen, at the caller. This
+    /// is the response time of trace-context profiling (section 2.1).
+    pub fn response_time(&self) -> Option<i64> {
+        let at = |begin: Option<i64>, end: Option<i64>| Some(end?.saturating_sub(begin?));
+        at(self.begin, self.end).or_else(|| at(self.caller_begin, self.caller_end))
+    }
+
+    /// The times from which and until which the caller is occupied with it: those at the caller
+    /// where they were seen, else those at the node.
+    pub fn span_at_caller(&self) -> (Option<i64>, Option<i64>) {
+        (self.caller_begin.or(self.begin), self.caller_end.or(self.end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_seen_at_the_node_is_taken_from_the_caller() {
+        let seen = Step { caller_begin: Some(1), caller_end: Some(9), ..Step::of(1, 2) };
+        assert_eq!((seen.first(), seen.last(), seen.response_time()), (Some(1), Some(9), Some(8)));
+        let both = Step { begin: Some(3), end: Some(7), ..seen };
+        assert_eq!((both.response_time(), both.span_at_caller()), (Some(4), (Some(1), Some(9))));
+        // A begin at one end and an end at the other are on no common path: nothing is guessed.
+        let half = Step { begin: Some(3), caller_end: Some(9), ..Step::of(1, 2) };
+        assert_eq!((half.first(), half.last(), half.response_time()), (Some(3), Some(9), None));
+    }
+}

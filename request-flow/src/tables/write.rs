@@ -1,0 +1,206 @@
+//! Writing requests. Two row groups of steps at most wait for each processor, whatever the number of
+//! requests.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, StringArray};
+use message_trace::PathError;
+use message_trace::table::columns::{boolean, float64, int32, int64, keyed, named, text};
+use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
+use out_of_core::workers;
+use rustc_hash::FxHashMap;
+
+use super::schema;
+use crate::names::{NameId, Names};
+use crate::request::Request;
+use crate::tuning::GROUP_STEPS;
+
+/// Both tables in the making. They have their names when they are finished.
+pub struct RequestWriter {
+    requests: RowGroupWriter,
+    steps: RowGroupWriter,
+    steps_path: PathBuf,
+    waiting: Vec<Group>,
+    /// Numbers of requests and steps so far.
+    written: (u64, u64),
+}
+
+/// Requests on their way into one row group of each table.
+#[derive(Default)]
+struct Group {
+    first: u64,
+    requests: Vec<Request>,
+    steps: usize,
+}
+
+/// Both row groups of a group.
+struct Encoded {
+    requests: RowGroup,
+    steps: RowGroup,
+}
+
+impl RequestWriter {
+    /// Begins both tables.
+    ///
+    /// # Errors
+    /// When a file cannot be made.
+    pub fn create(requests: &Path, steps: &Path) -> Result<RequestWriter, PathError> {
+        Ok(RequestWriter {
+            requests: RowGroupWriter::create(requests, schema::of_requests(), schema::stored)?,
+            steps: RowGroupWriter::create(steps, schema::of_steps(), schema::stored)?,
+            steps_path: steps.to_owned(),
+            waiting: vec![Group::default()],
+            written: (0, 0),
+        })
+    }
+
+    /// Appends a request, whose names are in `names`. Requests come in the order of their begins.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn push(&mut self, request: Request, names: &Names) -> Result<(), PathError> {
+        let (requests, steps) = (1, request.steps.len());
+        let is_full = |group: &Group| group.steps > 0 && group.steps + steps > GROUP_STEPS;
+        if self.waiting.last().is_none_or(is_full) {
+            if self.waiting.len() >= workers::threads() {
+                self.flush(names)?;
+            }
+            self.waiting.push(Group { first: self.written.0, ..Group::default() });
+        }
+        if let Some(group) = self.waiting.last_mut() {
+            group.requests.push(request);
+            group.steps += steps;
+        }
+        self.written = (self.written.0 + requests, self.written.1 + steps as u64);
+        Ok(())
+    }
+
+    /// Number of requests and of steps that were appended.
+    pub fn written(&self) -> (u64, u64) {
+        self.written
+    }
+
+    /// Ends both tables and gives them their names.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(mut self, names: &Names) -> Result<(), PathError> {
+        self.flush(names)?;
+        self.steps.finish()?;
+        self.requests.finish()
+    }
+
+    fn flush(&mut self, names: &Names) -> Result<(), PathError> {
+        let groups = std::mem::take(&mut self.waiting);
+        let (of_requests, of_steps) = (self.requests.encoder(), self.steps.encoder());
+        let path = &self.steps_path;
+        let work = |group: usize| {
+            let group = &groups[group];
+            Ok(Encoded {
+                requests: encode(&of_requests, &group.of_requests(names))?,
+                steps: encode(&of_steps, &group.of_steps(names, path)?)?,
+            })
+        };
+        let (requests, steps) = (&mut self.requests, &mut self.steps);
+        workers::in_order(workers::threads(), groups.len(), work, |group, encoded: Encoded| {
+            if groups[group].requests.is_empty() {
+                return Ok(());
+            }
+            steps.append(encoded.steps)?;
+            requests.append(encoded.requests)
+        })
+    }
+}
+
+fn encode(encoder: &Arc<RowGroupEncoder>, arrays: &[ArrayRef]) -> Result<RowGroup, PathError> {
+    let mut builder = encoder.begin()?;
+    builder.write(arrays)?;
+    builder.finish()
+}
+
+impl Group {
+    fn of_requests(&self, names: &Names) -> Vec<ArrayRef> {
+        let all = || self.requests.iter();
+        let root = |of: fn(&crate::Step) -> NameId| {
+            all().map(move |request| request.steps.first().map_or(Names::UNKNOWN, of))
+        };
+        let known = |trace: &str| !trace.is_empty();
+        vec![
+            int64((self.first as i64..).zip(all()).map(|(number, _)| Some(number))),
+            text(all().map(|request| Some(&request.trace).filter(|trace| known(trace)))),
+            texts(all().map(|request| request.caller), names),
+            texts(all().map(|request| request.caller_host), names),
+            texts(root(|step| step.node), names),
+            texts(root(|step| step.operation), names),
+            int64(all().map(Request::begin)),
+            int64(all().map(Request::end)),
+            int32(all().map(|request| Some(request.steps.len() as i32))),
+            boolean(all().map(Request::failed)),
+            float64(all().map(|request| Some(request.probability))),
+            boolean(all().map(|request| request.torn)),
+            int64(all().map(|request| request.pattern)),
+        ]
+    }
+
+    fn of_steps(&self, names: &Names, path: &Path) -> Result<Vec<ArrayRef>, PathError> {
+        let mut request = Vec::with_capacity(self.steps);
+        let (mut step, mut depth, mut sibling) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, of) in (self.first as i64..).zip(&self.requests) {
+            request.resize(request.len() + of.steps.len(), Some(number));
+            step.extend((0..of.steps.len() as i32).map(Some));
+            depth.extend(of.depths().into_iter().map(|depth| Some(depth as i32)));
+            let mut next = vec![0; of.steps.len()];
+            sibling.extend(of.steps.iter().map(|step| {
+                let next = step.parent.and_then(|parent| next.get_mut(parent as usize));
+                Some(next.map_or(0, |next| {
+                    *next += 1;
+                    *next - 1
+                }))
+            }));
+        }
+        let all = || self.requests.iter().flat_map(|request| &request.steps);
+        let parameters = self.requests.iter().flat_map(|request| {
+            (0..request.steps.len()).map(move |step| {
+                request.parameters.of(step).map(|(name, value)| (names.text(name), value))
+            })
+        });
+        Ok(vec![
+            int64(request),
+            int32(step),
+            int32(all().map(|step| step.parent.map(|parent| parent as i32))),
+            int32(depth),
+            int32(sibling),
+            texts(all().map(|step| step.node), names),
+            texts(all().map(|step| step.host), names),
+            texts(all().map(|step| step.operation), names),
+            int64(all().map(|step| step.begin)),
+            int64(all().map(|step| step.end)),
+            int64(all().map(|step| step.caller_begin)),
+            int64(all().map(|step| step.caller_end)),
+            boolean(all().map(|step| step.failed)),
+            float64(all().map(|step| Some(step.probability))),
+            int64(all().map(|step| step.bytes_in)),
+            int64(all().map(|step| step.bytes_out)),
+            int64(all().map(|step| step.processor_ns)),
+            int64(all().map(|step| step.disk_bytes)),
+            named(path, parameters)?,
+        ])
+    }
+}
+
+/// A dictionary column of names; an unknown one is null.
+fn texts(numbers: impl Iterator<Item = NameId>, names: &Names) -> ArrayRef {
+    let mut places: FxHashMap<NameId, i32> = FxHashMap::default();
+    let mut distinct: Vec<&str> = Vec::new();
+    let keys = numbers.map(|number| {
+        (number != Names::UNKNOWN).then(|| {
+            *places.entry(number).or_insert_with(|| {
+                distinct.push(names.text(number));
+                distinct.len() as i32 - 1
+            })
+        })
+    });
+    let keys: Int32Array = keys.collect();
+    keyed(keys, StringArray::from(distinct))
+}

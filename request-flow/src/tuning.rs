@@ -1,0 +1,9 @@
+//! The tuned figures of this crate.
+
+/// Number of steps in a row group of `steps.parquet`. A group has whole requests, and threads share
+/// work by groups. Chosen, not measured.
+pub(crate) const GROUP_STEPS: usize = 64 * 1024;
+
+/// Number of partitions into which spans are dealt by their trace. The spans of one partition are
+/// joined in memory. Chosen, not measured.
+pub(crate) const TRACE_PARTITIONS: usize = 64;
