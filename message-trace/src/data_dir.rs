@@ -102,6 +102,11 @@ impl DataDir {
         self.0.join("aliases")
     }
 
+    /// The causes of the messages, where their source tells them.
+    pub fn causes(&self) -> PathBuf {
+        self.0.join("causes.parquet")
+    }
+
     /// The links, written by analyze.
     pub fn links(&self) -> PathBuf {
         self.0.join("links.parquet")
