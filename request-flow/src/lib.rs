@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+mod from_paths;
 mod names;
+mod parameter;
 mod request;
 mod siblings;
 pub mod spans;
@@ -8,6 +10,7 @@ mod step;
 pub mod tables;
 mod tuning;
 
+pub use from_paths::{Written, from_paths};
 pub use names::{NameId, Names};
 pub use request::{Parameters, Request, RequestBuilder};
 pub use siblings::{Siblings, order_of};
