@@ -11,3 +11,11 @@ pub(crate) const TRACE_PARTITIONS: usize = 64;
 /// Number of requests of which the places are sorted in memory at once, beside what the budget
 /// holds: 32 bytes each. Chosen, not measured.
 pub(crate) const PLACES_AT_ONCE: usize = 256 * 1024;
+
+/// Number of partitions of time into which requests are dealt before they are sorted. Chosen, not
+/// measured.
+pub(crate) const TIME_PARTITIONS: usize = 64;
+
+/// Number of begins of each partition of traces by which the partitions of time are bounded. Chosen,
+/// not measured.
+pub(crate) const BEGIN_SAMPLES: usize = 256;
