@@ -8,10 +8,12 @@
 //! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while a
 //! budget lasts and in a temporary file beyond it.
 
+mod finish;
 mod record;
 mod shared_names;
 mod sink;
 mod span;
 
+pub use finish::Joined;
 pub use sink::{SpanPiece, SpanSink};
 pub use span::{Id, Resource, ResourceId, Span, SpanKind};
