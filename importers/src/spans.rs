@@ -9,11 +9,13 @@
 //! [`driver`] is the importer that all kinds share, and [`format`](mod@format) what each has of its
 //! own. [`reading`] is what a format reads with, and [`tally`] counts what came of it. [`texts`] are
 //! parts of a file that are read each by itself, on all processors; [`lines`] splits a file into
-//! them.
+//! them, and [`json`] the elements of documents.
 
 mod driver;
 mod format;
 mod fuzz;
+mod head;
+mod json;
 mod lines;
 mod reading;
 mod tally;

@@ -117,3 +117,5 @@ pub(crate) const TEXTS_BYTES: usize = 1 << 20;
 /// Maximum size of one text, in bytes: a line or, of a document, an element. A longer one is passed
 /// over.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 30;
+/// Size of the part of a file that is looked at to see how it is laid out, in bytes.
+pub(crate) const SPANS_HEAD_BYTES: u64 = 1 << 20;
