@@ -17,6 +17,9 @@ mod fuzz;
 mod head;
 mod json;
 mod lines;
+mod otlp;
 mod reading;
 mod tally;
 mod texts;
+
+pub(crate) use otlp::OTLP;
