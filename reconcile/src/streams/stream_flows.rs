@@ -93,7 +93,7 @@ impl StreamMatcher<'_> {
             .map_or(0, |connection| calls(connection.connecting) + calls(connection.accepting))
     }
 
-    /// Gives those of `calls` to the connections that are `large` which are theirs; the others.
+    /// Gives the calls of the `large` connections to these. Returns all other calls.
     fn without_large(
         &self,
         calls: impl Iterator<Item = Result<Vec<StreamCall>, PathError>>,
@@ -115,9 +115,9 @@ impl StreamMatcher<'_> {
 
 /// What is done with the messages of a connection.
 struct Treatment<'a> {
-    /// They are left out.
+    /// Whether its messages are left out, as one process talks to itself.
     internal: bool,
-    /// The first that the connecting side sends is the first of all.
+    /// Whether the first message that the connecting side sends is the first of all.
     opens: bool,
     /// What is known of it where the sides need not take turns.
     multiplexed: Option<&'a Multiplexed>,
