@@ -77,7 +77,7 @@ pub(super) struct Service {
     pub(super) without: Without,
     /// When the one thread did something, sorted, where delays are measured in its time. Else
     /// empty.
-    pub(super) turns: Vec<i64>,
+    pub(super) active_at: Vec<i64>,
 }
 
 /// The kind of the reply, as if it were a call.
