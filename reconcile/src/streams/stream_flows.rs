@@ -9,7 +9,7 @@ use message_trace::PathError;
 use out_of_core::{MemoryBudget, SpillableVec};
 
 use crate::absent::NONE;
-use crate::calls::{Part, StreamCall, Transfer};
+use crate::calls::{FlowMessage, StreamCall, Transfer};
 use crate::cause::Cause;
 use crate::connections::connecting::Connecting;
 use crate::connections::connection::Connection;
@@ -270,7 +270,7 @@ impl Matching<'_> {
     }
 
     /// The making of the connection, where it was seen.
-    fn making(&self, greeting: &Greeting) -> Option<Part> {
+    fn making(&self, greeting: &Greeting) -> Option<FlowMessage> {
         greeting.making(self.end(self.connection.connecting), self.end(self.connection.accepting))
     }
 
@@ -280,7 +280,7 @@ impl Matching<'_> {
     }
 
     /// What a message tells of the clocks of two hosts.
-    fn sample(&self, part: &Part, samples: &mut Samples) {
+    fn sample(&self, part: &FlowMessage, samples: &mut Samples) {
         let processes = &self.matcher.capture.processes;
         let host = |process: u32| processes.get(process as usize).map_or(0, |process| process.host);
         if let (Some(sent), Some(received)) = (part.sent, part.received) {
@@ -334,7 +334,8 @@ impl Matching<'_> {
         let back = ways
             .calls(if is_seen { receives_back } else { receives_back - 1 })
             .map(|call| call.time);
-        let seen = |part: &Part| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
+        let seen =
+            |part: &FlowMessage| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
         is_whole
             && (ways.tally(sends).elsewhere || !is_seen)
             && (is_asked || is_told)
