@@ -39,7 +39,7 @@ pub(crate) enum Pass {
 }
 
 impl Pass {
-    /// Those that do not go by the checksum.
+    /// The passes that do not go by the checksum.
     pub(crate) const LATE: &[Pass] =
         &[Pass::UncheckedSend, Pass::UncheckedReceive, Pass::Truncated];
 
@@ -163,7 +163,7 @@ impl Matcher<'_> {
         &self.datagrams[at as usize]
     }
 
-    /// Those of `places` that take part in the pass, sorted.
+    /// The sides of the datagrams of `places` that take part in the pass, sorted.
     fn sides(
         &self,
         pass: Pass,

@@ -33,7 +33,7 @@ pub(crate) struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    /// Those of `exchanges`, which are in order.
+    /// The insides of `exchanges`, which are in order, for one direction.
     pub(crate) fn of(exchanges: &'a [Exchange], direction: usize) -> Inside<'a> {
         Inside { exchanges, direction }
     }
