@@ -14,7 +14,16 @@
 mod driver;
 mod format;
 mod fuzz;
+mod ids;
+mod jaeger;
+#[cfg(test)]
+mod kept;
 mod lines;
+mod objects;
 mod reading;
+mod receiver;
+mod resources;
+mod scalars;
 mod tally;
 mod texts;
+mod zipkin;
