@@ -9,13 +9,15 @@
 //! [`driver`] is the importer that all kinds share, and [`format`](mod@format) what each has of its
 //! own. [`reading`] is what a format reads with, and [`tally`] counts what came of it. [`texts`] are
 //! parts of a file that are read each by itself, on all processors; [`lines`] splits a file into
-//! them.
+//! them, and [`json`] the elements of documents.
 
 mod driver;
 mod format;
 mod fuzz;
+mod head;
 mod ids;
 mod jaeger;
+mod json;
 #[cfg(test)]
 mod kept;
 mod lines;

@@ -128,3 +128,5 @@ pub(crate) const MAX_OPEN_TRACES: usize = 1 << 20;
 /// Maximum number of traces of Kieker's events that are known though nothing of them is open: what
 /// follows may belong to one of them. Chosen, not measured.
 pub(crate) const MAX_RESTING_TRACES: usize = 1 << 16;
+/// Size of the part of a file that is looked at to see how it is laid out, in bytes.
+pub(crate) const SPANS_HEAD_BYTES: u64 = 1 << 20;

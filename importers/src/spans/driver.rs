@@ -48,7 +48,7 @@ impl<F: Format> Importer for SpanImporter<F> {
         let mut reading = Reading::new(&sink, progress, &mut summary);
         self.format.read_all(files, &mut reading)?;
         if reading.kept() == 0 {
-            return Err(nothing(files, "there are no spans", &summary));
+            return Err(nothing(files, F::NONE, &summary));
         }
         let tables = DataDir::new(unfinished.path());
         let joined = sink.finish(&tables.requests(), &tables.steps(), progress)?;

@@ -8,6 +8,9 @@ use crate::reading::Input;
 
 /// A way to write spans down.
 pub(crate) trait Format: Sync {
+    /// What is said of files in which there is no span: what was looked for.
+    const NONE: &str;
+
     /// Reads one file into spans. What cannot be used is counted as skipped, with its place.
     ///
     /// # Errors

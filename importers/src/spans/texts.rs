@@ -54,11 +54,19 @@ impl Texts {
         self.parts.push(Part { line, begin, end, fault: None });
     }
 
-    /// Appends a text.
-    pub(super) fn push(&mut self, line: u64, text: &[u8]) {
+    /// Appends a text, which is what `write` appends to the bytes.
+    pub(super) fn extend<T>(&mut self, line: u64, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let begin = self.bytes.len();
-        self.bytes.extend_from_slice(text);
+        let done = write(&mut self.bytes);
         self.part(line, begin, self.bytes.len());
+        done
+    }
+
+    /// Takes the last text away.
+    pub(super) fn drop_last(&mut self) {
+        if let Some(part) = self.parts.pop() {
+            self.bytes.truncate(part.begin);
+        }
     }
 
     /// Says that something was passed over.
