@@ -22,6 +22,7 @@ mod json;
 mod kept;
 mod lines;
 mod objects;
+mod otlp;
 mod reading;
 mod receiver;
 mod resources;
@@ -29,3 +30,5 @@ mod scalars;
 mod tally;
 mod texts;
 mod zipkin;
+
+pub(crate) use otlp::OTLP;

@@ -4,6 +4,7 @@
 use std::io::{self, Read};
 
 use super::texts::{TextSource, Texts};
+use crate::summary::At;
 use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES, TEXTS_BYTES};
 
 /// The lines of a file.
@@ -54,7 +55,7 @@ impl<R: Read> Lines<R> {
             }
         }
         let mut texts = Texts::default();
-        texts.fault(self.line, "the line is longer than a line can be");
+        texts.fault(At::Line(self.line), "the line is longer than a line can be");
         self.line += 1;
         texts
     }
@@ -69,7 +70,7 @@ impl<R: Read> Lines<R> {
             (begin, self.line) = (end + 1, number);
         }
         let mut texts = Texts::within(bytes);
-        lines.into_iter().for_each(|(number, begin, end)| texts.part(number, begin, end));
+        lines.into_iter().for_each(|(number, begin, end)| texts.part(At::Line(number), begin, end));
         texts
     }
 }
@@ -101,8 +102,8 @@ impl<R: Read + Send> TextSource for Lines<R> {
         self.error.take().map_or(Ok(None), Err)
     }
 
-    fn line(&self) -> u64 {
-        self.line
+    fn at(&self) -> At {
+        At::Line(self.line)
     }
 }
 
@@ -125,6 +126,11 @@ mod tests {
         }
     }
 
+    fn number(at: At) -> u64 {
+        let At::Line(number) = at else { panic!("{at:?}") };
+        number
+    }
+
     type Line = (u64, Result<String, &'static str>);
 
     fn lines(mut lines: Lines<Pieces<'_>>) -> (Vec<Line>, Option<u64>) {
@@ -132,13 +138,15 @@ mod tests {
         loop {
             match lines.next() {
                 Ok(Some(texts)) => all.extend(texts.iter().map(|text| match text {
-                    Ok(text) => (text.line, Ok(String::from_utf8_lossy(text.bytes).into_owned())),
-                    Err((line, fault)) => (line, Err(fault)),
+                    Ok(text) => {
+                        (number(text.at), Ok(String::from_utf8_lossy(text.bytes).into_owned()))
+                    }
+                    Err((at, fault)) => (number(at), Err(fault)),
                 })),
                 Ok(None) => return (all, None),
                 Err(_) => {
                     assert!(lines.next().unwrap().is_none(), "an error is the end");
-                    return (all, Some(lines.line()));
+                    return (all, Some(number(lines.at())));
                 }
             }
         }

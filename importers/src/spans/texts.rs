@@ -1,4 +1,4 @@
-//! Texts: parts of a file that are read each by itself, such as lines, with the lines on which they
+//! Texts: parts of a file that are read each by itself, such as lines, with the places at which they
 //! begin. Several go to a thread at a time.
 
 use std::io;
@@ -18,7 +18,7 @@ pub(crate) struct Texts {
 
 #[derive(Debug)]
 struct Part {
-    line: u64,
+    at: At,
     begin: usize,
     end: usize,
     /// What is wrong, where the part is nothing to be read.
@@ -28,10 +28,20 @@ struct Part {
 /// One text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Text<'t> {
-    /// The number of its first line, from 1.
-    pub(crate) line: u64,
+    /// Where it begins.
+    pub(crate) at: At,
     /// What it holds.
     pub(crate) bytes: &'t [u8],
+}
+
+impl Text<'_> {
+    /// The place of a line of it, counted from 1.
+    pub(crate) fn line(&self, number: usize) -> At {
+        match self.at {
+            At::Line(first) => At::Line(first + (number as u64).saturating_sub(1)),
+            other => other,
+        }
+    }
 }
 
 /// What takes a file apart.
@@ -39,8 +49,8 @@ pub(crate) trait TextSource: Send {
     /// The next texts; `None` at the end. After an error there are none.
     fn next(&mut self) -> io::Result<Option<Texts>>;
 
-    /// The number of the line that is read now.
-    fn line(&self) -> u64;
+    /// The place that is read now.
+    fn at(&self) -> At;
 }
 
 impl Texts {
@@ -50,15 +60,15 @@ impl Texts {
     }
 
     /// Says that a text is at `begin..end` of the bytes.
-    pub(super) fn part(&mut self, line: u64, begin: usize, end: usize) {
-        self.parts.push(Part { line, begin, end, fault: None });
+    pub(super) fn part(&mut self, at: At, begin: usize, end: usize) {
+        self.parts.push(Part { at, begin, end, fault: None });
     }
 
     /// Appends a text, which is what `write` appends to the bytes.
-    pub(super) fn extend<T>(&mut self, line: u64, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    pub(super) fn extend<T>(&mut self, at: At, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let begin = self.bytes.len();
         let done = write(&mut self.bytes);
-        self.part(line, begin, self.bytes.len());
+        self.part(at, begin, self.bytes.len());
         done
     }
 
@@ -70,8 +80,8 @@ impl Texts {
     }
 
     /// Says that something was passed over.
-    pub(super) fn fault(&mut self, line: u64, fault: &'static str) {
-        self.parts.push(Part { line, begin: 0, end: 0, fault: Some(fault) });
+    pub(super) fn fault(&mut self, at: At, fault: &'static str) {
+        self.parts.push(Part { at, begin: 0, end: 0, fault: Some(fault) });
     }
 
     /// Whether there is neither a text nor a fault.
@@ -84,13 +94,13 @@ impl Texts {
         self.bytes.len() >= TEXTS_BYTES
     }
 
-    /// All texts, and for what was passed over its line and what is wrong.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Result<Text<'_>, (u64, &'static str)>> {
+    /// All texts, and for what was passed over its place and what is wrong.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Result<Text<'_>, (At, &'static str)>> {
         self.parts.iter().map(|part| match part.fault {
-            Some(fault) => Err((part.line, fault)),
+            Some(fault) => Err((part.at, fault)),
             None => {
                 let bytes = self.bytes.get(part.begin..part.end).unwrap_or_default();
-                Ok(Text { line: part.line, bytes })
+                Ok(Text { at: part.at, bytes })
             }
         })
     }
@@ -104,7 +114,7 @@ pub(crate) fn each<'i, S: TextSource>(
     read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
 ) -> Result<(), Error> {
     let Input { file, bytes } = input;
-    let place = |line| Place::new(&file, At::Line(line));
+    let place = |at| Place::new(&file, at);
     let (mut source, mut cut_off) = (source(bytes), None);
     let next = || {
         source.next().or_else(|error| {
@@ -115,15 +125,15 @@ pub(crate) fn each<'i, S: TextSource>(
     reading.pieces(next, |texts: Texts, piece| {
         texts.iter().try_for_each(|text| match text {
             Ok(text) => read(text, piece),
-            Err((line, fault)) => {
-                let skip = || Skip { place: place(line), why: fault.to_owned() };
+            Err((at, fault)) => {
+                let skip = || Skip { place: place(at), why: fault.to_owned() };
                 piece.tally().damage("part of a file that is damaged", skip);
                 Ok(())
             }
         })
     })?;
     if let Some(error) = cut_off {
-        reading.cut_off(place(source.line()), &error);
+        reading.cut_off(place(source.at()), &error);
     }
     Ok(())
 }

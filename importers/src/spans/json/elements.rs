@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use super::BYTE_ORDER_MARK;
 use super::scan::Scan;
 use crate::spans::texts::{TextSource, Texts};
+use crate::summary::At;
 use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES};
 
 /// The elements of the documents in a file.
@@ -40,7 +41,7 @@ enum End {
     TooLong,
 }
 
-impl<R: Read> Elements<R> {
+impl<R: Read + Send> Elements<R> {
     /// The elements of `bytes`, of arrays that are outermost or below one of `keys`.
     pub(crate) fn new(bytes: R, keys: &'static [&'static str]) -> Elements<R> {
         Elements {
@@ -140,7 +141,7 @@ impl<R: Read> Elements<R> {
     fn step(&mut self, texts: &mut Texts) -> bool {
         let Some(byte) = self.peek() else {
             if !self.within.is_empty() {
-                texts.fault(self.line, "the document ends before its last bracket");
+                texts.fault(self.at(), "the document ends before its last bracket");
             }
             self.within.clear();
             return false;
@@ -171,15 +172,15 @@ impl<R: Read> Elements<R> {
 
     /// Takes an element of an array.
     fn element(&mut self, texts: &mut Texts) {
-        let line = self.line;
-        let end = texts.extend(line, |bytes| self.value(Some(bytes)));
+        let at = self.at();
+        let end = texts.extend(at, |bytes| self.value(Some(bytes)));
         match end {
             End::Whole => {}
             // Whoever reads it finds that it ends too early.
             End::CutOff => self.within.clear(),
             End::TooLong => {
                 texts.drop_last();
-                texts.fault(line, "the element is longer than one can be");
+                texts.fault(at, "the element is longer than one can be");
             }
         }
     }
@@ -206,7 +207,7 @@ impl<R: Read> Elements<R> {
 
     /// What comes here cannot: it is passed over up to where a document can begin.
     fn damaged(&mut self, texts: &mut Texts) {
-        texts.fault(self.line, "this is no JSON");
+        texts.fault(self.at(), "this is no JSON");
         self.resume();
     }
 }
@@ -225,8 +226,8 @@ impl<R: Read + Send> TextSource for Elements<R> {
         self.error.take().map_or(Ok(None), Err)
     }
 
-    fn line(&self) -> u64 {
-        self.line
+    fn at(&self) -> At {
+        At::Line(self.line)
     }
 }
 
@@ -250,14 +251,19 @@ mod tests {
         }
     }
 
+    fn number(at: At) -> u64 {
+        let At::Line(number) = at else { panic!("{at:?}") };
+        number
+    }
+
     type Part = (u64, Result<String, &'static str>);
 
     fn parts(mut elements: Elements<Pieces<'_>>) -> Vec<Part> {
         let mut all = Vec::new();
         while let Some(texts) = elements.next().unwrap() {
             all.extend(texts.iter().map(|text| match text {
-                Ok(text) => (text.line, Ok(String::from_utf8_lossy(text.bytes).into_owned())),
-                Err((line, fault)) => (line, Err(fault)),
+                Ok(text) => (number(text.at), Ok(String::from_utf8_lossy(text.bytes).into_owned())),
+                Err((at, fault)) => (number(at), Err(fault)),
             }));
         }
         all
