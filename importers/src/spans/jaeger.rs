@@ -10,25 +10,77 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use request_flow::spans::{Id, Resource, Span, SpanKind};
+use registry::About;
+use request_flow::spans::{Id, Resource, ResourceId, Span, SpanKind};
 use serde::de::Error as _;
 
 use self::model::{Process, Processes, Shape, Trace, Written, text, value_of};
-use super::ids;
+use super::driver::SpanImporter;
+use super::format::Format;
+use super::fuzz::run;
+use super::head::Head;
 use super::objects::{self, Objects, Refused, Spot, Taken};
+use super::otlp::attributes::{self, Told};
+use super::reading::Reading;
 use super::receiver::Receiver;
 use super::texts::Text;
+use super::{ids, json};
 use crate::error::Error;
-use crate::summary::{Place, Skip};
+use crate::flags::NAME;
+use crate::kind::Kind;
+use crate::reading::Input;
+use crate::summary::{At, Place, Skip};
 
 mod model;
 #[cfg(test)]
 mod tests;
 
-/// Tags of a process that name its host, the best first.
-const HOSTS: &[&str] = &["hostname", "host.name", "ip"];
-/// Tags of a span that name what it calls, the best first.
-const PEERS: &[&str] = &["peer.service", "peer.hostname", "db.system", "net.peer.name"];
+/// The entry in the registry.
+pub(crate) static JAEGER: Kind = Kind {
+    about: About {
+        name: "jaeger",
+        summary: "Traces of Jaeger: the JSON of its API and its UI",
+        details: "\
+What Jaeger's API answers and its UI saves: an object with traces in 'data'; or one trace, an array \
+of traces, or a trace a line; plain or compressed (gzip, zstd, xz). Spans become requests and their \
+steps; client and server spans of one call are the two ends of a message, by which the hosts' \
+clocks are compared. Save a trace without clock adjustment, as Jaeger moves spans.",
+        notes: "\
+Ask Jaeger for traces so:
+  curl 'http://localhost:16686/api/traces?service=shop&limit=1000&raw=true' > traces.json",
+        examples: &[
+            "sockcap import jaeger traces.json && sockcap report",
+            "sockcap import jaeger --name monday traces-*.json.gz",
+        ],
+    },
+    files: "The files, which become one import",
+    files_by: None,
+    flags: &[&NAME],
+    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: Jaeger }),
+    fuzz: |bytes| run(&Jaeger, bytes),
+    #[cfg(test)]
+    samples: || vec![tests::ANSWER.into(), tests::ANSWER.replace('\n', "").into()],
+};
+
+/// The format.
+#[derive(Clone, Copy, Debug)]
+struct Jaeger;
+
+impl Format for Jaeger {
+    const NONE: &str = "it has no traces, which have 'spans'";
+
+    fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
+        let (head, input) = Head::of(input);
+        let file = input.file.clone();
+        if !json::is_json(&head.bytes) {
+            return Err(Error::malformed(&file, At::File, "it is no JSON of Jaeger"));
+        }
+        let first = memchr::memchr2(b'{', b'[', &head.bytes).unwrap_or_default();
+        let is_answer = head.bytes.get(first..).and_then(|text| Shape::of(text).ok());
+        let keys: &[&str] = if is_answer == Some(Shape::Answer) { &["data"] } else { &[] };
+        json::each_or_damaged(input, keys, reading, |text, piece| read(text, &file, piece))
+    }
+}
 
 /// Reads the spans in a text of `file`.
 fn read(text: Text<'_>, file: &Path, spans: &mut impl Receiver) -> Result<(), Error> {
@@ -123,25 +175,36 @@ impl Written<'_> {
         let named = text(&self.process_id);
         let of_trace = || processes.0.iter().find(|(name, _)| *name == named).map(|it| &it.1);
         let process = self.process.as_ref().or_else(of_trace);
-        let resource = process.map_or_else(Resource::default, resource);
-        let resource = spans.resource(&resource);
+        let resource = match process {
+            Some(process) => process.number(spans),
+            None => spans.resource(&Resource::default()),
+        };
 
-        let kind = kind(value_of(&self.tags, &["span.kind"]).unwrap_or_default());
+        let kind = kind(value_of(&self.tags, "span.kind").unwrap_or_default());
         let is_called = !matches!(kind, SpanKind::Server | SpanKind::Consumer);
         let (parent, others) = parent(self, trace);
-        let tags = self.tags.as_deref().unwrap_or_default().iter();
-        let mut parameters: Vec<(&str, Cow<'_, str>)> =
-            tags.map(|tag| (&*tag.key.0, Cow::Borrowed(text(&tag.value)))).collect();
+        let tags = self.tags.as_deref().unwrap_or_default();
+        let mut told = Told::default();
+        let mut parameters: Vec<(&str, Cow<'_, str>)> = Vec::with_capacity(tags.len());
+        for tag in tags {
+            if told.take(&tag.key.0, text(&tag.value)) {
+                parameters.push((&tag.key.0, Cow::Borrowed(text(&tag.value))));
+            }
+        }
         parameters.extend(others.into_iter().map(|other| ("references", Cow::Owned(other))));
+        let peer = told.peer().filter(|_| is_called);
         let begin = self.begin.map(|time| time.0);
         let end = begin.zip(self.duration).map(|(begin, time)| begin.saturating_add(time.0));
         spans.span(&Span {
             parent,
             kind,
-            peer: value_of(&self.tags, PEERS).filter(|_| is_called),
+            peer: peer.as_deref(),
             begin,
             end,
             failed: self.has_failed(),
+            probability: told.probability,
+            bytes_in: told.bytes_in,
+            bytes_out: told.bytes_out,
             parameters: &parameters,
             ..Span::of(trace, id, resource, text(&self.operation))
         })
@@ -149,18 +212,30 @@ impl Written<'_> {
 
     fn has_failed(&self) -> bool {
         let is = |name, wanted: &str| {
-            value_of(&self.tags, &[name]).is_some_and(|value| value.eq_ignore_ascii_case(wanted))
+            value_of(&self.tags, name).is_some_and(|value| value.eq_ignore_ascii_case(wanted))
         };
         is("error", "true") || is("otel.status_code", "ERROR")
     }
 }
 
-fn resource<'a>(process: &'a Process<'_>) -> Resource<'a> {
-    let tags = process.tags.as_deref().unwrap_or_default().iter();
-    Resource {
-        node: &process.service.0,
-        host: value_of(&process.tags, HOSTS).unwrap_or_default(),
-        parameters: tags.map(|tag| (&*tag.key.0, Cow::Borrowed(text(&tag.value)))).collect(),
+impl Process<'_> {
+    /// Its number as a resource. Its host is what Jaeger's or OpenTelemetry's libraries say, or else
+    /// its address.
+    fn number(&self, spans: &mut impl Receiver) -> ResourceId {
+        let tags = self.tags.as_deref().unwrap_or_default();
+        let mut all: attributes::Attributes<'_> = Vec::with_capacity(tags.len() + 1);
+        all.push(("service.name".into(), Cow::Borrowed(&*self.service.0)));
+        all.extend(
+            tags.iter().map(|tag| (Cow::Borrowed(&*tag.key.0), Cow::Borrowed(text(&tag.value)))),
+        );
+        let resource = attributes::resource(&all);
+        let own = value_of(&self.tags, "hostname").map(|host| ("hostname", host));
+        let address = || value_of(&self.tags, "ip").map(|host| ("ip", host));
+        let other = if resource.host.is_empty() { own.or_else(address) } else { own };
+        let Some((used, host)) = other else { return spans.resource(&resource) };
+        let mut parameters = resource.parameters;
+        parameters.retain(|(name, _)| *name != used);
+        spans.resource(&Resource { host, parameters, ..resource })
     }
 }
 
@@ -179,9 +254,8 @@ fn parent<'a>(written: &'a Written<'_>, trace: Id<'_>) -> (Option<Id<'a>>, Vec<S
     let parent = chosen.and_then(|place| references.get(place));
     let parent = parent.and_then(|reference| ids::parent(&reference.span.0));
     let others = references.iter().enumerate().filter(|(place, _)| Some(*place) != chosen);
-    let others = others.map(|(_, other)| {
-        format!("{} {}:{}", text(&other.kind), text(&other.trace), other.span.0)
-    });
+    let others = others
+        .map(|(_, other)| format!("{} {}:{}", text(&other.kind), text(&other.trace), other.span.0));
     (parent.or_else(|| ids::parent(text(&written.parent))), others.collect())
 }
 

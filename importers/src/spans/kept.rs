@@ -8,7 +8,7 @@ use request_flow::spans::{Id, Resource, ResourceId, Span, SpanKind};
 use super::receiver::Receiver;
 use super::texts::Text;
 use crate::error::Error;
-use crate::summary::Skip;
+use crate::summary::{At, Skip};
 
 /// A span with all that it borrowed.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,7 +101,7 @@ pub(super) fn kept(
     read: impl FnOnce(Text<'_>, &Path, &mut Kept) -> Result<(), Error>,
 ) -> Kept {
     let mut kept = Kept::default();
-    read(Text { line: 1, bytes: text.as_bytes() }, Path::new("x"), &mut kept).unwrap();
+    read(Text { at: At::Line(1), bytes: text.as_bytes() }, Path::new("x"), &mut kept).unwrap();
     kept
 }
 

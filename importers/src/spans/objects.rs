@@ -13,7 +13,7 @@ use serde_json::error::Category;
 use super::receiver::Receiver;
 use super::texts::Text;
 use crate::error::Error;
-use crate::summary::{At, Place, Skip};
+use crate::summary::{Place, Skip};
 
 /// What becomes of the objects of a format.
 pub(super) trait Objects<R> {
@@ -81,8 +81,8 @@ impl Spot<'_> {
     /// The line that it begins in.
     pub(super) fn place(&self) -> Place {
         let before = self.text.bytes.get(..self.at).unwrap_or_default();
-        let lines = memchr::memchr_iter(b'\n', before).count() as u64;
-        Place::new(self.file, At::Line(self.text.line + lines))
+        let lines = memchr::memchr_iter(b'\n', before).count();
+        Place::new(self.file, self.text.line(lines + 1))
     }
 }
 
@@ -233,12 +233,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
     }
 
-    fn count(
-        &self,
-        cause: &'static str,
-        spans: &mut impl Receiver,
-        why: impl FnOnce() -> String,
-    ) {
+    fn count(&self, cause: &'static str, spans: &mut impl Receiver, why: impl FnOnce() -> String) {
         let spot = Spot { is_lost: false, file: self.file, text: self.text, at: self.at };
         spans.damage(cause, || Skip { place: spot.place(), why: why() });
     }
@@ -271,6 +266,7 @@ fn told(error: &serde_json::Error) -> String {
 mod tests {
     use super::super::kept::Kept;
     use super::*;
+    use crate::summary::At;
 
     /// Objects that have a number, and wrappers.
     #[derive(Deserialize)]
@@ -294,7 +290,7 @@ mod tests {
 
     fn numbers(text: &str) -> (Vec<u32>, Vec<String>) {
         let (mut objects, mut kept) = (Numbers::default(), Kept::default());
-        let text = Text { line: 1, bytes: text.as_bytes() };
+        let text = Text { at: At::Line(1), bytes: text.as_bytes() };
         read(text, Path::new("x"), &mut objects, &mut kept).unwrap();
         (objects.0, kept.skipped)
     }

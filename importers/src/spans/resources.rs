@@ -57,8 +57,8 @@ mod tests {
                 asked
             })
         };
-        let numbers =
-            [of("a", "b", "c"), of("ab", "", "c"), of("a", "b", "d"), of("a", "b", "c")].map(&mut number);
+        let numbers = [of("a", "b", "c"), of("ab", "", "c"), of("a", "b", "d"), of("a", "b", "c")]
+            .map(&mut number);
         assert_eq!(numbers, [1, 2, 3, 1]);
     }
 }

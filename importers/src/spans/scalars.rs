@@ -88,7 +88,8 @@ impl Visitor<'_> for TimeVisitor {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<Time, E> {
-        let time = value.checked_mul(1_000).filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64);
+        let time =
+            value.checked_mul(1_000).filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64);
         time.map(Time).ok_or_else(|| too_far(value))
     }
 

@@ -80,14 +80,10 @@ pub(super) fn text<'a>(value: &'a Option<Value<'_>>) -> &'a str {
     value.as_ref().map_or("", |value| &value.0)
 }
 
-/// The value of the first of `names` that is among the tags and not empty.
-pub(super) fn value_of<'a>(tags: &'a Option<Vec<Tag<'_>>>, names: &[&str]) -> Option<&'a str> {
-    let tags = tags.as_deref().unwrap_or_default();
-    let value = |name: &&str| {
-        let tag = tags.iter().find(|tag| tag.key.0 == **name);
-        tag.map(|tag| text(&tag.value)).filter(|value| !value.is_empty())
-    };
-    names.iter().find_map(value)
+/// The value of the tag `name`, if it is not empty.
+pub(super) fn value_of<'a>(tags: &'a Option<Vec<Tag<'_>>>, name: &str) -> Option<&'a str> {
+    let tag = tags.as_deref()?.iter().find(|tag| tag.key.0 == name)?;
+    Some(text(&tag.value)).filter(|value| !value.is_empty())
 }
 
 /// What an object is, by its first key that tells.

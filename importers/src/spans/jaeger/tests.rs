@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::kept::{Kept, KeptSpan, kept, trees};
 
 /// What the API answers when it is asked for a trace.
-const ANSWER: &str = r#"{
+pub(super) const ANSWER: &str = r#"{
   "data": [
     {
       "traceID": "4ee30ae3adb7a7f5",

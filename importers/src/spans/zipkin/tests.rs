@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::kept::{Kept, KeptSpan, kept, trees};
 
 /// What a client and a server that share an id send.
-const CALL: &str = r#"[
+pub(super) const CALL: &str = r#"[
   {
     "id": "352bff9a74ca9ad2",
     "traceId": "5af7183fb1d4cf5f",
@@ -71,7 +71,10 @@ fn what_is_missing_is_unknown() {
     let Kept { spans, skipped, .. } = zipkin(text);
     assert_eq!(skipped, Vec::<String>::new());
     for span in &spans {
-        assert_eq!((&span.parent, &*span.node, &*span.host, span.kind), (&None, "", "", SpanKind::Unknown));
+        assert_eq!(
+            (&span.parent, &*span.node, &*span.host, span.kind),
+            (&None, "", "", SpanKind::Unknown)
+        );
     }
     let times: Vec<_> = spans.iter().map(|span| (span.begin, span.end)).collect();
     assert_eq!(times, [(None, None), (None, None), (Some(7_000), None), (None, None)]);
