@@ -15,6 +15,7 @@ pub static IMPORTERS: &[&Kind] = &[
     &spans::OTLP,
     &spans::JAEGER,
     &spans::ZIPKIN,
+    &spans::KIEKER,
 ];
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ mod jaeger;
 mod json;
 #[cfg(test)]
 mod kept;
+mod kieker;
 mod lines;
 mod objects;
 mod otlp;
@@ -32,5 +33,6 @@ mod texts;
 mod zipkin;
 
 pub(crate) use jaeger::JAEGER;
+pub(crate) use kieker::KIEKER;
 pub(crate) use otlp::OTLP;
 pub(crate) use zipkin::ZIPKIN;
