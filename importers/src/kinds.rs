@@ -13,6 +13,8 @@ pub static IMPORTERS: &[&Kind] = &[
     &strace::STRACE,
     &pcap::PCAP,
     &spans::OTLP,
+    &spans::JAEGER,
+    &spans::ZIPKIN,
 ];
 
 #[cfg(test)]
