@@ -62,16 +62,16 @@ impl<F: Format> Importer for SpanImporter<F> {
 
 /// What is worth knowing of the requests.
 fn notes(joined: &Joined) -> Vec<String> {
-    let mut notes = vec![format!("{} requests", joined.requests)];
-    if joined.torn > 0 {
-        notes.push(format!(
-            "{} requests are torn: the span that their first one is part of is not in the files",
-            joined.torn
-        ));
-    }
-    if joined.duplicates > 0 {
-        notes.push(format!("{} spans were there before, and count once", joined.duplicates));
-    }
+    let Joined { traces, requests, torn, duplicates, broken, moved, .. } = joined;
+    let mut notes = vec![format!("traces: {traces}; requests: {requests}")];
+    let counted = [
+        (torn, "requests whose first span is part of one that is not in the files"),
+        (duplicates, "spans that were there before, and count once"),
+        (broken, "spans that are part of themselves, and were parted"),
+        (moved, "steps that would have begun before their parents, and were moved"),
+    ];
+    let counted = counted.iter().filter(|(count, _)| **count > 0);
+    notes.extend(counted.map(|(count, what)| format!("{what}: {count}")));
     notes.extend(of_clocks(&joined.clocks));
     notes
 }

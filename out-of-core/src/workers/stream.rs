@@ -10,7 +10,6 @@ use super::threads::lock;
 struct Source<M> {
     make: M,
     next: usize,
-    ended: bool,
 }
 
 /// What became of the pieces.
@@ -21,6 +20,23 @@ struct Results<K, T, E> {
     waiting: BTreeMap<usize, T>,
     take: K,
     error: Option<E>,
+    /// Whether no piece is to be made any more.
+    ended: bool,
+}
+
+/// Ends all workers when one panics: they would wait for its piece for ever.
+struct EndsAll<'a, K, T, E> {
+    results: &'a Mutex<Results<K, T, E>>,
+    progressed: &'a Condvar,
+}
+
+impl<K, T, E> Drop for EndsAll<'_, K, T, E> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            lock(self.results).ended = true;
+            self.progressed.notify_all();
+        }
+    }
 }
 
 /// Calls `make` for one piece after the other, until that gives `None`; `work` with each piece and
@@ -37,36 +53,34 @@ pub fn stream<P, T: Send, E: Send>(
 ) -> Result<(), E> {
     let threads = threads.max(1);
     let ahead = 2 * threads;
-    let source = Mutex::new(Source { make, next: 0, ended: false });
-    let results = Mutex::new(Results { taken: 0, waiting: BTreeMap::new(), take, error: None });
+    let source = Mutex::new(Source { make, next: 0 });
+    let waiting = BTreeMap::new();
+    let results = Mutex::new(Results { taken: 0, waiting, take, error: None, ended: false });
     let progressed = Condvar::new();
     // Whoever asks the source waits until the results have caught up. The others wait for the
     // source, and who works on a piece waits for neither.
     let next = || {
         let mut source = lock(&source);
         let mut state = lock(&results);
-        while state.error.is_none() && source.next >= state.taken + ahead {
+        while state.error.is_none() && !state.ended && source.next >= state.taken + ahead {
             state = progressed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.error.is_some() || source.ended {
+        if state.error.is_some() || state.ended {
             return None;
         }
         drop(state);
-        match (source.make)() {
-            Ok(Some(piece)) => {
-                source.next += 1;
-                return Some((source.next - 1, piece));
-            }
-            Ok(None) => {}
-            Err(error) => {
-                let mut state = lock(&results);
-                state.error = state.error.take().or(Some(error));
-            }
+        let made = (source.make)();
+        if let Ok(Some(piece)) = made {
+            source.next += 1;
+            return Some((source.next - 1, piece));
         }
-        source.ended = true;
+        let mut state = lock(&results);
+        state.ended = true;
+        state.error = state.error.take().or(made.err());
         None
     };
     let worker = || {
+        let _ends_all = EndsAll { results: &results, progressed: &progressed };
         while let Some((number, piece)) = next() {
             let result = work(number, piece);
             let mut state = lock(&results);
@@ -132,6 +146,31 @@ mod tests {
                 (0..50usize).map(|number| (number, (50 - number).pow(2))).collect();
             assert_eq!(taken, expected);
             assert!(most.into_inner() <= threads, "no more pieces than threads");
+        }
+    }
+
+    #[test]
+    fn a_panic_of_any_ends_it() {
+        for wrong in ["make", "work", "take"] {
+            let run = || {
+                let mut made = 0;
+                let make = || {
+                    made += 1;
+                    assert!((made, wrong) != (10, "make"));
+                    Ok(Some(made))
+                };
+                let work = |number, _| {
+                    assert!((number, wrong) != (10, "work"));
+                    Ok::<_, ()>(())
+                };
+                let take = |number, ()| {
+                    assert!((number, wrong) != (10, "take"));
+                    Ok(())
+                };
+                stream(3, make, work, take)
+            };
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+            assert!(done.is_err(), "{wrong}");
         }
     }
 

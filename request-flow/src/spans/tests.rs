@@ -272,8 +272,11 @@ fn spans_of(tree: &MadeTree, trace: &'static str) -> Vec<Made> {
     spans
 }
 
+/// Depth, name, begin, caller's begin and parameters of a step.
+type ToldStep = (u32, String, Option<i64>, Option<i64>, String);
+
 /// What a tree is: for each step its depth, node, begin, end, caller's begin and parameter.
-fn told(request: &Request, names: &Names) -> Vec<(u32, String, Option<i64>, Option<i64>, String)> {
+fn told(request: &Request, names: &Names) -> Vec<ToldStep> {
     (request.depths().into_iter().zip(&request.steps).enumerate())
         .map(|(place, (depth, step))| {
             let name = format!("{} {}", names.text(step.node), names.text(step.operation));
@@ -284,7 +287,7 @@ fn told(request: &Request, names: &Names) -> Vec<(u32, String, Option<i64>, Opti
         .collect()
 }
 
-fn expected(tree: &MadeTree) -> Vec<(u32, String, Option<i64>, Option<i64>, String)> {
+fn expected(tree: &MadeTree) -> Vec<ToldStep> {
     let mut all = Vec::new();
     let mut open = vec![(0usize, 0u32)];
     while let Some((place, depth)) = open.pop() {

@@ -104,7 +104,10 @@ mod tests {
             (AnyValue::Double(f64::NAN), "NaN", "\"NaN\""),
         ];
         for (value, text, json) in values.clone() {
-            assert_eq!(AnyValue::list(&[value.clone()]).into_text(), format!("[{json}]"));
+            assert_eq!(
+                AnyValue::list(std::slice::from_ref(&value)).into_text(),
+                format!("[{json}]")
+            );
             let map =
                 AnyValue::map(&[("k\n".into(), value.clone()), ("l".into(), AnyValue::Int(1))]);
             assert_eq!(map.into_text(), format!("{{\"k\\n\":{json},\"l\":1}}"));

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use request_flow::spans::{ResourceId, SpanKind};
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
 use super::ids::OtlpId;
