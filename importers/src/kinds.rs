@@ -13,6 +13,9 @@ pub static IMPORTERS: &[&Kind] = &[
     &strace::STRACE,
     &pcap::PCAP,
     &spans::OTLP,
+    &spans::JAEGER,
+    &spans::ZIPKIN,
+    &spans::KIEKER,
 ];
 
 #[cfg(test)]

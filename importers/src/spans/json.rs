@@ -19,7 +19,8 @@ use elements::Elements;
 /// line, else each element of a document.
 ///
 /// The elements of a document are those of an array that it is, or of an array that is below one of
-/// `keys` in an object that it is. What is below other keys is passed over.
+/// `keys` in an object that it is. What is below other keys is passed over. Without `keys`, an
+/// object is an element itself.
 pub(crate) fn each(
     input: Input<'_>,
     keys: &'static [&'static str],
@@ -31,6 +32,21 @@ pub(crate) fn each(
         return texts::each(input, Lines::new, reading, read);
     }
     texts::each(input, |bytes| Elements::new(bytes, keys), reading, read)
+}
+
+/// As [`each`], for a `read` that finds what is whole in damaged JSON: it is given what is no JSON
+/// as well, up to where a document can begin.
+pub(crate) fn each_or_damaged(
+    input: Input<'_>,
+    keys: &'static [&'static str],
+    reading: &mut Reading<'_, '_>,
+    read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let (head, input) = Head::of(input);
+    if has_values_on_lines(&head) {
+        return texts::each(input, Lines::new, reading, read);
+    }
+    texts::each(input, |bytes| Elements::new(bytes, keys).with_damaged(), reading, read)
 }
 
 /// Whether JSON begins at `head`, as it cannot be told by chance: a brace or a bracket, and what

@@ -5,7 +5,7 @@
 //! what [`span`] has of a span, and [`attributes`] says what attributes mean.
 
 mod any_value;
-mod attributes;
+pub(super) mod attributes;
 mod frames;
 mod ids;
 mod json;

@@ -6,14 +6,14 @@ use std::borrow::Cow;
 use request_flow::spans::Resource;
 
 /// Names and values as they were written down.
-pub(super) type Attributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
+pub(in crate::spans) type Attributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 
 /// What the attributes of a span tell beside its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Told<'t> {
-    pub(super) bytes_in: Option<i64>,
-    pub(super) bytes_out: Option<i64>,
-    pub(super) probability: Option<f64>,
+pub(in crate::spans) struct Told<'t> {
+    pub(in crate::spans) bytes_in: Option<i64>,
+    pub(in crate::spans) bytes_out: Option<i64>,
+    pub(in crate::spans) probability: Option<f64>,
     /// Names of the node that is called, the best first, and the ports of some.
     peers: [Option<&'t str>; 5],
     ports: [Option<&'t str>; 2],
@@ -21,7 +21,7 @@ pub(super) struct Told<'t> {
 
 impl<'t> Told<'t> {
     /// Takes in an attribute; says whether it needs to be a parameter as well.
-    pub(super) fn take(&mut self, name: &str, value: &'t str) -> bool {
+    pub(in crate::spans) fn take(&mut self, name: &str, value: &'t str) -> bool {
         let slot = match name {
             "sockcap.probability" => return first(&mut self.probability, value),
             "sockcap.request.bytes"
@@ -37,7 +37,7 @@ impl<'t> Told<'t> {
             | "http.response_content_length" => return first(&mut self.bytes_out, value),
             "peer.service" => &mut self.peers[0],
             "server.address" => &mut self.peers[1],
-            "net.peer.name" => &mut self.peers[2],
+            "net.peer.name" | "peer.hostname" => &mut self.peers[2],
             "db.system.name" | "db.system" => &mut self.peers[3],
             "messaging.system" => &mut self.peers[4],
             "server.port" => &mut self.ports[0],
@@ -49,7 +49,7 @@ impl<'t> Told<'t> {
     }
 
     /// The node that is called.
-    pub(super) fn peer(&self) -> Option<Cow<'t, str>> {
+    pub(in crate::spans) fn peer(&self) -> Option<Cow<'t, str>> {
         let [service, server, net_peer, others @ ..] = self.peers;
         let [server_port, net_peer_port] = self.ports;
         let with_port = |name: Option<&'t str>, port: Option<&str>| match (name?, port) {
@@ -80,7 +80,7 @@ fn first<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
 ///
 /// Its host is where its clock is. A pod or a container has none of its own: where its name is
 /// given for the host's, the name of its machine is the better one.
-pub(super) fn resource<'t>(attributes: &'t Attributes<'_>) -> Resource<'t> {
+pub(in crate::spans) fn resource<'t>(attributes: &'t Attributes<'_>) -> Resource<'t> {
     let value = |name: &'static str| {
         let found = attributes.iter().find(|(key, value)| key == name && !value.is_empty());
         found.map(|(_, value)| (name, value.as_ref()))
