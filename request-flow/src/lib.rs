@@ -10,5 +10,5 @@ mod tuning;
 
 pub use names::{NameId, Names};
 pub use request::{Parameters, Request, RequestBuilder};
-pub use siblings::{Siblings, order_of};
+pub use siblings::{Overlaps, Siblings, order_of};
 pub use step::Step;

@@ -1,0 +1,3 @@
+//! Contexts.
+pub mod statistics;
+mod tuning;
