@@ -14,13 +14,9 @@ pub(crate) const MIN_FOR_FIFTH: f64 = 80.0;
 pub(crate) const VALLEY: f64 = 0.8;
 
 /// Minimum depth of the valley beside a mode, in standard errors of the difference. A cluster of
-/// seven samples that stands alone has as much.
+/// seven samples that stands alone has as much. At least 97 of 100 samples of seven shapes with one
+/// mode have one (`modes_tests.rs`).
 pub(crate) const MIN_PEAK_ERRORS: f64 = 3.0;
-
-/// How much deeper the valley beside a mode is at least than the deepest that chance makes, in
-/// standard errors of the difference. With these three figures at least 97 of 100 samples of seven
-/// shapes with one mode have one (`modes_tests.rs`).
-pub(crate) const PEAK_ERRORS_MORE: f64 = 1.0;
 
 /// Minimum share of the samples around a mode.
 pub(crate) const MIN_PEAK_SHARE: f64 = 0.005;

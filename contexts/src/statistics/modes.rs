@@ -16,12 +16,10 @@
 //!   density falls, on the way to any higher one, to at most [`VALLEY`] of it and by several of its
 //!   standard errors, and where [`MIN_PEAK_SHARE`] of the samples are around it. The variance of the
 //!   estimate f at a place is f / (2 n h sqrt(pi)). The number of standard errors is what the highest
-//!   of as many normal numbers has as there are bandwidths side by side in the distribution,
-//!   sqrt(2 ln m), and [`PEAK_ERRORS_MORE`]; at least [`MIN_PEAK_ERRORS`].
+//!   and the lowest of m normal numbers are apart, 2 sqrt(ln m), m being how many bandwidths lie side
+//!   by side in the distribution; at least [`MIN_PEAK_ERRORS`].
 
-use crate::tuning::{
-    MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE, PEAK_ERRORS_MORE, VALLEY,
-};
+use crate::tuning::{MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE, VALLEY};
 
 use super::sample::Sample;
 
@@ -53,8 +51,8 @@ pub fn modes(sorted: &[Sample], tick: i64) -> Option<u32> {
         let bandwidth = rule * scale;
         let error = 1.0 / (2.0 * number * bandwidth * std::f64::consts::PI.sqrt());
         let landscape = Landscape::of(&values, whole, bandwidth);
-        let chance = (2.0 * landscape.bandwidths.max(1.0).ln()).sqrt();
-        let errors = (chance + PEAK_ERRORS_MORE).max(MIN_PEAK_ERRORS);
+        let chance = 2.0 * landscape.bandwidths.max(1.0).ln().sqrt();
+        let errors = chance.max(MIN_PEAK_ERRORS);
         landscape.peaks(|peak, valley, mass| {
             valley <= VALLEY * peak
                 && peak - valley >= errors * (error * (peak + valley)).sqrt()
