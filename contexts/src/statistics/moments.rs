@@ -40,6 +40,18 @@ impl Moments {
         self.weight = weight;
     }
 
+    /// What is left without `other`, which is a part of it.
+    pub fn without(&self, other: &Moments) -> Moments {
+        let weight = self.weight - other.weight;
+        if weight <= 1e-9 * self.weight {
+            return Moments::default();
+        }
+        let mean = self.mean + (self.mean - other.mean) * (other.weight / weight);
+        let apart = other.mean - mean;
+        let between = apart * apart * (weight * other.weight / self.weight);
+        Moments { weight, mean, squares: (self.squares - other.squares - between).max(0.0) }
+    }
+
     /// The variance of the population.
     pub fn variance(&self) -> f64 {
         if self.weight > 0.0 { self.squares / self.weight } else { 0.0 }
@@ -64,7 +76,9 @@ mod tests {
     #[test]
     fn by_hand() {
         let mut moments = Moments::default();
-        [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0].map(|value| moments.add(value, 1.0));
+        for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            moments.add(value, 1.0);
+        }
         assert_eq!((moments.mean, moments.deviation(), moments.weight), (5.0, 2.0, 8.0));
         assert_eq!(Moments::of(3.0, 0.5).deviation(), 0.0);
         assert_eq!(Moments::default().deviation(), 0.0);
@@ -89,6 +103,9 @@ mod tests {
             let variance = values.iter().map(|(value, weight)| (value - mean).powi(2) * weight).sum::<f64>() / weight;
             prop_assert!((merged.mean - mean).abs() <= 1e-6 * mean.max(1.0));
             prop_assert!((merged.deviation() - variance.sqrt()).abs() <= 1e-6 * variance.sqrt().max(1.0));
+            let (left, rest) = (merged.without(&of(&values[..cut])), of(&values[cut..]));
+            prop_assert!((left.mean - rest.mean).abs() <= 1e-3 * mean.max(1.0));
+            prop_assert!((left.deviation() - rest.deviation()).abs() <= 1e-3 * mean.max(1.0));
         }
     }
 }

@@ -1,0 +1,8 @@
+//! Integration tests of profiling: from tables of requests to results.
+
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+mod explaining;
+mod instrumenting;
+mod profiling;
+mod support;
