@@ -3,11 +3,17 @@
 //! follow.
 
 use crate::kind::Kind;
-use crate::{pcap, strace, tabular};
+use crate::{pcap, spans, strace, tabular};
 
 /// All importers, in the order of help.
-pub static IMPORTERS: &[&Kind] =
-    &[&tabular::MESSAGES, &tabular::CALLS, &tabular::PROJECT5, &strace::STRACE, &pcap::PCAP];
+pub static IMPORTERS: &[&Kind] = &[
+    &tabular::MESSAGES,
+    &tabular::CALLS,
+    &tabular::PROJECT5,
+    &strace::STRACE,
+    &pcap::PCAP,
+    &spans::OTLP,
+];
 
 #[cfg(test)]
 #[path = "kinds_tests.rs"]

@@ -19,6 +19,22 @@ struct Shared<M, T, E> {
     error: Option<E>,
 }
 
+/// Ends all workers when one panics: they would wait for its piece for ever.
+struct EndsAll<'a, M, T, E> {
+    shared: &'a Mutex<Shared<M, T, E>>,
+    progressed: &'a Condvar,
+    count: usize,
+}
+
+impl<M, T, E> Drop for EndsAll<'_, M, T, E> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            lock(self.shared).next = self.count;
+            self.progressed.notify_all();
+        }
+    }
+}
+
 /// Calls `work` for each of `count` pieces on `threads` threads, and `take` with each result in the
 /// order of the pieces, one at a time. No worker runs far ahead of what was taken, so few results
 /// wait. The first error ends it.
@@ -37,6 +53,7 @@ pub fn in_order<T: Send, E: Send>(
         Mutex::new(Shared { next: 0, taken: 0, waiting: BTreeMap::new(), take, error: None });
     let progressed = Condvar::new();
     let worker = || {
+        let _ends_all = EndsAll { shared: &shared, progressed: &progressed, count };
         loop {
             let mut state = lock(&shared);
             while state.error.is_none() && state.next < count && state.next >= state.taken + ahead {
@@ -127,6 +144,15 @@ mod tests {
             assert_eq!(done, Ok(()));
             assert_eq!(taken, (0..50).map(|piece| (piece, piece * piece)).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_panic_of_one_worker_is_everybodys_end() {
+        let panicked = std::panic::catch_unwind(|| {
+            let work = |piece: usize| if piece == 3 { panic!("piece 3") } else { Ok::<_, ()>(()) };
+            in_order(2, 100, work, |_, ()| Ok(()))
+        });
+        assert!(panicked.is_err());
     }
 
     #[test]

@@ -1,0 +1,360 @@
+//! From all spans to the tables of requests, in three passes:
+//!
+//! 1. Partition by partition of traces, spans are joined into drafts, and the calls between clocks
+//!    are sampled.
+//! 2. The clocks are estimated. Each draft's times come to the common clock, and the request goes to
+//!    the partition of the time at which it begins.
+//! 3. Partition by partition of time, requests are sorted and written.
+//!
+//! Between passes everything is bytes, in memory while the budget lasts and in a temporary file
+//! beyond it.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use clocks::{Clocks, HostFacts, Samples, estimate};
+use message_trace::{PathError, Progress};
+use out_of_core::workers::{self, lock};
+use out_of_core::{PartitionStore, PartitionWriter};
+use rustc_hash::FxHashMap;
+
+use super::draft::{ClockNumber, Draft};
+use super::join::{Known, Misfits, join};
+use super::record::SpanRecord;
+use super::sink::{ResourceRecord, SpanSink};
+use crate::names::{NameId, Names};
+use crate::request::{Request, RequestBuilder};
+use crate::tables::RequestWriter;
+use crate::tuning::{BEGIN_SAMPLES, TIME_PARTITIONS, TRACE_PARTITIONS};
+
+/// [`HostFacts::machine`] of all clocks that are taken to be one.
+const ONE_MACHINE: u128 = 1;
+
+/// What came of joining spans.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Joined {
+    /// Spans, duplicates not counted.
+    pub spans: u64,
+    /// Spans that were there before, by their ids.
+    pub duplicates: u64,
+    /// Spans that were each other's parents, or whose depth skips one.
+    pub broken: u64,
+    /// Traces.
+    pub traces: u64,
+    /// Requests: one for each span without a parent.
+    pub requests: u64,
+    /// Requests whose first span names a parent that is not there.
+    pub torn: u64,
+    /// Steps.
+    pub steps: u64,
+    /// Steps that began before their parents by the common clock, or whose answers were received
+    /// before they were sent, and were moved.
+    pub moved: u64,
+    /// Clocks of the hosts; of the nodes whose host is not known.
+    pub clocks: Clocks,
+}
+
+/// What the first pass found.
+#[derive(Default)]
+struct Found {
+    spans: u64,
+    traces: u64,
+    misfits: Misfits,
+    samples: Samples,
+    /// Clocks that a call and its answer relate to another.
+    related: Vec<bool>,
+    /// First and last time that each clock showed.
+    times: Vec<Option<[i64; 2]>>,
+    begins: Vec<i64>,
+}
+
+impl Found {
+    /// Nothing yet, of that many clocks.
+    fn of(clocks: usize) -> Found {
+        Found {
+            samples: Samples::new(clocks),
+            related: vec![false; clocks],
+            times: vec![None; clocks],
+            ..Found::default()
+        }
+    }
+}
+
+/// A request as bytes with the time at which it begins.
+struct Begun<'b> {
+    begin: i64,
+    bytes: &'b [u8],
+}
+
+impl SpanSink<'_> {
+    /// Joins all spans into requests, brings their times to one clock, and writes both tables.
+    ///
+    /// # Errors
+    /// When a temporary file or a table cannot be written.
+    pub fn finish(
+        self,
+        requests: &Path,
+        steps: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Joined, PathError> {
+        let SpanSink { budget, directory, names, resources, by_trace } = self;
+        let names = names.into_names();
+        let resources = resources.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Hosts { facts, of_resource } = Hosts::of(&resources, &names);
+        let known = Known { resources: &resources, clocks: &of_resource, names: &names };
+
+        progress.step("joining spans", 0);
+        let drafts = PartitionStore::new(budget, &directory, TRACE_PARTITIONS);
+        let found = join_all(&by_trace, &drafts, &known, facts.len())?;
+        drop(by_trace);
+        let mut joined = Joined {
+            spans: found.spans,
+            duplicates: found.misfits.duplicates,
+            broken: found.misfits.broken,
+            traces: found.traces,
+            ..Joined::default()
+        };
+
+        let facts = with_facts(facts, &found);
+        joined.clocks = estimate(&facts, &found.samples, None);
+        let is_one_clock = joined
+            .clocks
+            .hosts
+            .iter()
+            .all(|host| host.offset_ns == 0 && host.skew_ppm == 0.0 && host.steps.is_empty());
+        let clocks = Some(&joined.clocks).filter(|_| !is_one_clock);
+
+        progress.step("ordering requests", 0);
+        let bounds = bounds(found.begins);
+        let by_begin = PartitionStore::new(budget, &directory, bounds.len() + 1);
+        joined.moved = order(&drafts, &by_begin, clocks, &bounds)?;
+        drop(drafts);
+
+        progress.step("writing requests", 0);
+        let mut writer = RequestWriter::create(requests, steps)?;
+        let torn = write(&by_begin, &names, &mut writer)?;
+        (joined.requests, joined.steps) = writer.written();
+        joined.torn = torn;
+        writer.finish(&names)?;
+        Ok(joined)
+    }
+}
+
+/// The clocks that there are.
+struct Hosts {
+    facts: Vec<HostFacts>,
+    of_resource: Vec<ClockNumber>,
+}
+
+impl Hosts {
+    /// A clock for each host, and for each node whose host is not known.
+    ///
+    fn of(resources: &[ResourceRecord], names: &Names) -> Hosts {
+        let mut numbers: FxHashMap<(NameId, bool), ClockNumber> = FxHashMap::default();
+        let mut hosts = Hosts { facts: Vec::new(), of_resource: Vec::new() };
+        for resource in resources {
+            let is_known = resource.host != Names::UNKNOWN;
+            let name = if is_known { resource.host } else { resource.node };
+            let next = hosts.facts.len() as ClockNumber;
+            let number = *numbers.entry((name, is_known)).or_insert(next);
+            if number == next {
+                let name = names.text(name).to_owned();
+                let machine = if is_known { 0 } else { ONE_MACHINE };
+                hosts.facts.push(HostFacts { name, machine, ..HostFacts::default() });
+            }
+            hosts.of_resource.push(number);
+        }
+        hosts
+    }
+}
+
+/// Adds what the spans say of clocks: when each was read, and whether it is to be compared.
+///
+/// Clocks that no call and its answer relate are taken to be one as long as no span contradicts
+/// that: a begin that is after its parent's says nothing of how far the two clocks are apart.
+/// So are those of nodes whose host is not known.
+fn with_facts(mut facts: Vec<HostFacts>, found: &Found) -> Vec<HostFacts> {
+    for ((host, times), is_related) in facts.iter_mut().zip(&found.times).zip(&found.related) {
+        [host.first, host.last] = times.unwrap_or_default();
+        if !is_related {
+            host.machine = ONE_MACHINE;
+        }
+    }
+    facts
+}
+
+/// The first pass.
+fn join_all(
+    by_trace: &PartitionStore<'_, u8>,
+    drafts: &PartitionStore<'_, u8>,
+    known: &Known<'_>,
+    clocks: usize,
+) -> Result<Found, PathError> {
+    let mut all = Found::of(clocks);
+    let work = |partition: usize| {
+        let blocks = by_trace.take(partition)?;
+        let mut found = Found::of(clocks);
+        let mut spans: Vec<SpanRecord<'_>> = Vec::new();
+        for block in &blocks {
+            let mut bytes = block.as_slice();
+            while let Some(span) = SpanRecord::next(&mut bytes) {
+                spans.push(span);
+            }
+        }
+        // Stable, so that the spans of a trace stay in the order of the files.
+        spans.sort_by_key(|span| span.trace);
+        let mut writer = PartitionWriter::new(drafts, partition);
+        let mut bytes = Vec::new();
+        let mut failed = None;
+        let mut of_trace = Vec::new();
+        let mut spans = spans.into_iter().peekable();
+        while let Some(first) = spans.next() {
+            let trace = first.trace;
+            of_trace.clear();
+            of_trace.push(first);
+            while let Some(span) = spans.next_if(|span| span.trace == trace) {
+                of_trace.push(span);
+            }
+            join(&mut of_trace, known, &mut found.misfits, |draft| {
+                let related = &mut found.related;
+                draft.add_samples(&mut found.samples, |clock| {
+                    related.get_mut(clock as usize).into_iter().for_each(|of| *of = true);
+                });
+                draft.times(|clock, time| {
+                    if let Some(seen) = found.times.get_mut(clock as usize) {
+                        let [first, last] = seen.unwrap_or([time; 2]);
+                        *seen = Some([first.min(time), last.max(time)]);
+                    }
+                });
+                let root = draft.request.steps.iter().find(|step| step.parent.is_none());
+                found.begins.extend(root.and_then(|root| root.caller_begin.or(root.begin)));
+                bytes.clear();
+                put(&draft, &mut bytes);
+                failed = failed.take().or(writer.deal_together(partition, &bytes).err());
+            });
+            found.spans += of_trace.len() as u64;
+            found.traces += 1;
+        }
+        failed.map_or(Ok(()), Err)?;
+        writer.finish()?;
+        thin(&mut found.begins);
+        Ok(found)
+    };
+    workers::in_order(workers::threads(), by_trace.partitions(), work, |_, found: Found| {
+        all.spans += found.spans;
+        all.traces += found.traces;
+        all.misfits.duplicates += found.misfits.duplicates;
+        all.misfits.broken += found.misfits.broken;
+        all.samples.merge(found.samples);
+        all.related.iter_mut().zip(found.related).for_each(|(known, new)| *known |= new);
+        all.begins.extend(found.begins);
+        for (seen, new) in all.times.iter_mut().zip(found.times) {
+            let Some([first, last]) = new else { continue };
+            let [known_first, known_last] = seen.unwrap_or([first, last]);
+            *seen = Some([first.min(known_first), last.max(known_last)]);
+        }
+        Ok::<(), PathError>(())
+    })?;
+    Ok(all)
+}
+
+/// Leaves few of many times, evenly.
+fn thin(begins: &mut Vec<i64>) {
+    begins.sort_unstable();
+    let step = begins.len().div_ceil(BEGIN_SAMPLES).max(1);
+    let mut place = 0;
+    begins.retain(|_| {
+        place += 1;
+        (place - 1) % step == 0
+    });
+}
+
+/// The times between which about the same number of requests begin.
+fn bounds(mut begins: Vec<i64>) -> Vec<i64> {
+    begins.sort_unstable();
+    let mut bounds: Vec<i64> = (1..TIME_PARTITIONS)
+        .filter_map(|bound| begins.get(bound * begins.len() / TIME_PARTITIONS).copied())
+        .collect();
+    bounds.dedup();
+    bounds
+}
+
+/// The second pass. Returns the number of steps that were moved.
+fn order(
+    drafts: &PartitionStore<'_, u8>,
+    by_begin: &PartitionStore<'_, u8>,
+    clocks: Option<&Clocks>,
+    bounds: &[i64],
+) -> Result<u64, PathError> {
+    let mut moved = 0;
+    let work = |partition: usize| {
+        let mut writer = PartitionWriter::new(by_begin, partition);
+        let (mut builder, mut request) = (RequestBuilder::default(), Request::default());
+        let (mut moved, mut bytes, mut framed) = (0, Vec::new(), Vec::new());
+        for block in drafts.take(partition)? {
+            let mut rest = block.as_slice();
+            while let Ok((mut draft, behind)) = postcard::take_from_bytes::<Draft>(rest) {
+                rest = behind;
+                moved += draft.finish(clocks, &mut builder, &mut request);
+                let begin = request.begin().unwrap_or(i64::MIN);
+                bytes.clear();
+                put(&request, &mut bytes);
+                framed.clear();
+                framed.extend_from_slice(&begin.to_le_bytes());
+                framed.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+                framed.extend_from_slice(&bytes);
+                let of = bounds.partition_point(|bound| *bound <= begin);
+                writer.deal_together(of, &framed)?;
+            }
+        }
+        writer.finish()?;
+        Ok(moved)
+    };
+    workers::in_order(workers::threads(), drafts.partitions(), work, |_, of_partition: u64| {
+        moved += of_partition;
+        Ok::<(), PathError>(())
+    })?;
+    Ok(moved)
+}
+
+/// The third pass. Returns the number of requests that are torn.
+fn write(
+    by_begin: &PartitionStore<'_, u8>,
+    names: &Names,
+    writer: &mut RequestWriter,
+) -> Result<u64, PathError> {
+    let torn = Mutex::new(0);
+    let work = |partition: usize| {
+        let blocks = by_begin.take(partition)?;
+        let mut begun: Vec<Begun<'_>> = Vec::new();
+        for block in &blocks {
+            let mut rest = block.as_slice();
+            while let Some((begin, behind)) = rest.split_first_chunk::<8>() {
+                let Some((length, behind)) = behind.split_first_chunk::<8>() else { break };
+                let length = u64::from_le_bytes(*length) as usize;
+                let Some((bytes, behind)) = behind.split_at_checked(length) else { break };
+                begun.push(Begun { begin: i64::from_le_bytes(*begin), bytes });
+                rest = behind;
+            }
+        }
+        // Stable: requests that begin together stay in the order of their traces' partitions.
+        begun.sort_by_key(|request| request.begin);
+        let mut requests: Vec<Request> = Vec::with_capacity(begun.len());
+        requests.extend(begun.iter().filter_map(|of| postcard::from_bytes(of.bytes).ok()));
+        *lock(&torn) += requests.iter().filter(|request| request.torn).count() as u64;
+        Ok(requests)
+    };
+    let threads = workers::threads();
+    workers::in_order(threads, by_begin.partitions(), work, |_, requests: Vec<Request>| {
+        requests.into_iter().try_for_each(|request| writer.push(request, names))
+    })?;
+    Ok(torn.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// Appends the bytes of `value`.
+fn put(value: &impl serde::Serialize, out: &mut Vec<u8>) {
+    // Writing to memory does not fail.
+    if let Ok(bytes) = postcard::to_extend(value, std::mem::take(out)) {
+        *out = bytes;
+    }
+}

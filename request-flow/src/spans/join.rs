@@ -1,0 +1,396 @@
+//! Join: the spans of one trace become drafts of requests, one for each root.
+//!
+//! ```text
+//! shop    |--GET /page-----------------------|        step: shop GET /page
+//! shop       |--client: GET /price------|             one step: prices GET /price,
+//! prices        |--server: GET /price--|                with the caller's times from the client
+//! prices           |--SELECT--|                       step: prices SELECT
+//! ```
+//!
+//! A call has a span at its caller and one at its callee, the two ends of a message. Both become one
+//! step at the callee. A client's span without the callee's becomes a step at the node that it
+//! names. All other spans are a step each.
+
+use rustc_hash::FxHashMap;
+
+use super::draft::{ClockNumber, Draft};
+use super::record::SpanRecord;
+use super::sink::ResourceRecord;
+use super::span::SpanKind;
+use crate::names::{NameId, Names};
+use crate::step::Step;
+
+/// What is known beside the spans of a trace.
+pub(super) struct Known<'a> {
+    pub(super) resources: &'a [ResourceRecord],
+    /// The clock that each resource reads.
+    pub(super) clocks: &'a [ClockNumber],
+    pub(super) names: &'a Names,
+}
+
+/// Counts of what did not fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Misfits {
+    /// Spans that were there before, by their ids.
+    pub(super) duplicates: u64,
+    /// Spans that were each other's parents, or whose depth skips one.
+    pub(super) broken: u64,
+}
+
+/// Takes the spans of one trace; `each` gets a draft for each root.
+pub(super) fn join<'b>(
+    spans: &mut Vec<SpanRecord<'b>>,
+    known: &Known<'_>,
+    misfits: &mut Misfits,
+    mut each: impl FnMut(Draft),
+) {
+    let before = spans.len();
+    let halves = Halves::of(spans);
+    misfits.duplicates += (before - spans.len()) as u64;
+    let mut tree = Tree::of(spans, &halves, misfits);
+    tree.break_circles(spans, misfits);
+    let merged = Merged::of(spans, &tree, known);
+    // Members of each root, in the order of the source.
+    let roots = tree.roots();
+    let mut members: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (span, root) in (0..).zip(&roots) {
+        members.entry(*root).or_default().push(span);
+    }
+    for root in (0..spans.len() as u32).filter(|span| tree.parents[*span as usize].is_none()) {
+        let Some(of) = members.get(&root) else { continue };
+        each(merged.draft(spans, &tree, of, known));
+    }
+}
+
+/// Places of spans by their ids: the server's or only one, and the client's half where both halves
+/// of a call have one id.
+struct Halves(FxHashMap<u128, (u32, Option<u32>)>);
+
+impl Halves {
+    /// Finds spans by their ids; spans that are there twice are taken out.
+    fn of(spans: &mut Vec<SpanRecord<'_>>) -> Halves {
+        let is_caller = |kind| matches!(kind, SpanKind::Client | SpanKind::Producer);
+        let is_callee = |kind| matches!(kind, SpanKind::Server | SpanKind::Consumer);
+        let mut halves: FxHashMap<u128, (u32, Option<u32>)> = FxHashMap::default();
+        let mut kept: Vec<SpanRecord<'_>> = Vec::with_capacity(spans.len());
+        for span in spans.drain(..) {
+            let place = kept.len() as u32;
+            match halves.get_mut(&span.id) {
+                None => {
+                    halves.insert(span.id, (place, None));
+                }
+                Some((only, client @ None)) => {
+                    let other = kept[*only as usize].kind;
+                    if is_caller(span.kind) && is_callee(other) {
+                        *client = Some(place);
+                    } else if is_callee(span.kind) && is_caller(other) {
+                        (*only, *client) = (place, Some(*only));
+                    } else {
+                        continue;
+                    }
+                }
+                Some(_) => continue,
+            }
+            kept.push(span);
+        }
+        *spans = kept;
+        Halves(halves)
+    }
+}
+
+/// The parent of each span.
+struct Tree {
+    parents: Vec<Option<u32>>,
+    /// Spans whose parent is not there.
+    torn: Vec<bool>,
+    children: Vec<u32>,
+}
+
+impl Tree {
+    fn of(spans: &[SpanRecord<'_>], halves: &Halves, misfits: &mut Misfits) -> Tree {
+        let mut tree = Tree {
+            parents: vec![None; spans.len()],
+            torn: vec![false; spans.len()],
+            children: Vec::new(),
+        };
+        if spans.iter().any(|span| span.depth.is_some()) {
+            tree.by_depth(spans, misfits);
+        }
+        for (place, span) in spans.iter().enumerate().filter(|(_, span)| span.depth.is_none()) {
+            let (server, client) = halves.0.get(&span.id).copied().unwrap_or((place as u32, None));
+            let parent = match (client, span.parent) {
+                // The server's half of a call is part of the client's.
+                (Some(client), _) if server as usize == place => Some(client),
+                (_, Some(parent)) if parent != span.id => {
+                    let parent = halves.0.get(&parent).map(|(server, _)| *server);
+                    tree.torn[place] = parent.is_none();
+                    parent
+                }
+                _ => None,
+            };
+            tree.parents[place] = parent;
+        }
+        tree.children = vec![0; spans.len()];
+        for parent in tree.parents.iter().flatten() {
+            tree.children[*parent as usize] += 1;
+        }
+        tree
+    }
+
+    /// Parents of spans that tell their order and depth.
+    fn by_depth(&mut self, spans: &[SpanRecord<'_>], misfits: &mut Misfits) {
+        let mut order: Vec<(u32, u32)> =
+            (0..).zip(spans).filter_map(|(place, span)| Some((place, span.depth?))).collect();
+        order.sort_by_key(|(place, _)| spans[*place as usize].order);
+        let mut open: Vec<(u32, u32)> = Vec::new();
+        for (place, depth) in order {
+            while open.last().is_some_and(|(_, above)| *above >= depth) {
+                open.pop();
+            }
+            let parent = open.last();
+            self.parents[place as usize] = parent.map(|(parent, _)| *parent);
+            if parent.map_or(0, |(_, above)| above + 1) != depth {
+                misfits.broken += 1;
+                self.torn[place as usize] = true;
+            }
+            open.push((place, depth));
+        }
+    }
+
+    /// Makes the earliest span of each circle a root.
+    fn break_circles(&mut self, spans: &[SpanRecord<'_>], misfits: &mut Misfits) {
+        // 0: not looked at, 1: on the way, 2: leads to a root.
+        let mut states = vec![0u8; spans.len()];
+        for start in 0..spans.len() {
+            let (mut way, mut next) = (Vec::new(), Some(start as u32));
+            while let Some(span) = next.filter(|span| states[*span as usize] == 0) {
+                states[span as usize] = 1;
+                way.push(span);
+                next = self.parents[span as usize];
+            }
+            if let Some(met) = next.filter(|span| states[*span as usize] == 1) {
+                let first = way.iter().position(|span| *span == met).unwrap_or(0);
+                let circle = &way[first..];
+                let root = circle.iter().min_by_key(|span| (spans[**span as usize].begin, **span));
+                if let Some(root) = root {
+                    if let Some(parent) = self.parents[*root as usize].take() {
+                        self.children[parent as usize] -= 1;
+                    }
+                    self.torn[*root as usize] = true;
+                    misfits.broken += 1;
+                }
+            }
+            way.iter().for_each(|span| states[*span as usize] = 2);
+        }
+    }
+
+    /// The root that each span leads to.
+    fn roots(&self) -> Vec<u32> {
+        let mut roots: Vec<Option<u32>> = vec![None; self.parents.len()];
+        let mut way = Vec::new();
+        for start in 0..self.parents.len() as u32 {
+            let mut at = start;
+            let root = loop {
+                if let Some(root) = roots[at as usize] {
+                    break root;
+                }
+                way.push(at);
+                match self.parents[at as usize] {
+                    Some(parent) => at = parent,
+                    None => break at,
+                }
+            };
+            way.drain(..).for_each(|span| roots[span as usize] = Some(root));
+        }
+        (0..).zip(roots).map(|(span, root)| root.unwrap_or(span)).collect()
+    }
+}
+
+/// Calls of which both ends have a span.
+struct Merged {
+    /// By the callee's span: the caller's.
+    caller: Vec<Option<u32>>,
+    /// By the caller's span: whether it is part of the callee's step.
+    is_caller: Vec<bool>,
+}
+
+impl Merged {
+    fn of(spans: &[SpanRecord<'_>], tree: &Tree, known: &Known<'_>) -> Merged {
+        let mut merged =
+            Merged { caller: vec![None; spans.len()], is_caller: vec![false; spans.len()] };
+        for (place, span) in spans.iter().enumerate() {
+            let Some(parent) = tree.parents[place] else { continue };
+            let above = &spans[parent as usize];
+            if tree.children[parent as usize] == 1 && is_call(above, span, known) {
+                merged.caller[place] = Some(parent);
+                merged.is_caller[parent as usize] = true;
+            }
+        }
+        // A span between two others cannot be both ends: it stays the outer call's callee.
+        let both: Vec<bool> = (0..spans.len())
+            .map(|place| merged.is_caller[place] && merged.caller[place].is_some())
+            .collect();
+        for caller in &mut merged.caller {
+            if caller.is_some_and(|caller| both[caller as usize]) {
+                *caller = None;
+            }
+        }
+        let mut is_caller = vec![false; spans.len()];
+        for caller in merged.caller.iter().flatten() {
+            is_caller[*caller as usize] = true;
+        }
+        merged.is_caller = is_caller;
+        merged
+    }
+
+    /// The draft of the request whose spans are `members`.
+    fn draft(
+        &self,
+        spans: &[SpanRecord<'_>],
+        tree: &Tree,
+        members: &[u32],
+        known: &Known<'_>,
+    ) -> Draft {
+        let mut draft = Draft::default();
+        let mut places: FxHashMap<u32, u32> = FxHashMap::default();
+        for span in members.iter().filter(|span| !self.is_caller[**span as usize]) {
+            let next = places.len() as u32;
+            places.insert(*span, next);
+        }
+        for span in members.iter().filter(|span| !self.is_caller[**span as usize]) {
+            let callee = &spans[*span as usize];
+            let caller = self.caller[*span as usize];
+            let above = tree.parents[caller.unwrap_or(*span) as usize];
+            let parent = above.and_then(|above| places.get(&above)).copied();
+            let is_torn = tree.torn[caller.unwrap_or(*span) as usize];
+            let caller = caller.map(|caller| &spans[caller as usize]);
+            // A call of which only the caller has a span.
+            let is_lone_client = caller.is_none()
+                && matches!(callee.kind, SpanKind::Client | SpanKind::Producer)
+                && callee.peer != Names::UNKNOWN
+                && tree.children[*span as usize] == 0;
+            if parent.is_none() {
+                draft.begin_request(callee, is_torn);
+                let outer = caller.or(is_lone_client.then_some(callee));
+                if let Some(resource) = outer.and_then(|of| known.resource(of)) {
+                    draft.request.caller = resource.node;
+                    draft.request.caller_host = resource.host;
+                } else if matches!(callee.kind, SpanKind::Server | SpanKind::Consumer) {
+                    draft.request.caller = callee.peer;
+                }
+            }
+            if is_lone_client {
+                draft.add_untraced(callee, parent, known);
+            } else {
+                draft.add(callee, caller, parent, known);
+            }
+        }
+        draft
+    }
+}
+
+/// Whether `above` is the caller's span of a call and `span`, its only child, the callee's.
+fn is_call(above: &SpanRecord<'_>, span: &SpanRecord<'_>, known: &Known<'_>) -> bool {
+    match (above.kind, span.kind) {
+        (SpanKind::Client, SpanKind::Server) | (SpanKind::Producer, SpanKind::Consumer) => true,
+        // Some tracers do not say: a span with a single child of its own name at another node.
+        (SpanKind::Unknown, SpanKind::Unknown | SpanKind::Server)
+        | (SpanKind::Client, SpanKind::Unknown) => {
+            let node = |of: &SpanRecord<'_>| known.resource(of).map(|resource| resource.node);
+            node(above) != node(span)
+                && has_same_name(
+                    known.names.text(above.operation),
+                    known.names.text(span.operation),
+                )
+        }
+        _ => false,
+    }
+}
+
+/// Whether two names are one but for a prefix, as in `/shop.Cart/Get` and `grpc.shop.Cart/Get`.
+fn has_same_name(one: &str, other: &str) -> bool {
+    let trimmed = |name: &str| name.trim_start_matches('/').to_owned();
+    let (one, other) = (trimmed(one), trimmed(other));
+    !one.is_empty() && !other.is_empty() && (one.ends_with(&other) || other.ends_with(&one))
+}
+
+impl<'a> Known<'a> {
+    fn resource(&self, span: &SpanRecord<'_>) -> Option<&'a ResourceRecord> {
+        self.resources.get(span.resource as usize)
+    }
+
+    fn clock(&self, span: &SpanRecord<'_>) -> ClockNumber {
+        self.clocks.get(span.resource as usize).copied().unwrap_or_default()
+    }
+}
+
+impl Draft {
+    fn begin_request(&mut self, root: &SpanRecord<'_>, is_torn: bool) {
+        self.request.trace = match root.trace_text {
+            Some(text) => text.to_owned(),
+            None if root.trace >> 64 == 0 => format!("{:016x}", root.trace),
+            None => format!("{:032x}", root.trace),
+        };
+        self.request.probability = root.probability.unwrap_or(1.0);
+        self.request.torn = is_torn;
+    }
+
+    /// Adds the step of a span, with the caller's times where its span is known.
+    fn add(
+        &mut self,
+        span: &SpanRecord<'_>,
+        caller: Option<&SpanRecord<'_>>,
+        parent: Option<u32>,
+        known: &Known<'_>,
+    ) {
+        let resource = known.resource(span);
+        let is_answered = span.kind != SpanKind::Consumer;
+        let either =
+            |of: fn(&SpanRecord<'_>) -> Option<i64>| of(span).or_else(|| caller.and_then(of));
+        let step = Step {
+            parent,
+            node: resource.map_or(Names::UNKNOWN, |resource| resource.node),
+            host: resource.map_or(Names::UNKNOWN, |resource| resource.host),
+            begin: span.begin,
+            end: span.end,
+            caller_begin: caller.and_then(|caller| caller.begin),
+            caller_end: caller.filter(|_| is_answered).and_then(|caller| caller.end),
+            failed: span.failed || caller.is_some_and(|caller| caller.failed),
+            probability: span.probability.unwrap_or(1.0),
+            bytes_in: either(|span| span.bytes_in),
+            bytes_out: either(|span| span.bytes_out),
+            ..Step::of(Names::UNKNOWN, span.operation)
+        };
+        let of_resource = resource.map_or(&[][..], |resource| &resource.parameters);
+        let own = span.parameters.iter().copied();
+        let own = own.chain(of_resource.iter().map(|(name, value)| (*name, value.as_str())));
+        let mut all: Vec<(NameId, &str)> = own.collect();
+        let of_caller = caller.map_or(&[][..], |caller| &caller.parameters);
+        for (name, value) in of_caller {
+            if all.iter().all(|(known, _)| known != name) {
+                all.push((*name, value));
+            }
+        }
+        let clocks = [known.clock(span), caller.map_or(0, |caller| known.clock(caller))];
+        let order = caller.and_then(|caller| caller.order).or(span.order);
+        let is_waited_for = span.kind == SpanKind::Server || span.depth.is_some();
+        self.push(step, all, order, clocks, is_waited_for);
+    }
+
+    /// Adds the step of a call at a node that wrote no spans.
+    fn add_untraced(&mut self, span: &SpanRecord<'_>, parent: Option<u32>, known: &Known<'_>) {
+        let is_answered = span.kind != SpanKind::Producer;
+        let step = Step {
+            parent,
+            caller_begin: span.begin,
+            caller_end: span.end.filter(|_| is_answered),
+            failed: span.failed,
+            probability: span.probability.unwrap_or(1.0),
+            bytes_in: span.bytes_in,
+            bytes_out: span.bytes_out,
+            ..Step::of(span.peer, span.operation)
+        };
+        let clocks = [0, known.clock(span)];
+        self.push(step, span.parameters.iter().copied(), span.order, clocks, is_answered);
+    }
+}

@@ -1,0 +1,328 @@
+use std::borrow::Cow;
+
+use message_trace::DataDir;
+use out_of_core::MemoryBudget;
+use proptest::prelude::*;
+
+use super::{Id, Joined, Resource, Span, SpanKind, SpanSink};
+use crate::tables::{Columns, RequestTables};
+use crate::{Names, Request, Step};
+
+/// A span as tests write it: node and host, then what it is.
+#[derive(Clone, Debug)]
+struct Made {
+    node: &'static str,
+    host: &'static str,
+    span: Span<'static>,
+}
+
+fn made(node: &'static str, id: u128, parent: u128, kind: SpanKind, times: [i64; 2]) -> Made {
+    let span = Span {
+        parent: (parent > 0).then_some(Id::Number(parent)),
+        kind,
+        begin: Some(times[0]),
+        end: Some(times[1]),
+        ..Span::of(Id::Number(7), Id::Number(id), 0, "work")
+    };
+    Made { node, host: "", span }
+}
+
+/// Requests that spans become, with their names.
+fn joined(spans: &[Made], memory: u64) -> (Vec<Request>, Names, Joined) {
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::new(directory.path());
+    let budget = MemoryBudget::new(memory);
+    let sink = SpanSink::new(&budget, directory.path());
+    for (piece, spans) in spans.chunks(3).enumerate() {
+        let mut piece = sink.piece(piece);
+        for made in spans {
+            let resource = Resource { node: made.node, host: made.host, parameters: Vec::new() };
+            let resource = piece.resource(&resource);
+            piece.span(&Span { resource, ..made.span.clone() }).unwrap();
+        }
+        piece.finish().unwrap();
+    }
+    let joined = sink.finish(&data.requests(), &data.steps(), &()).unwrap();
+    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).unwrap();
+    let mut names = Names::default();
+    (tables.all(&mut names).unwrap(), names, joined)
+}
+
+/// Node, parent, and the four times of a step.
+fn seen<'n>(step: &Step, names: &'n Names) -> (&'n str, Option<u32>, [Option<i64>; 4]) {
+    let times = [step.caller_begin, step.begin, step.end, step.caller_end];
+    (names.text(step.node), step.parent, times)
+}
+
+#[test]
+fn the_two_spans_of_a_call_are_one_step() {
+    let spans = [
+        made("prices", 3, 2, SpanKind::Server, [20, 60]),
+        made("shop", 1, 0, SpanKind::Server, [0, 100]),
+        made("shop", 2, 1, SpanKind::Client, [10, 70]),
+        made("prices", 4, 3, SpanKind::Internal, [30, 40]),
+    ];
+    let (requests, names, joined) = joined(&spans, u64::MAX);
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    let steps: Vec<_> = request.steps.iter().map(|step| seen(step, &names)).collect();
+    assert_eq!(
+        steps,
+        [
+            ("shop", None, [None, Some(0), Some(100), None]),
+            ("prices", Some(0), [Some(10), Some(20), Some(60), Some(70)]),
+            ("prices", Some(1), [None, Some(30), Some(40), None]),
+        ]
+    );
+    assert_eq!((joined.spans, joined.steps, joined.traces, joined.torn), (4, 3, 1, 0));
+    assert_eq!(request.trace, "0000000000000007");
+}
+
+#[test]
+fn a_call_by_a_client_that_is_the_root_has_a_caller() {
+    let spans = [
+        made("curl", 1, 0, SpanKind::Client, [0, 100]),
+        made("shop", 2, 1, SpanKind::Server, [10, 90]),
+    ];
+    let (requests, names, _) = joined(&spans, u64::MAX);
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    assert_eq!((names.text(request.caller), request.torn), ("curl", false));
+    assert_eq!(
+        seen(&request.steps[0], &names),
+        ("shop", None, [Some(0), Some(10), Some(90), Some(100)])
+    );
+    assert_eq!((request.begin(), request.end()), (Some(0), Some(100)));
+}
+
+#[test]
+fn halves_of_one_id_are_one_step_whichever_comes_first() {
+    let root = made("shop", 1, 0, SpanKind::Server, [0, 100]);
+    let client = made("shop", 2, 1, SpanKind::Client, [10, 70]);
+    let server = made("prices", 2, 1, SpanKind::Server, [20, 60]);
+    let below = made("prices", 3, 2, SpanKind::Internal, [30, 40]);
+    let mut all = [root, client, server, below];
+    for _ in 0..4 {
+        all.rotate_left(1);
+        let (requests, names, joined) = joined(&all, u64::MAX);
+        let [request] = &requests[..] else { panic!("{requests:?}") };
+        let steps: Vec<_> = request.steps.iter().map(|step| seen(step, &names)).collect();
+        assert_eq!(steps[1], ("prices", Some(0), [Some(10), Some(20), Some(60), Some(70)]));
+        assert_eq!((steps[2].0, steps[2].1, joined.duplicates), ("prices", Some(1), 0));
+    }
+}
+
+#[test]
+fn a_client_that_nobody_answers_for_names_the_node_itself() {
+    let mut lone = made("shop", 2, 1, SpanKind::Client, [10, 70]);
+    lone.span.peer = Some("redis");
+    let spans = [made("shop", 1, 0, SpanKind::Server, [0, 100]), lone];
+    let (requests, names, _) = joined(&spans, u64::MAX);
+    let step = &requests[0].steps[1];
+    assert_eq!(seen(step, &names), ("redis", Some(0), [Some(10), None, None, Some(70)]));
+    assert_eq!(step.response_time(), Some(60));
+}
+
+#[test]
+fn a_message_that_is_not_answered_has_no_answer() {
+    let spans = [
+        made("shop", 1, 0, SpanKind::Server, [0, 100]),
+        made("shop", 2, 1, SpanKind::Producer, [10, 12]),
+        made("mailer", 3, 2, SpanKind::Consumer, [500, 700]),
+    ];
+    let (requests, names, joined) = joined(&spans, u64::MAX);
+    let step = &requests[0].steps[1];
+    assert_eq!(seen(step, &names), ("mailer", Some(0), [Some(10), Some(500), Some(700), None]));
+    assert_eq!(joined.moved, 0);
+}
+
+#[test]
+fn without_kinds_a_name_that_both_ends_have_tells_a_call() {
+    let named = |made: Made, operation| Made { span: Span { operation, ..made.span }, ..made };
+    let spans = [
+        named(made("front", 1, 0, SpanKind::Unknown, [0, 100]), "Recv"),
+        named(made("front", 2, 1, SpanKind::Unknown, [10, 70]), "shop.Cart/Get"),
+        named(made("cart", 3, 2, SpanKind::Unknown, [20, 60]), "/shop.Cart/Get"),
+        named(made("cart", 4, 3, SpanKind::Unknown, [30, 40]), "SELECT"),
+        named(made("front", 5, 1, SpanKind::Unknown, [80, 90]), "render"),
+        named(made("ads", 6, 5, SpanKind::Unknown, [82, 88]), "pick"),
+    ];
+    let (requests, names, _) = joined(&spans, u64::MAX);
+    let steps: Vec<_> = requests[0].steps.iter().map(|step| seen(step, &names)).collect();
+    assert_eq!(steps[1], ("cart", Some(0), [Some(10), Some(20), Some(60), Some(70)]));
+    // Another name is another operation.
+    assert_eq!((steps[3].0, steps[4].0, steps[4].1), ("front", "ads", Some(3)));
+}
+
+#[test]
+fn order_and_depth_tell_parents() {
+    let at = |order: i64, depth: u32, times| {
+        let mut made = made("shop", order as u128 + 1, 0, SpanKind::Unknown, times);
+        (made.span.order, made.span.depth) = (Some(order), Some(depth));
+        made
+    };
+    // As executions come: by their ends. The times of all are equal, so order alone tells.
+    let spans =
+        [at(2, 2, [0, 0]), at(1, 1, [0, 0]), at(3, 1, [0, 0]), at(0, 0, [0, 0]), at(4, 3, [0, 0])];
+    let (requests, _, joined) = joined(&spans, u64::MAX);
+    let parents: Vec<_> = requests[0].steps.iter().map(|step| step.parent).collect();
+    assert_eq!(parents, [None, Some(0), Some(1), Some(0), Some(3)]);
+    assert_eq!(joined.broken, 1, "the last one skips a depth");
+}
+
+#[test]
+fn what_is_broken_is_kept_as_far_as_it_goes_and_counted() {
+    let spans = [
+        // Its parent is not there.
+        made("a", 1, 99, SpanKind::Server, [50, 60]),
+        made("b", 2, 1, SpanKind::Internal, [52, 55]),
+        // Each other's parents.
+        made("c", 10, 11, SpanKind::Internal, [10, 20]),
+        made("d", 11, 10, SpanKind::Internal, [12, 18]),
+        made("e", 12, 12, SpanKind::Internal, [5, 6]),
+        // Twice.
+        made("b", 2, 1, SpanKind::Internal, [52, 99]),
+    ];
+    let (requests, names, joined) = joined(&spans, u64::MAX);
+    let roots: Vec<_> = requests
+        .iter()
+        .map(|request| (names.text(request.steps[0].node), request.torn, request.steps.len()))
+        .collect();
+    assert_eq!(roots, [("e", false, 1), ("c", true, 2), ("a", true, 2)]);
+    assert_eq!((joined.torn, joined.broken, joined.duplicates), (2, 1, 1));
+    assert_eq!((joined.spans, joined.steps, joined.requests, joined.traces), (5, 5, 3, 1));
+}
+
+/// Calls from one host to another whose clock is `offset` ahead and gains `ppm` a million.
+fn skewed(offset: i64, ppm: i64) -> Vec<Made> {
+    let mut spans = Vec::new();
+    let there = |time: i64| time + offset + time / 1_000_000 * ppm;
+    for call in 0..200_i64 {
+        let begin = call * 10_000_000;
+        let delay = 100_000 + (call * 7_919) % 50_000;
+        let trace = Id::Number(1_000 + call as u128);
+        let times = [begin + 10_000, begin + 10_000 + delay, begin + 900_000];
+        let of = |made: Made, host| Made { host, span: Span { trace, ..made.span }, ..made };
+        let [sent, received, answered] = times;
+        spans.push(of(made("shop", 1, 0, SpanKind::Server, [begin, begin + 2_000_000]), "h1"));
+        let client = [sent, answered + delay];
+        spans.push(of(made("shop", 2, 1, SpanKind::Client, client), "h1"));
+        let server = [there(received), there(answered)];
+        spans.push(of(made("prices", 3, 2, SpanKind::Server, server), "h2"));
+    }
+    spans
+}
+
+#[test]
+fn spans_of_skewed_hosts_come_to_one_clock() {
+    for (offset, ppm) in [(0, 0), (5_000_000_000, 0), (-3_000_000, 40), (250_000, -80)] {
+        let (requests, _, joined) = joined(&skewed(offset, ppm), u64::MAX);
+        assert_eq!((requests.len(), joined.moved), (200, 0), "{offset} {ppm}");
+        // All that delays allow is that the offset is off by the fastest one.
+        for request in &requests {
+            let (root, step) = (&request.steps[0], &request.steps[1]);
+            let times = [step.caller_begin, step.begin, step.end, step.caller_end];
+            assert!(times.is_sorted() && step.begin >= root.begin, "{offset} {ppm} {times:?}");
+            let network = step.begin.unwrap() - step.caller_begin.unwrap();
+            assert!((0..=300_000).contains(&network), "{offset} {ppm}: {network}");
+        }
+    }
+}
+
+/// A request as a list of steps, each with its parent, node, times and whether its caller is seen.
+#[derive(Clone, Debug)]
+struct MadeTree(Vec<(Option<usize>, usize, [i64; 2], bool)>);
+
+fn trees() -> impl Strategy<Value = MadeTree> {
+    let step = (any::<proptest::sample::Index>(), 0..4usize, 0..50i64, any::<bool>());
+    proptest::collection::vec(step, 1..30).prop_map(|steps| {
+        let mut tree: Vec<(Option<usize>, usize, [i64; 2], bool)> = Vec::new();
+        for (place, (parent, node, after, is_call)) in steps.into_iter().enumerate() {
+            let parent = (place > 0).then(|| parent.index(place));
+            // Begins are all different, so that siblings are in one order.
+            let begin = parent.map_or(0, |parent| tree[parent].2[0]) + 100 * after + place as i64;
+            tree.push((parent, node, [begin, begin + 5_000], is_call && parent.is_some()));
+        }
+        MadeTree(tree)
+    })
+}
+
+const NODES: [&str; 4] = ["a", "b", "c", "d"];
+
+fn spans_of(tree: &MadeTree, trace: &'static str) -> Vec<Made> {
+    let mut spans = Vec::new();
+    for (place, (parent, node, [begin, end], is_call)) in tree.0.iter().enumerate() {
+        let id = 1 + 2 * place as u128;
+        let parent_node = parent.map_or(0, |parent| tree.0[parent].1);
+        let parent = parent.map_or(0, |parent| 1 + 2 * parent as u128);
+        let kind = if *is_call { SpanKind::Server } else { SpanKind::Internal };
+        let above = if *is_call { id + 1 } else { parent };
+        let mut own = made(NODES[*node], id, above, kind, [*begin, *end]);
+        own.span.trace = Id::Text(trace);
+        own.span.operation = NODES[(*node + place) % 4];
+        own.span.parameters = [[("k", Cow::Borrowed("0"))], [("k", Cow::Borrowed("1"))]]
+            .get(place % 3)
+            .map_or(&[], |parameters| Box::leak(Box::new(parameters.clone())));
+        spans.push(own);
+        if *is_call {
+            let times = [begin - 1, end + 1];
+            let mut client = made(NODES[parent_node], id + 1, parent, SpanKind::Client, times);
+            client.span.trace = Id::Text(trace);
+            spans.push(client);
+        }
+    }
+    spans
+}
+
+/// Depth, name, begin, caller's begin and parameters of a step.
+type ToldStep = (u32, String, Option<i64>, Option<i64>, String);
+
+/// What a tree is: for each step its depth, node, begin, end, caller's begin and parameter.
+fn told(request: &Request, names: &Names) -> Vec<ToldStep> {
+    (request.depths().into_iter().zip(&request.steps).enumerate())
+        .map(|(place, (depth, step))| {
+            let name = format!("{} {}", names.text(step.node), names.text(step.operation));
+            let parameters: Vec<&str> =
+                request.parameters.of(place).map(|(_, value)| value).collect();
+            (depth, name, step.begin, step.caller_begin, parameters.join(","))
+        })
+        .collect()
+}
+
+fn expected(tree: &MadeTree) -> Vec<ToldStep> {
+    let mut all = Vec::new();
+    let mut open = vec![(0usize, 0u32)];
+    while let Some((place, depth)) = open.pop() {
+        let (_, node, [begin, _], is_call) = tree.0[place];
+        let name = format!("{} {}", NODES[node], NODES[(node + place) % 4]);
+        let parameter = if place % 3 < 2 { (place % 3).to_string() } else { String::new() };
+        all.push((depth, name, Some(begin), is_call.then_some(begin - 1), parameter));
+        let mut children: Vec<usize> =
+            (0..tree.0.len()).filter(|child| tree.0[*child].0 == Some(place)).collect();
+        children.sort_by_key(|child| tree.0[*child].2[0]);
+        open.extend(children.into_iter().rev().map(|child| (child, depth + 1)));
+    }
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the order of the spans, and whether they fit in memory or not.
+    #[test]
+    fn any_tree_in_is_the_same_tree_out(
+        one in trees(),
+        other in trees(),
+        memory in prop_oneof![Just(0), Just(u64::MAX)],
+        turn in 0..100usize,
+    ) {
+        let mut spans = spans_of(&one, "one");
+        spans.extend(spans_of(&other, "other trace"));
+        let middle = turn % spans.len();
+        spans.rotate_left(middle);
+        let (requests, names, joined) = joined(&spans, memory);
+        prop_assert_eq!((requests.len(), joined.moved, joined.broken), (2, 0, 0));
+        for (trace, tree) in [("one", one), ("other trace", other)] {
+            let request = requests.iter().find(|request| request.trace == trace).unwrap();
+            prop_assert_eq!(told(request, &names), expected(&tree));
+        }
+    }
+}
