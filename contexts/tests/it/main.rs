@@ -4,5 +4,6 @@
 
 mod explaining;
 mod instrumenting;
+mod modelling;
 mod profiling;
 mod support;
