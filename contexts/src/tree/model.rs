@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use message_trace::PathError;
 
-use super::context_tree::{ContextTree, NodeId, State};
+use super::context_tree::{ContextTree, Node, NodeId, State};
 use super::fixpoint::fixpoint;
 use super::timing_model::{Leaf, LeafKind, ModelOptions, TimingModel};
 use crate::collect::Collected;
@@ -64,14 +64,17 @@ pub fn model(
     let without = AverageDeviation::of(
         &profile.operations.iter().map(|one| one.summary.moments()).collect::<Vec<_>>(),
     );
-    let count = |is: fn(&State) -> bool| tree.nodes.iter().filter(|node| is(&node.state)).count();
+    let count = |is: &dyn Fn(&Node) -> bool| tree.nodes.iter().filter(|node| is(node)).count();
+    // What is below a node that was linked went with it.
+    let is_linked = |node: &Node| matches!(node.state, State::Linked(_));
+    let goes_along = |node: &Node| is_linked(node) && is_linked(tree.node(node.parent));
     Ok(TimingModel {
         options: *options,
         bound: (bound < f64::MAX).then_some(bound),
         nodes: tree.nodes.len() as u64 - 1,
-        removed: count(|state| *state == State::Removed) as u64,
-        merged: count(|state| matches!(state, State::Merged(_))) as u64,
-        linked: count(|state| matches!(state, State::Linked(_))) as u64,
+        removed: count(&|node| node.state == State::Removed || goes_along(node)) as u64,
+        merged: count(&|node| matches!(node.state, State::Merged(_))) as u64,
+        linked: count(&|node| is_linked(node) && !goes_along(node)) as u64,
         too_few: profile
             .operations
             .iter()

@@ -33,7 +33,7 @@ pub struct TimingModel {
     pub bound: Option<f64>,
     /// Number of nodes of the whole tree, without its root.
     pub nodes: u64,
-    /// Number of nodes that were removed.
+    /// Number of nodes that were removed, those below linked nodes included.
     pub removed: u64,
     /// Number of nodes that were merged into others.
     pub merged: u64,
