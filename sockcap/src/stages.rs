@@ -1,6 +1,11 @@
 //! Stages that have to run again, and running them. The results of a stage are current if they are
 //! there, are newer than what they were made from, and were made with the options that are asked
-//! for now.
+//! for now. What of a directory is shown, messages or spans, is in [`shown`]; [`spans`] has the
+//! stages of spans, and [`requests`](mod@requests) makes requests of paths.
+
+mod requests;
+mod shown;
+mod spans;
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -14,8 +19,32 @@ use crate::error::Error;
 use crate::progress::Terminal;
 use crate::{kinds, tidy};
 
+pub(crate) use requests::requests;
+pub(crate) use shown::{Shown, Source};
+
+/// Makes the messages of what is shown, unless they are there and as new as what they are made from.
+pub(crate) fn messages(shown: &Shown) -> Result<(), Error> {
+    match shown.source {
+        Source::Messages => recorded_messages(&shown.data),
+        Source::Spans => spans::messages(&shown.data),
+    }
+}
+
+/// Makes the analysis of what is shown, unless it is there, as new as the messages, and made with the
+/// options of `inference`.
+pub(crate) fn analysis(shown: &Shown, inference: &Inference) -> Result<AnalysisSummary, Error> {
+    match shown.source {
+        Source::Messages => recorded_analysis(&shown.data, inference),
+        Source::Spans => spans::analysis(&shown.whole, &shown.data, inference),
+    }
+}
+
 /// Makes the messages, unless they are there and as new as the logs and imports.
-pub(crate) fn messages(data: &DataDir) -> Result<(), Error> {
+pub(crate) fn recorded_messages(data: &DataDir) -> Result<(), Error> {
+    // Somebody named the directory of spans itself.
+    if data.causes().exists() {
+        return spans::messages(data);
+    }
     tidy::tidy(data);
     let newest_log = data.logs()?.iter().filter_map(|log| DataDir::written(log)).max();
     let newest = newest_log.max(data.imports_changed()?);
@@ -46,8 +75,14 @@ pub(crate) fn reconcile(
 
 /// Makes the analysis, unless it is there, as new as the messages, and made with the options of
 /// `inference`.
-pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<AnalysisSummary, Error> {
-    messages(data)?;
+pub(crate) fn recorded_analysis(
+    data: &DataDir,
+    inference: &Inference,
+) -> Result<AnalysisSummary, Error> {
+    recorded_messages(data)?;
+    if data.causes().exists() {
+        return spans::analysis(data, data, inference);
+    }
     let last = AnalysisSummary::read(&data.analysis()).ok();
     if let Some(last) = &last {
         let messages = DataDir::written(&data.messages());
@@ -63,7 +98,7 @@ pub(crate) fn analysis(data: &DataDir, inference: &Inference) -> Result<Analysis
     }
     // An option that is not given now stays as it was in the last analysis.
     let options = last.map(|last| last.options).unwrap_or_default();
-    analyze(data, with_names(data, inference, inference.applied_to(options))?)
+    analyze_recorded(data, with_names(data, inference, inference.applied_to(options))?)
 }
 
 /// The options with the user's names: those of the file that `inference` names; else those of the
@@ -85,10 +120,10 @@ pub(crate) fn with_names(
 
 /// The user's names for tables that need no analysis: those of `file` or, where none is named, of
 /// the last analysis or of the data directory.
-pub(crate) fn names(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Error> {
-    let last = AnalysisSummary::read(&data.analysis())
+pub(crate) fn names(shown: &Shown, file: Option<&Path>) -> Result<Aliases, Error> {
+    let last = AnalysisSummary::read(&shown.data.analysis())
         .map_or_else(|_| Default::default(), |last| last.options);
-    Ok(with_names(data, &Inference::named_by(file.map(Path::to_owned)), last)?.aliases)
+    Ok(with_names(&shown.whole, &Inference::named_by(file.map(Path::to_owned)), last)?.aliases)
 }
 
 /// The user's names in `file` or, where none is named, in the data directory.
@@ -104,8 +139,25 @@ pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Er
     }
 }
 
-/// Runs analyze.
-pub(crate) fn analyze(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
+/// Runs analyze on what is shown, with `options` beside what `inference` says.
+pub(crate) fn analyze(
+    shown: &Shown,
+    inference: &Inference,
+    options: analyze::Options,
+) -> Result<AnalysisSummary, Error> {
+    messages(shown)?;
+    let options = with_names(&shown.whole, inference, options)?;
+    match (shown.source, inference.asks_to_infer()) {
+        (Source::Messages, _) => analyze_recorded(&shown.data, options),
+        (Source::Spans, Some(flag)) => Err(Error::KnownCauses(shown.whole.path().to_owned(), flag)),
+        (Source::Spans, None) => {
+            spans::analyze(&shown.data, &request_flow::options_of_spans(options))
+        }
+    }
+}
+
+/// Runs analyze on messages.
+fn analyze_recorded(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
     let progress = Terminal::new();
     match registry::find(&kinds::algorithms(), options.algorithm.name()) {
         Some(entry) => Ok(analyze::analyze_by(&mut *(entry.begin)(), data, &options, &progress)?),
