@@ -28,11 +28,15 @@ mod reading;
 mod receiver;
 mod resources;
 mod scalars;
+mod table;
 mod tally;
 mod texts;
+#[cfg(test)]
+mod through;
 mod zipkin;
 
 pub(crate) use jaeger::JAEGER;
 pub(crate) use kieker::KIEKER;
 pub(crate) use otlp::OTLP;
+pub(crate) use table::SPANS;
 pub(crate) use zipkin::ZIPKIN;

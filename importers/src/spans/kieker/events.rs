@@ -10,11 +10,12 @@ use request_flow::spans::{Id, Resource, Span};
 use rustc_hash::FxHashMap;
 
 use super::super::receiver::Receiver;
-use super::fields::{Fields, Wrong};
+use super::fields::Fields;
 use super::log::Unused;
 use super::signature::class_of;
 use super::types::Tells;
 use crate::error::Error;
+use crate::tabular::Wrong;
 use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};
 
 /// All traces of a log that may go on.

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use request_flow::spans::{Id, Resource, Span};
 
 use super::super::receiver::Receiver;
-use super::fields::{Fields, Wrong};
+use super::fields::Fields;
 use super::log::Unused;
 use super::signature::class_of;
+use crate::tabular::Wrong;
 
 /// Number of fields of a record since 2011.
 const FIELDS: usize = 8;
