@@ -27,6 +27,13 @@ struct Made {
     end: i64,
 }
 
+impl Made {
+    /// The operation, whose name is no part of another's: such could be both ends of a call.
+    fn operation(&self) -> String {
+        format!("{}.f", self.class)
+    }
+}
+
 /// Trees by a walk: at each step something begins in what is open, or what is open ends. What
 /// begins where nothing is open is the root of a trace.
 fn trees() -> impl Strategy<Value = Vec<Made>> {
@@ -56,7 +63,7 @@ fn in_json(made: &[Made]) -> [(&'static Kind, String); 2] {
         .iter()
         .map(|of| {
             json!({"traceId": hex(of.trace), "id": hex(of.place), "parentId": of.parent.map(hex),
-                "name": "f", "timestamp": of.begin / 1_000, "duration": (of.end - of.begin) / 1_000,
+                "name": of.operation(), "timestamp": of.begin / 1_000, "duration": (of.end - of.begin) / 1_000,
                 "localEndpoint": {"serviceName": of.class, "ipv4": "10.0.0.1"}})
         })
         .collect();
@@ -67,7 +74,7 @@ fn in_json(made: &[Made]) -> [(&'static Kind, String); 2] {
             };
             let parents: Vec<_> = of.parent.into_iter().map(refers).collect();
             json!({"traceID": hex(of.trace), "spanID": hex(of.place), "references": parents,
-                "operationName": "f", "startTime": of.begin / 1_000,
+                "operationName": of.operation(), "startTime": of.begin / 1_000,
                 "duration": (of.end - of.begin) / 1_000, "processID": of.class})
         });
         let host = json!([{"key": "hostname", "type": "string", "value": "10.0.0.1"}]);
@@ -85,10 +92,12 @@ fn in_json(made: &[Made]) -> [(&'static Kind, String); 2] {
 fn in_lines(made: &[Made]) -> [(&'static Kind, String); 2] {
     let mut spans = "trace,span,parent,service,host,operation,begin,end\n".to_owned();
     let mut kieker = String::new();
-    for Made { trace, place, parent, depth, class, begin, end } in made {
+    for of in made {
+        let Made { trace, place, parent, depth, class, begin, end } = of;
+        let operation = of.operation();
         let parent = parent.map_or(String::new(), |parent| parent.to_string());
-        spans += &format!("{trace},{place},{parent},{class},10.0.0.1,f,{begin},{end}\n");
-        kieker += &format!("$1;0;{class}.f();s;{trace};{begin};{end};10.0.0.1;{place};{depth}\n");
+        spans += &format!("{trace},{place},{parent},{class},10.0.0.1,{operation},{begin},{end}\n");
+        kieker += &format!("$1;0;{operation}();s;{trace};{begin};{end};10.0.0.1;{place};{depth}\n");
     }
     [(&SPANS, spans), (&KIEKER, kieker)]
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use request_flow::spans::{Id, Resource, Span};
+use request_flow::spans::{Id, Resource, Span, SpanKind};
 use rustc_hash::FxHashMap;
 
 use super::super::receiver::Receiver;
@@ -254,6 +254,7 @@ impl Trace {
         spans.span(&Span {
             depth: u32::try_from(depth).ok(),
             order: Some(order),
+            kind: SpanKind::Internal,
             begin,
             end,
             failed: cause.is_some(),
