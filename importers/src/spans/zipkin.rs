@@ -163,6 +163,7 @@ impl Written<'_> {
             match &**name {
                 // A resource's attributes are tags of all its spans.
                 "host.name" if !value.is_empty() => host = value,
+                "service.name" if *value == local.service() => {}
                 name if told.take(name, value) => parameters.push((name, Cow::Borrowed(value))),
                 _ => {}
             }
