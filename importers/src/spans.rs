@@ -11,6 +11,7 @@
 //! parts of a file that are read each by itself, on all processors; [`lines`] splits a file into
 //! them, and [`json`] the elements of documents. [`objects`] finds what is whole in damaged JSON.
 
+mod attributes;
 mod driver;
 mod format;
 mod fuzz;

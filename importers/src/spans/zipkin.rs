@@ -12,12 +12,12 @@ use request_flow::spans::{Resource, Span, SpanKind};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use super::attributes::Told;
 use super::driver::SpanImporter;
 use super::format::Format;
 use super::fuzz::run;
 use super::head::Head;
 use super::objects::{self, Objects, Refused, Spot, Taken};
-use super::otlp::attributes::Told;
 use super::reading::Reading;
 use super::receiver::Receiver;
 use super::scalars::{Pairs, Time, Value};
