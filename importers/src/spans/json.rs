@@ -5,7 +5,7 @@
 mod elements;
 mod scan;
 
-use scan::Scan;
+pub(super) use scan::Scan;
 
 use super::head::Head;
 use super::lines::Lines;

@@ -7,10 +7,11 @@ use super::super::receiver::Receiver;
 use super::super::texts::Text;
 use super::events::{Counts, Events};
 use super::executions;
-use super::fields::{Fields, Wrong};
+use super::fields::Fields;
 use super::types::{Tells, Types, short};
 use crate::error::Error;
 use crate::summary::{Place, Skip};
+use crate::tabular::Wrong;
 
 /// Why a record is not used: it is wrong, or nothing can be kept any more.
 #[derive(Debug)]
