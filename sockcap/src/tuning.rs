@@ -27,3 +27,6 @@ pub(crate) const SPANS_IN_MEMORY_BYTES: u64 = 256 << 20;
 
 /// Number of path instances that `sockcap view` sends to the page at a time.
 pub(crate) const INSTANCES_A_PIECE: usize = 96;
+
+/// The data directory unless the user names another.
+pub(crate) const DEFAULT_DIRECTORY: &str = "sockcap.data";

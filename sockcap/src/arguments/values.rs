@@ -9,7 +9,7 @@ use message_trace::Grain;
 use report::SortKey;
 pub(crate) use socket_log::names::read_host_name as host_name;
 
-use crate::stages::Source;
+use crate::shown::Source;
 
 pub(crate) use registry::values::{bytes, duration, positive, share};
 

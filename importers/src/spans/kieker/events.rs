@@ -11,9 +11,9 @@ use rustc_hash::FxHashMap;
 
 use super::super::receiver::Receiver;
 use super::fields::Fields;
-use super::log::Unused;
 use super::signature::class_of;
 use super::types::Tells;
+use super::unused::Unused;
 use crate::error::Error;
 use crate::tabular::Wrong;
 use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};

@@ -6,8 +6,8 @@ use request_flow::spans::{Id, Resource, Span, SpanKind};
 
 use super::super::receiver::Receiver;
 use super::fields::Fields;
-use super::log::Unused;
 use super::signature::class_of;
+use super::unused::Unused;
 use crate::tabular::Wrong;
 
 /// Number of fields of a record since 2011.
