@@ -34,6 +34,7 @@ mod tally;
 mod texts;
 #[cfg(test)]
 mod through;
+mod unused;
 mod zipkin;
 
 pub(crate) use jaeger::JAEGER;

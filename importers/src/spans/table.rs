@@ -18,6 +18,7 @@ use super::fuzz::run;
 use super::ids;
 use super::reading::Reading;
 use super::receiver::Receiver;
+use super::unused::Unused;
 use crate::error::Error;
 use crate::flags::NAME;
 use crate::kind::Kind;
@@ -72,24 +73,6 @@ impl Format for Table {
             reading.cut_off(place, &error);
         }
         Ok(())
-    }
-}
-
-/// Why a row is not used: it is wrong, or nothing can be kept any more.
-enum Unused {
-    Skipped(Wrong),
-    Failed(Error),
-}
-
-impl From<Wrong> for Unused {
-    fn from(wrong: Wrong) -> Unused {
-        Unused::Skipped(wrong)
-    }
-}
-
-impl From<Error> for Unused {
-    fn from(error: Error) -> Unused {
-        Unused::Failed(error)
     }
 }
 

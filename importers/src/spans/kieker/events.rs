@@ -10,6 +10,7 @@ use request_flow::spans::{Id, Resource, Span, SpanKind};
 use rustc_hash::FxHashMap;
 
 use super::super::receiver::Receiver;
+use super::super::unused::Unused;
 use super::fields::Fields;
 use super::signature::class_of;
 use super::types::Tells;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use request_flow::spans::{Id, Resource, Span, SpanKind};
 
 use super::super::receiver::Receiver;
+use super::super::unused::Unused;
 use super::fields::Fields;
 use super::signature::class_of;
 use super::unused::Unused;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::receiver::Receiver;
 use super::super::texts::Text;
+use super::super::unused::Unused;
 use super::events::{Counts, Events};
 use super::executions;
 use super::fields::Fields;

@@ -21,7 +21,7 @@ const REQUESTS: usize = 5;
 
 /// Imports a file, and reads the requests.
 fn import(importer: &str, file: &Path) -> (Summary, Vec<Request>, Names) {
-    let data = DataDir::new(&file.with_extension("data"));
+    let data = DataDir::new(file.with_extension("data"));
     let kind = registry::find(IMPORTERS, importer).unwrap();
     let summary = (kind.make)(&Given::default()).import(&[file.to_owned()], &data, &()).unwrap();
     assert_eq!(summary.skipped.total(), 0, "{:#?}", summary.skipped.first);
