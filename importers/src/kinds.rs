@@ -1,13 +1,22 @@
 //! The registry of importers. To add one: write its file with its [`Kind`] and its code, and add
-//! one line here. Subcommand, help, completions, manual page, configuration keys and fuzzing
-//! follow.
+//! its `mod` line and one line here. Subcommand, help, completions, manual page, configuration keys
+//! and fuzzing follow.
 
 use crate::kind::Kind;
-use crate::{pcap, strace, tabular};
+use crate::{pcap, spans, strace, tabular};
 
 /// All importers, in the order of help.
-pub static IMPORTERS: &[&Kind] =
-    &[&tabular::MESSAGES, &tabular::CALLS, &tabular::PROJECT5, &strace::STRACE, &pcap::PCAP];
+pub static IMPORTERS: &[&Kind] = &[
+    &tabular::MESSAGES,
+    &tabular::CALLS,
+    &tabular::PROJECT5,
+    &strace::STRACE,
+    &pcap::PCAP,
+    &spans::OTLP,
+    &spans::JAEGER,
+    &spans::ZIPKIN,
+    &spans::KIEKER,
+];
 
 #[cfg(test)]
 #[path = "kinds_tests.rs"]

@@ -49,6 +49,14 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+fn xz(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let options = lzma_rust2::XzOptions::with_preset(1);
+    let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
 #[test]
 fn entries_are_whole() {
     assert_eq!(registry::faults(IMPORTERS), Vec::<String>::new());
@@ -86,6 +94,11 @@ fn damaged_gzip() {
 #[test]
 fn damaged_zstd() {
     all(|sample| mutated(zstd::encode_all(sample.as_slice(), 0).unwrap()));
+}
+
+#[test]
+fn damaged_xz() {
+    all(|sample| mutated(xz(&sample)));
 }
 
 #[test]

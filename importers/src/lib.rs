@@ -1,17 +1,20 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod flags;
 mod fuzz;
 mod importer;
 mod kind;
 mod kinds;
 mod pcap;
 mod reading;
+mod spans;
 mod strace;
 mod summary;
 mod tabular;
 mod target;
 mod tuning;
+mod unfinished;
 
 pub use error::Error;
 pub use importer::Importer;

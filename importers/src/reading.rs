@@ -1,22 +1,24 @@
-//! Opening what is imported: plain, gzip or zstd by the file's first bytes, whatever it is called,
-//! with progress by the bytes on disk.
+//! Opening what is imported: plain, gzip, zstd or xz by the file's first bytes, whatever it is
+//! called, with progress by the bytes on disk.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use lzma_rust2::XzReader;
 use message_trace::Progress;
 
 use crate::error::Error;
-use crate::tuning::READ_BUFFER_BYTES;
+use crate::tuning::{MAX_XZ_MEMORY_KIB, READ_BUFFER_BYTES};
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 
 /// Bytes to import, and what they are called in messages to the user.
 pub(crate) struct Input<'a> {
     pub(crate) file: PathBuf,
-    pub(crate) bytes: Box<dyn Read + 'a>,
+    pub(crate) bytes: Box<dyn Read + Send + 'a>,
 }
 
 impl<'a> Input<'a> {
@@ -34,15 +36,18 @@ impl<'a> Input<'a> {
     }
 
     /// The bytes that `raw` holds, by the name of `file`.
-    pub(crate) fn of(file: &Path, mut raw: impl Read + 'a) -> io::Result<Input<'a>> {
+    pub(crate) fn of(file: &Path, mut raw: impl Read + Send + 'a) -> io::Result<Input<'a>> {
         let mut first = Vec::new();
-        raw.by_ref().take(ZSTD.len() as u64).read_to_end(&mut first)?;
-        let (gzip, zstd) = (first.starts_with(GZIP), first.starts_with(ZSTD));
+        raw.by_ref().take(XZ.len() as u64).read_to_end(&mut first)?;
+        let begins = |magic: &[u8]| first.starts_with(magic);
+        let (gzip, zstd, xz) = (begins(GZIP), begins(ZSTD), begins(XZ));
         let whole = BufReader::with_capacity(READ_BUFFER_BYTES, io::Cursor::new(first).chain(raw));
-        let bytes: Box<dyn Read + 'a> = if gzip {
+        let bytes: Box<dyn Read + Send + 'a> = if gzip {
             Box::new(flate2::bufread::MultiGzDecoder::new(whole))
         } else if zstd {
             Box::new(zstd::stream::read::Decoder::with_buffer(whole)?)
+        } else if xz {
+            Box::new(XzReader::new_mem_limit(whole, true, MAX_XZ_MEMORY_KIB))
         } else {
             Box::new(whole)
         };
@@ -81,12 +86,20 @@ mod tests {
         encoder.finish().unwrap()
     }
 
+    fn xz(text: &str) -> Vec<u8> {
+        let options = lzma_rust2::XzOptions::with_preset(6);
+        let mut encoder = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
     #[test]
     fn compression_is_told_by_the_first_bytes() {
         assert_eq!(read(b"plain".to_vec()).unwrap(), "plain");
         assert_eq!(read(gzip("packed")).unwrap(), "packed");
         assert_eq!(read(zstd::encode_all(&b"packed"[..], 0).unwrap()).unwrap(), "packed");
-        for short in [&b""[..], b"a", b"ab"] {
+        assert_eq!(read(xz("packed")).unwrap(), "packed");
+        for short in [&b""[..], b"a", b"ab", b"abcde"] {
             assert_eq!(read(short.to_vec()).unwrap().as_bytes(), short);
         }
     }
@@ -97,11 +110,14 @@ mod tests {
         let frames =
             [zstd::encode_all(&b"one "[..], 0).unwrap(), zstd::encode_all(&b"two"[..], 0).unwrap()];
         assert_eq!(read(frames.concat()).unwrap(), "one two");
+        assert_eq!(read([xz("one "), xz("two")].concat()).unwrap(), "one two");
     }
 
     #[test]
     fn a_file_that_is_cut_off_is_an_error_and_no_end() {
-        let whole = gzip(&"text ".repeat(1000));
-        assert!(read(whole[..whole.len() / 2].to_vec()).is_err());
+        let text = "text ".repeat(1000);
+        for whole in [gzip(&text), zstd::encode_all(text.as_bytes(), 0).unwrap(), xz(&text)] {
+            assert!(read(whole[..whole.len() / 2].to_vec()).is_err());
+        }
     }
 }

@@ -128,6 +128,15 @@ impl Skipped {
         }
     }
 
+    /// Counts all that `later` counts, which comes after what is counted here.
+    pub(crate) fn append(&mut self, later: Skipped) {
+        for (cause, count) in later.causes {
+            *self.causes.entry(cause).or_default() += count;
+        }
+        let room = SKIPPED_SHOWN.saturating_sub(self.first.len());
+        self.first.extend(later.first.into_iter().take(room));
+    }
+
     /// How much was passed over.
     pub fn total(&self) -> u64 {
         self.causes.values().sum()
@@ -148,6 +157,14 @@ mod tests {
         assert_eq!((skipped.total(), skipped.causes["no time"]), (100, 100));
         assert_eq!(skipped.first.len(), SKIPPED_SHOWN);
         assert_eq!(skipped.first[1].to_string(), "a.csv:2: it has no time");
+        let mut others = Skipped::default();
+        let place = || Place::new(Path::new("b.csv"), At::Line(1));
+        others.add("no name", || Skip { place: place(), why: "it has no name".into() });
+        skipped.append(others.clone());
+        assert_eq!((skipped.total(), skipped.first.len()), (101, SKIPPED_SHOWN));
+        others.append(skipped);
+        assert_eq!((others.total(), others.causes["no name"]), (102, 2));
+        assert_eq!(others.first[1].to_string(), "a.csv:1: it has no time");
     }
 
     #[test]

@@ -10,23 +10,23 @@
 //! that talk to each other are held in memory.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use message_trace::table::MessageWriter;
 use message_trace::{
-    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Import, Message, Node, NodeId, Nodes,
+    DataDir, Endpoint, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, NodeId, Nodes,
 };
 use rustc_hash::FxHashMap;
 
 use crate::error::Error;
 use crate::summary::{At, Summary};
 use crate::tuning::MAX_NAMES;
+use crate::unfinished::{Unfinished, nothing};
 
 /// An import in the making. It takes the place of an earlier one of its name when it is finished,
 /// and leaves nothing behind when it is not.
 pub(crate) struct Target {
-    /// `None`: what would be written is only counted.
-    place: Option<(Import, PathBuf, MessageWriter)>,
+    /// Where the messages go, and the directory. `None`: what would be written is only counted.
+    place: Option<(MessageWriter, Unfinished)>,
     messages: u64,
     nodes: Nodes,
     /// Nodes by command and host.
@@ -40,14 +40,10 @@ pub(crate) struct Target {
 impl Target {
     /// Begins the import `name` in `data`.
     pub(crate) fn create(data: &DataDir, name: &str) -> Result<Target, Error> {
-        check_name(name)?;
-        let import = data.import(name);
-        let unfinished = data.imports().join(format!(".{name}"));
-        remove(&unfinished)?;
-        fs::create_dir_all(&unfinished).map_err(|error| Error::io(&unfinished, error))?;
-        let writer = MessageWriter::create(&unfinished.join("messages.parquet"))?;
+        let unfinished = Unfinished::create(data, name)?;
+        let writer = MessageWriter::create(&unfinished.path().join("messages.parquet"))?;
         let mut target = Target::dry();
-        target.place = Some((import, unfinished, writer));
+        target.place = Some((writer, unfinished));
         Ok(target)
     }
 
@@ -147,12 +143,12 @@ impl Target {
 
     /// The number of an endpoint, for the next message only.
     pub(crate) fn endpoint(&mut self, endpoint: &Endpoint) -> u32 {
-        self.place.as_mut().map_or(0, |(_, _, writer)| writer.intern(endpoint))
+        self.place.as_mut().map_or(0, |(writer, _)| writer.intern(endpoint))
     }
 
     /// The number of an unknown endpoint, for the next message only.
     pub(crate) fn nameless(&mut self) -> u32 {
-        self.place.as_mut().map_or(0, |(_, _, writer)| writer.nameless())
+        self.place.as_mut().map_or(0, |(writer, _)| writer.nameless())
     }
 
     /// Writes a message. A node that read a time of it was traced.
@@ -172,7 +168,7 @@ impl Target {
         traced(message.src, [message.send_first, message.send_last, message.send_ts]);
         traced(message.dst, [message.recv_first, message.recv_last, message.recv_ts]);
         match &mut self.place {
-            Some((_, _, writer)) => Ok(writer.push(message, call_id)?),
+            Some((writer, _)) => Ok(writer.push(message, call_id)?),
             None => Ok(()),
         }
     }
@@ -186,65 +182,13 @@ impl Target {
     pub(crate) fn finish(mut self, files: &[PathBuf], summary: &mut Summary) -> Result<(), Error> {
         summary.made = self.messages;
         if self.messages == 0 {
-            let first = summary.skipped.first.first();
-            let why = first.map_or_else(
-                || "there are no rows".to_owned(),
-                |skip| format!("the first problem: {skip}"),
-            );
-            let file = files.first().map_or(Path::new(""), PathBuf::as_path);
-            return Err(Error::malformed(
-                file,
-                At::File,
-                format!("nothing in it can be used; {why}"),
-            ));
+            return Err(nothing(files, "there are no rows", summary));
         }
-        let Some((import, unfinished, writer)) = self.place.take() else { return Ok(()) };
-        let written = writer
-            .finish()
-            .and_then(|()| self.nodes.write(&unfinished.join("nodes.parquet")))
-            .map_err(Error::from)
-            .and_then(|()| {
-                summary.replaced = import.directory.exists();
-                remove(&import.directory)?;
-                fs::rename(&unfinished, &import.directory)
-                    .map_err(|error| Error::io(&import.directory, error))
-            });
-        if written.is_err() {
-            let _ = fs::remove_dir_all(&unfinished);
-        }
-        summary.written.push(import.directory);
-        written
+        let Some((writer, unfinished)) = self.place.take() else { return Ok(()) };
+        writer.finish()?;
+        self.nodes.write(&unfinished.path().join("nodes.parquet"))?;
+        unfinished.finish(summary)
     }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some((_, unfinished, writer)) = self.place.take() {
-            drop(writer);
-            let _ = fs::remove_dir_all(unfinished);
-        }
-    }
-}
-
-/// The name of the import of `files` where the user gives none: that of the first file, without
-/// what follows its first point.
-pub(crate) fn name_of(files: &[PathBuf]) -> String {
-    let name =
-        files.first().and_then(|file| file.file_name()).unwrap_or_default().to_string_lossy();
-    let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
-    let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
-    let stem: String = stem.chars().take(100).map(allowed).collect();
-    if stem.is_empty() { "import".to_owned() } else { stem }
-}
-
-/// A name becomes the name of a directory, so it may be no path.
-fn check_name(name: &str) -> Result<(), Error> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if name.is_empty() || name.starts_with('.') || name.len() > 127 || !name.chars().all(allowed) {
-        let why = "the name of an import has 1 to 127 letters, digits, '-', '_' and '.', and does not begin with '.'";
-        return Err(Error::malformed(Path::new(name), At::File, why));
-    }
-    Ok(())
 }
 
 fn few(file: &Path, number: usize, what: &str) -> Result<(), Error> {
@@ -257,32 +201,9 @@ fn few(file: &Path, number: usize, what: &str) -> Result<(), Error> {
     Err(Error::malformed(file, At::File, why))
 }
 
-fn remove(directory: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(directory, error)),
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_import_is_called_after_its_first_file() {
-        for (file, name) in [
-            ("/data/calls.csv.gz", "calls"),
-            ("mon day.csv", "mon_day"),
-            (".hidden.csv", "hidden"),
-            ("/", "import"),
-        ] {
-            assert_eq!(name_of(&[PathBuf::from(file)]), name);
-            assert!(check_name(name).is_ok());
-        }
-        assert!(
-            check_name("../x").is_err() && check_name(".x").is_err() && check_name("").is_err()
-        );
-    }
 
     #[test]
     fn threads_that_are_no_numbers_get_some_that_no_thread_has() {

@@ -18,6 +18,7 @@ use super::flags;
 use super::tables::Tables;
 use super::values::Unit;
 use crate::error::Error;
+use crate::flags::NAME;
 use crate::fuzz::run;
 use crate::importer::Importer;
 use crate::kind::Kind;
@@ -42,12 +43,9 @@ callee_thread, req_bytes, resp_bytes, caller_host and callee_host where they are
     },
     files: "The files, which become one import",
     files_by: None,
-    flags: &[&flags::NAME, &flags::UNIT],
+    flags: &[&NAME, &flags::UNIT],
     make: |given| {
-        Box::new(Calls {
-            name: given.get(&flags::NAME),
-            unit: flags::unit(given, Unit::Nanoseconds),
-        })
+        Box::new(Calls { name: given.get(&NAME), unit: flags::unit(given, Unit::Nanoseconds) })
     },
     fuzz,
     #[cfg(test)]

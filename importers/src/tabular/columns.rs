@@ -50,7 +50,7 @@ pub(super) fn read<'a, const N: usize>(
     names: [&'static str; N],
     summary: &mut Summary,
     check: impl FnOnce(&Path, &Columns<N>) -> Result<(), Error>,
-    mut each: impl FnMut(&Row<'_, Box<dyn Read + 'a>, N>, &mut Summary) -> Result<(), Unused>,
+    mut each: impl FnMut(&Row<'_, Box<dyn Read + Send + 'a>, N>, &mut Summary) -> Result<(), Unused>,
 ) -> Result<(), Error> {
     let Input { file, bytes } = input;
     let mut rows = Rows::new(bytes);

@@ -1,16 +1,8 @@
-//! Flags that importers of tables share.
+//! Flags that importers of tables share, and no others.
 
-use registry::{Choice, Flag, Given, values};
+use registry::{Choice, Flag, Given};
 
 use super::values::Unit;
-
-/// What the import is called.
-pub(super) static NAME: Flag<String> = Flag::text(
-    "name",
-    "NAME",
-    values::text,
-    "What to call the import [default: after the first file]",
-);
 
 /// The unit of the times in the files.
 pub(super) static UNIT: Flag<Unit> = Flag::one_of(

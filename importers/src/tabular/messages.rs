@@ -23,6 +23,7 @@ use super::nodes::NodeTable;
 use super::tables::Tables;
 use super::values::{Unit, Wrong};
 use crate::error::Error;
+use crate::flags::NAME;
 use crate::fuzz::{input_of, run};
 use crate::importer::Importer;
 use crate::kind::Kind;
@@ -54,10 +55,10 @@ host a node is, where its name does not.",
     },
     files: "The files, which become one import",
     files_by: None,
-    flags: &[&flags::NAME, &flags::UNIT, &NODES],
+    flags: &[&NAME, &flags::UNIT, &NODES],
     make: |given| {
         Box::new(Messages {
-            name: given.get(&flags::NAME),
+            name: given.get(&NAME),
             unit: flags::unit(given, Unit::Nanoseconds),
             nodes: given.get(&NODES),
         })

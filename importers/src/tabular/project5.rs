@@ -23,6 +23,7 @@ use super::lines::{Lines, Next};
 use super::tables::Tables;
 use super::values::{self, Unit, Wrong};
 use crate::error::Error;
+use crate::flags::NAME;
 use crate::fuzz::run;
 use crate::importer::Importer;
 use crate::kind::Kind;
@@ -47,12 +48,9 @@ its return.",
     },
     files: "The files, which become one import",
     files_by: None,
-    flags: &[&flags::NAME, &flags::UNIT],
+    flags: &[&NAME, &flags::UNIT],
     make: |given| {
-        Box::new(Project5 {
-            name: given.get(&flags::NAME),
-            unit: flags::unit(given, Unit::Seconds),
-        })
+        Box::new(Project5 { name: given.get(&NAME), unit: flags::unit(given, Unit::Seconds) })
     },
     fuzz,
     #[cfg(test)]

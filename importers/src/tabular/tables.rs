@@ -9,7 +9,8 @@ use message_trace::{DataDir, Progress};
 use crate::error::Error;
 use crate::reading::Input;
 use crate::summary::Summary;
-use crate::target::{self, Target};
+use crate::target::Target;
+use crate::unfinished::name_of;
 
 /// Files that become one import.
 pub(super) struct Tables<'a> {
@@ -26,7 +27,7 @@ impl<'a> Tables<'a> {
         data: &DataDir,
         progress: &'a dyn Progress,
     ) -> Result<Tables<'a>, Error> {
-        let name = name.map_or_else(|| target::name_of(files), str::to_owned);
+        let name = name.map_or_else(|| name_of(files), str::to_owned);
         Ok(Tables { files, progress, target: Target::create(data, &name)? })
     }
 

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::tuning::FARTHEST_NS;
+
 /// The unit of the times in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -76,9 +78,6 @@ impl Wrong {
     }
 }
 
-/// Times may be this far from 1970, so that the difference of any two is still a number.
-const FARTHEST: i64 = i64::MAX / 2;
-
 /// A time in `unit`, whole or with decimals, as nanoseconds; what is smaller than those is dropped.
 /// An empty text is no time.
 pub(super) fn time(text: &[u8], unit: Unit) -> Result<Option<i64>, Wrong> {
@@ -115,7 +114,7 @@ pub(super) fn time(text: &[u8], unit: Unit) -> Result<Option<i64>, Wrong> {
         scale /= 10;
         value = value.checked_add(i64::from(digit - b'0') * scale).ok_or(()).map_err(far)?;
     }
-    if value > FARTHEST {
+    if value > FARTHEST_NS {
         return Err(far(()));
     }
     Ok(Some(if negative { -value } else { value }))

@@ -47,7 +47,7 @@ impl PageInstance {
     }
 }
 
-/// Those of the first `limit` hops before which the sender waited for a connection, each with the
+/// The hops, of the first `limit`, before which the sender waited for a connection, each with the
 /// nanoseconds.
 pub(super) fn connecting(
     instance: &TimedInstance<'_>,

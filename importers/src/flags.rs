@@ -1,0 +1,11 @@
+//! Flags that importers of several kinds share.
+
+use registry::{Flag, values};
+
+/// What the import is called.
+pub(crate) static NAME: Flag<String> = Flag::text(
+    "name",
+    "NAME",
+    values::text,
+    "What to call the import [default: after the first file]",
+);

@@ -1,0 +1,122 @@
+//! JSON of spans, however it is laid out: a value on each line, one document of any size, several
+//! documents one after the other. A document's elements are read each by itself, so that neither
+//! its size nor damage in one of them matters to the others.
+
+mod elements;
+mod scan;
+
+use scan::Scan;
+
+use super::head::Head;
+use super::lines::Lines;
+use super::reading::{Piece, Reading};
+use super::texts::{self, Text};
+use crate::error::Error;
+use crate::reading::Input;
+use elements::Elements;
+
+/// Has `read` read each value of a file on all processors: each line of a file with a value on each
+/// line, else each element of a document.
+///
+/// The elements of a document are those of an array that it is, or of an array that is below one of
+/// `keys` in an object that it is. What is below other keys is passed over. Without `keys`, an
+/// object is an element itself.
+pub(crate) fn each(
+    input: Input<'_>,
+    keys: &'static [&'static str],
+    reading: &mut Reading<'_, '_>,
+    read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let (head, input) = Head::of(input);
+    if has_values_on_lines(&head) {
+        return texts::each(input, Lines::new, reading, read);
+    }
+    texts::each(input, |bytes| Elements::new(bytes, keys), reading, read)
+}
+
+/// As [`each`], for a `read` that finds what is whole in damaged JSON: it is given what is no JSON
+/// as well, up to where a document can begin.
+pub(crate) fn each_or_damaged(
+    input: Input<'_>,
+    keys: &'static [&'static str],
+    reading: &mut Reading<'_, '_>,
+    read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let (head, input) = Head::of(input);
+    if has_values_on_lines(&head) {
+        return texts::each(input, Lines::new, reading, read);
+    }
+    texts::each(input, |bytes| Elements::new(bytes, keys).with_damaged(), reading, read)
+}
+
+/// Whether JSON begins at `head`, as it cannot be told by chance: a brace or a bracket, and what
+/// may follow that.
+pub(crate) fn is_json(head: &[u8]) -> bool {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
+    let Some(b'{' | b'[') = head.first() else { return false };
+    match head.get(1..).unwrap_or_default().trim_ascii_start() {
+        [b'"', next, ..] => *next >= b' ',
+        [next, ..] => b"{}[]\"-0123456789tfn".contains(next),
+        [] => true,
+    }
+}
+
+/// What some programs write at the beginning of a text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Whether each line is a value of its own. A document that is one line is none of these: its
+/// elements are read each by itself.
+fn has_values_on_lines(head: &Head) -> bool {
+    let lines = head.bytes.split_inclusive(|byte| *byte == b'\n');
+    let mut lines = lines.map(<[u8]>::trim_ascii_start).filter(|line| !line.is_empty());
+    let (Some(first), Some(second)) = (lines.next(), lines.next()) else { return false };
+    // The first line may be damaged, and the second is then like it.
+    let like = |line: &[u8]| line.get(..16).is_some_and(|begin| first.starts_with(begin));
+    is_object(first) || is_object(second) && like(second)
+}
+
+/// Whether a line is an object, all of it.
+fn is_object(line: &[u8]) -> bool {
+    let end = Scan::default().end(line);
+    line.starts_with(b"{") && end.is_some_and(|end| line[end..].trim_ascii().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn lines(text: &str) -> bool {
+        let input = Input::of(Path::new("x"), text.as_bytes()).unwrap();
+        has_values_on_lines(&Head::of(input).0)
+    }
+
+    #[test]
+    fn values_on_lines_are_told_from_documents() {
+        assert!(lines("{\"a\": [1]}\n{\"a\": [2]}\n"));
+        assert!(lines("\n{\"a\": \"}\"} \r\n\n{"));
+        let damaged = "{\"resourceSpans\": [1}";
+        assert!(lines(&format!("{damaged}\n{{\"resourceSpans\": [1, 2]}}\n")));
+        for document in [
+            "",
+            "{}",
+            "{\"a\": [1]}\n",
+            "{\n  \"a\": [\n    1\n  ]\n}\n",
+            "[{\"a\": 1},\n{\"a\": 2}]",
+            "{\"resourceSpans\":[\n{\"resource\":{\"attributes\":[]}},\n{\"resource\":{}}]}",
+        ] {
+            assert!(!lines(document), "{document}");
+        }
+    }
+
+    #[test]
+    fn json_is_told_by_how_it_begins() {
+        for json in ["{", "\n {\n\t\"a\"", "[]", "[[", " [{", "\u{feff}{\"a\":1}", "{}"] {
+            assert!(is_json(json.as_bytes()), "{json}");
+        }
+        // Protobuf that begins with an end of a line and a brace, as its first length is 123.
+        for other in [&b""[..], b"a,b\n1,2", b"\n\x7b\n\x22\n", b"\n\x7b\n\x20\n\x1e", b"\0\0\0{"] {
+            assert!(!is_json(other), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,448 @@
+//! Elements of JSON documents as texts, one after the other as the file is read. Brackets and quotes
+//! tell where each ends; what is in it, whoever reads it sees.
+
+use std::io::{self, Read};
+
+use super::BYTE_ORDER_MARK;
+use super::scan::Scan;
+use crate::spans::texts::{TextSource, Texts};
+use crate::summary::At;
+use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES};
+
+/// The elements of the documents in a file.
+#[derive(Debug)]
+pub(crate) struct Elements<R> {
+    bytes: R,
+    keys: &'static [&'static str],
+    buffer: Vec<u8>,
+    /// What of the buffer is still to be looked at.
+    at: usize,
+    line: u64,
+    /// What encloses this place, from the outside.
+    within: Vec<Within>,
+    longest: usize,
+    /// Whether what is no JSON is a text, too.
+    with_damaged: bool,
+    ended: bool,
+    /// What ended it, until that is told.
+    error: Option<io::Error>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Within {
+    Object,
+    Array,
+}
+
+/// How a value ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Whole,
+    /// The file ends before it does.
+    CutOff,
+    TooLong,
+}
+
+impl<R: Read + Send> Elements<R> {
+    /// The elements of `bytes`, of arrays that are outermost or below one of `keys`. Without `keys`,
+    /// an outermost object is an element.
+    pub(crate) fn new(bytes: R, keys: &'static [&'static str]) -> Elements<R> {
+        Elements {
+            bytes,
+            keys,
+            buffer: Vec::new(),
+            at: 0,
+            line: 1,
+            within: Vec::new(),
+            longest: MAX_TEXT_BYTES,
+            with_damaged: false,
+            ended: false,
+            error: None,
+        }
+    }
+
+    /// With what is no JSON as a text, up to where a document can begin.
+    pub(crate) fn with_damaged(self) -> Elements<R> {
+        Elements { with_damaged: true, ..self }
+    }
+
+    /// Reads on behind what is still to be looked at; says whether there is more.
+    fn fill(&mut self) -> bool {
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        if self.ended {
+            return false;
+        }
+        let room = READ_BUFFER_BYTES as u64;
+        match self.bytes.by_ref().take(room).read_to_end(&mut self.buffer) {
+            Ok(0) => self.ended = true,
+            Ok(_) => {}
+            // What was read before the error is looked at first.
+            Err(error) => (self.ended, self.error) = (true, Some(error)),
+        }
+        !self.buffer.is_empty()
+    }
+
+    /// What is still to be looked at of the buffer.
+    fn rest(&self) -> &[u8] {
+        self.buffer.get(self.at..).unwrap_or_default()
+    }
+
+    /// The next byte that is no space.
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            let space = self.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            self.pass(space);
+            let byte = self.rest().first().copied();
+            if byte.is_some() || !self.fill() {
+                return byte;
+            }
+        }
+    }
+
+    /// Passes over bytes of the buffer.
+    fn pass(&mut self, length: usize) {
+        let end = (self.at + length).min(self.buffer.len());
+        let passed = self.buffer.get(self.at..end).unwrap_or_default();
+        self.line += memchr::memchr_iter(b'\n', passed).count() as u64;
+        self.at = end;
+    }
+
+    /// Takes the value that begins here, and appends it to `into`.
+    fn value(&mut self, mut into: Option<&mut Vec<u8>>) -> End {
+        let (mut scan, mut length) = (Scan::default(), 0);
+        loop {
+            let end = scan.end(self.rest());
+            let taken = end.unwrap_or(self.rest().len());
+            length += taken;
+            if let Some(into) = into.as_mut().filter(|_| length <= self.longest) {
+                into.extend_from_slice(self.rest().get(..taken).unwrap_or_default());
+            }
+            self.pass(taken);
+            let whole = end.is_some();
+            if whole || !self.fill() {
+                return match (length <= self.longest, whole) {
+                    (false, _) => End::TooLong,
+                    (true, true) => End::Whole,
+                    (true, false) => End::CutOff,
+                };
+            }
+        }
+    }
+
+    /// Gives up what encloses this place, and goes on where a document can begin: here, or at the
+    /// next line that begins with one. What is passed over is appended to `into`.
+    fn resume(&mut self, mut into: Option<&mut Vec<u8>>) -> End {
+        self.within.clear();
+        let mut is_begin = matches!(self.rest().first(), Some(b'{' | b'['));
+        let mut length = 0;
+        while !is_begin {
+            let end = memchr::memchr(b'\n', self.rest());
+            let passed = end.map_or(self.rest().len(), |end| end + 1);
+            length += passed;
+            if let Some(into) = into.as_mut().filter(|_| length <= self.longest) {
+                into.extend_from_slice(self.rest().get(..passed).unwrap_or_default());
+            }
+            self.pass(passed);
+            if self.rest().is_empty() && !self.fill() {
+                break;
+            }
+            is_begin = end.is_some() && matches!(self.rest().first(), Some(b'{' | b'['));
+        }
+        if length <= self.longest { End::Whole } else { End::TooLong }
+    }
+
+    /// Goes on by one element or less, and puts what comes of it into `texts`. Says whether there
+    /// may be more.
+    fn step(&mut self, texts: &mut Texts) -> bool {
+        let Some(byte) = self.peek() else {
+            if !self.within.is_empty() {
+                texts.fault(self.at(), "the document ends before its last bracket");
+            }
+            self.within.clear();
+            return false;
+        };
+        match (self.within.last(), byte) {
+            (None, b'{') if self.keys.is_empty() => self.element(texts),
+            (None, b'{') | (Some(Within::Object), b'}') | (None, b'[') => self.bracket(byte),
+            (Some(Within::Array), b']') => self.bracket(byte),
+            (Some(_), b',') => self.pass(1),
+            (Some(Within::Array), byte) if byte != b'}' && byte != b':' => self.element(texts),
+            (Some(Within::Object), b'"') => self.member(texts),
+            _ if self.line == 1 && self.rest().starts_with(BYTE_ORDER_MARK) => {
+                self.pass(BYTE_ORDER_MARK.len());
+            }
+            _ => self.damaged(texts),
+        }
+        true
+    }
+
+    /// Takes a bracket: outermost, or the end of what encloses this place.
+    fn bracket(&mut self, byte: u8) {
+        match byte {
+            b'{' => self.within.push(Within::Object),
+            b'[' => self.within.push(Within::Array),
+            _ => drop(self.within.pop()),
+        }
+        self.pass(1);
+    }
+
+    /// Takes an element of an array.
+    fn element(&mut self, texts: &mut Texts) {
+        let at = self.at();
+        let end = texts.extend(at, |bytes| self.value(Some(bytes)));
+        match end {
+            End::Whole => {}
+            // Whoever reads it finds that it ends too early.
+            End::CutOff => self.within.clear(),
+            End::TooLong => {
+                texts.drop_last();
+                texts.fault(at, "the element is longer than one can be");
+            }
+        }
+    }
+
+    /// Takes a member of an object: its key and, if its elements are not wanted, its value.
+    fn member(&mut self, texts: &mut Texts) {
+        let mut key = Vec::new();
+        if self.value(Some(&mut key)) != End::Whole {
+            return;
+        }
+        let key = key.strip_prefix(b"\"").and_then(|key| key.strip_suffix(b"\""));
+        let wanted = self.keys.iter().any(|wanted| key == Some(wanted.as_bytes()));
+        if self.peek() != Some(b':') {
+            return self.damaged(texts);
+        }
+        self.pass(1);
+        match self.peek() {
+            Some(byte @ (b'{' | b'[')) if wanted => self.bracket(byte),
+            Some(b'}' | b']' | b',' | b':') => self.damaged(texts),
+            Some(_) => drop(self.value(None)),
+            None => {}
+        }
+    }
+
+    /// What comes here cannot: it is passed over up to where a document can begin.
+    fn damaged(&mut self, texts: &mut Texts) {
+        let at = self.at();
+        if self.with_damaged {
+            // The byte that cannot be here may be a bracket, at which a document could begin.
+            let whole = texts.extend(at, |bytes| {
+                bytes.extend(self.rest().first());
+                self.pass(1);
+                self.resume(Some(bytes))
+            });
+            if whole == End::Whole {
+                return;
+            }
+            texts.drop_last();
+        } else {
+            self.resume(None);
+        }
+        texts.fault(at, "this is no JSON");
+    }
+}
+
+impl<R: Read + Send> TextSource for Elements<R> {
+    fn next(&mut self) -> io::Result<Option<Texts>> {
+        let mut texts = Texts::default();
+        while self.step(&mut texts) {
+            if texts.are_many() {
+                return Ok(Some(texts));
+            }
+        }
+        if !texts.is_empty() {
+            return Ok(Some(texts));
+        }
+        self.error.take().map_or(Ok(None), Err)
+    }
+
+    fn at(&self) -> At {
+        At::Line(self.line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    const KEYS: &[&str] = &["spans", "data"];
+
+    /// Reads in pieces of `piece` bytes.
+    struct Pieces<'a>(&'a [u8], usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..length].copy_from_slice(&self.0[..length]);
+            self.0 = &self.0[length..];
+            Ok(length)
+        }
+    }
+
+    fn number(at: At) -> u64 {
+        let At::Line(number) = at else { panic!("{at:?}") };
+        number
+    }
+
+    type Part = (u64, Result<String, &'static str>);
+
+    fn parts(mut elements: Elements<Pieces<'_>>) -> Vec<Part> {
+        let mut all = Vec::new();
+        while let Some(texts) = elements.next().unwrap() {
+            all.extend(texts.iter().map(|text| match text {
+                Ok(text) => (number(text.at), Ok(String::from_utf8_lossy(text.bytes).into_owned())),
+                Err((at, fault)) => (number(at), Err(fault)),
+            }));
+        }
+        all
+    }
+
+    fn of(text: &str, piece: usize) -> Vec<Part> {
+        parts(Elements::new(Pieces(text.as_bytes(), piece), KEYS))
+    }
+
+    fn whole(line: u64, text: &str) -> Part {
+        (line, Ok(text.to_owned()))
+    }
+
+    #[test]
+    fn elements_are_found_in_all_layouts() {
+        let pretty =
+            "\n{\n  \"total\": [1],\n  \"spans\": [\n    {\n \"a\": 1 },\n    {}\n  ]\n}\n";
+        for (text, expected) in [
+            (
+                "[{\"a\": 1}, [2], \"x\", 3]",
+                vec![(1, "{\"a\": 1}"), (1, "[2]"), (1, "\"x\""), (1, "3")],
+            ),
+            (pretty, vec![(5, "{\n \"a\": 1 }"), (7, "{}")]),
+            (
+                "{\"data\": {\"x\": [0], \"spans\": [1]}}\n{\"spans\": [2]}",
+                vec![(1, "1"), (2, "2")],
+            ),
+            ("\u{feff}[1]", vec![(1, "1")]),
+            ("{\"other\": {\"spans\": [1]}, \"spans\": 2, \"data\": []}", vec![]),
+        ] {
+            let expected: Vec<Part> =
+                expected.into_iter().map(|(line, text)| whole(line, text)).collect();
+            for piece in [1, 2, 7, usize::MAX] {
+                assert_eq!(of(text, piece), expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn damage_costs_what_is_damaged() {
+        let next = "{\"spans\": [9]}";
+        for (text, expected) in [
+            // The file ends in an element, between elements, in a key.
+            ("[1, {\"a\": ", vec![whole(1, "1"), whole(1, "{\"a\": ")]),
+            ("[1, ", vec![whole(1, "1"), (1, Err("the document ends before its last bracket"))]),
+            ("{\"spa", vec![(1, Err("the document ends before its last bracket"))]),
+            // What is no JSON, and then a document.
+            (
+                &format!("{{\"spans\": [1], x\n y\n{next}"),
+                vec![whole(1, "1"), (1, Err("this is no JSON")), whole(3, "9")],
+            ),
+            (
+                &format!("{{\"spans\": [1],\n{next}"),
+                vec![whole(1, "1"), (2, Err("this is no JSON")), whole(2, "9")],
+            ),
+            (&format!("{{\"spans\"}}\n{next}"), vec![(1, Err("this is no JSON")), whole(2, "9")]),
+            (
+                &format!("[1}}\n{next}"),
+                vec![whole(1, "1"), (1, Err("this is no JSON")), whole(2, "9")],
+            ),
+        ] {
+            for piece in [1, 3, usize::MAX] {
+                assert_eq!(of(text, piece), expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_given_to_who_wants_it() {
+        let text = "[1}, {\"a\": 2},\n {\"a\": 3}]\n{\"spans\": [9]}";
+        for piece in [1, 3, usize::MAX] {
+            let elements = Elements::new(Pieces(text.as_bytes(), piece), KEYS).with_damaged();
+            let rest = "}, {\"a\": 2},\n {\"a\": 3}]\n";
+            assert_eq!(parts(elements), [whole(1, "1"), whole(1, rest), whole(3, "9")]);
+        }
+    }
+
+    #[test]
+    fn without_keys_an_object_is_an_element() {
+        for piece in [1, 7, usize::MAX] {
+            let elements = Elements::new(Pieces(b"{\"a\": [1]}\n[[2], {}]", piece), &[]);
+            assert_eq!(
+                parts(elements),
+                [whole(1, "{\"a\": [1]}"), whole(2, "[2]"), whole(2, "{}")]
+            );
+        }
+    }
+
+    #[test]
+    fn an_element_that_never_ends_is_passed_over() {
+        let text = format!("[1, \"{}\", 3]", "x".repeat(3000));
+        let read = |longest| {
+            parts(Elements { longest, ..Elements::new(Pieces(text.as_bytes(), 777), KEYS) })
+        };
+        assert_eq!(read(4000).len(), 3);
+        let fault = "the element is longer than one can be";
+        assert_eq!(read(1000), [whole(1, "1"), (1, Err(fault)), whole(1, "3")]);
+    }
+
+    #[test]
+    fn what_was_read_before_an_error_is_given_first() {
+        struct Torn<'a>(&'a [u8]);
+        impl Read for Torn<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                if self.0.is_empty() { Err(io::Error::other("torn")) } else { self.0.read(buffer) }
+            }
+        }
+        let mut elements = Elements::new(Torn(b"[1, 2, {\"a"), KEYS);
+        assert_eq!(elements.next().unwrap().unwrap().iter().count(), 3);
+        assert_eq!(elements.next().unwrap_err().to_string(), "torn");
+        assert!(elements.next().unwrap().is_none());
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i32>().prop_map(Value::from),
+            "[a{\\[\"\\\\\n ]{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 30, 4, |inner| {
+            let members = proptest::collection::btree_map("[a\"}]{0,3}", inner.clone(), 0..4);
+            prop_oneof![
+                proptest::collection::vec(inner, 0..4).prop_map(Value::from),
+                members.prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn any_elements_come_back(
+            elements in proptest::collection::vec(json(), 0..5),
+            other in json(),
+            pretty in any::<bool>(),
+            piece in 1usize..40,
+        ) {
+            let document = serde_json::json!({ "a": other, "spans": elements, "z": other });
+            for document in [document, Value::from(elements.clone())] {
+                let text = match pretty {
+                    true => serde_json::to_string_pretty(&document).unwrap(),
+                    false => document.to_string(),
+                };
+                // Twice, one after the other.
+                let read: Vec<Value> = of(&format!("{text}\n{text}"), piece)
+                    .into_iter().map(|(_, text)| serde_json::from_str(&text.unwrap()).unwrap()).collect();
+                prop_assert_eq!(read, [elements.clone(), elements.clone()].concat());
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `import otlp`: spans as OpenTelemetry's collector writes them with its file exporter, and as
+//! others write the same messages: JSON in lines or in one document, and protobuf.
+//!
+//! [`layout`] tells how a file is laid out. [`json`] and [`frames`] with [`protobuf`] read it into
+//! what [`span`] has of a span, and [`attributes`] says what attributes mean.
+
+mod any_value;
+pub(super) mod attributes;
+mod frames;
+mod ids;
+mod json;
+mod layout;
+mod protobuf;
+mod span;
+mod wire;
+
+use std::io::Read;
+use std::path::Path;
+
+use registry::About;
+
+use super::driver::SpanImporter;
+use super::format::Format;
+use super::fuzz::run;
+use super::head::Head;
+use super::reading::{Piece, Reading};
+use super::texts::{self, Text};
+use crate::error::Error;
+use crate::flags::NAME;
+use crate::kind::Kind;
+use crate::reading::Input;
+use crate::summary::At;
+use crate::tuning::MAX_TEXT_BYTES;
+use frames::Frames;
+use layout::{Layout, ZSTD};
+use span::Receiver;
+
+/// The entry in the registry.
+pub(crate) static OTLP: Kind = Kind {
+    about: About {
+        name: "otlp",
+        summary: "Spans of OpenTelemetry: OTLP as JSON or protobuf",
+        details: "\
+What the collector's file exporter writes: a request a line, or protobuf with the length of each \
+message before it. One JSON document and bare protobuf are read, too; plain or compressed (gzip, \
+zstd, xz). Spans become requests and their steps; client and server spans of one call are the two \
+ends of a message, by which the hosts' clocks are compared.",
+        notes: "\
+Have the collector write its spans so:
+  exporters:
+    file:
+      path: spans.jsonl",
+        examples: &[
+            "sockcap import otlp spans.jsonl && sockcap report",
+            "sockcap import otlp --name monday spans-*.jsonl.gz",
+        ],
+    },
+    files: "The files, which become one import",
+    files_by: None,
+    flags: &[&NAME],
+    make: |given| Box::new(SpanImporter { name: given.get(&NAME), format: Otlp }),
+    fuzz: |bytes| run(&Otlp, bytes),
+    #[cfg(test)]
+    samples: samples::samples,
+};
+
+/// The format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Otlp;
+
+impl Format for Otlp {
+    const NONE: &str = "it has no spans below 'resourceSpans'";
+
+    fn read(&self, input: Input<'_>, reading: &mut Reading<'_, '_>) -> Result<(), Error> {
+        let (head, input) = Head::of(input);
+        let file = input.file.clone();
+        let of_json = |text: Text<'_>, piece: &mut Piece<'_, '_>| json::read(text, &file, piece);
+        match Layout::of(&head.bytes) {
+            None => {
+                let why = "it is neither JSON nor protobuf of OTLP";
+                Err(Error::malformed(&file, At::File, why))
+            }
+            Some(Layout::Json) => super::json::each(input, json::KEYS, reading, of_json),
+            Some(layout) => {
+                let frames = |bytes| Frames::new(bytes, layout);
+                texts::each(input, frames, reading, |text, piece| match layout {
+                    Layout::Message => {
+                        let mut receiver = Receiver { piece, file: &file, at: text.at };
+                        protobuf::resource_spans(text.bytes, &mut receiver)
+                    }
+                    _ => message(text, &file, piece),
+                })
+            }
+        }
+    }
+}
+
+/// Reads a message out of a frame, which may be compressed, and may be JSON.
+fn message(text: Text<'_>, file: &Path, piece: &mut Piece<'_, '_>) -> Result<(), Error> {
+    let mut receiver = Receiver { piece, file, at: text.at };
+    if text.bytes.starts_with(ZSTD) {
+        let mut whole = Vec::new();
+        let read = zstd::stream::read::Decoder::with_buffer(text.bytes)
+            .and_then(|decoder| decoder.take(MAX_TEXT_BYTES as u64).read_to_end(&mut whole));
+        if let Err(error) = read {
+            receiver.damage(text.at, format!("a compressed message is damaged: {error}"));
+        }
+        return plain_message(Text { bytes: &whole, ..text }, file, piece);
+    }
+    plain_message(text, file, piece)
+}
+
+fn plain_message(text: Text<'_>, file: &Path, piece: &mut Piece<'_, '_>) -> Result<(), Error> {
+    if super::json::is_json(text.bytes) {
+        return json::read(text, file, piece);
+    }
+    protobuf::request(text.bytes, &mut Receiver { piece, file, at: text.at })
+}
+
+#[cfg(test)]
+mod samples;

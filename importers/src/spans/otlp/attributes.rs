@@ -1,0 +1,203 @@
+//! What attributes mean, by OpenTelemetry's conventions, those of now and those of earlier years.
+//! An attribute that becomes part of a span or a resource is no parameter as well.
+
+use std::borrow::Cow;
+
+use request_flow::spans::Resource;
+
+/// Names and values as they were written down.
+pub(in crate::spans) type Attributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
+
+/// What the attributes of a span tell beside its parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::spans) struct Told<'t> {
+    pub(in crate::spans) bytes_in: Option<i64>,
+    pub(in crate::spans) bytes_out: Option<i64>,
+    pub(in crate::spans) probability: Option<f64>,
+    /// Names of the node that is called, the best first, and the ports of some.
+    peers: [Option<&'t str>; 5],
+    ports: [Option<&'t str>; 2],
+}
+
+impl<'t> Told<'t> {
+    /// Takes in an attribute; says whether it needs to be a parameter as well.
+    pub(in crate::spans) fn take(&mut self, name: &str, value: &'t str) -> bool {
+        let slot = match name {
+            "sockcap.probability" => return first(&mut self.probability, value),
+            "sockcap.request.bytes"
+            | "http.request.body.size"
+            | "http.request.size"
+            | "http.request_content_length"
+            | "messaging.message.body.size"
+            | "messaging.message.payload_size_bytes"
+            | "messaging.message_payload_size_bytes" => return first(&mut self.bytes_in, value),
+            "sockcap.response.bytes"
+            | "http.response.body.size"
+            | "http.response.size"
+            | "http.response_content_length" => return first(&mut self.bytes_out, value),
+            "peer.service" => &mut self.peers[0],
+            "server.address" => &mut self.peers[1],
+            "net.peer.name" | "peer.hostname" => &mut self.peers[2],
+            "db.system.name" | "db.system" => &mut self.peers[3],
+            "messaging.system" => &mut self.peers[4],
+            "server.port" => &mut self.ports[0],
+            "net.peer.port" => &mut self.ports[1],
+            _ => return true,
+        };
+        *slot = Some(value).filter(|value| !value.is_empty()).or(*slot);
+        true
+    }
+
+    /// The node that is called.
+    pub(in crate::spans) fn peer(&self) -> Option<Cow<'t, str>> {
+        let [service, server, net_peer, others @ ..] = self.peers;
+        let [server_port, net_peer_port] = self.ports;
+        let with_port = |name: Option<&'t str>, port: Option<&str>| match (name?, port) {
+            (name, None | Some("0")) => Some(Cow::Borrowed(name)),
+            (name, Some(port)) => Some(Cow::Owned(format!("{name}:{port}"))),
+        };
+        let others = || others.into_iter().flatten().next().map(Cow::Borrowed);
+        service
+            .map(Cow::Borrowed)
+            .or_else(|| with_port(server, server_port))
+            .or_else(|| with_port(net_peer, net_peer_port))
+            .or_else(others)
+    }
+}
+
+/// Sets what is not set yet; says whether the value could not be taken.
+fn first<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
+    match (&slot, value.parse()) {
+        (None, Ok(value)) => {
+            *slot = Some(value);
+            false
+        }
+        _ => true,
+    }
+}
+
+/// The resource with these attributes.
+///
+/// Its host is where its clock is. A pod or a container has none of its own: where its name is
+/// given for the host's, the name of its machine is the better one.
+pub(in crate::spans) fn resource<'t>(attributes: &'t Attributes<'_>) -> Resource<'t> {
+    let value = |name: &'static str| {
+        let found = attributes.iter().find(|(key, value)| key == name && !value.is_empty());
+        found.map(|(_, value)| (name, value.as_ref()))
+    };
+    let text = |name| value(name).map_or("", |(_, value)| value);
+    let node = value("service.name").or_else(|| value("process.executable.name"));
+    let (pod, container) = (text("k8s.pod.name"), text("container.id"));
+    let machine = |(_, host): &(&str, &str)| {
+        *host != pod && !(host.len() >= 12 && container.starts_with(host))
+    };
+    let host = value("host.name")
+        .filter(machine)
+        .or_else(|| value("k8s.node.name"))
+        .or_else(|| value("host.id"))
+        .or_else(|| value("host.name"));
+    let is_used = |key: &str| [node, host].iter().flatten().any(|(name, _)| *name == key);
+    Resource {
+        node: node.map_or(UNKNOWN_SERVICE, |(_, value)| value),
+        host: host.map_or("", |(_, value)| value),
+        parameters: attributes
+            .iter()
+            .filter(|(key, _)| !is_used(key))
+            .map(|(key, value)| (key.as_ref(), Cow::Borrowed(value.as_ref())))
+            .collect(),
+    }
+}
+
+/// What OpenTelemetry calls a service without a name.
+const UNKNOWN_SERVICE: &str = "unknown_service";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told<'t>(attributes: &[(&str, &'t str)]) -> (Told<'t>, Vec<&'t str>) {
+        let mut told = Told::default();
+        let parameters = attributes.iter().filter(|(name, value)| told.take(name, value));
+        let parameters = parameters.map(|(_, value)| *value).collect();
+        (told, parameters)
+    }
+
+    #[test]
+    fn sizes_and_probability_are_no_parameters() {
+        let (told, parameters) = told(&[
+            ("http.request_content_length", "12"),
+            ("http.request.body.size", "13"),
+            ("http.response.body.size", "many"),
+            ("sockcap.response.bytes", "5"),
+            ("sockcap.probability", "0.25"),
+            ("http.route", "/x"),
+        ]);
+        assert_eq!(
+            (told.bytes_in, told.bytes_out, told.probability),
+            (Some(12), Some(5), Some(0.25))
+        );
+        assert_eq!(parameters, ["13", "many", "/x"]);
+    }
+
+    #[test]
+    fn the_best_name_of_a_peer_is_taken() {
+        let peer = |attributes: &[(&str, &'static str)]| told(attributes).0.peer();
+        let mut all = vec![
+            ("messaging.system", "kafka"),
+            ("db.system", "redis"),
+            ("net.peer.name", "cache"),
+            ("net.peer.port", "6379"),
+            ("server.address", "cache.local"),
+            ("server.port", "0"),
+            ("peer.service", "sessions"),
+        ];
+        let mut peers = Vec::new();
+        while !all.is_empty() {
+            peers.push(peer(&all).unwrap());
+            all.pop();
+        }
+        let expected =
+            ["sessions", "cache.local", "cache.local", "cache:6379", "cache", "redis", "kafka"];
+        assert_eq!(peers, expected);
+        assert_eq!(peer(&[("http.route", "/")]), None);
+        assert_eq!(peer(&[("peer.service", ""), ("db.system.name", "mysql")]).unwrap(), "mysql");
+    }
+
+    fn of(attributes: &[(&'static str, &'static str)]) -> (String, String, Vec<String>) {
+        let attributes: Attributes<'_> =
+            attributes.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let resource = resource(&attributes);
+        let parameters = resource.parameters.iter().map(|(key, _)| (*key).to_owned()).collect();
+        (resource.node.to_owned(), resource.host.to_owned(), parameters)
+    }
+
+    fn names(node: &str, host: &str, parameters: &[&str]) -> (String, String, Vec<String>) {
+        (node.into(), host.into(), parameters.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    #[test]
+    fn a_resource_is_a_service_on_a_host() {
+        let all = [
+            ("process.executable.name", "python3"),
+            ("service.name", "cart"),
+            ("host.id", "7f"),
+            ("host.name", "web1"),
+            ("k8s.pod.name", "cart-1"),
+        ];
+        let others = ["process.executable.name", "host.id", "k8s.pod.name"];
+        assert_eq!(of(&all), names("cart", "web1", &others));
+        assert_eq!(of(&all[..1]), names("python3", "", &[]));
+        assert_eq!(of(&[("host.id", "7f")]), names("unknown_service", "7f", &[]));
+        assert_eq!(of(&[("service.name", "")]), names("unknown_service", "", &["service.name"]));
+    }
+
+    #[test]
+    fn a_pod_or_a_container_is_no_host_where_its_machine_is_known() {
+        let pod = [("host.name", "cart-1"), ("k8s.pod.name", "cart-1"), ("k8s.node.name", "n1")];
+        assert_eq!(of(&pod), names("unknown_service", "n1", &["host.name", "k8s.pod.name"]));
+        assert_eq!(of(&pod[..2]), names("unknown_service", "cart-1", &["k8s.pod.name"]));
+        let container =
+            [("host.name", "0123456789ab"), ("container.id", "0123456789abcdef"), ("host.id", "m")];
+        assert_eq!(of(&container), names("unknown_service", "m", &["host.name", "container.id"]));
+    }
+}

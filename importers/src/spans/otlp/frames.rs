@@ -1,0 +1,249 @@
+//! Frames: the messages of a file of protobuf as texts, one after the other as the file is read.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use super::layout::Layout;
+use crate::spans::texts::{TextSource, Texts};
+use crate::summary::At;
+use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES};
+
+/// The messages of a file: of one message the `ResourceSpans` in it, else whole requests.
+#[derive(Debug)]
+pub(super) struct Frames<R> {
+    bytes: BufReader<R>,
+    layout: Layout,
+    /// Number of bytes that were read.
+    offset: u64,
+    longest: u64,
+    ended: bool,
+    /// What ended it, until that is told.
+    error: Option<io::Error>,
+}
+
+/// What is before a message.
+enum Head {
+    /// A message of that many bytes comes.
+    Message(u64),
+    /// Something comes of that many bytes that is none.
+    Other(u64),
+    /// The file ends.
+    End,
+    /// It ends within the head, or this is none.
+    Damaged,
+}
+
+impl<R: Read + Send> Frames<R> {
+    /// The messages of `bytes`.
+    pub(super) fn new(bytes: R, layout: Layout) -> Frames<R> {
+        Frames {
+            bytes: BufReader::with_capacity(READ_BUFFER_BYTES, bytes),
+            layout,
+            offset: 0,
+            longest: MAX_TEXT_BYTES as u64,
+            ended: false,
+            error: None,
+        }
+    }
+
+    /// The next byte; `None` at the end.
+    fn byte(&mut self) -> io::Result<Option<u8>> {
+        let byte = self.bytes.fill_buf()?.first().copied();
+        if byte.is_some() {
+            self.bytes.consume(1);
+            self.offset += 1;
+        }
+        Ok(byte)
+    }
+
+    /// The number of variable size that begins with `first`.
+    fn varint(&mut self, first: Option<u8>) -> io::Result<Option<u64>> {
+        let (mut bytes, mut next) = (Vec::new(), first);
+        while let Some(byte) = next {
+            bytes.push(byte);
+            if byte & 0x80 == 0 || bytes.len() > 10 {
+                return Ok(super::wire::varint(&mut bytes.as_slice()));
+            }
+            next = self.byte()?;
+        }
+        Ok(None)
+    }
+
+    /// Reads what is before the next message.
+    fn head(&mut self) -> io::Result<Head> {
+        let Some(first) = self.byte()? else { return Ok(Head::End) };
+        let length = match self.layout {
+            Layout::Framed => {
+                let mut length = u64::from(first);
+                for _ in 1..4 {
+                    let Some(byte) = self.byte()? else { return Ok(Head::Damaged) };
+                    length = length << 8 | u64::from(byte);
+                }
+                Some(length)
+            }
+            Layout::Delimited => self.varint(Some(first))?,
+            Layout::Json | Layout::Message => {
+                let Some(key) = self.varint(Some(first))? else { return Ok(Head::Damaged) };
+                return self.field(key);
+            }
+        };
+        Ok(length.map_or(Head::Damaged, Head::Message))
+    }
+
+    /// Reads what is behind the key of a field of the one message.
+    fn field(&mut self, key: u64) -> io::Result<Head> {
+        let length = match key & 7 {
+            0 => {
+                let first = self.byte()?;
+                self.varint(first)?.map(|_| 0)
+            }
+            1 => Some(8),
+            2 => {
+                let first = self.byte()?;
+                self.varint(first)?
+            }
+            5 => Some(4),
+            _ => None,
+        };
+        Ok(match length.filter(|_| key >> 3 > 0) {
+            None => Head::Damaged,
+            Some(length) if key == 1 << 3 | 2 => Head::Message(length),
+            Some(length) => Head::Other(length),
+        })
+    }
+
+    /// Goes on by one message, and puts what comes of it into `texts`.
+    fn step(&mut self, texts: &mut Texts) -> io::Result<()> {
+        let at = self.at();
+        match self.head()? {
+            Head::End => self.ended = true,
+            Head::Damaged => {
+                self.ended = true;
+                texts.fault(at, "what follows is no protobuf; was the file cut off?");
+            }
+            Head::Message(length) if length <= self.longest => {
+                let Frames { bytes, offset, .. } = self;
+                let read = texts.extend(at, |into| bytes.take(length).read_to_end(into));
+                // Whoever reads it finds that it ends too early.
+                *offset += read? as u64;
+            }
+            Head::Message(length) => {
+                texts.fault(at, "the message is longer than one can be");
+                self.pass(length)?;
+            }
+            Head::Other(length) => self.pass(length)?,
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, length: u64) -> io::Result<()> {
+        self.offset += io::copy(&mut self.bytes.by_ref().take(length), &mut io::sink())?;
+        Ok(())
+    }
+}
+
+impl<R: Read + Send> TextSource for Frames<R> {
+    fn next(&mut self) -> io::Result<Option<Texts>> {
+        let mut texts = Texts::default();
+        while !self.ended && !texts.are_many() {
+            if let Err(error) = self.step(&mut texts) {
+                (self.ended, self.error) = (true, Some(error));
+            }
+        }
+        if !texts.is_empty() {
+            return Ok(Some(texts));
+        }
+        self.error.take().map_or(Ok(None), Err)
+    }
+
+    fn at(&self) -> At {
+        At::Offset(self.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Part = (u64, Result<Vec<u8>, &'static str>);
+
+    fn parts(mut frames: Frames<&[u8]>) -> Vec<Part> {
+        let offset = |at| match at {
+            At::Offset(offset) => offset,
+            other => panic!("{other:?}"),
+        };
+        let mut all = Vec::new();
+        while let Some(texts) = frames.next().unwrap() {
+            all.extend(texts.iter().map(|text| match text {
+                Ok(text) => (offset(text.at), Ok(text.bytes.to_vec())),
+                Err((at, fault)) => (offset(at), Err(fault)),
+            }));
+        }
+        all
+    }
+
+    fn written(layout: Layout, message: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match layout {
+            Layout::Framed => bytes.extend_from_slice(&(message.len() as u32).to_be_bytes()),
+            Layout::Delimited => prost::encoding::encode_varint(message.len() as u64, &mut bytes),
+            Layout::Json | Layout::Message => {
+                bytes.push(0x0a);
+                prost::encoding::encode_varint(message.len() as u64, &mut bytes);
+            }
+        }
+        [&bytes, message].concat()
+    }
+
+    const LAYOUTS: [Layout; 3] = [Layout::Message, Layout::Framed, Layout::Delimited];
+
+    #[test]
+    fn other_fields_of_the_one_message_are_passed_over() {
+        let other =
+            [&[0x10, 0xff, 0x01, 0x1a, 2, 7, 7, 0x21][..], &[0; 8], &[0x2d], &[0; 4]].concat();
+        let message = written(Layout::Message, b"x");
+        let bytes = [&message[..], &other, &message].concat();
+        let second = (message.len() + other.len()) as u64;
+        let expected = [(0, Ok(b"x".to_vec())), (second, Ok(b"x".to_vec()))];
+        assert_eq!(parts(Frames::new(&bytes, Layout::Message)), expected);
+    }
+
+    #[test]
+    fn damage_ends_it_and_a_long_message_does_not() {
+        let fault = "what follows is no protobuf; was the file cut off?";
+        assert_eq!(parts(Frames::new(&[0x0b, 1, 2], Layout::Message)), [(0, Err(fault))]);
+        assert_eq!(parts(Frames::new(&[0, 0, 0], Layout::Framed)), [(0, Err(fault))]);
+        assert_eq!(parts(Frames::new(&[0xff; 20], Layout::Delimited)), [(0, Err(fault))]);
+        for layout in LAYOUTS {
+            let (long, short) = (written(layout, &[b'l'; 500]), written(layout, b"short"));
+            let bytes = [&short[..], &long, &short].concat();
+            let frames = Frames { longest: 400, ..Frames::new(&bytes[..], layout) };
+            let read: Vec<bool> = parts(frames).iter().map(|(_, part)| part.is_ok()).collect();
+            assert_eq!(read, [true, false, true], "{layout:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn messages_come_back_and_of_a_file_that_is_cut_off_the_whole_ones(
+            messages in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..6),
+            cut in 0.0..1.0f64,
+        ) {
+            for layout in LAYOUTS {
+                let (mut bytes, mut expected) = (Vec::new(), Vec::new());
+                for message in &messages {
+                    expected.push((bytes.len() as u64, Ok(message.clone())));
+                    bytes.extend(written(layout, message));
+                }
+                prop_assert_eq!(&parts(Frames::new(&bytes[..], layout)), &expected);
+                let left = (bytes.len() as f64 * cut) as usize;
+                let read = parts(Frames::new(&bytes[..left], layout));
+                let ends = expected.iter().skip(1).map(|(begin, _)| *begin).chain([bytes.len() as u64]);
+                let whole = ends.filter(|end| *end <= left as u64).count().min(messages.len());
+                prop_assert!(read.len() <= whole + 1);
+                prop_assert_eq!(&read[..whole], &expected[..whole]);
+            }
+        }
+    }
+}

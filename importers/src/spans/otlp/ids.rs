@@ -1,0 +1,119 @@
+//! Ids of traces and spans: hex, as the specification has it, or base64, as protobuf's own JSON has
+//! it and Grafana Tempo writes it.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use request_flow::spans::Id;
+
+/// An id as it was written down.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum OtlpId<'t> {
+    /// There is none, or one of zeros only, which is none.
+    #[default]
+    None,
+    /// Up to 16 bytes.
+    Number(u128),
+    /// Something else, which is taken as it is.
+    Text(Cow<'t, str>),
+}
+
+impl<'t> OtlpId<'t> {
+    /// The id in words of request flows.
+    pub(super) fn get(&self) -> Option<Id<'_>> {
+        match self {
+            OtlpId::None => None,
+            OtlpId::Number(number) => Some(Id::Number(*number)),
+            OtlpId::Text(text) => Some(Id::Text(text)),
+        }
+    }
+
+    /// An id in bytes.
+    pub(super) fn of_bytes(bytes: &[u8]) -> OtlpId<'t> {
+        if bytes.len() > 16 {
+            return OtlpId::Text(Cow::Owned(STANDARD_NO_PAD.encode(bytes)));
+        }
+        of_number(bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
+    }
+
+    /// An id in text.
+    pub(super) fn of_text(text: Cow<'t, str>) -> OtlpId<'t> {
+        match number(&text) {
+            Some(number) => of_number(number),
+            None => OtlpId::Text(text),
+        }
+    }
+}
+
+fn of_number<'t>(number: u128) -> OtlpId<'t> {
+    if number == 0 { OtlpId::None } else { OtlpId::Number(number) }
+}
+
+/// The number that a text stands for.
+fn number(text: &str) -> Option<u128> {
+    if text.is_empty() {
+        return Some(0);
+    }
+    if text.len() <= 32 && text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return u128::from_str_radix(text, 16).ok();
+    }
+    // 8 or 16 bytes, so that no text is taken for base64 by chance.
+    let bare = text.trim_end_matches('=');
+    let mut bytes = [0; 16];
+    let length = match (bare.len(), text.len()) {
+        (11, 11 | 12) => 8,
+        (22, 22 | 24) => 16,
+        _ => return None,
+    };
+    let decoded = [STANDARD_NO_PAD, URL_SAFE_NO_PAD]
+        .iter()
+        .find_map(|engine| engine.decode_slice(bare, &mut bytes).ok())?;
+    let bytes = bytes.get(..length).filter(|_| decoded == length)?;
+    Some(bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(text: &str) -> OtlpId<'_> {
+        OtlpId::of_text(Cow::Borrowed(text))
+    }
+
+    #[test]
+    fn what_is_no_number_stays_text_and_zeros_are_none() {
+        assert_eq!(id("00f067aa0ba902b7"), OtlpId::Number(0x00f0_67aa_0ba9_02b7));
+        assert_eq!(id("APBnqgupArc="), OtlpId::Number(0x00f0_67aa_0ba9_02b7));
+        assert_eq!(id("f067AA0ba902b7"), OtlpId::Number(0x00f0_67aa_0ba9_02b7));
+        for text in ["", "0000000000000000", "AAAAAAAAAAA="] {
+            assert_eq!(id(text), OtlpId::None, "{text}");
+        }
+        for text in ["request-1", "4bf92f3577b34da6a3ce929d0e0e4736ff", "APBnqgupArcx"] {
+            assert_eq!(id(text), OtlpId::Text(text.into()));
+        }
+        assert_eq!(OtlpId::of_bytes(&[]), OtlpId::None);
+        assert_eq!(OtlpId::of_bytes(&[0, 1, 2]), OtlpId::Number(0x102));
+        assert!(matches!(OtlpId::of_bytes(&[1; 17]), OtlpId::Text(_)));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn all_writings_of_an_id_are_one(trace in 1u128.., span in 1u64..) {
+            use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+            let (of_trace, of_span) = (trace.to_be_bytes(), span.to_be_bytes());
+            for (bytes, number) in [(&of_trace[..], trace), (&of_span[..], span.into())] {
+                let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                prop_assert_eq!(id(&hex), OtlpId::Number(number));
+                prop_assert_eq!(OtlpId::of_text(hex.to_uppercase().into()), OtlpId::Number(number));
+                prop_assert_eq!(OtlpId::of_bytes(bytes), OtlpId::Number(number));
+                for engine in [STANDARD, URL_SAFE, STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+                    let text = engine.encode(bytes);
+                    prop_assert_eq!(OtlpId::of_text(text.into()), OtlpId::Number(number));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Layout of a file of OTLP, told by how it begins.
+
+use super::wire::{Field, Fields, varint};
+use crate::spans::json::is_json;
+
+/// How a file is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// JSON, in lines or not.
+    Json,
+    /// Protobuf: one message, or several one after the other, which is the same as one.
+    Message,
+    /// Messages with the length of each before it, as the collector's file exporter writes them:
+    /// four bytes, the highest first. A message may be compressed, and may be JSON then.
+    Framed,
+    /// Messages with the length of each before it as protobuf writes numbers, as its libraries do
+    /// with messages in files.
+    Delimited,
+}
+
+/// What begins a message that is compressed by zstd.
+pub(super) const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+impl Layout {
+    /// The layout of the file that begins with `head`; `None` if it is no file of OTLP.
+    pub(super) fn of(head: &[u8]) -> Option<Layout> {
+        if head.is_empty() || is_json(head) {
+            return Some(Layout::Json);
+        }
+        if is_request(head) {
+            return Some(Layout::Message);
+        }
+        let mut rest = head;
+        let length = varint(&mut rest).unwrap_or(0);
+        if is_request(rest.get(..length as usize).unwrap_or(rest)) {
+            return Some(Layout::Delimited);
+        }
+        // The first byte of a length is 0 up to 16 MiB, which no message begins with.
+        if let Some((length, rest)) = head.split_first_chunk::<4>()
+            && (u32::from_be_bytes(*length) == 0 || is_framed(rest))
+        {
+            return Some(Layout::Framed);
+        }
+        // JSON whose first line is damaged.
+        let has_objects = memchr::memmem::find(head, b"\n{\"").is_some();
+        has_objects.then_some(Layout::Json)
+    }
+}
+
+/// Whether a message of the file exporter begins here.
+fn is_framed(message: &[u8]) -> bool {
+    message.starts_with(ZSTD) || is_json(message) || is_request(message)
+}
+
+/// Whether a request begins here: its first field is a `ResourceSpans`, in which the first field is
+/// one that it has.
+fn is_request(message: &[u8]) -> bool {
+    let Some(Ok((1, Field::Bytes(part) | Field::CutOff(part)))) = Fields::of(message).next() else {
+        return false;
+    };
+    match Fields::of(part).next() {
+        None => message.starts_with(&[0x0a, 0]),
+        Some(Ok((1 | 2 | 3 | 1000, Field::Bytes(_) | Field::CutOff(_)))) => true,
+        Some(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A request of `length` bytes or some more.
+    fn request(length: usize) -> Vec<u8> {
+        let wrapped = |number: u8, bytes: &[u8]| {
+            let mut message = vec![number << 3 | 2];
+            let mut length = bytes.len();
+            while length > 0x7f {
+                message.push(0x80 | (length & 0x7f) as u8);
+                length >>= 7;
+            }
+            message.push(length as u8);
+            message.extend_from_slice(bytes);
+            message
+        };
+        wrapped(1, &wrapped(1, &wrapped(1, &vec![b'x'; length])))
+    }
+
+    #[test]
+    fn each_layout_is_told_whatever_its_first_length() {
+        for length in 0..70_000 {
+            if length > 700 && length % 97 > 0 {
+                continue;
+            }
+            let message = request(length);
+            assert_eq!(Layout::of(&message), Some(Layout::Message), "{length}");
+            let framed = [&(message.len() as u32).to_be_bytes(), &message[..]].concat();
+            assert_eq!(Layout::of(&framed), Some(Layout::Framed), "{length}");
+            let mut delimited = Vec::new();
+            prost::encoding::encode_varint(message.len() as u64, &mut delimited);
+            delimited.extend_from_slice(&message);
+            assert_eq!(Layout::of(&delimited), Some(Layout::Delimited), "{length}");
+        }
+    }
+
+    #[test]
+    fn json_and_other_files() {
+        let json = b"{\"resourceSpans\": []}";
+        assert_eq!(Layout::of(json), Some(Layout::Json));
+        assert_eq!(Layout::of(b""), Some(Layout::Json));
+        assert_eq!(Layout::of(b"esourceSpans\": []}\n{\"resourceSpans\": []}"), Some(Layout::Json));
+        let framed = |message: &[u8]| [&(message.len() as u32).to_be_bytes(), message].concat();
+        assert_eq!(Layout::of(&framed(json)), Some(Layout::Framed));
+        let compressed = zstd::encode_all(&json[..], 0).unwrap();
+        assert_eq!(Layout::of(&framed(&compressed)), Some(Layout::Framed));
+        for other in [&b"trace,span\n1,2\n"[..], b"<xml>", &[0xff; 40], b"\x7fELF\x02\x01\x01"] {
+            assert_eq!(Layout::of(other), None);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Protobuf's wire format: the fields of a message, borrowed from its bytes. Of a message that is
+//! cut off, each field that is whole is given, and of the last one what there is.
+
+/// A field's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field<'t> {
+    /// A number of 64 or 32 bits, of fixed size or not.
+    Number(u64),
+    /// A text, bytes or a message.
+    Bytes(&'t [u8]),
+    /// What there is of bytes that should be more.
+    CutOff(&'t [u8]),
+}
+
+/// What is wrong with bytes that are no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoMessage;
+
+/// The fields of a message with their numbers.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'t>(&'t [u8]);
+
+impl<'t> Fields<'t> {
+    /// The fields of a message.
+    pub(super) fn of(message: &'t [u8]) -> Fields<'t> {
+        Fields(message)
+    }
+
+    /// Takes `length` bytes, if there are that many.
+    fn take(&mut self, length: usize) -> Option<&'t [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn field(&mut self) -> Option<(u64, Field<'t>)> {
+        let key = varint(&mut self.0)?;
+        let value = match key & 7 {
+            0 => Field::Number(varint(&mut self.0)?),
+            1 => Field::Number(little_endian(self.take(8)?)),
+            2 => {
+                let length = varint(&mut self.0)?;
+                match usize::try_from(length).ok().and_then(|length| self.take(length)) {
+                    Some(bytes) => Field::Bytes(bytes),
+                    None => Field::CutOff(std::mem::take(&mut self.0)),
+                }
+            }
+            5 => Field::Number(little_endian(self.take(4)?)),
+            _ => return None,
+        };
+        Some((key >> 3, value)).filter(|(number, _)| *number > 0)
+    }
+}
+
+impl<'t> Iterator for Fields<'t> {
+    type Item = Result<(u64, Field<'t>), NoMessage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let field = self.field().ok_or(NoMessage);
+        if field.is_err() {
+            self.0 = &[];
+        }
+        Some(field)
+    }
+}
+
+/// Takes a number of variable size.
+pub(super) fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for (place, byte) in bytes.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f).checked_shl(7 * place as u32).unwrap_or(0);
+        if byte & 0x80 == 0 {
+            *bytes = bytes.get(place + 1..).unwrap_or_default();
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use prost::Message;
+
+    /// A message with a field of each kind, by another writer.
+    #[derive(Clone, PartialEq, Message)]
+    struct Each {
+        #[prost(uint64, tag = "1")]
+        varint: u64,
+        #[prost(fixed64, tag = "2")]
+        fixed64: u64,
+        #[prost(bytes = "vec", tag = "15")]
+        bytes: Vec<u8>,
+        #[prost(fixed32, tag = "1000")]
+        fixed32: u32,
+    }
+
+    #[test]
+    fn what_is_no_message_says_so() {
+        let fields = |bytes| Fields::of(bytes).collect::<Vec<_>>();
+        assert_eq!(fields(&[]), []);
+        // The number 0, a group, a number that never ends, a field without a value.
+        for bytes in [&[0x02, 0][..], &[0x0b], &[0x08, 0xff, 0xff, 0xff], &[0x09, 1], &[0x0a]] {
+            assert_eq!(fields(bytes), [Err(NoMessage)], "{bytes:?}");
+        }
+        assert_eq!(
+            fields(&[0x08, 1, 0x0a, 9, 7, 8]),
+            [Ok((1, Field::Number(1))), Ok((1, Field::CutOff(&[7, 8])))]
+        );
+        assert_eq!(varint(&mut &[0xff; 12][..]), None);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn what_another_writer_wrote_is_read(
+            varint in 1u64.., fixed64 in 1u64.., fixed32 in 1u32..,
+            bytes in proptest::collection::vec(any::<u8>(), 1..300),
+        ) {
+            let message = Each { varint, fixed64, bytes: bytes.clone(), fixed32 }.encode_to_vec();
+            let read: Vec<_> = Fields::of(&message).collect();
+            prop_assert_eq!(read, vec![
+                Ok((1, Field::Number(varint))),
+                Ok((2, Field::Number(fixed64))),
+                Ok((15, Field::Bytes(&bytes))),
+                Ok((1000, Field::Number(fixed32.into()))),
+            ]);
+        }
+    }
+}

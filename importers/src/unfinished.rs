@@ -1,0 +1,132 @@
+//! Import in the making: a hidden directory, which takes the place of an earlier import of its name
+//! when it is whole. One that is given up leaves nothing behind.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use message_trace::DataDir;
+
+use crate::error::Error;
+use crate::summary::{At, Summary};
+
+/// The directory of an import that is not whole yet.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    path: PathBuf,
+    whole: PathBuf,
+}
+
+impl Unfinished {
+    /// Begins the import `name` in `data`.
+    pub(crate) fn create(data: &DataDir, name: &str) -> Result<Unfinished, Error> {
+        check_name(name)?;
+        let whole = data.import(name).directory;
+        let path = data.imports().join(format!(".{name}"));
+        remove(&path)?;
+        fs::create_dir_all(&path).map_err(|error| Error::io(&path, error))?;
+        Ok(Unfinished { path, whole })
+    }
+
+    /// Where to write.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Replaces the earlier import; `summary` is told.
+    pub(crate) fn finish(self, summary: &mut Summary) -> Result<(), Error> {
+        summary.replaced = self.whole.exists();
+        remove(&self.whole)?;
+        fs::rename(&self.path, &self.whole).map_err(|error| Error::io(&self.whole, error))?;
+        summary.written.push(self.whole.clone());
+        Ok(())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // Nothing is there any more where it was finished.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// The name of the import of `files` where the user gives none: that of the first file, without
+/// what follows its first point.
+pub(crate) fn name_of(files: &[PathBuf]) -> String {
+    let name =
+        files.first().and_then(|file| file.file_name()).unwrap_or_default().to_string_lossy();
+    let stem = name.trim_start_matches('.').split('.').next().unwrap_or_default();
+    let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
+    let stem: String = stem.chars().take(100).map(allowed).collect();
+    if stem.is_empty() { "import".to_owned() } else { stem }
+}
+
+/// A name becomes the name of a directory, so it may be no path.
+fn check_name(name: &str) -> Result<(), Error> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    if name.is_empty() || name.starts_with('.') || name.len() > 127 || !name.chars().all(allowed) {
+        let why = "the name of an import has 1 to 127 letters, digits, '-', '_' and '.', and does \
+                   not begin with '.'";
+        return Err(Error::malformed(Path::new(name), At::File, why));
+    }
+    Ok(())
+}
+
+/// The error of an import that has nothing: the first thing that was passed over says why.
+pub(crate) fn nothing(files: &[PathBuf], none: &str, summary: &Summary) -> Error {
+    let why = match summary.skipped.first.first() {
+        Some(skip) => format!("the first problem: {skip}"),
+        None => none.to_owned(),
+    };
+    let file = files.first().map_or(Path::new(""), PathBuf::as_path);
+    Error::malformed(file, At::File, format!("nothing in it can be used; {why}"))
+}
+
+fn remove(directory: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(directory, error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_is_called_after_its_first_file() {
+        for (file, name) in [
+            ("/data/calls.csv.gz", "calls"),
+            ("mon day.csv", "mon_day"),
+            (".hidden.csv", "hidden"),
+            ("/", "import"),
+        ] {
+            assert_eq!(name_of(&[PathBuf::from(file)]), name);
+            assert!(check_name(name).is_ok());
+        }
+        assert!(
+            check_name("../x").is_err() && check_name(".x").is_err() && check_name("").is_err()
+        );
+    }
+
+    #[test]
+    fn an_import_takes_its_place_when_it_is_whole_and_not_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        let import = |text: &str, whole: bool| {
+            let unfinished = Unfinished::create(&data, "x").unwrap();
+            fs::write(unfinished.path().join("table"), text).unwrap();
+            let mut summary = Summary::default();
+            if whole {
+                unfinished.finish(&mut summary).unwrap();
+            }
+            summary.replaced
+        };
+        let written = || fs::read_to_string(data.import("x").directory.join("table")).unwrap();
+        assert!(!import("first", true));
+        assert!(!import("given up", false));
+        assert_eq!(written(), "first");
+        assert!(import("second", true));
+        assert_eq!(written(), "second");
+        assert_eq!(fs::read_dir(data.imports()).unwrap().count(), 1, "nothing is left over");
+    }
+}
