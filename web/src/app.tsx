@@ -77,6 +77,8 @@ function Header({ overview }: { overview: Overview }) {
   const halves = overview.one_sided.messages;
   // A link may lead to contexts that are not there.
   const tabs = TABS.filter((name) => name !== "contexts" || overview.contexts || tab.value === name);
+  // Where there is no room for all tabs, that of the view is seen.
+  useEffect(() => document.getElementById(`tab-${tab.value}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [tab.value]);
   const onKeyDown = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;

@@ -5,21 +5,19 @@ import { count, plural } from "../format";
 
 interface Props {
   of: TraceClass;
-  /** The number of the class. */
-  number: number;
   /** The step that is marked, from 0. */
   step: number;
   names: string[];
 }
 
-export function ClassTree({ of, number, step, names }: Props) {
+export function ClassTree({ of, step, names }: Props) {
   // Those that go on at the same time as others have a group that is not theirs alone.
   const members = new Map<number, number>();
   for (const [, , , group] of of.steps) members.set(group, (members.get(group) ?? 0) + 1);
   return (
     <details class="class" open>
       <summary>
-        Class {number}: {plural(of.requests, "request")} of {plural(of.steps.length + of.left, "step")}, begun by {of.caller}
+        Class {of.number}: {plural(of.requests, "request")} of {plural(of.steps.length + of.left, "step")}, begun by {of.caller}
       </summary>
       <ol class="steps">
         {of.steps.map(([depth, name, times, group], place) => (

@@ -5,7 +5,7 @@ import type { Signal } from "@preact/signals";
 import type { Context, Contexts, Level, Operation, Summary } from "../data/contexts";
 import type { Source } from "../data/source";
 import type { Overview } from "../data/types";
-import { count, duration } from "../format";
+import { count, duration, plural } from "../format";
 import { context } from "../state";
 import { Opened } from "./opened";
 import { outline, scale, type Scale, ticks } from "./scale";
@@ -68,7 +68,10 @@ export function ContextTable({ source, overview, contexts, operation, level, css
                   <th scope="row">
                     <button type="button" class="quiet" data-context={one.id} aria-expanded={isOpen} onClick={() => press(one)}>
                       <span class={`chip ${css[place]}`} />
-                      <span>{one.name} {one.slow && <span class="badge">slow</span>}</span>
+                      <span>
+                        {one.name} {one.slow && <span class="badge">slow</span>}
+                        {one.class !== undefined && <small>{inShort(contexts, one.class)}</small>}
+                      </span>
                     </button>
                   </th>
                   <Figures summary={one} axis={axis} css={css[place] ?? ""} />
@@ -84,15 +87,22 @@ export function ContextTable({ source, overview, contexts, operation, level, css
         </table>
       </div>
       <p class="fine">
-        A distribution is as high as its highest bar; the line below it goes from the first to the third quartile, with a mark at the median.
+        {axis && "A distribution is as high as its highest bar. The thick line below it goes from the first to the third quartile, with a mark at the median."}
         {left > 0 && (
           <>
-            {" "}{count(left)} further contexts with {count(of.left_calls)} calls are not part of this page: <code>{contexts.command}</code>
+            {" "}{count(left)} further contexts with {count(of.left_calls)} calls are not part of this page: <code>{contexts.commands.contexts}</code>
           </>
         )}
       </p>
     </>
   );
+}
+
+/** What the requests of a class are, in a few words. */
+function inShort({ classes, names }: Contexts, of: number): string {
+  const found = classes.find(({ number }) => number === of);
+  const root = found?.steps[0];
+  return found && root ? `in ${names[root[1]] ?? ""} of ${plural(found.steps.length + found.left, "step")}` : "";
 }
 
 function Figures({ summary, axis, css }: { summary: Summary; axis: Scale | null; css: string }) {

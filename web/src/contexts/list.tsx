@@ -88,7 +88,7 @@ export function OperationList({ contexts, operations, chosen, rank, query }: Pro
         <li><span class="key explained" /> explained by context</li>
         <li><span class="key chance" /> as much as chance explains</li>
       </ul>
-      {hidden > 0 && <p class="fine">{count(hidden)} further operations, of which context explains less, are not part of this page: <code>{contexts.command}</code></p>}
+      {hidden > 0 && <p class="fine">{count(hidden)} further operations, of which context explains less, are not part of this page: <code>{contexts.commands.contexts}</code></p>}
     </section>
   );
 }

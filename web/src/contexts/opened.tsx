@@ -21,7 +21,7 @@ export function Opened({ source, overview, contexts, context }: Props) {
   const [missing, setMissing] = useState<Example | null>(null);
   const examples = context.times?.examples ?? [];
   const press = (example: Example) => show(source, overview, example).then((isShown) => setMissing(isShown ? null : example));
-  const ofClass = context.class === undefined ? undefined : contexts.classes[context.class];
+  const ofClass = context.class === undefined ? undefined : contexts.classes.find(({ number }) => number === context.class);
   return (
     <div class="requests">
       {(context.failed ?? 0) > 0 && <p class="fine">{plural(context.failed ?? 0, "call")} failed.</p>}
@@ -48,15 +48,22 @@ export function Opened({ source, overview, contexts, context }: Props) {
           Request {count(missing[0])} is not among the instances of this page
           {missing[2] >= 0 && (
             <>
-              ; <button type="button" class="quiet" onClick={() => toPattern(missing[2])}>its pattern #{missing[2]}</button> is
+              , but{" "}
+              <button type="button" class="quiet" onClick={() => toPattern(missing[2])}>pattern #{missing[2]}</button>, which it is of, is there
+              {contexts.commands.instances && <>; <code>{contexts.commands.instances}</code> has all instances</>}
             </>
           )}
-          . <code>{contexts.command}</code>
+          . Its steps: <code>{stepsOf(contexts.commands.steps, missing[0])}</code>
         </p>
       )}
-      {ofClass && <ClassTree of={ofClass} number={context.class ?? 0} step={context.step ?? 0} names={contexts.names} />}
+      {ofClass && <ClassTree of={ofClass} step={context.step ?? 0} names={contexts.names} />}
     </div>
   );
+}
+
+/** The command that prints the steps of a request below their head. */
+export function stepsOf(command: string, request: number): string {
+  return `${command} | grep -E '^(request|${request}),'`;
 }
 
 function toPattern(pattern: number): void {

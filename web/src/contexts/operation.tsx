@@ -53,7 +53,7 @@ export function OperationView({ source, overview, contexts, operation }: Props) 
           <Stacked operation={operation} contexts={of.shown} css={css} hovered={hovered} />
           <ul class="legend" aria-label="Legend">
             <Shades shades={shades} of="a context" />
-            <li><span class="key others" /> other contexts</li>
+            {of.all > of.shown.length && <li><span class="key others" /> other contexts</li>}
             <li><span class="key median" /> quartiles</li>
           </ul>
         </section>
@@ -61,7 +61,12 @@ export function OperationView({ source, overview, contexts, operation }: Props) 
         <p class="fine">No call has a response time.</p>
       )}
       <section>
-        <h3>{plural(of.all, `${shown}-context`)} <span class="soft">{of.all > 1 ? "those that make it slow first, then by calls; choose one to see its requests" : "choose it to see its requests"}</span></h3>
+        <h3>
+          {plural(of.all, `${shown}-context`)}{" "}
+          <span class="soft">
+            {of.shown.some(({ slow }) => slow) ? "those that make it slow first, then " : ""}by calls; choose one to see its requests
+          </span>
+        </h3>
         <ContextTable source={source} overview={overview} contexts={contexts} operation={operation} level={shown} css={css} hovered={hovered} />
       </section>
     </article>
@@ -83,10 +88,12 @@ function LevelButton({ level, operation, isShown }: { level: Level; operation: O
     <button type="button" aria-pressed={isShown} data-level={level} onClick={() => chooseLevel(level)}>
       <span class="what"><b>{level}</b> <span class="soft">{plural(operation.contexts[level].all, "context")}</span></span>
       <Bar sure={sure} chance={chance} />
-      <span class="figures">
-        <b>{percent(sure + chance)}</b> of the deviation explained
-        <span class="soft">{chance > 0.0005 ? `, ${percent(chance)} as chance would` : ""}; {duration(explained.deviation)} within</span>
-      </span>
+      {operation.times && (
+        <span class="figures">
+          <b>{percent(sure + chance)}</b> of the deviation explained
+          <span class="soft">{chance > 0.0005 ? `, ${percent(chance)} as chance would` : ""}; {duration(explained.deviation)} within</span>
+        </span>
+      )}
     </button>
   );
 }

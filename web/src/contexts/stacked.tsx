@@ -11,6 +11,8 @@ import { outline, pile, scale, ticks } from "./scale";
 
 /** Labels of the axes at most. */
 const [ACROSS, UP] = [9, 4];
+/** The part of an axis at either end where a label would stand out beyond it. */
+const EDGE = 0.06;
 
 interface Props {
   operation: Operation;
@@ -74,7 +76,14 @@ export function Axis({ labels, place }: { labels: number[]; place: (time: number
   const apartBy = step(labels);
   return (
     <span class="axis" aria-hidden="true">
-      {labels.map((at) => <span key={at} style={{ left: `${place(at) * 100}%` }}>{apart(at, apartBy)}</span>)}
+      {labels.map((at) => {
+        const from = place(at);
+        return (
+          <span key={at} class={from < EDGE ? "first" : from > 1 - EDGE ? "last" : ""} style={{ left: `${from * 100}%` }}>
+            {apart(at, apartBy)}
+          </span>
+        );
+      })}
     </span>
   );
 }

@@ -23,12 +23,21 @@ export interface Contexts {
   by_host: boolean;
   /** Those first of which context explains most. */
   operations: Operation[];
-  /** By number: classes of traces; the page has the first of them. */
+  /** Classes of traces that contexts are of, the most frequent ones. */
   classes: TraceClass[];
   /** The names of the operations of classes. */
   names: string[];
-  /** The command that shows what this page has no room for. */
-  command: string;
+  /** Commands that show what this page has no room for. */
+  commands: Commands;
+}
+
+export interface Commands {
+  /** Shows all contexts. */
+  contexts: string;
+  /** Shows all instances of patterns; null where the page has them itself. */
+  instances: string | null;
+  /** Prints the steps of all requests as CSV, with the request's number first. */
+  steps: string;
 }
 
 /** Executions of an operation. */
@@ -110,6 +119,7 @@ export interface Context extends Summary {
 
 /** A class of traces. */
 export interface TraceClass {
+  number: number;
   requests: number;
   caller: string;
   /** In depth-first order: depth, number of the operation's name, how many equal concurrent calls it

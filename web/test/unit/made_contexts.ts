@@ -99,13 +99,13 @@ export function contexts(requests: Requests = [[8, 0], [9, 0], [10, 0], [11, 5],
     deviation: 9e6, decrease: { caller: 0.11, stack: 0.12, trace: 0.73 }, by_host: false,
     operations: [store, cache, asked],
     classes: [
-      { requests: 200, caller: "$", left: 0, steps: [[0, 0, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1]] },
-      { requests: 37, caller: "batch", left: 0, steps: [[0, 1, 1, 0]] },
-      { requests: 60, caller: "$", left: 0, steps: [[0, 0, 1, 0], [1, 2, 1, 1], [2, 3, 3, 2], [2, 1, 1, 3]] },
-      { requests: 3, caller: "$", left: 71, steps: [[0, 0, 1, 0]] },
+      { number: 0, requests: 200, caller: "$", left: 0, steps: [[0, 0, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1]] },
+      { number: 1, requests: 37, caller: "batch", left: 0, steps: [[0, 1, 1, 0]] },
+      { number: 2, requests: 60, caller: "$", left: 0, steps: [[0, 0, 1, 0], [1, 2, 1, 1], [2, 3, 3, 2], [2, 1, 1, 3]] },
+      { number: 3, requests: 3, caller: "$", left: 71, steps: [[0, 0, 1, 0]] },
     ],
     names: ["web GET /", "store GET /items", "checkout POST /order", "cache"],
-    command: "sockcap view -d shop",
+    commands: { contexts: "sockcap contexts -d shop", instances: "sockcap view -d shop", steps: "sockcap export steps -d shop" },
   };
 }
 
