@@ -25,6 +25,10 @@ pub(crate) const MAX_HOLES_NAMED: usize = 6;
 /// files.
 pub(crate) const SPANS_IN_MEMORY_BYTES: u64 = 256 << 20;
 
+/// Number of bytes of response times that are held in memory for the contexts of a page; more go to
+/// a temporary file. Ten million steps take 240 MB.
+pub(crate) const RESPONSE_TIMES_IN_MEMORY_BYTES: u64 = 256 << 20;
+
 /// Number of path instances that `sockcap view` sends to the page at a time.
 pub(crate) const INSTANCES_A_PIECE: usize = 96;
 
