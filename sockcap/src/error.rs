@@ -43,6 +43,11 @@ pub(crate) enum Error {
         .0.display(), .0.display()
     )]
     NoLogs(PathBuf),
+    #[error(
+        "{}: no requests here; import spans with 'sockcap import', or name another directory with -d",
+        .0.display()
+    )]
+    NoRequests(PathBuf),
     #[error("{}: it holds something else already, so that messages would not have the numbers of the truth; name another directory with -d", .0.display())]
     NotAlone(PathBuf),
     #[error("{}: there is no such file, and none of that name comes with sockcap; those that do are {}", .0.display(), .1)]

@@ -2,12 +2,13 @@
 //! there, are newer than what they were made from, and were made with the options that are asked
 //! for now.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
 use message_trace::DataDir;
+use request_flow::tables::{Columns, RequestTables};
 
 use crate::arguments::Inference;
 use crate::error::Error;
@@ -101,6 +102,30 @@ pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Er
         }
         None if data.aliases().exists() => Ok(Aliases::read(&data.aliases())?),
         None => Ok(Aliases::default()),
+    }
+}
+
+/// The requests: those of spans where there are some, else those of paths.
+pub(crate) fn requests(data: &DataDir) -> Result<RequestTables, Error> {
+    let spans = data.spans();
+    let imports = requests_imported(&spans)?;
+    let places = [[spans.requests(), spans.steps()]]
+        .into_iter()
+        .chain(imports)
+        .chain([[data.requests(), data.steps()]]);
+    let there = places.into_iter().find(|places| places.iter().all(|place| place.exists()));
+    let [requests, steps] = there.ok_or_else(|| Error::NoRequests(data.path().to_owned()))?;
+    Ok(RequestTables::open(&requests, &steps, Columns::default())?)
+}
+
+/// The tables of requests that were imported, where there is only one import of them.
+fn requests_imported(spans: &DataDir) -> Result<Option<[PathBuf; 2]>, Error> {
+    let Ok(entries) = std::fs::read_dir(spans.imports()) else { return Ok(None) };
+    let directories = entries.flatten().map(|entry| DataDir::new(entry.path()));
+    let mut whole = directories.filter(|import| import.requests().exists());
+    match (whole.next(), whole.next()) {
+        (Some(only), None) => Ok(Some([only.requests(), only.steps()])),
+        _ => Ok(None),
     }
 }
 

@@ -23,3 +23,10 @@ pub(crate) const MAX_HOLES_NAMED: usize = 6;
 
 /// Number of path instances that `sockcap view` sends to the page at a time.
 pub(crate) const INSTANCES_A_PIECE: usize = 96;
+
+/// Maximum number of operations that are named where one is asked for that is not there.
+pub(crate) const MAX_OPERATIONS_NAMED: usize = 12;
+
+/// Number of lines that `sockcap contexts` has for instrumentations, by the number of monitored
+/// operations.
+pub(crate) const INSTRUMENTATION_BINS: u64 = 10;
