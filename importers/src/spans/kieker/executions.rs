@@ -13,8 +13,8 @@ use crate::tabular::Wrong;
 /// Number of fields of a record since 2011.
 const FIELDS: usize = 8;
 
-/// Gives the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone` names
-/// its trace where it says that it is of none.
+/// Gives the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone`
+/// names its trace where it says that it is of none.
 pub(super) fn give(
     fields: &Fields<'_>,
     unit_ns: i64,

@@ -1,4 +1,5 @@
-//! One log: what its records tell, one after the other, and what is worth saying of them in the end.
+//! One log: what its records tell, one after the other, and what is worth saying of them in the
+//! end.
 
 use std::collections::BTreeMap;
 use std::path::Path;
