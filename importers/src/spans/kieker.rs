@@ -12,6 +12,7 @@ mod folders;
 mod log;
 mod signature;
 mod types;
+mod unused;
 
 use std::path::{Path, PathBuf};
 
