@@ -44,10 +44,10 @@ pub(crate) static JAEGER: Kind = Kind {
 What Jaeger's API answers and its UI saves: an object with traces in 'data'; or one trace, an array \
 of traces, or a trace a line; plain or compressed (gzip, zstd, xz). Spans become requests and their \
 steps; client and server spans of one call are the two ends of a message, by which the hosts' \
-clocks are compared. Save a trace without clock adjustment, as Jaeger moves spans.",
+clocks are compared.",
         notes: "\
 Ask Jaeger for traces so:
-  curl 'http://localhost:16686/api/traces?service=shop&limit=1000&raw=true' > traces.json",
+  curl 'http://localhost:16686/api/traces?service=shop&limit=1000' > traces.json",
         examples: &[
             "sockcap import jaeger traces.json && sockcap report",
             "sockcap import jaeger --name monday traces-*.json.gz",
