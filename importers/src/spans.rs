@@ -7,9 +7,10 @@
 //! ```
 //!
 //! [`driver`] is the importer that all kinds share, and [`format`](mod@format) what each has of its
-//! own. [`reading`] is what a format reads with, and [`tally`] counts what came of it. [`texts`] are
-//! parts of a file that are read each by itself, on all processors; [`lines`] splits a file into
-//! them, and [`json`] the elements of documents. [`objects`] finds what is whole in damaged JSON.
+//! own. [`reading`] is what a format reads with, and [`tally`] counts what came of it. [`texts`]
+//! are parts of a file that are read each by itself, on all processors; [`lines`] splits a file
+//! into them, and [`json`] the elements of documents. [`objects`] finds what is whole in damaged
+//! JSON.
 
 mod attributes;
 mod driver;

@@ -2,7 +2,8 @@
 //!
 //! `messages`, `calls` and `project5` are the importers. Two of them read CSV: `rows` splits a file
 //! into rows, `columns` finds the columns by their names, `values` reads times, numbers and names.
-//! The importer of tables of spans reads them with the same. `lines` splits Project 5's traces. `tables` opens the files of one import one after the other.
+//! The importer of tables of spans reads them with the same. `lines` splits Project 5's traces.
+//! `tables` opens the files of one import one after the other.
 
 mod calls;
 mod columns;

@@ -1,9 +1,9 @@
 //! `import kieker`: logs of the Kieker monitoring framework, which are folders of text files.
 //!
 //! [`folders`] finds the files of a log and [`types`] its table of types. [`log`] goes through the
-//! records, each of which is [`fields`]. An operation is told by one record when it is over
-//! ([`executions`]), or by an event when it begins and one when it ends ([`events`]). Its node is the
-//! class that its [`signature`] names.
+//! records one by one; a record is [`fields`]. An operation is told by one record when it is over
+//! ([`executions`]), or by an event when it begins and one when it ends ([`events`]). Its node is
+//! the class that its [`signature`] names.
 
 mod events;
 mod executions;
@@ -12,7 +12,6 @@ mod folders;
 mod log;
 mod signature;
 mod types;
-mod unused;
 
 use std::path::{Path, PathBuf};
 

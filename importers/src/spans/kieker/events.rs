@@ -1,7 +1,7 @@
 //! Events: operations begin and end in traces, and each trace is a stack of those that are open.
 //!
-//! Of a trace that is broken or unfinished all is kept as far as it goes: what began and did not end
-//! has no end, and what ends and did not begin has no beginning.
+//! Of a trace that is broken or unfinished all is kept as far as it goes: what began and did not
+//! end has no end, and what ends and did not begin has no beginning.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -14,7 +14,6 @@ use super::super::unused::Unused;
 use super::fields::Fields;
 use super::signature::class_of;
 use super::types::Tells;
-use super::unused::Unused;
 use crate::error::Error;
 use crate::tabular::Wrong;
 use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};
@@ -232,7 +231,7 @@ impl Trace {
         Ok(())
     }
 
-    /// Gives an operation to `spans` that so many others enclose.
+    /// Gives an operation to `spans`, which `depth` others enclose.
     fn give(
         &self,
         operation: &Operation<'_>,

@@ -8,14 +8,13 @@ use super::super::receiver::Receiver;
 use super::super::unused::Unused;
 use super::fields::Fields;
 use super::signature::class_of;
-use super::unused::Unused;
 use crate::tabular::Wrong;
 
 /// Number of fields of a record since 2011.
 const FIELDS: usize = 8;
 
-/// Gives the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone` names
-/// its trace where it says that it is of none.
+/// Gives the execution of a record to `spans`. `unit_ns` is the unit of its times, and `alone`
+/// names its trace where it says that it is of none.
 pub(super) fn give(
     fields: &Fields<'_>,
     unit_ns: i64,

@@ -55,7 +55,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// The time at `place` in nanoseconds, of a unit of so many.
+    /// The time at `place` in nanoseconds; `unit_ns` is how long its unit is.
     pub(super) fn time(&self, place: usize, unit_ns: i64) -> Result<i64, Wrong> {
         let number = self.number(place)?;
         let time = number.checked_mul(unit_ns);

@@ -1,4 +1,5 @@
-//! One log: what its records tell, one after the other, and what is worth saying of them in the end.
+//! One log: what its records tell, one after the other, and what is worth saying of them in the
+//! end.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +11,6 @@ use super::events::{Counts, Events};
 use super::executions;
 use super::fields::Fields;
 use super::types::{Tells, Types, short};
-use super::unused::Unused;
 use crate::error::Error;
 use crate::summary::{Place, Skip};
 use crate::tabular::Wrong;
