@@ -85,6 +85,14 @@ impl Shown {
         Ok(Shown { whole, data, source, has_both: has_messages && has_spans })
     }
 
+    /// The directory of spans, whether or not it has some, and whatever is shown.
+    pub(crate) fn spans(&self) -> DataDir {
+        match self.source {
+            Source::Messages => self.whole.spans(),
+            Source::Spans => self.data.clone(),
+        }
+    }
+
     /// What a further command needs to show the same.
     pub(crate) fn again(&self) -> String {
         let directory = words::same_directory(&self.whole);
