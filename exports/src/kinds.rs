@@ -12,6 +12,8 @@ pub static EXPORTERS: &[&Kind] = &[
     &tables::LINKS,
     &tables::PATHS,
     &tables::PATTERNS,
+    &tables::REQUESTS,
+    &tables::STEPS,
     &otlp::OTLP,
     &perfetto::PERFETTO,
     &chrome::CHROME,

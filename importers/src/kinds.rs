@@ -16,6 +16,7 @@ pub static IMPORTERS: &[&Kind] = &[
     &spans::JAEGER,
     &spans::ZIPKIN,
     &spans::KIEKER,
+    &spans::SPANS,
 ];
 
 #[cfg(test)]

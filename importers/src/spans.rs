@@ -11,6 +11,7 @@
 //! parts of a file that are read each by itself, on all processors; [`lines`] splits a file into
 //! them, and [`json`] the elements of documents. [`objects`] finds what is whole in damaged JSON.
 
+mod attributes;
 mod driver;
 mod format;
 mod fuzz;
@@ -28,11 +29,16 @@ mod reading;
 mod receiver;
 mod resources;
 mod scalars;
+mod table;
 mod tally;
 mod texts;
+#[cfg(test)]
+mod through;
+mod unused;
 mod zipkin;
 
 pub(crate) use jaeger::JAEGER;
 pub(crate) use kieker::KIEKER;
 pub(crate) use otlp::OTLP;
+pub(crate) use table::SPANS;
 pub(crate) use zipkin::ZIPKIN;

@@ -15,12 +15,12 @@ use request_flow::spans::{Id, Resource, ResourceId, Span, SpanKind};
 use serde::de::Error as _;
 
 use self::model::{Process, Processes, Shape, Trace, Written, text, value_of};
+use super::attributes::{self, Told};
 use super::driver::SpanImporter;
 use super::format::Format;
 use super::fuzz::run;
 use super::head::Head;
 use super::objects::{self, Objects, Refused, Spot, Taken};
-use super::otlp::attributes::{self, Told};
 use super::reading::Reading;
 use super::receiver::Receiver;
 use super::texts::Text;

@@ -12,6 +12,7 @@ mod folders;
 mod log;
 mod signature;
 mod types;
+mod unused;
 
 use std::path::{Path, PathBuf};
 
@@ -90,14 +91,14 @@ impl Format for Kieker {
                 let input = reading.open(file)?;
                 read_records(input, &mut log, &mut piece, reading)?;
             }
+            let notes = log.end(&mut piece)?;
+            reading.take(piece)?;
             for file in &others {
-                piece.tally().damage("file that is no text", || Skip {
+                reading.damage("file that is no text", || Skip {
                     place: Place::new(file, At::File),
                     why: "only .dat files are read; have Kieker write text".to_owned(),
                 });
             }
-            let notes = log.end(&mut piece)?;
-            reading.take(piece)?;
             notes.into_iter().for_each(|note| reading.note(note));
         }
         Ok(())

@@ -29,6 +29,11 @@ pub(super) struct Overview<'a> {
     window: i64,
     messages: u64,
     processes: u64,
+    /// The number of requests, and of steps of all of them, where the paths are those of spans.
+    requests: Option<u64>,
+    steps: Option<u64>,
+    /// What else the source has, and how to see it.
+    other: Option<String>,
     hosts: u64,
     pattern_count: u64,
     instances: u64,
@@ -98,6 +103,9 @@ impl<'a> Overview<'a> {
             window: window(meta),
             messages: meta.messages,
             processes: meta.processes,
+            requests: meta.requests.map(|counts| counts.requests),
+            steps: meta.requests.map(|counts| counts.steps),
+            other: meta.other.clone(),
             hosts: meta.hosts,
             pattern_count: report.pattern_count(),
             instances: report.instances(),

@@ -14,7 +14,7 @@ use report::page::{Instances, Order, Page};
 use report::{Html, Options, SortKey};
 
 use crate::arguments::values::sort_key;
-use crate::arguments::{Data, Inference};
+use crate::arguments::{Data, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::say;
@@ -43,6 +43,8 @@ Examples:
 pub(crate) struct View {
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    source: SourceChoice,
     /// What to rank the patterns by at first
     #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
     sort: SortKey,
@@ -62,22 +64,23 @@ impl Run for View {
     fn run(&self) -> Result<ExitCode, Error> {
         let server = bind(self.port)?;
         let address = server.address().map_err(Error::Output)?;
-        let data = self.data.dir();
-        let summary = stages::analysis(&data, &self.inference)?;
+        let shown = self.source.of(&self.data)?;
+        let data = &shown.data;
+        let summary = stages::analysis(&shown, &self.inference)?;
         let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
         let chosen = ChosenPatterns::read(&data.patterns(), MAX_PATTERNS_SHOWN, order)?;
-        let mut meta = meta(&data, &summary)?;
+        let mut meta = meta(&shown, &summary)?;
         meta.rest = rest(&chosen);
         let options = Options { sort: self.sort, ..Options::default() };
         let report = report::Report::new(&chosen.patterns, meta);
         let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
         let page =
-            page::read(&data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
+            page::read(data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
         let frame = Html.frame(&report).into_bytes().into();
         let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
         let stop = stopped_by_signals()?;
         let url = format!("http://{address}/");
-        say(&format!("{} is shown at {url} until Ctrl-C", data.path().display()));
+        say(&format!("{} is shown at {url} until Ctrl-C", shown.whole.path().display()));
         if !self.no_browser
             && let Err(error) = open::that_detached(&url)
         {

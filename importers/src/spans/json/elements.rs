@@ -3,8 +3,7 @@
 
 use std::io::{self, Read};
 
-use super::BYTE_ORDER_MARK;
-use super::scan::Scan;
+use super::scan::{BYTE_ORDER_MARK, Scan};
 use crate::spans::texts::{TextSource, Texts};
 use crate::summary::At;
 use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES};

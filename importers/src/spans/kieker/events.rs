@@ -6,15 +6,17 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use request_flow::spans::{Id, Resource, Span};
+use request_flow::spans::{Id, Resource, Span, SpanKind};
 use rustc_hash::FxHashMap;
 
 use super::super::receiver::Receiver;
-use super::fields::{Fields, Wrong};
-use super::log::Unused;
+use super::super::unused::Unused;
+use super::fields::Fields;
 use super::signature::class_of;
 use super::types::Tells;
+use super::unused::Unused;
 use crate::error::Error;
+use crate::tabular::Wrong;
 use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};
 
 /// All traces of a log that may go on.
@@ -253,6 +255,7 @@ impl Trace {
         spans.span(&Span {
             depth: u32::try_from(depth).ok(),
             order: Some(order),
+            kind: SpanKind::Internal,
             begin,
             end,
             failed: cause.is_some(),

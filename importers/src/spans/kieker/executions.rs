@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use request_flow::spans::{Id, Resource, Span};
+use request_flow::spans::{Id, Resource, Span, SpanKind};
 
 use super::super::receiver::Receiver;
-use super::fields::{Fields, Wrong};
-use super::log::Unused;
+use super::super::unused::Unused;
+use super::fields::Fields;
 use super::signature::class_of;
+use super::unused::Unused;
+use crate::tabular::Wrong;
 
 /// Number of fields of a record since 2011.
 const FIELDS: usize = 8;
@@ -44,6 +46,7 @@ pub(super) fn give(
     spans.span(&Span {
         depth: u32::try_from(depth).ok(),
         order: Some(order).filter(|order| *order >= 0),
+        kind: SpanKind::Internal,
         begin: Some(begin),
         end: Some(end),
         parameters: &parameters,

@@ -1,15 +1,7 @@
 //! Fields of one record: texts with a semicolon between them.
 
+use crate::tabular::Wrong;
 use crate::tuning::FARTHEST_NS;
-
-/// What is wrong with a record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    /// The cause under which it is counted.
-    pub(super) cause: &'static str,
-    /// What is wrong, and where.
-    pub(super) why: String,
-}
 
 /// The fields of a record behind its type and the time at which it was logged.
 #[derive(Clone, Debug, PartialEq, Eq)]

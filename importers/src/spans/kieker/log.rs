@@ -5,31 +5,15 @@ use std::path::Path;
 
 use super::super::receiver::Receiver;
 use super::super::texts::Text;
+use super::super::unused::Unused;
 use super::events::{Counts, Events};
 use super::executions;
-use super::fields::{Fields, Wrong};
+use super::fields::Fields;
 use super::types::{Tells, Types, short};
+use super::unused::Unused;
 use crate::error::Error;
 use crate::summary::{Place, Skip};
-
-/// Why a record is not used: it is wrong, or nothing can be kept any more.
-#[derive(Debug)]
-pub(super) enum Unused {
-    Skipped(Wrong),
-    Failed(Error),
-}
-
-impl From<Wrong> for Unused {
-    fn from(wrong: Wrong) -> Unused {
-        Unused::Skipped(wrong)
-    }
-}
-
-impl From<Error> for Unused {
-    fn from(error: Error) -> Unused {
-        Unused::Failed(error)
-    }
-}
+use crate::tabular::Wrong;
 
 /// A log that is read.
 #[derive(Debug)]

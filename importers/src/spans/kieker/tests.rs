@@ -308,7 +308,7 @@ fn folders_are_read_with_their_files_in_order() {
         fs::write(at(folder).join("k-001.dat"), trace(&EVENTS[half..])).unwrap();
     }
     fs::write(at("two/k.bin"), "x").unwrap();
-    let data = message_trace::DataDir::new(&at("data"));
+    let data = message_trace::DataDir::new(at("data"));
     let importer = (super::KIEKER.make)(&registry::Given::default());
     let summary = importer.import(&[directory.path().to_owned()], &data, &()).unwrap();
     assert_eq!((summary.read, summary.made, summary.files), (6, 6, 6));

@@ -6,22 +6,22 @@ use std::borrow::Cow;
 use request_flow::spans::Resource;
 
 /// Names and values as they were written down.
-pub(in crate::spans) type Attributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
+pub(super) type Attributes<'t> = Vec<(Cow<'t, str>, Cow<'t, str>)>;
 
 /// What the attributes of a span tell beside its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::spans) struct Told<'t> {
-    pub(in crate::spans) bytes_in: Option<i64>,
-    pub(in crate::spans) bytes_out: Option<i64>,
-    pub(in crate::spans) probability: Option<f64>,
-    /// Names of the node that is called, the best first, and the ports of some.
+pub(super) struct Told<'t> {
+    pub(super) bytes_in: Option<i64>,
+    pub(super) bytes_out: Option<i64>,
+    pub(super) probability: Option<f64>,
+    /// Names of the node at the other end, the best first, and the ports of some.
     peers: [Option<&'t str>; 5],
     ports: [Option<&'t str>; 2],
 }
 
 impl<'t> Told<'t> {
     /// Takes in an attribute; says whether it needs to be a parameter as well.
-    pub(in crate::spans) fn take(&mut self, name: &str, value: &'t str) -> bool {
+    pub(super) fn take(&mut self, name: &str, value: &'t str) -> bool {
         let slot = match name {
             "sockcap.probability" => return first(&mut self.probability, value),
             "sockcap.request.bytes"
@@ -48,8 +48,13 @@ impl<'t> Told<'t> {
         true
     }
 
-    /// The node that is called.
-    pub(in crate::spans) fn peer(&self) -> Option<Cow<'t, str>> {
+    /// The node that calls, as what it calls knows it.
+    pub(super) fn caller(&self) -> Option<Cow<'t, str>> {
+        self.peers[0].map(Cow::Borrowed)
+    }
+
+    /// The node that is called, as its caller knows it.
+    pub(super) fn peer(&self) -> Option<Cow<'t, str>> {
         let [service, server, net_peer, others @ ..] = self.peers;
         let [server_port, net_peer_port] = self.ports;
         let with_port = |name: Option<&'t str>, port: Option<&str>| match (name?, port) {
@@ -80,7 +85,7 @@ fn first<T: std::str::FromStr>(slot: &mut Option<T>, value: &str) -> bool {
 ///
 /// Its host is where its clock is. A pod or a container has none of its own: where its name is
 /// given for the host's, the name of its machine is the better one.
-pub(in crate::spans) fn resource<'t>(attributes: &'t Attributes<'_>) -> Resource<'t> {
+pub(super) fn resource<'t>(attributes: &'t Attributes<'_>) -> Resource<'t> {
     let value = |name: &'static str| {
         let found = attributes.iter().find(|(key, value)| key == name && !value.is_empty());
         found.map(|(_, value)| (name, value.as_ref()))
