@@ -39,6 +39,11 @@ export function ContextsView({ source, overview }: Props) {
   return <Loaded source={source} overview={overview} contexts={contexts} />;
 }
 
+/** What is gone of a deviation. */
+function less(share: number): string {
+  return share > 0.0005 ? `−${percent(share)}` : "as much";
+}
+
 function Loaded({ source, overview, contexts }: Props & { contexts: Contexts }) {
   const rank = useSignal<Rank>("explained");
   const query = useSignal("");
@@ -49,7 +54,7 @@ function Loaded({ source, overview, contexts }: Props & { contexts: Contexts }) 
     [count(contexts.requests), contexts.requests === 1 ? "request" : "requests"],
     [count(contexts.steps), contexts.steps === 1 ? "call" : "calls"],
     [duration(contexts.deviation), "standard deviation of an operation"],
-    ...LEVELS.map((level): [string, string] => [`−${percent(Math.max(0, contexts.decrease[level]))}`, `within ${level}-contexts`]),
+    ...LEVELS.map((level): [string, string] => [less(contexts.decrease[level]), `within ${level}-contexts`]),
   ];
   return (
     <div class={operation.value === null ? "contexts" : "contexts chosen"}>

@@ -15,6 +15,9 @@ import { Bar } from "./list";
 import { firstLevel, parts } from "./rank";
 import { Stacked } from "./stacked";
 
+/** The colour of contexts that all take about as long. */
+const ALIKE = "heat-1";
+
 interface Props {
   source: Source;
   overview: Overview;
@@ -73,12 +76,16 @@ export function OperationView({ source, overview, contexts, operation }: Props) 
   );
 }
 
-/** The colours of contexts, by place. */
+/** The colours of contexts, by place. Where all are alike, none is darker than the others. */
 function colored(contexts: Operation["contexts"][Level]["shown"]): ReturnType<typeof shaded> {
   const timed = contexts.filter(({ times }) => times && times.mean > 0);
   const { css, shades } = shaded(timed.map(({ times }) => times?.mean ?? 1));
-  const of = new Map(timed.map((context, place) => [context, css[place] ?? ""]));
-  return { css: contexts.map((context) => of.get(context) ?? "c-none"), shades };
+  const shown = (one: string) => (shades.length === 1 ? ALIKE : one);
+  const of = new Map(timed.map((context, place) => [context, shown(css[place] ?? "")]));
+  return {
+    css: contexts.map((context) => of.get(context) ?? "c-none"),
+    shades: shades.map((shade) => ({ ...shade, css: shown(shade.css) })),
+  };
 }
 
 function LevelButton({ level, operation, isShown }: { level: Level; operation: Operation; isShown: boolean }) {

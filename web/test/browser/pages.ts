@@ -23,6 +23,7 @@ declare module "vitest" {
     view: string;
     viewed: string;
     contexts: string;
+    without: string;
     madeContexts: Contexts;
     ranked: string[];
   }
@@ -99,10 +100,12 @@ export default async function setup(project: TestProject): Promise<() => void> {
   const small = readFileSync(path.join(directory, "shop.html"), "utf8");
   const [first, second, ...others] = instances(small);
   if (!first || !second) throw new Error("the shop has no instances");
-  const made = contexts([first, [9_999_999, first[1]], second, [7_777, -1], ...others]);
-  writeFileSync(path.join(directory, "contexts.html"), withContexts(small, made));
+  const profile = contexts([first, [9_999_999, first[1]], second, [7_777, -1], ...others]);
+  writeFileSync(path.join(directory, "contexts.html"), withContexts(small, profile));
   project.provide("contexts", `file://${path.join(directory, "contexts.html")}`);
-  project.provide("madeContexts", made);
+  project.provide("madeContexts", profile);
+  writeFileSync(path.join(directory, "without.html"), withContexts(small, null));
+  project.provide("without", `file://${path.join(directory, "without.html")}`);
   // The patterns of the shop by their mean time, as the terminal numbers them.
   const printed = run("report", "-d", "shop", "--sort", "mean", "--limit", "99");
   project.provide("ranked", printed.split("\n").flatMap((line) => /^(#\d+)  /.exec(line)?.[1] ?? []));

@@ -25,9 +25,10 @@ export function instances(page: string): Requests {
   return details.flatMap(({ id, instances }) => instances.map(({ path }): [number, number] => [path, id]));
 }
 
-/** The page with these contexts instead of its own. */
-export function withContexts(page: string, contexts: Contexts): string {
-  const overview = { ...read<Overview>(page, "overview"), contexts: true };
+/** The page with these contexts, or none, instead of its own. */
+export function withContexts(page: string, contexts: Contexts | null): string {
+  const overview = { ...read<Overview>(page, "overview"), contexts: contexts !== null };
   const without = page.replace(new RegExp(element("contexts")), "");
-  return without.replace(new RegExp(element("overview")), () => piece("overview", overview) + piece("contexts", contexts));
+  const pieces = piece("overview", overview) + (contexts ? piece("contexts", contexts) : "");
+  return without.replace(new RegExp(element("overview")), () => pieces);
 }

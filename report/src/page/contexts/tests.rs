@@ -1,5 +1,6 @@
 //! The contexts of a page, of profiles made by hand.
 
+use analyze::paths::{TimedHop, TimedInstance, WhichInstance};
 use contexts::equivalence::Level;
 use contexts::identity::By;
 use contexts::result::{
@@ -231,4 +232,45 @@ fn nothing_is_a_profile_too() {
     assert_eq!(found["operations"][0]["bins"], Value::Null);
     assert_eq!(found["operations"][0]["times"], Value::Null);
     assert!(found["operations"][0]["sentence"].as_str().unwrap().contains("no response time"));
+}
+
+#[test]
+fn the_page_has_examples_as_instances() {
+    let patterns = [crate::samples::lookup()];
+    let report = crate::Report::new(&patterns, crate::samples::meta());
+    let mut builder = crate::page::PageBuilder::new(&report, &crate::Options::default());
+    builder.contexts(of(&profile(vec![operation(0, 1)])));
+    let hop = TimedHop {
+        parent: None,
+        depth: 0,
+        message: 0,
+        sent: Some(1),
+        received: Some(2),
+        bytes: 0,
+        connecting: 0,
+    };
+    let hops = vec![hop; patterns[0].hops.len()];
+    for path in 0..200 {
+        // Of a pattern that the page does not have, too.
+        let pattern = if path == 9 { 99 } else { patterns[0].id };
+        let which = WhichInstance { path, pattern, probability: 1.0 };
+        builder.add(&TimedInstance { which, hops: &hops });
+    }
+    let page = builder.finish().unwrap();
+    let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+    let contexts = json(&page.contexts.unwrap());
+    let examples = contexts["operations"][0]["times"]["examples"].as_array().unwrap();
+    assert_eq!((&examples[1][0], &examples[1][2]), (&4.into(), &patterns[0].id.into()));
+    assert_eq!((&examples[2][0], &examples[2][2]), (&9.into(), &(-1).into()));
+    let instances = &json(&page.details[0])[0]["instances"];
+    let paths: Vec<i64> = instances
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|instance| instance["path"].as_i64().unwrap())
+        .collect();
+    assert!([0, 4, 14, 19, 100, 104].iter().all(|path| paths.contains(path)), "{paths:?}");
+    assert!(paths.is_sorted_by(|one, other| one < other), "each is there once: {paths:?}");
+    assert!(paths.len() < 40, "{paths:?}");
+    assert_eq!(json(&page.overview)["contexts"], true);
 }
