@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValue, TypedValueParser};
 use contexts::identity::By;
 use contexts::tree::ModelOptions;
 use contexts::{Analysis, Options, output};
@@ -50,7 +50,7 @@ pub(crate) struct Contexts {
     #[command(flatten)]
     source: SourceChoice,
     /// What identifies an operation: its node and name, or its host, too
-    #[arg(long, value_name = "WHAT", default_value_t, value_parser = one_of(By::ALL.map(|by| by.to_string())))]
+    #[arg(long, value_name = "WHAT", default_value_t, value_parser = by())]
     by: By,
     /// Say which context makes this operation slow, and show all its contexts
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["json", "format", "instrumentations"])]
@@ -59,7 +59,7 @@ pub(crate) struct Contexts {
     #[arg(long, conflicts_with = "format")]
     json: bool,
     /// Write a table of all contexts, or the calling-context tree as a graph
-    #[arg(long, value_parser = one_of(formats()))]
+    #[arg(long, value_parser = written())]
     format: Option<Written>,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
@@ -112,6 +112,16 @@ fn formats() -> [PossibleValue; 4] {
         PossibleValue::new("parquet").help("The same as Parquet"),
         PossibleValue::new("dot").help("The calling-context tree, for Graphviz"),
     ]
+}
+
+/// What identifies an operation, by its name.
+fn by() -> impl TypedValueParser<Value = By> {
+    one_of(By::ALL.map(|by| by.to_string()))
+}
+
+/// What is written, by its name.
+fn written() -> impl TypedValueParser<Value = Written> {
+    one_of(formats())
 }
 
 /// A distance: 0 or more.
