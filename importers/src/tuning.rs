@@ -117,8 +117,22 @@ pub(crate) const TEXTS_BYTES: usize = 1 << 20;
 /// Maximum size of one text, in bytes: a line or, of a document, an element. A longer one is passed
 /// over.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 30;
+/// Maximum distance of a time from 1970, in nanoseconds: the difference of any two is a number yet.
+pub(crate) const FARTHEST_NS: i64 = i64::MAX / 2;
+/// Maximum number of resources of a part of a file that are known again without being asked for.
+/// Chosen, not measured.
+pub(crate) const MAX_KNOWN_RESOURCES: usize = 1 << 14;
+/// Maximum number of traces of Kieker's events that are in the middle of something. More are a log
+/// whose operations do not end. Chosen, not measured: some 200 MB.
+pub(crate) const MAX_OPEN_TRACES: usize = 1 << 20;
+/// Maximum number of traces of Kieker's events that are known though nothing of them is open: what
+/// follows may belong to one of them. Chosen, not measured.
+pub(crate) const MAX_RESTING_TRACES: usize = 1 << 16;
 /// Size of the part of a file that is looked at to see how it is laid out, in bytes.
 pub(crate) const SPANS_HEAD_BYTES: u64 = 1 << 20;
-/// Maximum number of lists and maps around a value of an attribute; what is within more is left out.
-/// The collector's own limit is lower.
+/// Maximum number of lists and maps around a value of an attribute; what is within more is left
+/// out. The collector's own limit is lower.
 pub(crate) const MAX_VALUE_DEPTH: usize = 32;
+/// Maximum number of folders in each other in which Kieker's logs are looked for. Chosen, not
+/// measured.
+pub(crate) const MAX_FOLDER_DEPTH: u32 = 4;

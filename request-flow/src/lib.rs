@@ -14,6 +14,6 @@ mod tuning;
 pub use from_paths::{Written, from_paths};
 pub use names::{NameId, Names};
 pub use request::{Parameters, Request, RequestBuilder};
-pub use siblings::{Siblings, order_of};
+pub use siblings::{Overlaps, Siblings, order_of};
 pub use step::Step;
 pub use to_paths::{merge_imports, messages_of_requests, options_of_spans, paths_of_messages};

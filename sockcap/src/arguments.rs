@@ -10,7 +10,7 @@ mod to;
 mod trust;
 pub(crate) mod values;
 
-pub(crate) use data::{DEFAULT_DIRECTORY, Data};
+pub(crate) use data::Data;
 pub(crate) use filter::Filter;
 pub(crate) use inference::Inference;
 pub(crate) use source::SourceChoice;

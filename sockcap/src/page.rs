@@ -1,5 +1,7 @@
 //! The data of the HTML page, out of a data directory: the report with the instances of its
-//! patterns, read piece by piece.
+//! patterns, read piece by piece, and the contexts of its requests.
+
+mod contexts;
 
 use analyze::paths::{LeftInstances, PathFilter};
 use analyze::{AnalysisSummary, OneSided};
@@ -22,6 +24,9 @@ pub(crate) fn read(
 ) -> Result<Page, Error> {
     let mut builder = PageBuilder::new(report, options);
     builder.one_sided(&one_sided(data)?);
+    if let Some(contexts) = contexts::of(data, all.is_some())? {
+        builder.contexts(contexts);
+    }
     let instances = LeftInstances::open(data, filter)?;
     for piece in 0..instances.pieces() {
         instances.read(piece, |instance| {

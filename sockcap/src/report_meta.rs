@@ -11,7 +11,7 @@ use reconcile::Reconciliation;
 use report::{Meta, Note, RequestCounts, Rest};
 
 use crate::error::Error;
-use crate::stages::{Shown, Source};
+use crate::shown::{Shown, Source};
 use crate::{clock_words, notes, page};
 
 /// The head of a report, without what was left out.

@@ -1,14 +1,15 @@
 //! Stages that have to run again, and running them. The results of a stage are current if they are
 //! there, are newer than what they were made from, and were made with the options that are asked
-//! for now. What of a directory is shown, messages or spans, is in [`shown`]; [`spans`] has the
+//! for now. What of a directory is shown, messages or spans, is in
+//! [`shown`](crate::shown); [`spans`] has the
 //! stages of spans, and [`requests`](mod@requests) makes requests of paths.
 
+mod current;
+mod names;
 mod requests;
-mod shown;
 mod spans;
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
@@ -19,8 +20,11 @@ use crate::error::Error;
 use crate::progress::Terminal;
 use crate::{kinds, tidy};
 
-pub(crate) use requests::requests;
-pub(crate) use shown::{Shown, Source};
+use crate::shown::{Shown, Source};
+use current::newer;
+use names::with_names;
+
+pub(crate) use names::aliases;
 
 /// Makes the messages of what is shown, unless they are there and as new as what they are made from.
 pub(crate) fn messages(shown: &Shown) -> Result<(), Error> {
@@ -101,42 +105,12 @@ pub(crate) fn recorded_analysis(
     analyze_recorded(data, with_names(data, inference, inference.applied_to(options))?)
 }
 
-/// The options with the user's names: those of the file that `inference` names; else those of the
-/// file that the last analysis named, as it is now; else those of the data directory.
-pub(crate) fn with_names(
-    data: &DataDir,
-    inference: &Inference,
-    options: analyze::Options,
-) -> Result<analyze::Options, Error> {
-    let last = options.aliases.named.as_deref();
-    let aliases = match (inference.aliases(), last) {
-        (Some(file), _) => aliases(data, Some(file))?,
-        (None, Some(last)) if last.exists() => aliases(data, Some(last))?,
-        (None, Some(_)) => return Ok(options),
-        (None, None) => aliases(data, None)?,
-    };
-    Ok(analyze::Options { aliases, ..options })
-}
-
 /// The user's names for tables that need no analysis: those of `file` or, where none is named, of
 /// the last analysis or of the data directory.
 pub(crate) fn names(shown: &Shown, file: Option<&Path>) -> Result<Aliases, Error> {
     let last = AnalysisSummary::read(&shown.data.analysis())
         .map_or_else(|_| Default::default(), |last| last.options);
     Ok(with_names(&shown.whole, &Inference::named_by(file.map(Path::to_owned)), last)?.aliases)
-}
-
-/// The user's names in `file` or, where none is named, in the data directory.
-pub(crate) fn aliases(data: &DataDir, file: Option<&Path>) -> Result<Aliases, Error> {
-    match file {
-        // Later commands may be run from elsewhere.
-        Some(file) => {
-            let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-            Ok(Aliases::read(file)?.named(whole))
-        }
-        None if data.aliases().exists() => Ok(Aliases::read(&data.aliases())?),
-        None => Ok(Aliases::default()),
-    }
 }
 
 /// Runs analyze on what is shown, with `options` beside what `inference` says.
@@ -156,6 +130,16 @@ pub(crate) fn analyze(
     }
 }
 
+/// Makes the requests of what is shown, unless they are there and newer than what they are made
+/// from. Spans are requests already.
+pub(crate) fn requests(shown: &Shown, inference: &Inference) -> Result<(), Error> {
+    if shown.source == Source::Spans {
+        return messages(shown);
+    }
+    analysis(shown, inference)?;
+    requests::of_paths(&shown.data)
+}
+
 /// Runs analyze on messages.
 fn analyze_recorded(data: &DataDir, options: analyze::Options) -> Result<AnalysisSummary, Error> {
     let progress = Terminal::new();
@@ -163,8 +147,4 @@ fn analyze_recorded(data: &DataDir, options: analyze::Options) -> Result<Analysi
         Some(entry) => Ok(analyze::analyze_by(&mut *(entry.begin)(), data, &options, &progress)?),
         None => Ok(analyze::analyze(data, &options, &progress)?),
     }
-}
-
-fn newer(path: &Path, than: Option<SystemTime>) -> bool {
-    DataDir::written(path).is_some_and(|written| than.is_none_or(|than| written > than))
 }

@@ -1,6 +1,6 @@
-//! The registry of algorithms. To add one: write its file with its entry and its code, and add one
-//! line to [`ALGORITHMS`]. Names, parsing, the default, help, completions, manual page and
-//! configuration keys follow from the list.
+//! The registry of algorithms. To add one: write its file with its entry and its code, and add its
+//! `mod` line and one line to [`ALGORITHMS`]. Names, parsing, the default, help, completions,
+//! manual page and configuration keys follow from the list.
 
 use std::str::FromStr;
 

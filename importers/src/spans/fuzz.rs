@@ -20,15 +20,8 @@ pub(crate) fn run(format: &impl Format, bytes: &[u8]) {
 
 /// Has `read` read whatever it likes.
 pub(crate) fn run_with(read: impl FnOnce(&mut Reading<'_, '_>) -> Result<(), Error>) {
-    // All stays in memory, so the folder is not written to.
-    let budget = MemoryBudget::new(u64::MAX);
-    let sink = SpanSink::new(&budget, Path::new("/nonexistent"));
-    let mut summary = Summary::default();
-    let mut reading = Reading::new(&sink, &(), &mut summary);
-    let done = read(&mut reading);
-    let kept = reading.kept();
-    match done {
-        Ok(()) => {
+    match counted(read) {
+        Ok((kept, summary)) => {
             let skipped = summary.skipped.total();
             assert!(kept <= summary.read, "{kept} spans kept of {}", summary.read);
             assert!(
@@ -39,4 +32,18 @@ pub(crate) fn run_with(read: impl FnOnce(&mut Reading<'_, '_>) -> Result<(), Err
         }
         Err(error) => assert!(error.to_string().contains("input"), "{error}"),
     }
+}
+
+/// Has `read` read, and returns how many spans are in the sink and what is told.
+pub(super) fn counted(
+    read: impl FnOnce(&mut Reading<'_, '_>) -> Result<(), Error>,
+) -> Result<(u64, Summary), Error> {
+    // All stays in memory, so the folder is not written to.
+    let budget = MemoryBudget::new(u64::MAX);
+    let sink = SpanSink::new(&budget, Path::new("/nonexistent"));
+    let mut summary = Summary::default();
+    let mut reading = Reading::new(&sink, &(), &mut summary);
+    read(&mut reading)?;
+    let kept = reading.kept();
+    Ok((kept, summary))
 }

@@ -5,7 +5,7 @@
 mod elements;
 mod scan;
 
-use scan::Scan;
+pub(super) use scan::Scan;
 
 use super::head::Head;
 use super::lines::Lines;
@@ -14,12 +14,14 @@ use super::texts::{self, Text};
 use crate::error::Error;
 use crate::reading::Input;
 use elements::Elements;
+use scan::BYTE_ORDER_MARK;
 
 /// Has `read` read each value of a file on all processors: each line of a file with a value on each
 /// line, else each element of a document.
 ///
 /// The elements of a document are those of an array that it is, or of an array that is below one of
-/// `keys` in an object that it is. What is below other keys is passed over.
+/// `keys` in an object that it is. What is below other keys is passed over. Without `keys`, an
+/// object is an element itself.
 pub(crate) fn each(
     input: Input<'_>,
     keys: &'static [&'static str],
@@ -33,6 +35,21 @@ pub(crate) fn each(
     texts::each(input, |bytes| Elements::new(bytes, keys), reading, read)
 }
 
+/// As [`each`], for a `read` that finds what is whole in damaged JSON: it is given what is no JSON
+/// as well, up to where a document can begin.
+pub(crate) fn each_or_damaged(
+    input: Input<'_>,
+    keys: &'static [&'static str],
+    reading: &mut Reading<'_, '_>,
+    read: impl Fn(Text<'_>, &mut Piece<'_, '_>) -> Result<(), Error> + Sync,
+) -> Result<(), Error> {
+    let (head, input) = Head::of(input);
+    if has_values_on_lines(&head) {
+        return texts::each(input, Lines::new, reading, read);
+    }
+    texts::each(input, |bytes| Elements::new(bytes, keys).with_damaged(), reading, read)
+}
+
 /// Whether JSON begins at `head`, as it cannot be told by chance: a brace or a bracket, and what
 /// may follow that.
 pub(crate) fn is_json(head: &[u8]) -> bool {
@@ -44,9 +61,6 @@ pub(crate) fn is_json(head: &[u8]) -> bool {
         [] => true,
     }
 }
-
-/// What some programs write at the beginning of a text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Whether each line is a value of its own. A document that is one line is none of these: its
 /// elements are read each by itself.

@@ -2,10 +2,9 @@
 //! others write the same messages: JSON in lines or in one document, and protobuf.
 //!
 //! [`layout`] tells how a file is laid out. [`json`] and [`frames`] with [`protobuf`] read it into
-//! what [`span`] has of a span, and [`attributes`] says what attributes mean.
+//! what [`span`] has of a span.
 
 mod any_value;
-mod attributes;
 mod frames;
 mod ids;
 mod json;
@@ -24,6 +23,7 @@ use super::format::Format;
 use super::fuzz::run;
 use super::head::Head;
 use super::reading::{Piece, Reading};
+use super::receiver::Receiver;
 use super::texts::{self, Text};
 use crate::error::Error;
 use crate::flags::NAME;
@@ -33,7 +33,7 @@ use crate::summary::At;
 use crate::tuning::MAX_TEXT_BYTES;
 use frames::Frames;
 use layout::{Layout, ZSTD};
-use span::Receiver;
+use span::Reader;
 
 /// The entry in the registry.
 pub(crate) static OTLP: Kind = Kind {
@@ -84,10 +84,7 @@ impl Format for Otlp {
             Some(layout) => {
                 let frames = |bytes| Frames::new(bytes, layout);
                 texts::each(input, frames, reading, |text, piece| match layout {
-                    Layout::Message => {
-                        let mut receiver = Receiver { piece, file: &file, at: text.at };
-                        protobuf::resource_spans(text.bytes, &mut receiver)
-                    }
+                    Layout::Message => protobuf::resource_spans(text, &file, piece),
                     _ => message(text, &file, piece),
                 })
             }
@@ -96,26 +93,29 @@ impl Format for Otlp {
 }
 
 /// Reads a message out of a frame, which may be compressed, and may be JSON.
-fn message(text: Text<'_>, file: &Path, piece: &mut Piece<'_, '_>) -> Result<(), Error> {
-    let mut receiver = Receiver { piece, file, at: text.at };
-    if text.bytes.starts_with(ZSTD) {
-        let mut whole = Vec::new();
-        let read = zstd::stream::read::Decoder::with_buffer(text.bytes)
-            .and_then(|decoder| decoder.take(MAX_TEXT_BYTES as u64).read_to_end(&mut whole));
-        if let Err(error) = read {
-            receiver.damage(text.at, format!("a compressed message is damaged: {error}"));
-        }
-        return plain_message(Text { bytes: &whole, ..text }, file, piece);
+fn message(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<(), Error> {
+    if !text.bytes.starts_with(ZSTD) {
+        return plain_message(text, file, receiver);
     }
-    plain_message(text, file, piece)
+    let mut whole = Vec::new();
+    let read = zstd::stream::read::Decoder::with_buffer(text.bytes)
+        .and_then(|decoder| decoder.take(MAX_TEXT_BYTES as u64).read_to_end(&mut whole));
+    if let Err(error) = read {
+        let why = format!("a compressed message is damaged: {error}");
+        Reader { receiver, file, at: text.at }.damage(text.at, why);
+    }
+    plain_message(Text { bytes: &whole, ..text }, file, receiver)
 }
 
-fn plain_message(text: Text<'_>, file: &Path, piece: &mut Piece<'_, '_>) -> Result<(), Error> {
+fn plain_message(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<(), Error> {
     if super::json::is_json(text.bytes) {
-        return json::read(text, file, piece);
+        return json::read(text, file, receiver);
     }
-    protobuf::request(text.bytes, &mut Receiver { piece, file, at: text.at })
+    protobuf::request(text, file, receiver)
 }
 
 #[cfg(test)]
 mod samples;
+
+#[cfg(test)]
+mod tests;

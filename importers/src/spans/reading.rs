@@ -10,6 +10,7 @@ use message_trace::Progress;
 use out_of_core::workers;
 use request_flow::spans::{Resource, ResourceId, Span, SpanPiece, SpanSink};
 
+use super::resources::Resources;
 use super::tally::Tally;
 use crate::error::Error;
 use crate::reading::Input;
@@ -27,6 +28,7 @@ pub(crate) struct Reading<'r, 'a> {
 /// Spans that one thread adds.
 pub(crate) struct Piece<'r, 'a> {
     spans: SpanPiece<'r, 'a>,
+    resources: Resources,
     tally: Tally,
 }
 
@@ -118,12 +120,17 @@ impl Tallies<'_> {
 
 impl<'r, 'a> Piece<'r, 'a> {
     fn new(sink: &'r SpanSink<'a>, number: usize) -> Piece<'r, 'a> {
-        Piece { spans: sink.piece(number), tally: Tally::default() }
+        Piece {
+            spans: sink.piece(number),
+            resources: Resources::default(),
+            tally: Tally::default(),
+        }
     }
 
-    /// The number of a resource. Ask once for many spans.
+    /// The number of a resource.
     pub(crate) fn resource(&mut self, resource: &Resource<'_>) -> ResourceId {
-        self.spans.resource(resource)
+        let Piece { spans, resources, .. } = self;
+        resources.number(resource, || spans.resource(resource))
     }
 
     /// Adds a span.

@@ -44,6 +44,8 @@ pub(super) struct Overview<'a> {
     pub(super) one_sided: OneSidedMessages,
     /// The conditions of the filter in words; empty if the page is about all paths.
     filtered: Vec<String>,
+    /// Whether the page has the contexts of operations.
+    pub(super) contexts: bool,
     /// The number of patterns in a piece of details.
     group: usize,
     patterns: PatternColumns,
@@ -81,7 +83,7 @@ struct PatternColumns {
 }
 
 impl<'a> Overview<'a> {
-    /// The overview without the messages that were seen at one end only.
+    /// The overview without contexts, and without the messages that were seen at one end only.
     pub(super) fn of(
         report: &Report<'_>,
         ranked: &[&PathPattern],
@@ -113,6 +115,7 @@ impl<'a> Overview<'a> {
             filtered: meta.filtered.as_ref().map(Filtered::words).unwrap_or_default(),
             notes: report.notes().map(note).collect(),
             one_sided: OneSidedMessages::default(),
+            contexts: false,
             group: PATTERNS_PER_PIECE,
             patterns,
             map,

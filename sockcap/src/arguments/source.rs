@@ -5,7 +5,7 @@ use clap::Args;
 use super::Data;
 use super::values::source;
 use crate::error::Error;
-use crate::stages::{Shown, Source};
+use crate::shown::{Shown, Source};
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct SourceChoice {

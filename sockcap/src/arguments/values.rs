@@ -9,13 +9,13 @@ use message_trace::Grain;
 use report::SortKey;
 pub(crate) use socket_log::names::read_host_name as host_name;
 
-use crate::stages::Source;
+use crate::shown::Source;
 
 pub(crate) use registry::values::{bytes, duration, positive, share};
 
 /// One of a few values, by their names. The names are completed, and a wrong one is answered with
 /// them.
-fn one_of<T>(
+pub(crate) fn one_of<T>(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> impl TypedValueParser<Value = T>
 where

@@ -8,7 +8,7 @@ use crate::arguments::values::bytes;
 use crate::arguments::{Data, Inference};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::stages::Shown;
+use crate::shown::Shown;
 use crate::{stages, words};
 
 const HELP: &str = "\

@@ -16,7 +16,7 @@ use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{Target, counted, say};
 use crate::progress::Terminal;
-use crate::stages::Shown;
+use crate::shown::Shown;
 use crate::{kinds, stages};
 
 /// The argument that says what is exported.

@@ -21,7 +21,7 @@ use crate::arguments::{Data, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{self, counted};
-use crate::stages::Source;
+use crate::shown::Source;
 use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::ways_out::way_out;

@@ -22,7 +22,7 @@ use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::Target;
 use crate::report_meta::{meta, rest};
-use crate::stages::Shown;
+use crate::shown::Shown;
 use crate::tuning::MAX_PATTERNS_SHOWN;
 use crate::{output, page, progress, stages};
 

@@ -3,7 +3,8 @@
 use analyze::{Algorithm, AnalysisSummary};
 use message_trace::DataDir;
 
-use super::{newer, with_names};
+use super::current::newer;
+use super::names::with_names;
 use crate::arguments::Inference;
 use crate::error::Error;
 use crate::output::say;

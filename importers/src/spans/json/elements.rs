@@ -1,10 +1,9 @@
-//! Elements of JSON documents as texts, one after the other as the file is read. Brackets and quotes
-//! tell where each ends; what is in it, whoever reads it sees.
+//! Elements of JSON documents as texts, one after the other as the file is read. Brackets and
+//! quotes tell where each ends; what is in it, whoever reads it sees.
 
 use std::io::{self, Read};
 
-use super::BYTE_ORDER_MARK;
-use super::scan::Scan;
+use super::scan::{BYTE_ORDER_MARK, Scan};
 use crate::spans::texts::{TextSource, Texts};
 use crate::summary::At;
 use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES};
@@ -21,6 +20,8 @@ pub(crate) struct Elements<R> {
     /// What encloses this place, from the outside.
     within: Vec<Within>,
     longest: usize,
+    /// Whether what is no JSON is a text, too.
+    with_damaged: bool,
     ended: bool,
     /// What ended it, until that is told.
     error: Option<io::Error>,
@@ -42,7 +43,8 @@ enum End {
 }
 
 impl<R: Read + Send> Elements<R> {
-    /// The elements of `bytes`, of arrays that are outermost or below one of `keys`.
+    /// The elements of `bytes`, of arrays that are outermost or below one of `keys`. Without
+    /// `keys`, an outermost object is an element.
     pub(crate) fn new(bytes: R, keys: &'static [&'static str]) -> Elements<R> {
         Elements {
             bytes,
@@ -52,9 +54,15 @@ impl<R: Read + Send> Elements<R> {
             line: 1,
             within: Vec::new(),
             longest: MAX_TEXT_BYTES,
+            with_damaged: false,
             ended: false,
             error: None,
         }
+    }
+
+    /// With what is no JSON as a text, up to where a document can begin.
+    pub(crate) fn with_damaged(self) -> Elements<R> {
+        Elements { with_damaged: true, ..self }
     }
 
     /// Reads on behind what is still to be looked at; says whether there is more.
@@ -122,18 +130,25 @@ impl<R: Read + Send> Elements<R> {
     }
 
     /// Gives up what encloses this place, and goes on where a document can begin: here, or at the
-    /// next line that begins with one.
-    fn resume(&mut self) {
+    /// next line that begins with one. What is passed over is appended to `into`.
+    fn resume(&mut self, mut into: Option<&mut Vec<u8>>) -> End {
         self.within.clear();
         let mut is_begin = matches!(self.rest().first(), Some(b'{' | b'['));
+        let mut length = 0;
         while !is_begin {
             let end = memchr::memchr(b'\n', self.rest());
-            self.pass(end.map_or(usize::MAX - self.at, |end| end + 1));
+            let passed = end.map_or(self.rest().len(), |end| end + 1);
+            length += passed;
+            if let Some(into) = into.as_mut().filter(|_| length <= self.longest) {
+                into.extend_from_slice(self.rest().get(..passed).unwrap_or_default());
+            }
+            self.pass(passed);
             if self.rest().is_empty() && !self.fill() {
-                return;
+                break;
             }
             is_begin = end.is_some() && matches!(self.rest().first(), Some(b'{' | b'['));
         }
+        if length <= self.longest { End::Whole } else { End::TooLong }
     }
 
     /// Goes on by one element or less, and puts what comes of it into `texts`. Says whether there
@@ -147,6 +162,7 @@ impl<R: Read + Send> Elements<R> {
             return false;
         };
         match (self.within.last(), byte) {
+            (None, b'{') if self.keys.is_empty() => self.element(texts),
             (None, b'{') | (Some(Within::Object), b'}') | (None, b'[') => self.bracket(byte),
             (Some(Within::Array), b']') => self.bracket(byte),
             (Some(_), b',') => self.pass(1),
@@ -207,8 +223,22 @@ impl<R: Read + Send> Elements<R> {
 
     /// What comes here cannot: it is passed over up to where a document can begin.
     fn damaged(&mut self, texts: &mut Texts) {
-        texts.fault(self.at(), "this is no JSON");
-        self.resume();
+        let at = self.at();
+        if self.with_damaged {
+            // The byte that cannot be here may be a bracket, at which a document could begin.
+            let whole = texts.extend(at, |bytes| {
+                bytes.extend(self.rest().first());
+                self.pass(1);
+                self.resume(Some(bytes))
+            });
+            if whole == End::Whole {
+                return;
+            }
+            texts.drop_last();
+        } else {
+            self.resume(None);
+        }
+        texts.fault(at, "this is no JSON");
     }
 }
 
@@ -328,6 +358,27 @@ mod tests {
             for piece in [1, 3, usize::MAX] {
                 assert_eq!(of(text, piece), expected, "{text}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_given_to_who_wants_it() {
+        let text = "[1}, {\"a\": 2},\n {\"a\": 3}]\n{\"spans\": [9]}";
+        for piece in [1, 3, usize::MAX] {
+            let elements = Elements::new(Pieces(text.as_bytes(), piece), KEYS).with_damaged();
+            let rest = "}, {\"a\": 2},\n {\"a\": 3}]\n";
+            assert_eq!(parts(elements), [whole(1, "1"), whole(1, rest), whole(3, "9")]);
+        }
+    }
+
+    #[test]
+    fn without_keys_an_object_is_an_element() {
+        for piece in [1, 7, usize::MAX] {
+            let elements = Elements::new(Pieces(b"{\"a\": [1]}\n[[2], {}]", piece), &[]);
+            assert_eq!(
+                parts(elements),
+                [whole(1, "{\"a\": [1]}"), whole(2, "[2]"), whole(2, "{}")]
+            );
         }
     }
 

@@ -1,8 +1,11 @@
 //! Scan: where a JSON value ends, told by its brackets and quotes and by nothing else.
 
+/// What some programs write at the beginning of a text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Where a scan is. The bytes of a value may come in several pieces.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Scan {
+pub(in crate::spans) struct Scan {
     depth: usize,
     in_text: bool,
     /// Whether the last byte was a backslash in a text.
@@ -13,7 +16,7 @@ pub(super) struct Scan {
 impl Scan {
     /// The end of the value in `bytes`, which go on where the last ones ended; `None` if it does
     /// not end there. A number or a word ends before what is none of its own.
-    pub(super) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(in crate::spans) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             if self.escaped {

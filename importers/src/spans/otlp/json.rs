@@ -3,6 +3,7 @@
 //! the schema, with underscores.
 
 mod object;
+mod recovery;
 mod scalar;
 mod value;
 
@@ -14,11 +15,12 @@ use serde::de::{DeserializeSeed, IgnoredAny, MapAccess};
 use serde_json::value::RawValue;
 
 use super::ids::OtlpId;
-use super::span::{FAILED, OtlpSpan, Receiver, STATUS_MESSAGE, Time, kind};
+use super::span::{FAILED, OtlpSpan, Reader, STATUS_MESSAGE, Time, kind};
 use crate::error::Error;
-use crate::spans::reading::Piece;
+use crate::spans::receiver::Receiver;
 use crate::spans::texts::Text;
 use object::{Object, Objects};
+use recovery::Begun;
 use scalar::Scalar;
 use value::AttributeList;
 
@@ -26,27 +28,60 @@ use value::AttributeList;
 /// first two, and answers of Grafana Tempo the others.
 pub(super) const KEYS: &[&str] = &["resourceSpans", "resource_spans", "batches", "trace"];
 
-/// Reads a text: a request, or a `ResourceSpans` out of one.
-pub(super) fn read(text: Text<'_>, file: &Path, piece: &mut Piece<'_, '_>) -> Result<(), Error> {
-    let mut state = State { receiver: Receiver { piece, file, at: text.at }, failed: None };
-    let mut json = serde_json::Deserializer::from_slice(text.bytes);
-    let read = Objects(&mut state, Request::default()).deserialize(&mut json);
-    match (state.failed, read.and_then(|()| json.end())) {
-        (Some(error), _) => return Err(error),
-        (None, Err(error)) => {
-            let why = format!("this is no JSON of OTLP: {error}");
-            state.receiver.damage(text.line(error.line()), why);
+/// Reads a text: a request, or a `ResourceSpans` out of one. Where it is damaged, what is whole
+/// behind the damage is read, too.
+pub(super) fn read(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<(), Error> {
+    let reader = Reader { receiver, file, at: text.at };
+    let mut state = State { reader, resource: None, failed: None };
+    // All at once, what is no UTF-8 is found faster than text by text.
+    let whole = String::from_utf8_lossy(text.bytes);
+    let (mut rest, mut line, mut begun) = (whole.as_ref(), 0, None);
+    loop {
+        let mut json = serde_json::Deserializer::from_str(rest);
+        let read = match begun {
+            // The text is one value, but what is found behind damage is followed by others.
+            None => Objects(&mut state, Request::default())
+                .deserialize(&mut json)
+                .and_then(|()| json.end()),
+            Some(Begun::Request) => Objects(&mut state, Request::default()).deserialize(&mut json),
+            Some(Begun::Span) => {
+                let resource = state.resource();
+                Objects(&mut state, Span::recovered(resource)).deserialize(&mut json)
+            }
+        };
+        if let Some(error) = state.failed {
+            return Err(error);
         }
-        (None, Ok(())) => {}
+        let passed = match read {
+            Ok(()) if begun.is_none() => return Ok(()),
+            Ok(()) => recovery::length(rest),
+            Err(error) => {
+                let at = text.line(line + error.line());
+                state.reader.damage(at, format!("this is no JSON of OTLP: {error}"));
+                recovery::offset(rest, &error)
+            }
+        };
+        let Some((further, next)) = recovery::next(rest, passed) else { return Ok(()) };
+        let (before, behind) = rest.split_at_checked(further).unwrap_or_default();
+        line += memchr::memchr_iter(b'\n', before.as_bytes()).count();
+        (rest, begun) = (behind, Some(next));
     }
-    Ok(())
 }
 
 /// What is known while a text is read.
-struct State<'p, 'r, 'a> {
-    receiver: Receiver<'p, 'r, 'a>,
+struct State<'p, R> {
+    reader: Reader<'p, R>,
+    /// The resource that was read last.
+    resource: Option<ResourceId>,
     /// Why spans cannot be kept.
     failed: Option<Error>,
+}
+
+impl<R: Receiver> State<'_, R> {
+    /// The resource that was read last; an unknown one where that is damaged.
+    fn resource(&mut self) -> ResourceId {
+        *self.resource.get_or_insert_with(|| self.reader.resource(&Vec::new()))
+    }
 }
 
 /// An `ExportTraceServiceRequest`, or a `ResourceSpans`, or what has one of them in it.
@@ -64,7 +99,22 @@ struct Scope(ResourceId);
 
 /// A `Span`.
 #[derive(Clone)]
-struct Span<'de>(ResourceId, OtlpSpan<'de>);
+struct Span<'de> {
+    resource: ResourceId,
+    span: OtlpSpan<'de>,
+    /// Whether it was found behind damage, where links look like spans but have no times.
+    is_recovered: bool,
+}
+
+impl Span<'_> {
+    fn of(resource: ResourceId) -> Self {
+        Span { resource, span: OtlpSpan::default(), is_recovered: false }
+    }
+
+    fn recovered(resource: ResourceId) -> Self {
+        Span { is_recovered: true, ..Span::of(resource) }
+    }
+}
 
 #[derive(Deserialize)]
 struct Resource<'t> {
@@ -80,21 +130,23 @@ struct Status<'t> {
     message: Option<Scalar<'t>>,
 }
 
-impl<'de> Object<'de, State<'_, '_, '_>> for Request<'de> {
+impl<'de, R: Receiver> Object<'de, State<'_, R>> for Request<'de> {
     fn member<A: MapAccess<'de>>(
         &mut self,
         key: &str,
         map: &mut A,
-        state: &mut State<'_, '_, '_>,
+        state: &mut State<'_, R>,
     ) -> Result<(), A::Error> {
         match key {
             "resourceSpans" | "resource_spans" | "batches" | "trace" => {
                 map.next_value_seed(Objects(state, Request::default()))
             }
             "resource" => {
+                state.resource = None;
                 let resource = map.next_value::<Option<Resource<'de>>>()?;
                 let attributes = resource.map(|resource| resource.attributes.0).unwrap_or_default();
-                self.resource = Some(state.receiver.resource(&attributes));
+                state.resource = Some(state.reader.resource(&attributes));
+                self.resource = state.resource;
                 Ok(())
             }
             "scopeSpans"
@@ -111,11 +163,12 @@ impl<'de> Object<'de, State<'_, '_, '_>> for Request<'de> {
         }
     }
 
-    fn end<E: serde::de::Error>(self, state: &mut State<'_, '_, '_>) -> Result<(), E> {
+    fn end<E: serde::de::Error>(self, state: &mut State<'_, R>) -> Result<(), E> {
         if self.scopes.is_empty() {
             return Ok(());
         }
-        let resource = self.resource.unwrap_or_else(|| state.receiver.resource(&Vec::new()));
+        state.resource = self.resource;
+        let resource = state.resource();
         for scopes in self.scopes {
             let mut json = serde_json::Deserializer::from_str(scopes.get());
             Objects(state, Scope(resource)).deserialize(&mut json).map_err(E::custom)?;
@@ -124,28 +177,28 @@ impl<'de> Object<'de, State<'_, '_, '_>> for Request<'de> {
     }
 }
 
-impl<'de> Object<'de, State<'_, '_, '_>> for Scope {
+impl<'de, R: Receiver> Object<'de, State<'_, R>> for Scope {
     fn member<A: MapAccess<'de>>(
         &mut self,
         key: &str,
         map: &mut A,
-        state: &mut State<'_, '_, '_>,
+        state: &mut State<'_, R>,
     ) -> Result<(), A::Error> {
         match key {
-            "spans" => map.next_value_seed(Objects(state, Span(self.0, OtlpSpan::default()))),
+            "spans" => map.next_value_seed(Objects(state, Span::of(self.0))),
             _ => map.next_value::<IgnoredAny>().map(|_| ()),
         }
     }
 }
 
-impl<'de> Object<'de, State<'_, '_, '_>> for Span<'de> {
+impl<'de, R: Receiver> Object<'de, State<'_, R>> for Span<'de> {
     fn member<A: MapAccess<'de>>(
         &mut self,
         key: &str,
         map: &mut A,
-        _: &mut State<'_, '_, '_>,
+        _: &mut State<'_, R>,
     ) -> Result<(), A::Error> {
-        let span = &mut self.1;
+        let span = &mut self.span;
         match key {
             "traceId" | "trace_id" => span.trace = id(map.next_value()?),
             "spanId" | "span_id" => span.id = id(map.next_value()?),
@@ -175,8 +228,11 @@ impl<'de> Object<'de, State<'_, '_, '_>> for Span<'de> {
         Ok(())
     }
 
-    fn end<E: serde::de::Error>(self, state: &mut State<'_, '_, '_>) -> Result<(), E> {
-        state.receiver.span(&self.1, self.0).map_err(|error| {
+    fn end<E: serde::de::Error>(self, state: &mut State<'_, R>) -> Result<(), E> {
+        if self.is_recovered && self.span.begin == Time::None && self.span.end == Time::None {
+            return Ok(());
+        }
+        state.reader.span(&self.span, self.resource).map_err(|error| {
             state.failed = Some(error);
             E::custom("a span cannot be kept")
         })

@@ -3,17 +3,20 @@
 //! `opentelemetry/proto/trace/v1/trace.proto` and of the files that it imports.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use request_flow::spans::ResourceId;
 
 use super::any_value::AnyValue;
-use super::attributes::Attributes;
 use super::ids::OtlpId;
-use super::span::{FAILED, OtlpSpan, Receiver, STATUS_MESSAGE, Time, kind};
+use super::span::{FAILED, OtlpSpan, Reader, STATUS_MESSAGE, Time, kind};
 use super::wire::{Field, Fields, NoMessage};
 use crate::error::Error;
+use crate::spans::attributes::Attributes;
+use crate::spans::receiver::Receiver;
+use crate::spans::texts::Text;
 use crate::tuning::MAX_VALUE_DEPTH;
 
 /// Why a message was not read to its end.
@@ -37,27 +40,34 @@ impl From<Error> for Broken {
 }
 
 /// Reads an `ExportTraceServiceRequest`, which is a `TracesData` as well.
-pub(super) fn request(message: &[u8], receiver: &mut Receiver<'_, '_, '_>) -> Result<(), Error> {
-    let read = messages(message, 1, |part| resource_spans_in(part, receiver));
-    told(read, receiver)
+pub(super) fn request(
+    text: Text<'_>,
+    file: &Path,
+    receiver: &mut impl Receiver,
+) -> Result<(), Error> {
+    let mut reader = Reader { receiver, file, at: text.at };
+    let read = messages(text.bytes, 1, |part| resource_spans_in(part, &mut reader));
+    told(read, &mut reader)
 }
 
 /// Reads a `ResourceSpans`.
 pub(super) fn resource_spans(
-    message: &[u8],
-    receiver: &mut Receiver<'_, '_, '_>,
+    text: Text<'_>,
+    file: &Path,
+    receiver: &mut impl Receiver,
 ) -> Result<(), Error> {
-    let read = resource_spans_in(message, receiver);
-    told(read, receiver)
+    let mut reader = Reader { receiver, file, at: text.at };
+    let read = resource_spans_in(text.bytes, &mut reader);
+    told(read, &mut reader)
 }
 
 /// Counts damage, and passes on what else is wrong.
-fn told(read: Result<(), Broken>, receiver: &mut Receiver<'_, '_, '_>) -> Result<(), Error> {
+fn told(read: Result<(), Broken>, reader: &mut Reader<'_, impl Receiver>) -> Result<(), Error> {
     match read {
         Err(Broken::Failed(error)) => Err(error),
         Err(Broken::Damaged) => {
             let why = "a message ends too early or is no protobuf; was the file cut off?";
-            receiver.damage(receiver.at, why.to_owned());
+            reader.damage(reader.at, why.to_owned());
             Ok(())
         }
         Ok(()) => Ok(()),
@@ -86,30 +96,30 @@ fn messages(
     Ok(())
 }
 
-fn resource_spans_in(message: &[u8], receiver: &mut Receiver<'_, '_, '_>) -> Result<(), Broken> {
+fn resource_spans_in(message: &[u8], reader: &mut Reader<'_, impl Receiver>) -> Result<(), Broken> {
     // The resource may come behind its spans, though nobody writes it there.
     let resource = Fields::of(message).find_map(|field| match field {
         Ok((1, Field::Bytes(resource))) => Some(resource),
         _ => None,
     });
     let attributes = resource.and_then(attributes).unwrap_or_default();
-    let resource = receiver.resource(&attributes);
-    messages(message, 2, |scope| spans(scope, resource, receiver))?;
+    let resource = reader.resource(&attributes);
+    messages(message, 2, |scope| spans(scope, resource, reader))?;
     // Those of before 2022, below `InstrumentationLibrarySpans`.
-    messages(message, 1000, |library| spans(library, resource, receiver))
+    messages(message, 1000, |library| spans(library, resource, reader))
 }
 
 /// Reads the spans of a `ScopeSpans`.
 fn spans(
     message: &[u8],
     resource: ResourceId,
-    receiver: &mut Receiver<'_, '_, '_>,
+    reader: &mut Reader<'_, impl Receiver>,
 ) -> Result<(), Broken> {
     for field in Fields::of(message) {
         match field? {
             (2, Field::Bytes(message)) => match span(message) {
-                Some(span) => receiver.span(&span, resource)?,
-                None => receiver.span_is_damaged(),
+                Some(span) => reader.span(&span, resource)?,
+                None => reader.span_is_damaged(),
             },
             (_, Field::CutOff(_)) => return Err(Broken::Damaged),
             _ => {}

@@ -1,11 +1,78 @@
 //! Small files of OTLP in all layouts, which tests damage.
 
-/// A request of two services, with what a span can have.
-pub(super) const REQUEST: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}},{"key":"host.name","value":{"stringValue":"web1"}}]},"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","parentSpanId":"","name":"GET /cart","kind":2,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000050000000","attributes":[{"key":"http.route","value":{"stringValue":"/cart"}}],"status":{"code":2,"message":"no"}},{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b175","parentSpanId":"eee19b7ec3c1b174","name":"get","kind":"SPAN_KIND_CLIENT","startTimeUnixNano":1700000000010000000,"endTimeUnixNano":1700000000040000000,"attributes":[{"key":"peer.service","value":{"stringValue":"cache"}},{"key":"tags","value":{"arrayValue":{"values":[{"intValue":"1"}]}}}]}]}]}]}"#;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use prost::Message;
+
+/// A request of a service, with what a span can have.
+pub(super) const REQUEST: &str = r#"{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}},{"key":"host.name","value":{"stringValue":"web1"}},{"key":"k8s.pod.name","value":{"stringValue":"shop-1"}}]},"scopeSpans":[{"scope":{"name":"x"},"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","parentSpanId":"","name":"GET /cart","kind":2,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000050000000","attributes":[{"key":"http.route","value":{"stringValue":"/cart"}},{"key":"http.response.body.size","value":{"intValue":"12"}}],"status":{"message":"no","code":2}},{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b175","parentSpanId":"eee19b7ec3c1b174","name":"get","kind":3,"startTimeUnixNano":"1700000000010000000","endTimeUnixNano":"1700000000040000000","attributes":[{"key":"peer.service","value":{"stringValue":"cache"}},{"key":"hit","value":{"boolValue":true}},{"key":"share","value":{"doubleValue":0.5}},{"key":"tags","value":{"arrayValue":{"values":[{"intValue":"1"},{"stringValue":"a\"b"}]}}},{"key":"map","value":{"kvlistValue":{"values":[{"key":"k","value":{"intValue":"-2"}}]}}}],"links":[{"traceId":"5b8efff798038103d269b633813fc60d","spanId":"eee19b7ec3c1b176"}],"events":[{"timeUnixNano":"1700000000010000001","name":"miss"}],"status":{}}]}]}]}"#;
+
+/// A layout of files.
+pub(super) struct Layout {
+    pub(super) name: &'static str,
+    /// The file of several requests.
+    pub(super) file: fn(&[ExportTraceServiceRequest]) -> Vec<u8>,
+}
+
+/// All layouts that are read.
+pub(super) const LAYOUTS: &[Layout] = &[
+    Layout { name: "lines", file: |requests| text(requests, |json| format!("{json}\n")) },
+    Layout {
+        name: "lines with spaces",
+        file: |requests| text(requests, |json| format!("\n {json}\r\n\n")),
+    },
+    Layout {
+        name: "pretty documents",
+        file: |requests| text(requests, |json| format!("{json:#}\n")),
+    },
+    Layout { name: "a list", file: |requests| serde_json::to_vec(requests).unwrap() },
+    Layout { name: "a message", file: |requests| bytes(requests, |message| message.to_vec()) },
+    Layout {
+        name: "delimited messages",
+        file: |requests| {
+            requests.iter().flat_map(|of| of.encode_length_delimited_to_vec()).collect()
+        },
+    },
+    Layout { name: "framed messages", file: |requests| bytes(requests, framed) },
+    Layout {
+        name: "framed and compressed messages",
+        file: |requests| bytes(requests, |message| framed(&zstd::encode_all(message, 0).unwrap())),
+    },
+    Layout {
+        name: "framed and compressed JSON",
+        file: |requests| {
+            let json = |of: &ExportTraceServiceRequest| serde_json::to_vec(of).unwrap();
+            let frames =
+                requests.iter().map(|of| framed(&zstd::encode_all(&json(of)[..], 0).unwrap()));
+            frames.collect::<Vec<_>>().concat()
+        },
+    },
+];
+
+fn text(
+    requests: &[ExportTraceServiceRequest],
+    each: impl Fn(serde_json::Value) -> String,
+) -> Vec<u8> {
+    let all = requests.iter().map(|of| each(serde_json::to_value(of).unwrap()));
+    all.collect::<String>().into_bytes()
+}
+
+fn bytes(requests: &[ExportTraceServiceRequest], each: impl Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    requests.iter().flat_map(|of| each(&of.encode_to_vec())).collect()
+}
+
+/// A message as the collector's file exporter writes it.
+fn framed(message: &[u8]) -> Vec<u8> {
+    [&(message.len() as u32).to_be_bytes(), message].concat()
+}
+
+/// The request as OpenTelemetry's own types have it.
+pub(super) fn request() -> ExportTraceServiceRequest {
+    serde_json::from_str(REQUEST).unwrap()
+}
 
 pub(super) fn samples() -> Vec<Vec<u8>> {
+    let requests = [request(), request()];
     let lines = format!("{REQUEST}\n{REQUEST}\n").into_bytes();
-    let document: serde_json::Value = serde_json::from_str(REQUEST).unwrap_or_default();
-    let document = serde_json::to_string_pretty(&document).unwrap_or_default().into_bytes();
-    vec![lines, document]
+    let layouts = LAYOUTS.iter().map(|layout| (layout.file)(&requests));
+    [lines].into_iter().chain(layouts).collect()
 }

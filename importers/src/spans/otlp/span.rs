@@ -5,11 +5,12 @@ use std::path::Path;
 
 use request_flow::spans::{ResourceId, Span, SpanKind};
 
-use super::attributes::{self, Attributes, Told};
 use super::ids::OtlpId;
 use crate::error::Error;
-use crate::spans::reading::Piece;
+use crate::spans::attributes::{self, Attributes, Told};
+use crate::spans::receiver::Receiver;
 use crate::summary::{At, Place, Skip};
+use crate::tuning::FARTHEST_NS;
 
 /// A span as it was written down.
 #[derive(Clone, Debug, Default)]
@@ -37,9 +38,9 @@ pub(super) enum Time {
     Wrong,
 }
 
-/// Where spans go that are read of one text.
-pub(super) struct Receiver<'p, 'r, 'a> {
-    pub(super) piece: &'p mut Piece<'r, 'a>,
+/// Where the spans of one text go.
+pub(super) struct Reader<'p, R> {
+    pub(super) receiver: &'p mut R,
     pub(super) file: &'p Path,
     /// Where the text begins.
     pub(super) at: At,
@@ -50,8 +51,8 @@ impl Time {
     pub(super) fn of(ns: u64) -> Time {
         match i64::try_from(ns) {
             Ok(0) => Time::None,
-            Ok(ns) => Time::At(ns),
-            Err(_) => Time::Wrong,
+            Ok(ns) if ns <= FARTHEST_NS => Time::At(ns),
+            _ => Time::Wrong,
         }
     }
 
@@ -82,10 +83,10 @@ pub(super) const FAILED: u64 = 2;
 /// format has attributes only.
 pub(super) const STATUS_MESSAGE: &str = "otel.status_description";
 
-impl Receiver<'_, '_, '_> {
+impl<R: Receiver> Reader<'_, R> {
     /// The number of the resource with these attributes.
     pub(super) fn resource(&mut self, attributes: &Attributes<'_>) -> ResourceId {
-        self.piece.resource(&attributes::resource(attributes))
+        self.receiver.resource(&attributes::resource(attributes))
     }
 
     /// Takes a span, or counts it as skipped.
@@ -95,7 +96,7 @@ impl Receiver<'_, '_, '_> {
             return Ok(());
         };
         if span.begin == Time::Wrong || span.end == Time::Wrong {
-            let why = "the begin or the end of a span is no number of nanoseconds";
+            let why = "the begin or the end of a span is no number of nanoseconds since 1970";
             self.skip("span with a time that is none", why, span);
             return Ok(());
         }
@@ -106,9 +107,12 @@ impl Receiver<'_, '_, '_> {
                 parameters.push((name.as_ref(), Cow::Borrowed(value.as_ref())));
             }
         }
-        let calls = matches!(span.kind, SpanKind::Client | SpanKind::Producer);
-        let peer = if calls { told.peer() } else { None };
-        self.piece.span(&Span {
+        let peer = match span.kind {
+            SpanKind::Client | SpanKind::Producer => told.peer(),
+            SpanKind::Server | SpanKind::Consumer => told.caller(),
+            SpanKind::Internal | SpanKind::Unknown => None,
+        };
+        self.receiver.span(&Span {
             parent: span.parent.get(),
             kind: span.kind,
             peer: peer.as_deref(),
@@ -126,19 +130,19 @@ impl Receiver<'_, '_, '_> {
     fn skip(&mut self, cause: &'static str, why: &str, span: &OtlpSpan<'_>) {
         let place = Place::new(self.file, self.at);
         let why = || format!("{why}; its name is '{}'", span.name);
-        self.piece.tally().skip(cause, || Skip { place, why: why() });
+        self.receiver.skip(cause, || Skip { place, why: why() });
     }
 
     /// A span is no message.
     pub(super) fn span_is_damaged(&mut self) {
         let place = Place::new(self.file, self.at);
         let why = "a span of the message that begins here is damaged".to_owned();
-        self.piece.tally().skip("damaged span", || Skip { place, why });
+        self.receiver.skip("damaged span", || Skip { place, why });
     }
 
     /// The rest of the text cannot be read.
     pub(super) fn damage(&mut self, at: At, why: String) {
         let place = Place::new(self.file, at);
-        self.piece.tally().damage("part of a file that is damaged", || Skip { place, why });
+        self.receiver.damage("part of a file that is damaged", || Skip { place, why });
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::processes::Processes;
 use super::spans::Spans;
 use crate::error::Error;
-use crate::stages::Shown;
+use crate::shown::Shown;
 
 /// The document. The result of a stage that has not run yet is null.
 #[derive(Serialize)]

@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::scalar::{Key, Scalar};
+use crate::spans::attributes::Attributes;
 use crate::spans::otlp::any_value::AnyValue;
-use crate::spans::otlp::attributes::Attributes;
 
 /// A list of attributes, or null.
 #[derive(Default)]

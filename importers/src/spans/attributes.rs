@@ -14,7 +14,7 @@ pub(super) struct Told<'t> {
     pub(super) bytes_in: Option<i64>,
     pub(super) bytes_out: Option<i64>,
     pub(super) probability: Option<f64>,
-    /// Names of the node that is called, the best first, and the ports of some.
+    /// Names of the node at the other end, the best first, and the ports of some.
     peers: [Option<&'t str>; 5],
     ports: [Option<&'t str>; 2],
 }
@@ -37,7 +37,7 @@ impl<'t> Told<'t> {
             | "http.response_content_length" => return first(&mut self.bytes_out, value),
             "peer.service" => &mut self.peers[0],
             "server.address" => &mut self.peers[1],
-            "net.peer.name" => &mut self.peers[2],
+            "net.peer.name" | "peer.hostname" => &mut self.peers[2],
             "db.system.name" | "db.system" => &mut self.peers[3],
             "messaging.system" => &mut self.peers[4],
             "server.port" => &mut self.ports[0],
@@ -48,7 +48,12 @@ impl<'t> Told<'t> {
         true
     }
 
-    /// The node that is called.
+    /// The node that calls, as what it calls knows it.
+    pub(super) fn caller(&self) -> Option<Cow<'t, str>> {
+        self.peers[0].map(Cow::Borrowed)
+    }
+
+    /// The node that is called, as its caller knows it.
     pub(super) fn peer(&self) -> Option<Cow<'t, str>> {
         let [service, server, net_peer, others @ ..] = self.peers;
         let [server_port, net_peer_port] = self.ports;

@@ -1,0 +1,70 @@
+//! Recovery: where a damaged text can be read again. An object whose first member is one of spans or
+//! of requests is taken to be one.
+
+use crate::spans::json::Scan;
+
+/// What begins at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begun {
+    /// A request, or a `ResourceSpans`.
+    Request,
+    /// A span.
+    Span,
+}
+
+/// The next place in `text` at which something begins, `passed` bytes or more from its beginning,
+/// and not there.
+pub(super) fn next(text: &str, passed: usize) -> Option<(usize, Begun)> {
+    let passed = passed.max(1);
+    let rest = text.as_bytes().get(passed..)?;
+    memchr::memchr_iter(b'{', rest)
+        .find_map(|place| Some((passed + place, begun(rest.get(place + 1..)?)?)))
+}
+
+/// What the object is whose members these are.
+fn begun(members: &[u8]) -> Option<Begun> {
+    let key = members.trim_ascii_start().strip_prefix(b"\"")?;
+    let key = key.get(..memchr::memchr(b'"', key)?)?;
+    match key {
+        b"resource" | b"resourceSpans" | b"resource_spans" | b"batches" => Some(Begun::Request),
+        b"traceId" | b"trace_id" | b"spanId" | b"span_id" => Some(Begun::Span),
+        _ => None,
+    }
+}
+
+/// The length of the object that begins here.
+pub(super) fn length(text: &str) -> usize {
+    Scan::default().end(text.as_bytes()).unwrap_or(text.len())
+}
+
+/// Where in `text` an error is: no farther than the byte that is wrong.
+pub(super) fn offset(text: &str, error: &serde_json::Error) -> usize {
+    let mut begin = 0;
+    for _ in 1..error.line() {
+        let rest = text.as_bytes().get(begin..).unwrap_or_default();
+        begin += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+    }
+    (begin + error.column().saturating_sub(1)).min(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_begins_is_told_by_its_first_member() {
+        let text = r#"x {"key": {}} , { "traceId": "{", {"resource": 1"#;
+        assert_eq!(next(text, 0), Some((16, Begun::Span)));
+        assert_eq!(next(text, 17), Some((34, Begun::Request)));
+        assert_eq!(next(text, 35), None);
+        assert_eq!(next("{\"spanId\"", 0), None);
+        assert_eq!(length(r#"{"a": "}"}, {}"#), 10);
+    }
+
+    #[test]
+    fn an_error_is_where_the_wrong_byte_is() {
+        let text = "{\n \"a\": 1,\n x";
+        let error = serde_json::from_str::<serde_json::Value>(text).unwrap_err();
+        assert_eq!(&text[offset(text, &error)..], "x");
+    }
+}

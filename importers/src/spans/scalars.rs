@@ -1,0 +1,189 @@
+//! Values of JSON as tracers write them: texts that may be numbers, times, and maps whose order
+//! counts.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+
+use crate::tuning::FARTHEST_NS;
+
+/// Any value as a text: a text as it is, what is none as JSON has it, and null as an empty one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Value<'a>(pub(super) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Value<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value<'a>, D::Error> {
+        deserializer.deserialize_any(ValueVisitor(PhantomData))
+    }
+}
+
+struct ValueVisitor<'a>(PhantomData<&'a ()>);
+
+impl<'de: 'a, 'a> Visitor<'de> for ValueVisitor<'a> {
+    type Value = Value<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Value<'a>, E> {
+        Ok(Value(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value<'a>, E> {
+        Ok(Value(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value<'a>, E> {
+        Ok(Value(Cow::Borrowed(if value { "true" } else { "false" })))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value<'a>, E> {
+        Ok(Value(Cow::Owned(value.to_string())))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value<'a>, E> {
+        Ok(Value(Cow::Owned(value.to_string())))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value<'a>, E> {
+        Ok(Value(Cow::Owned(value.to_string())))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value<'a>, E> {
+        Ok(Value::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, values: A) -> Result<Value<'a>, A::Error> {
+        let value = serde_json::Value::deserialize(SeqAccessDeserializer::new(values))?;
+        Ok(Value(Cow::Owned(value.to_string())))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, values: A) -> Result<Value<'a>, A::Error> {
+        let value = serde_json::Value::deserialize(MapAccessDeserializer::new(values))?;
+        Ok(Value(Cow::Owned(value.to_string())))
+    }
+}
+
+/// A time or a duration, written in microseconds, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Time(pub(super) i64);
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        deserializer.deserialize_any(TimeVisitor)
+    }
+}
+
+struct TimeVisitor;
+
+impl Visitor<'_> for TimeVisitor {
+    type Value = Time;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of microseconds")
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Time, E> {
+        let time =
+            value.checked_mul(1_000).filter(|time| time.unsigned_abs() <= FARTHEST_NS as u64);
+        time.map(Time).ok_or_else(|| too_far(value))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Time, E> {
+        self.visit_i64(i64::try_from(value).map_err(|_| too_far(value))?)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Time, E> {
+        let time = (value * 1e3).round();
+        match time.abs() <= FARTHEST_NS as f64 {
+            true => Ok(Time(time as i64)),
+            false => Err(too_far(value)),
+        }
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Time, E> {
+        match (text.parse::<i64>(), text.parse::<f64>()) {
+            (Ok(value), _) => self.visit_i64(value),
+            (_, Ok(value)) => self.visit_f64(value),
+            _ => Err(E::custom(format_args!("{text:.40?} is no number of microseconds"))),
+        }
+    }
+}
+
+fn too_far<E: Error>(value: impl fmt::Display) -> E {
+    E::custom(format_args!("{value} us is farther from 1970 than 146 years"))
+}
+
+/// The entries of a map in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Pairs<'a, T>(pub(super) Vec<(Cow<'a, str>, T)>);
+
+impl<T> Default for Pairs<'_, T> {
+    fn default() -> Self {
+        Pairs(Vec::new())
+    }
+}
+
+impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Pairs<'a, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor(PhantomData))
+    }
+}
+
+struct PairsVisitor<'a, T>(PhantomData<(&'a (), T)>);
+
+impl<'de: 'a, 'a, T: Deserialize<'de>> Visitor<'de> for PairsVisitor<'a, T> {
+    type Value = Pairs<'a, T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut pairs = Vec::with_capacity(map.size_hint().unwrap_or_default());
+        while let Some((Value(name), value)) = map.next_entry()? {
+            pairs.push((name, value));
+        }
+        Ok(Pairs(pairs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_any_value() {
+        let json = r#"{"a":"x","b":"\n","c":-1,"d":1.5,"e":true,"f":null,"g":[1,"y"],"h":{"i":0}}"#;
+        let pairs: Pairs<Value> = serde_json::from_str(json).unwrap();
+        let texts: Vec<(&str, &str)> =
+            pairs.0.iter().map(|(name, value)| (name.as_ref(), value.0.as_ref())).collect();
+        let expected = [
+            ("a", "x"),
+            ("b", "\n"),
+            ("c", "-1"),
+            ("d", "1.5"),
+            ("e", "true"),
+            ("f", ""),
+            ("g", "[1,\"y\"]"),
+            ("h", "{\"i\":0}"),
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn times_are_microseconds() {
+        let time = |json: &str| serde_json::from_str::<Time>(json).map(|time| time.0);
+        assert_eq!(time("1500000000000001").unwrap(), 1_500_000_000_000_001_000);
+        assert_eq!((time("1.5").unwrap(), time("\"7\"").unwrap()), (1_500, 7_000));
+        assert_eq!(time("\"2.5\"").unwrap(), 2_500);
+        for wrong in ["9223372036854775807", "4611686018427388", "18446744073709551615", "1e300"] {
+            assert!(time(wrong).unwrap_err().to_string().contains("146 years"), "{wrong}");
+        }
+        assert!(time("\"soon\"").is_err() && time("true").is_err() && time("null").is_err());
+    }
+}
