@@ -14,3 +14,4 @@ mod manual;
 mod pages;
 mod pipes;
 mod report;
+mod spans;

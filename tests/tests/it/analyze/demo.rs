@@ -4,7 +4,7 @@
 //! The demo is run as a user runs it, by its script, on real servers and on the workspace's example
 //! programs. What the trees must be is known: it is written in `demo/servers`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use analyze::paths::PathPattern;
 use end_to_end::capture::successful;
+use end_to_end::command::succeeds;
 use end_to_end::repository;
 use message_trace::DataDir;
 
@@ -223,6 +224,52 @@ fn the_example_programs_come_out_as_three_patterns() {
             with(&[("demo-shop", "demo-store", 18183), ("demo-shop", "demo-store", 18182)]),
             with(&[("demo-shop", "demo-store", 18184)]),
         ],
+    );
+}
+
+/// A pattern as its hops, with how many instances there are, and the mean of their durations.
+fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64)> {
+    let patterns = PathPattern::read_all(&data.patterns()).unwrap();
+    let kind = |pattern: &PathPattern| {
+        let hops = pattern.hops.iter().map(|hop| {
+            let [src, dst] = [(&hop.src, &hop.src_port), (&hop.dst, &hop.dst_port)]
+                .map(|(node, port)| format!("{node} {port}"));
+            format!("{:?} {src} -> {dst} {} {:?}", hop.parent, hop.protocol, [hop.src_traced, hop.dst_traced])
+        });
+        (hops.collect(), (pattern.count, pattern.duration.mean))
+    };
+    patterns.iter().map(kind).collect()
+}
+
+/// What was recorded and exported as spans is imported as spans again: the same patterns, counts and
+/// times come out.
+#[test]
+fn exported_spans_come_back_as_the_patterns_that_they_were() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    run_demo("examples", 18280, &data);
+    for arguments in [
+        &["export", "otlp", "-d", "data", "-o", "spans.jsonl"][..],
+        &["import", "otlp", "spans.jsonl", "-d", "back"],
+        &["report", "-d", "back"],
+    ] {
+        succeeds(arguments, directory.path());
+    }
+    let recorded = kinds(&DataDir::new(&data));
+    let back = kinds(&DataDir::new(directory.path().join("back")).spans());
+    let mut alike = 0;
+    for (kind, (count, mean)) in &recorded {
+        // A path that is not sure may have been cut in two.
+        let Some((same, mean_back)) = back.get(kind) else { continue };
+        if count == same {
+            alike += count;
+            assert!((mean - mean_back).abs() <= 1.0, "{mean} ns were {mean_back}: {kind:#?}");
+        }
+    }
+    let all: i64 = recorded.values().map(|(count, _)| count).sum();
+    assert!(
+        alike * 100 >= all * 97,
+        "of {all} instances {alike} came back; recorded {recorded:#?}, came back {back:#?}"
     );
 }
 
