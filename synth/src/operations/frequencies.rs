@@ -1,5 +1,5 @@
-//! Frequencies: how many requests each class has. A few classes have most of them, and together they
-//! have as many executions as are asked for.
+//! Frequencies: how many requests each class has. A few classes have most of them, and together
+//! they have as many executions as are asked for.
 
 use rand_chacha::ChaCha8Rng;
 
