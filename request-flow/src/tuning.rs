@@ -8,7 +8,7 @@ pub(crate) const GROUP_STEPS: usize = 64 * 1024;
 /// joined in memory. Chosen, not measured.
 pub(crate) const TRACE_PARTITIONS: usize = 64;
 
-/// Number of requests of which the places are sorted in memory at once, beside what the budget
+/// Number of requests whose places are sorted in memory at once, beside what the budget
 /// holds: 32 bytes each. Chosen, not measured.
 pub(crate) const PLACES_AT_ONCE: usize = 256 * 1024;
 

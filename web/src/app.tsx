@@ -63,14 +63,31 @@ function Loaded({ source, overview }: Shown) {
   );
 }
 
+/** How much there is: messages of processes or, where the paths are those of spans, steps of requests. */
+function amounts(overview: Overview): [string, string][] {
+  const { requests, steps, messages, processes, hosts } = overview;
+  const onHosts: [string, string] = [count(hosts), hosts === 1 ? "host" : "hosts"];
+  if (requests === null || steps === null) {
+    return [
+      [count(messages), messages === 1 ? "message" : "messages"],
+      [count(processes), processes === 1 ? "process" : "processes"],
+      onHosts,
+    ];
+  }
+  const amount: [string, string][] = [
+    [count(requests), requests === 1 ? "request" : "requests"],
+    [count(steps), steps === 1 ? "step" : "steps"],
+  ];
+  // The hosts of spans need not be known.
+  return hosts > 0 ? [...amount, onHosts] : amount;
+}
+
 function Header({ overview }: { overview: Overview }) {
   const facts: [string, string][] = [
     [count(overview.pattern_count), overview.pattern_count === 1 ? "pattern" : "patterns"],
     [count(overview.instances), overview.instances === 1 ? "instance" : "instances"],
     [expected(overview.expected_paths), "expected"],
-    [count(overview.messages), overview.messages === 1 ? "message" : "messages"],
-    [count(overview.processes), overview.processes === 1 ? "process" : "processes"],
-    [count(overview.hosts), overview.hosts === 1 ? "host" : "hosts"],
+    ...amounts(overview),
     [duration(overview.span), "traced"],
   ];
   // Messages and nothing else: a number of different things together says nothing.
@@ -105,6 +122,7 @@ function Header({ overview }: { overview: Overview }) {
           Only a part of the trace: {overview.filtered.join("; ")}
         </p>
       )}
+      {overview.other !== null && <p class="part" role="note">{overview.other}</p>}
       <Facts facts={facts} />
       <NotSeen overview={overview} />
       <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKeyDown}>

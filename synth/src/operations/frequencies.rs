@@ -28,7 +28,7 @@ pub(super) fn make(config: &Config, sizes: &[usize], random: &mut ChaCha8Rng) ->
     counts
 }
 
-/// Moves requests from classes to larger or smaller ones until there are so many executions.
+/// Moves requests from classes to larger or smaller ones until there are that many executions.
 fn reach(counts: &mut [u64], sizes: &[usize], executions: i64) {
     let total: i64 =
         counts.iter().zip(sizes).map(|(count, size)| *count as i64 * *size as i64).sum();

@@ -9,6 +9,11 @@ export interface Overview {
   window: number;
   messages: number;
   processes: number;
+  /** How many requests and steps there are, where the paths are those of spans. */
+  requests: number | null;
+  steps: number | null;
+  /** What else the directory has, and how to see it. */
+  other: string | null;
   hosts: number;
   pattern_count: number;
   instances: number;

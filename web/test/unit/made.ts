@@ -52,7 +52,7 @@ export function details(hops: Hop[], critical: { hop: number; part: Part } | nul
 /** Three patterns: by total time they are in this order. */
 export function overview(): Overview {
   return {
-    source: "made", begin: 0, span: 6e9, window: 6e9, messages: 9, processes: 3, hosts: 1, pattern_count: 3, instances: 117, expected_paths: 90, total_time: 600,
+    source: "made", begin: 0, span: 6e9, window: 6e9, messages: 9, processes: 3, requests: null, steps: null, other: null, hosts: 1, pattern_count: 3, instances: 117, expected_paths: 90, total_time: 600,
     sort: "total", filtered: [], notes: [], one_sided: { messages: 0, between: [] }, contexts: true, group: 64,
     names: ["CLIENT", "nginx", "app.py", "redis", ":8080", ":6379"],
     patterns: {

@@ -1,4 +1,4 @@
-//! The operations, those first of which context explains most; and instrumentations by the number
+//! The operations, those that context explains best first; and instrumentations by the number
 //! of monitored operations.
 
 use std::io::{self, Write};
