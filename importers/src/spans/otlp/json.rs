@@ -43,9 +43,7 @@ pub(super) fn read(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) ->
             None => Objects(&mut state, Request::default())
                 .deserialize(&mut json)
                 .and_then(|()| json.end()),
-            Some(Begun::Request) => {
-                Objects(&mut state, Request::default()).deserialize(&mut json)
-            }
+            Some(Begun::Request) => Objects(&mut state, Request::default()).deserialize(&mut json),
             Some(Begun::Span) => {
                 let resource = state.resource();
                 Objects(&mut state, Span::recovered(resource)).deserialize(&mut json)
