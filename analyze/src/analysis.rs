@@ -93,8 +93,13 @@ pub fn analyze_by(
         Ok(Some((stretch, naming)))
     };
     ahead(threads, next, |(stretch, naming)| {
-        let mut found =
-            inference.infer(&Input { trace: &stretch.trace, naming: &naming, options, progress });
+        let mut found = inference.infer(&Input {
+            trace: &stretch.trace,
+            first: stretch.first,
+            naming: &naming,
+            options,
+            progress,
+        });
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;

@@ -1,6 +1,7 @@
 //! Inference: from messages to [`Links`], which message may have caused which. Each algorithm is a
 //! file with a folder beside it. It takes an [`Input`], is behind the trait [`Inference`], and is
-//! listed in [`algorithms`]. None knows what is done with its links.
+//! listed in [`algorithms`]. None knows what is done with its links. [`known_causes`] is for traces
+//! whose source tells the causes.
 
 mod algorithms;
 mod auto;
@@ -9,6 +10,7 @@ pub mod convolution;
 mod flags;
 mod inference;
 mod input;
+mod known_causes;
 mod linking;
 mod nesting;
 mod span;
@@ -17,5 +19,6 @@ pub use algorithms::ALGORITHMS;
 pub use convolution::Convolution;
 pub use inference::{AlgorithmEntry, Inference};
 pub use input::Input;
+pub use known_causes::{CauseWriter, KnownCauses};
 
 pub use crate::links::Links;

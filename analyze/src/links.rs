@@ -7,6 +7,8 @@ mod circles;
 mod reader;
 mod writer;
 
+use rustc_hash::FxHashMap;
+
 pub(crate) use reader::LinkReader;
 pub(crate) use writer::LinkWriter;
 
@@ -18,11 +20,13 @@ pub struct Links {
     spontaneous: Vec<f64>,
     parent: Vec<u32>,
     probability: Vec<f64>,
+    /// By message: the number that its parent has in the whole trace, where that is known and the
+    /// parent is [`Links::ELSEWHERE`].
+    elsewhere: FxHashMap<u32, u64>,
 }
 
 impl Links {
-    /// A parent that is not among the messages at hand: they are a part of the trace, and it is
-    /// before them.
+    /// A parent that is not among the messages at hand, which are a part of the trace.
     pub(crate) const ELSEWHERE: u32 = u32::MAX;
 
     /// Links in which every one of `messages` messages is spontaneous.
@@ -82,6 +86,19 @@ impl Links {
         self.probability.extend(parents.iter().map(|(_, probability)| *probability));
     }
 
+    /// Sets the parent of `child`, once, where that is not among the messages at hand: the number
+    /// that it has in the whole trace.
+    pub(crate) fn set_elsewhere(&mut self, child: usize, parent: u64, probability: f64) {
+        self.set(child, &[(Links::ELSEWHERE, probability)], 1.0 - probability);
+        self.elsewhere.insert(child as u32, parent);
+    }
+
+    /// The number that the parent of `child` has in the whole trace, if it is known to be
+    /// elsewhere.
+    pub(crate) fn elsewhere(&self, child: usize) -> Option<u64> {
+        self.elsewhere.get(&(child as u32)).copied()
+    }
+
     /// Takes the first messages away; where these are parents, they are [`Links::ELSEWHERE`] from
     /// now on.
     pub(crate) fn remove_first(&mut self, messages: usize) {
@@ -97,6 +114,10 @@ impl Links {
         for (first, _) in &mut self.candidates {
             *first = first.saturating_sub(pairs);
         }
+        self.elsewhere = std::mem::take(&mut self.elsewhere)
+            .into_iter()
+            .filter_map(|(child, parent)| Some((child.checked_sub(shift)?, parent)))
+            .collect();
         for parent in self.parent.iter_mut().filter(|parent| **parent != Links::ELSEWHERE) {
             *parent = parent.checked_sub(shift).unwrap_or(Links::ELSEWHERE);
         }

@@ -10,6 +10,7 @@ mod known;
 mod labels;
 mod namer;
 mod names;
+mod node_facts;
 mod node_names;
 mod outline;
 mod passing_ports;
@@ -24,6 +25,8 @@ pub use known::called;
 pub use labels::CLIENT;
 pub(crate) use labels::{GrainNode, HopName};
 pub(crate) use namer::Namer;
+pub use node_facts::NodeFacts;
+pub(crate) use node_facts::of_all as facts_of_all;
 pub use node_names::NodeNames;
 pub(crate) use outline::Outline;
 

@@ -1,5 +1,5 @@
-//! Whose messages were seen at one end only. Each such message is a hole: what its other end did
-//! with it is not known.
+//! Whose messages were seen at one end only. What the other end of such a message did with it is
+//! not known.
 
 use std::collections::BTreeMap;
 

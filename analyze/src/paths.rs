@@ -3,8 +3,10 @@
 //! The steps are a folder each. [`instances`] builds the trees of a stretch of the trace,
 //! [`storage`] keeps them as bytes and writes `paths.parquet`, [`patterns`] groups those of one
 //! shape and writes `patterns.parquet`, and [`queries`] reads both tables for reports. Two files
-//! drive them: [`collector`] for one stretch, [`of_stretches`] for all.
+//! drive them: [`collector`] for one stretch, [`of_stretches`] for all. [`call_tree`] says which
+//! messages of a path are a call.
 
+mod call_tree;
 pub(crate) mod collector;
 mod instances;
 mod of_stretches;
@@ -16,7 +18,9 @@ mod reference;
 mod roles_tests;
 mod storage;
 
+pub use call_tree::{CallTree, PathCall};
 pub use patterns::pattern::{Connects, Hop, PathPattern};
+pub use queries::called_instances::{CalledInstance, CalledInstances, HopLabels, Receiver};
 pub use queries::chosen_patterns::ChosenPatterns;
 pub use queries::delays::{DelayTable, Delays, HopDelays, NodeDelays};
 pub use queries::filter::{PathFilter, node_names};

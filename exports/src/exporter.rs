@@ -47,6 +47,8 @@ pub enum Needs {
     Messages,
     /// Links, paths and patterns, as analyze leaves them.
     Analysis,
+    /// Requests and their steps.
+    Requests,
 }
 
 /// The data that are exported.

@@ -11,14 +11,13 @@ use std::collections::BTreeMap;
 use std::io;
 
 use analyze::paths::timing::{Timing, connecting};
-use analyze::paths::{Hop, PathPattern};
+use analyze::paths::{CallTree, Hop, PathPattern};
 use registry::About;
 
 use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 use crate::flags::{LIMIT, PATTERN};
 use crate::kind::Kind;
-use crate::patterns::call_tree::CallTree;
 use crate::patterns::patterns;
 use crate::tuning::MAX_PATTERNS;
 /// The entry in the registry.

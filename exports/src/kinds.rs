@@ -1,5 +1,5 @@
 //! The registry of exporters. To add one: write its file with its [`Kind`] and its code, and add
-//! one line here. Help, completions, manual page and configuration keys follow.
+//! its `mod` line and one line here. Help, completions, manual page and configuration keys follow.
 
 use crate::kind::Kind;
 use crate::{chrome, dot, folded, mermaid, otlp, perfetto, tables};
@@ -12,6 +12,8 @@ pub static EXPORTERS: &[&Kind] = &[
     &tables::LINKS,
     &tables::PATHS,
     &tables::PATTERNS,
+    &tables::REQUESTS,
+    &tables::STEPS,
     &otlp::OTLP,
     &perfetto::PERFETTO,
     &chrome::CHROME,

@@ -5,7 +5,7 @@
 use std::io;
 
 use analyze::paths::timing::{Timing, is_noticeable};
-use analyze::paths::{Hop, PathPattern};
+use analyze::paths::{CallTree, Hop, PathPattern};
 use message_trace::Protocol;
 use message_trace::units::{duration, expected, plural, whole_percent};
 use registry::About;
@@ -14,7 +14,6 @@ use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 use crate::flags::PATTERN;
 use crate::kind::Kind;
-use crate::patterns::call_tree::CallTree;
 use crate::patterns::one_pattern;
 /// The entry in the registry.
 pub(crate) static MERMAID: Kind = Kind {

@@ -6,6 +6,8 @@ mod messages;
 mod nodes;
 mod paths;
 mod patterns;
+mod requests;
+mod steps;
 
 pub(crate) use calls::CALLS;
 pub(crate) use links::LINKS;
@@ -14,3 +16,5 @@ pub(crate) use messages::MESSAGES;
 pub(crate) use nodes::NODES;
 pub(crate) use paths::PATHS;
 pub(crate) use patterns::PATTERNS;
+pub(crate) use requests::REQUESTS;
+pub(crate) use steps::STEPS;

@@ -11,9 +11,6 @@ pub(crate) const MAX_PATTERNS: usize = 10_000;
 /// drawn, and seen.
 pub(crate) const MAX_EDGES: usize = 200;
 
-/// Maximum number of causes of a message that are searched for the one that it answers.
-pub(crate) const MAX_CAUSES: usize = 1024;
-
 /// Number of spans in one request to a collector: about half a megabyte, well below what collectors
 /// take.
 pub(crate) const SPANS_PER_REQUEST: usize = 1000;

@@ -1,6 +1,6 @@
 //! The registry of importers. To add one: write its file with its [`Kind`] and its code, and add
-//! one line here. Subcommand, help, completions, manual page, configuration keys and fuzzing
-//! follow.
+//! its `mod` line and one line here. Subcommand, help, completions, manual page, configuration keys
+//! and fuzzing follow.
 
 use crate::kind::Kind;
 use crate::{pcap, spans, strace, tabular};
@@ -15,6 +15,8 @@ pub static IMPORTERS: &[&Kind] = &[
     &spans::OTLP,
     &spans::JAEGER,
     &spans::ZIPKIN,
+    &spans::KIEKER,
+    &spans::SPANS,
 ];
 
 #[cfg(test)]

@@ -7,9 +7,10 @@
 //! ```
 //!
 //! [`driver`] is the importer that all kinds share, and [`format`](mod@format) what each has of its
-//! own. [`reading`] is what a format reads with, and [`tally`] counts what came of it. [`texts`] are
-//! parts of a file that are read each by itself, on all processors; [`lines`] splits a file into
-//! them, and [`json`] the elements of documents. [`objects`] finds what is whole in damaged JSON.
+//! own. [`reading`] is what a format reads with, and [`tally`] counts what came of it. [`texts`]
+//! are parts of a file that are read each by itself, on all processors; [`lines`] splits a file
+//! into them, and [`json`] the elements of documents. [`objects`] finds what is whole in damaged
+//! JSON.
 
 mod attributes;
 mod driver;
@@ -21,6 +22,7 @@ mod jaeger;
 mod json;
 #[cfg(test)]
 mod kept;
+mod kieker;
 mod lines;
 mod objects;
 mod otlp;
@@ -28,10 +30,16 @@ mod reading;
 mod receiver;
 mod resources;
 mod scalars;
+mod table;
 mod tally;
 mod texts;
+#[cfg(test)]
+mod through;
+mod unused;
 mod zipkin;
 
 pub(crate) use jaeger::JAEGER;
+pub(crate) use kieker::KIEKER;
 pub(crate) use otlp::OTLP;
+pub(crate) use table::SPANS;
 pub(crate) use zipkin::ZIPKIN;

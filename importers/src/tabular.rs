@@ -2,7 +2,8 @@
 //!
 //! `messages`, `calls` and `project5` are the importers. Two of them read CSV: `rows` splits a file
 //! into rows, `columns` finds the columns by their names, `values` reads times, numbers and names.
-//! `lines` splits Project 5's traces. `tables` opens the files of one import one after the other.
+//! The importer of tables of spans reads them with the same. `lines` splits Project 5's traces.
+//! `tables` opens the files of one import one after the other.
 
 mod calls;
 mod columns;
@@ -17,8 +18,11 @@ mod values;
 
 pub(crate) use calls::CALLS;
 pub use calls::Calls;
+pub(crate) use flags::{UNIT, unit};
 pub(crate) use messages::MESSAGES;
 pub use messages::Messages;
 pub(crate) use project5::PROJECT5;
 pub use project5::Project5;
+pub(crate) use rows::{Next, Rows};
 pub use values::Unit;
+pub(crate) use values::{Wrong, number, text, time};

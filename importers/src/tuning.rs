@@ -130,6 +130,9 @@ pub(crate) const MAX_OPEN_TRACES: usize = 1 << 20;
 pub(crate) const MAX_RESTING_TRACES: usize = 1 << 16;
 /// Size of the part of a file that is looked at to see how it is laid out, in bytes.
 pub(crate) const SPANS_HEAD_BYTES: u64 = 1 << 20;
-/// Maximum number of lists and maps around a value of an attribute; what is within more is left out.
-/// The collector's own limit is lower.
+/// Maximum number of lists and maps around a value of an attribute; what is within more is left
+/// out. The collector's own limit is lower.
 pub(crate) const MAX_VALUE_DEPTH: usize = 32;
+/// Maximum number of folders in each other in which Kieker's logs are looked for. Chosen, not
+/// measured.
+pub(crate) const MAX_FOLDER_DEPTH: u32 = 4;

@@ -35,7 +35,8 @@ impl DataDir {
     }
 
     /// Directory of traces that are messages already: `imports/NAME/messages.parquet` and
-    /// `nodes.parquet`. Reconcile puts them together with what the logs give.
+    /// `nodes.parquet`. Reconcile puts them together with what the logs give. In [`DataDir::spans`]
+    /// it has traces that are requests: `requests.parquet`, `steps.parquet` and `clocks.json`.
     pub fn imports(&self) -> PathBuf {
         self.0.join("imports")
     }
@@ -45,11 +46,23 @@ impl DataDir {
         Import { name: name.to_owned(), directory: self.imports().join(name) }
     }
 
-    /// All imports that are whole, sorted by name.
+    /// All imports of messages that are whole, sorted by name.
     ///
     /// # Errors
     /// When the directory cannot be read.
     pub fn imported(&self) -> Result<Vec<Import>, PathError> {
+        self.imports_with(|import| import.messages().is_file() && import.nodes().is_file())
+    }
+
+    /// All imports of requests that are whole, sorted by name. They are in [`DataDir::spans`].
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub fn imported_requests(&self) -> Result<Vec<Import>, PathError> {
+        self.imports_with(|import| import.requests().is_file() && import.steps().is_file())
+    }
+
+    fn imports_with(&self, is_whole: impl Fn(&Import) -> bool) -> Result<Vec<Import>, PathError> {
         let mut imports: Vec<Import> = entries(&self.imports())?
             .into_iter()
             .filter_map(|directory| {
@@ -60,7 +73,7 @@ impl DataDir {
                     .to_owned();
                 Some(Import { name, directory })
             })
-            .filter(|import| import.messages().is_file() && import.nodes().is_file())
+            .filter(is_whole)
             .collect();
         imports.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(imports)
@@ -71,8 +84,10 @@ impl DataDir {
     /// # Errors
     /// When their directory cannot be read.
     pub fn imports_changed(&self) -> Result<Option<SystemTime>, PathError> {
-        let tables = self.imported()?;
-        let tables = tables.iter().flat_map(|import| [import.messages(), import.nodes()]);
+        let (messages, requests) = (self.imported()?, self.imported_requests()?);
+        let of_messages = messages.iter().flat_map(|import| [import.messages(), import.nodes()]);
+        let of_requests = requests.iter().flat_map(|import| [import.requests(), import.steps()]);
+        let tables = of_messages.chain(of_requests);
         // Removing an import changes the directory's own time.
         Ok(tables.chain([self.imports()]).filter_map(|path| DataDir::written(&path)).max())
     }
@@ -100,6 +115,11 @@ impl DataDir {
     /// Aliases: the user's names for addresses, hosts, commands and endpoints.
     pub fn aliases(&self) -> PathBuf {
         self.0.join("aliases")
+    }
+
+    /// The causes of the messages, where their source tells them.
+    pub fn causes(&self) -> PathBuf {
+        self.0.join("causes.parquet")
     }
 
     /// The links, written by analyze.
@@ -195,7 +215,7 @@ impl DataDir {
     }
 }
 
-/// A trace that was imported as messages.
+/// A trace that was imported, as messages or as requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
     /// Its name.
@@ -213,6 +233,21 @@ impl Import {
     /// The nodes that they name.
     pub fn nodes(&self) -> PathBuf {
         self.directory.join("nodes.parquet")
+    }
+
+    /// Its requests, where it is of spans.
+    pub fn requests(&self) -> PathBuf {
+        self.directory.join("requests.parquet")
+    }
+
+    /// The steps of its requests.
+    pub fn steps(&self) -> PathBuf {
+        self.directory.join("steps.parquet")
+    }
+
+    /// The clocks of its hosts.
+    pub fn clocks(&self) -> PathBuf {
+        self.directory.join("clocks.json")
     }
 }
 

@@ -29,6 +29,9 @@ pub struct Node {
     /// The service, container or pod that it is part of, as its control group says: `nginx`,
     /// `pod-8a7b6c5d-000`; empty when that is unknown or names none.
     pub unit: String,
+    /// Whether `command` is the name of a service, as tracers give one, which is the same on
+    /// whatever host it runs: the name is clear without the host.
+    pub service: bool,
 }
 
 /// The node table: a node's id is its row.

@@ -8,7 +8,7 @@
 pub mod columns;
 mod ends_reader;
 pub mod export;
-mod message_groups;
+mod message_columns;
 mod message_reader;
 mod messages;
 mod nodes;
@@ -18,7 +18,7 @@ mod writer;
 
 pub use crate::tuning::{BATCH_ROWS, GROUP_ROWS};
 pub use ends_reader::EndsReader;
-pub use message_groups::{GroupEncoder, GroupWriter, Texts};
+pub use message_columns::{GroupEncoder, GroupWriter, Texts};
 pub use message_reader::MessageReader;
 pub use messages::MessageWriter;
 pub use reader::{Batches, RowGroups, read, read_columns, rows};

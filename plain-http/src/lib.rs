@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod tuning;
+
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -7,18 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-/// Maximum length of the head of a request, in bytes.
-const LONGEST_HEAD: usize = 64 << 10;
-/// Maximum time of a connection from its first byte to its last.
-const DEADLINE: Duration = Duration::from_secs(5);
-/// Maximum time until a request has come: browsers open connections that they do not use.
-const HEAD_DEADLINE: Duration = Duration::from_secs(2);
-/// Number of connections that are served at once; more wait in the kernel.
-const THREADS: usize = 8;
-/// Interval of looking whether to stop.
-const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+use rustix::event::{PollFd, PollFlags, poll};
+use tuning::{DEADLINE, HEAD_DEADLINE, MAX_HEAD_BYTES, NO_DESCRIPTORS_PAUSE, THREADS, TICK};
 
 /// Request, as much of it as anybody here needs (RFC 9112, section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +82,7 @@ impl Server {
                     let _ = poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&TICK));
                 }
                 // Out of descriptors, or the reader was gone before it was served.
-                Err(_) => thread::sleep(Duration::from_millis(20)),
+                Err(_) => thread::sleep(NO_DESCRIPTORS_PAUSE),
             }
         }
     }
@@ -134,14 +126,14 @@ fn head(stream: &mut impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 1024];
     let end = |bytes: &[u8]| {
-        bytes.get(..LONGEST_HEAD).unwrap_or(bytes).windows(4).position(|end| end == b"\r\n\r\n")
+        bytes.get(..MAX_HEAD_BYTES).unwrap_or(bytes).windows(4).position(|end| end == b"\r\n\r\n")
     };
     loop {
         if let Some(end) = end(&bytes) {
             bytes.truncate(end);
             return Ok(String::from_utf8_lossy(&bytes).into_owned());
         }
-        if bytes.len() >= LONGEST_HEAD {
+        if bytes.len() >= MAX_HEAD_BYTES {
             return Err(ErrorKind::InvalidData.into());
         }
         match stream.read(&mut buffer)? {

@@ -114,8 +114,8 @@ fn a_big_head_is_refused_and_a_large_one_is_not() {
             let begin = "GET /metrics HTTP/1.1\r\nCookie: ";
             format!("{begin}{}\r\n\r\n", "x".repeat(length - begin.len() - 4))
         };
-        assert_eq!(ask(address, request(LONGEST_HEAD).as_bytes()).0, 200);
-        for length in [LONGEST_HEAD + 1, 4 * LONGEST_HEAD, 16 << 20] {
+        assert_eq!(ask(address, request(MAX_HEAD_BYTES).as_bytes()).0, 200);
+        for length in [MAX_HEAD_BYTES + 1, 4 * MAX_HEAD_BYTES, 16 << 20] {
             let (status, answer) = ask(address, request(length).as_bytes());
             assert_eq!(status, 431, "{answer}");
         }

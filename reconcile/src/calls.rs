@@ -126,7 +126,7 @@ impl CallSpan {
 
 /// A message of a flow, before the flow has a number and its ends have names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct FlowMessage {
     /// The sender's side; `None`: it was not seen.
     pub sent: Option<CallSpan>,
     /// The receiver's side; `None`: it was not seen.
@@ -146,7 +146,7 @@ pub(crate) struct Part {
 pub(crate) const LARGEST_TRANSFER: u64 = (1 << 31) - 1;
 
 /// Puts `next` behind what is before it.
-pub(crate) fn append(last: &mut Part, next: &Part) {
+pub(crate) fn append(last: &mut FlowMessage, next: &FlowMessage) {
     if let (Some(sent), Some(more)) = (&mut last.sent, next.sent) {
         sent.last = sent.last.max(more.last);
     }

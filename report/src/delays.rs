@@ -118,7 +118,7 @@ fn with_port(hop: &HopDelays) -> String {
         port if hop.src.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
             hop.src.clone()
         }
-        port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!("{}:{port}", hop.src),
+        port if port.bytes().all(|byte| byte.is_ascii_digit()) => format!("{}:{port}", hop.src),
         port => format!("{} {port}", hop.src),
     }
 }

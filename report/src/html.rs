@@ -39,6 +39,9 @@ impl Html {
                 document::piece(&format!("details-{group}"), &packed(details)?).as_bytes(),
             )?;
         }
+        if let Some(contexts) = &page.contexts {
+            out.write_all(document::piece("contexts", &packed(contexts)?).as_bytes())?;
+        }
         out.write_all(document::end().as_bytes())
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Label {
     pub(crate) src: String,
     /// The receiver, with a sign if it was not traced.
     pub(crate) dst: String,
-    /// The port behind the name of the receiver: `:port` or ` path`; empty for an ephemeral port.
+    /// The port behind the name of the receiver: `:port`, ` path` or ` operation`; empty for an ephemeral port.
     pub(crate) port: String,
     /// The protocol with a space before it. It is empty for TCP, which the port implies, and for an
     /// unknown protocol.
@@ -55,7 +55,7 @@ impl Label {
             port if hop.dst.strip_suffix(port).is_some_and(|name| name.ends_with(':')) => {
                 String::new()
             }
-            port if port.chars().all(|c| c.is_ascii_alphanumeric()) => format!(":{port}"),
+            port if port.bytes().all(|byte| byte.is_ascii_digit()) => format!(":{port}"),
             port => format!(" {}", printable(port)),
         };
         let protocol = match hop.protocol {
@@ -148,6 +148,9 @@ mod tests {
         assert_eq!(text(2), "app.py → ◇10.0.0.2:53 udp");
         assert_eq!(text(4), "app.py → nginx");
         let mut hop = lookup.hops[2].clone();
+        hop.dst_port = "GetCart".to_owned();
+        assert_eq!(Label::of(&hop, UNICODE).fitted(80), "app.py → ◇10.0.0.2 GetCart udp");
+        hop.dst_port = "53".to_owned();
         hop.dst = "10.0.0.2:53".to_owned();
         assert_eq!(Label::of(&hop, UNICODE).fitted(80), "app.py → ◇10.0.0.2:53 udp");
         assert_eq!(Label::of(&lookup.hops[2], ASCII).fitted(80), "app.py -> <>10.0.0.2:53 udp");

@@ -28,5 +28,5 @@ pub use json::Json;
 pub use options::Options;
 pub use output::Output;
 pub use sort::{SortKey, UnknownSortKey};
-pub use summary::{Meta, Note, Report, Rest};
+pub use summary::{Meta, Note, Report, RequestCounts, Rest};
 pub use terminal::Terminal;

@@ -5,6 +5,7 @@
 //! A page on disk carries all of its data, with a few instances of each pattern. `sockcap view`
 //! hands out piece after piece and has every instance ([`Instances`]).
 
+mod contexts;
 mod details;
 mod histogram;
 mod instances;
@@ -25,6 +26,7 @@ use analyze::OneSided;
 use analyze::paths::{PathPattern, TimedInstance};
 use rustc_hash::FxHashMap;
 
+pub use contexts::{MoreByCommand, PageContexts};
 pub use instances::{Instances, Order};
 
 use crate::options::Options;
@@ -47,6 +49,8 @@ pub struct Page {
     /// The details of [`PATTERNS_PER_PIECE`] patterns each, in
     /// the order of the overview.
     pub details: Vec<Arc<[u8]>>,
+    /// The contexts of operations, if there were requests.
+    pub contexts: Option<Arc<[u8]>>,
 }
 
 /// The data of a page while instances are added.
@@ -63,6 +67,7 @@ pub struct PageBuilder<'a> {
     slices: Slices,
     begin: i64,
     one_sided: OneSidedMessages,
+    contexts: Option<PageContexts>,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -89,6 +94,7 @@ impl<'a> PageBuilder<'a> {
             slices,
             begin,
             one_sided,
+            contexts: None,
         }
     }
 
@@ -96,6 +102,12 @@ impl<'a> PageBuilder<'a> {
     /// messages first.
     pub fn one_sided(&mut self, found: &[OneSided]) {
         self.one_sided = OneSidedMessages::of(found);
+    }
+
+    /// Takes the contexts of operations. Instances that are added from now on are looked for among
+    /// their examples.
+    pub fn contexts(&mut self, contexts: PageContexts) {
+        self.contexts = Some(contexts);
     }
 
     /// Adds an instance. One of a pattern that is not in the page counts in the series of the
@@ -109,6 +121,11 @@ impl<'a> PageBuilder<'a> {
         if let Some(rank) = self.rank(instance.which.pattern) {
             let hops = &self.ranked[rank].hops;
             self.observed[rank].add(instance, hops, self.begin, self.slices, self.limits[rank]);
+            let (path, pattern) = (instance.which.path, instance.which.pattern);
+            let messages = hops.len().min(MAX_HOPS);
+            if self.contexts.as_mut().is_some_and(|of| of.saw(path, pattern, messages)) {
+                self.observed[rank].keep(instance, hops, self.begin);
+            }
         }
     }
 
@@ -140,7 +157,13 @@ impl<'a> PageBuilder<'a> {
         let mut overview =
             Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
         overview.one_sided = self.one_sided;
-        Ok(Page { overview: serde_json::to_vec(&overview)?, details })
+        overview.contexts = self.contexts.is_some();
+        let contexts = self.contexts.map(PageContexts::json).transpose()?;
+        Ok(Page {
+            overview: serde_json::to_vec(&overview)?,
+            details,
+            contexts: contexts.map(Arc::from),
+        })
     }
 }
 

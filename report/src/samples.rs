@@ -26,6 +26,8 @@ pub(crate) fn meta() -> Meta {
             note(0, "logs with a torn tail"),
         ],
         clocks: clocks(),
+        requests: None,
+        other: None,
         rest: Rest::default(),
         filtered: None,
         next_steps: vec!["timelines: sockcap report --html FILE".to_owned()],

@@ -1,6 +1,7 @@
 //! The report: the patterns, and what a reader must know of the trace to trust them.
 
 use analyze::paths::PathPattern;
+use serde::Serialize;
 
 use crate::clocks::Clock;
 use crate::families::{Families, Family};
@@ -28,6 +29,11 @@ pub struct Meta {
     pub messages: u64,
     /// The number of traced processes.
     pub processes: u64,
+    /// The numbers of requests and steps, where the paths are those of spans. They are shown in
+    /// place of messages and processes.
+    pub requests: Option<RequestCounts>,
+    /// What else the source has, and how to see it.
+    pub other: Option<String>,
     /// The number of traced hosts.
     pub hosts: u64,
     /// The time of the first event, in nanoseconds since the Unix epoch on the common clock; `None`
@@ -50,6 +56,15 @@ pub struct Meta {
     /// The next steps that the reader may take. Each is a line at the end of the terminal output,
     /// never broken.
     pub next_steps: Vec<String>,
+}
+
+/// How much there is of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct RequestCounts {
+    /// The number of requests.
+    pub requests: u64,
+    /// The number of steps of all of them.
+    pub steps: u64,
 }
 
 /// The sums over the patterns that are not given.

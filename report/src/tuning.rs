@@ -27,6 +27,38 @@ pub(crate) const FEW_INSTANCES: usize = 2;
 /// Maximum number of messages of all instances together in a page on disk.
 pub(crate) const MAX_MESSAGES: usize = 200_000;
 
+/// Maximum number of operations whose contexts the page has: those that context explains most of.
+pub(crate) const MAX_OPERATIONS: usize = 200;
+
+/// Maximum number of contexts of one kind of an operation in the page.
+pub(crate) const MAX_CONTEXTS: usize = 24;
+
+/// Maximum number of contexts of one kind of an operation when [`CONTEXTS_IN_ALL`] are in the page.
+pub(crate) const FEW_CONTEXTS: usize = 4;
+
+/// Number of contexts in the page from which on operations have [`FEW_CONTEXTS`] only. A context
+/// takes about 300 bytes as JSON, and 100 compressed.
+pub(crate) const CONTEXTS_IN_ALL: usize = 6_000;
+
+/// Maximum number of requests of a context that the page names.
+pub(crate) const MAX_CONTEXT_EXAMPLES: usize = 5;
+
+/// Maximum number of messages of all paths together that a page on disk has as they are examples of
+/// a context, beside [`MAX_MESSAGES`].
+pub(crate) const MAX_REQUEST_MESSAGES: usize = 50_000;
+
+/// Maximum number of bins of the distributions of an operation; with more, neighbours become one.
+pub(crate) const MAX_CONTEXT_BINS: usize = 64;
+
+/// Maximum number of characters of the name of a context. Stacks may be long.
+pub(crate) const MAX_CONTEXT_NAME: usize = 400;
+
+/// Maximum number of classes of traces in the page, the most frequent ones.
+pub(crate) const MAX_CLASSES: usize = 300;
+
+/// Maximum number of steps of a class of traces in the page.
+pub(crate) const MAX_CLASS_STEPS: usize = 60;
+
 /// Maximum number of pairs of nodes that the page names with their messages that were seen at one
 /// end only. Messages of further pairs are counted.
 pub(crate) const MAX_ONE_SIDED_PAIRS: usize = 200;

@@ -1,14 +1,19 @@
 #![doc = include_str!("../README.md")]
 
+mod from_paths;
 mod names;
+mod parameter;
 mod request;
 mod siblings;
 pub mod spans;
 mod step;
 pub mod tables;
+mod to_paths;
 mod tuning;
 
+pub use from_paths::{Written, from_paths};
 pub use names::{NameId, Names};
 pub use request::{Parameters, Request, RequestBuilder};
-pub use siblings::{Siblings, order_of};
+pub use siblings::{Overlaps, Siblings, order_of};
 pub use step::Step;
+pub use to_paths::{merge_imports, messages_of_requests, options_of_spans, paths_of_messages};

@@ -37,6 +37,24 @@ pub struct Siblings {
     pub last: Option<u32>,
 }
 
+/// Which children of one step are concurrent with those before them, told child by child.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Overlaps {
+    busy_until: Option<i64>,
+}
+
+impl Overlaps {
+    /// Whether the next child, in their order, is of the same group as the one before it.
+    pub fn with(&mut self, child: &Step) -> bool {
+        let (begin, until) = child.span_at_caller();
+        let overlaps =
+            matches!((begin, self.busy_until), (Some(begin), Some(busy)) if begin < busy);
+        // A child whose end is not known is not waited for.
+        self.busy_until = if overlaps { self.busy_until.max(until) } else { until };
+        overlaps
+    }
+}
+
 impl Siblings {
     /// The children of a step that ended at `end`, in their order.
     pub fn of<'a>(children: impl IntoIterator<Item = &'a Step>, end: Option<i64>) -> Siblings {
@@ -47,15 +65,12 @@ impl Siblings {
         let latest = |ended: &BTreeSet<(i64, u32)>, time: Option<i64>| {
             ended.range(..=(time?, u32::MAX)).next_back().map(|(_, place)| *place)
         };
-        let (mut group, mut busy_until) = (0, None);
+        let (mut group, mut overlaps) = (0, Overlaps::default());
         for (place, child) in (0..).zip(children) {
             let (begin, until) = child.span_at_caller();
-            let overlaps = matches!((begin, busy_until), (Some(begin), Some(busy)) if begin < busy);
-            if place > 0 && !overlaps {
+            if !overlaps.with(child) && place > 0 {
                 group += 1;
             }
-            // A child whose end is not known is not waited for.
-            busy_until = if overlaps { busy_until.max(until) } else { until };
             siblings.groups.push(group);
             siblings.waits_for.push(latest(&ended, begin));
             ended.extend(until.map(|until| (until, place)));

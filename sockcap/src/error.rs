@@ -43,6 +43,20 @@ pub(crate) enum Error {
         .0.display(), .0.display()
     )]
     NoLogs(PathBuf),
+    #[error(
+        "{}: no messages here, only spans of tracers; leave '--source messages' away, or say '--source spans'",
+        .0.display()
+    )]
+    NoMessages(PathBuf),
+    #[error(
+        "{}: no spans of tracers here; bring some in with 'sockcap import otlp FILE -d {}', or leave '--source spans' away",
+        .0.display(), .0.display()
+    )]
+    NoSpans(PathBuf),
+    #[error(
+        "{}: spans tell what caused what, so that nothing is inferred; leave --{} away", .0.display(), .1
+    )]
+    KnownCauses(PathBuf, &'static str),
     #[error("{}: it holds something else already, so that messages would not have the numbers of the truth; name another directory with -d", .0.display())]
     NotAlone(PathBuf),
     #[error("{}: there is no such file, and none of that name comes with sockcap; those that do are {}", .0.display(), .1)]

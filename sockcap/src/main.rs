@@ -17,6 +17,7 @@ mod output;
 mod page;
 mod progress;
 mod report_meta;
+mod shown;
 mod signals;
 mod stages;
 mod table;

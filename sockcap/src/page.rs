@@ -1,5 +1,7 @@
 //! The data of the HTML page, out of a data directory: the report with the instances of its
-//! patterns, read piece by piece.
+//! patterns, read piece by piece, and the contexts of its requests.
+
+mod contexts;
 
 use analyze::paths::{LeftInstances, PathFilter};
 use analyze::{AnalysisSummary, OneSided};
@@ -22,6 +24,9 @@ pub(crate) fn read(
 ) -> Result<Page, Error> {
     let mut builder = PageBuilder::new(report, options);
     builder.one_sided(&one_sided(data)?);
+    if let Some(contexts) = contexts::of(data, all.is_some())? {
+        builder.contexts(contexts);
+    }
     let instances = LeftInstances::open(data, filter)?;
     for piece in 0..instances.pieces() {
         instances.read(piece, |instance| {
@@ -36,8 +41,11 @@ pub(crate) fn read(
 }
 
 /// The nodes whose messages were seen at one end only. If reconcile saw both ends of all messages,
-/// no table is read.
+/// no table is read. Of spans many have one end, and nothing was lost.
 fn one_sided(data: &DataDir) -> Result<Vec<OneSided>, Error> {
+    if data.causes().exists() {
+        return Ok(Vec::new());
+    }
     if Reconciliation::read(data)
         .is_ok_and(|found| found.send_only.is_empty() && found.receive_only.is_empty())
     {

@@ -1,17 +1,70 @@
 //! The head of a report: how much there is in the trace, what was not seen, and what is left out.
 
+use std::path::Path;
+
 use analyze::AnalysisSummary;
 use analyze::paths::ChosenPatterns;
 use clocks::Clocks;
-use message_trace::{DataDir, Nodes};
+use message_trace::table::columns::Columns;
+use message_trace::{DataDir, Nodes, table};
 use reconcile::Reconciliation;
-use report::{Meta, Note, Rest};
+use report::{Meta, Note, RequestCounts, Rest};
 
 use crate::error::Error;
+use crate::shown::{Shown, Source};
 use crate::{clock_words, notes, page};
 
 /// The head of a report, without what was left out.
-pub(crate) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
+pub(crate) fn meta(shown: &Shown, summary: &AnalysisSummary) -> Result<Meta, Error> {
+    let meta = match shown.source {
+        Source::Messages => of_messages(&shown.data, summary)?,
+        Source::Spans => of_spans(&shown.data, summary)?,
+    };
+    Ok(Meta { source: shown.whole.path().display().to_string(), other: shown.other(), ..meta })
+}
+
+/// The head of a report about spans.
+fn of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
+    let nodes = Nodes::read(&data.nodes())?;
+    let mut hosts: Vec<&str> = nodes
+        .0
+        .iter()
+        .filter(|node| node.traced && !node.host.is_empty())
+        .map(|node| node.host.as_str())
+        .collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let (requests, steps) = (table::rows(&data.requests())?, table::rows(&data.steps())?);
+    let label = "requests whose beginning is in spans that are not there".to_owned();
+    let totals = &summary.totals;
+    Ok(Meta {
+        messages: totals.messages,
+        requests: Some(RequestCounts { requests, steps }),
+        hosts: hosts.len() as u64,
+        begin: page::begin(data)?,
+        span: totals.span,
+        expected_paths: totals.instances_expected,
+        notes: vec![Note { label, count: torn(&data.requests())? }],
+        clocks: Clocks::read(&data.clocks())
+            .map(|found| clock_words::of_report(&found))
+            .unwrap_or_default(),
+        ..Meta::default()
+    })
+}
+
+/// Number of torn requests in the table at `path`.
+fn torn(path: &Path) -> Result<u64, Error> {
+    let mut torn = 0;
+    for batch in table::read_columns(path, &["torn"])? {
+        let batch = batch?;
+        let of_batch = Columns::new(path, &batch).boolean("torn")?;
+        torn += of_batch.into_iter().filter(|torn| *torn).count() as u64;
+    }
+    Ok(torn)
+}
+
+/// The head of a report about messages.
+fn of_messages(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
     let nodes = Nodes::read(&data.nodes())?;
     let mut hosts: Vec<&str> =
         nodes.0.iter().filter(|node| node.traced).map(|node| node.host.as_str()).collect();
@@ -27,7 +80,6 @@ pub(crate) fn meta(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Er
     let doubts =
         summary.doubts.iter().map(|doubt| Note { label: doubt.words(), count: doubt.calls });
     Ok(Meta {
-        source: data.path().display().to_string(),
         messages: totals.messages,
         processes: recorded.unwrap_or(traced),
         hosts: hosts.len() as u64,

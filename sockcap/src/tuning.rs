@@ -21,5 +21,23 @@ pub(crate) const MAX_NODES_LISTED: usize = 12;
 /// Maximum number of holes in a recording that a note names.
 pub(crate) const MAX_HOLES_NAMED: usize = 6;
 
+/// Bytes of messages of spans, and of requests, that are held in memory before more go to temporary
+/// files.
+pub(crate) const SPANS_IN_MEMORY_BYTES: u64 = 256 << 20;
+
+/// Number of bytes of response times that are held in memory for the contexts of a page; more go to
+/// a temporary file. Ten million steps take 240 MB.
+pub(crate) const RESPONSE_TIMES_IN_MEMORY_BYTES: u64 = 256 << 20;
+
 /// Number of path instances that `sockcap view` sends to the page at a time.
 pub(crate) const INSTANCES_A_PIECE: usize = 96;
+
+/// The data directory unless the user names another.
+pub(crate) const DEFAULT_DIRECTORY: &str = "sockcap.data";
+
+/// Maximum number of operations that are named where one is asked for that is not there.
+pub(crate) const MAX_OPERATIONS_NAMED: usize = 12;
+
+/// Number of lines that `sockcap contexts` has for instrumentations, by the number of monitored
+/// operations.
+pub(crate) const INSTRUMENTATION_BINS: u64 = 10;

@@ -7,6 +7,7 @@ use socket_log::Header;
 use socket_log::layout::source;
 
 use crate::output::{bytes, counted};
+use crate::tuning::DEFAULT_DIRECTORY;
 
 /// The result of reconcile, in a line.
 pub(crate) fn reconciliation(found: &Reconciliation) -> String {
@@ -93,7 +94,7 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
 
 /// The `-d` that a further command needs to find `data`.
 pub(crate) fn same_directory(data: &DataDir) -> String {
-    match data.path() == std::path::Path::new(crate::arguments::DEFAULT_DIRECTORY) {
+    match data.path() == std::path::Path::new(DEFAULT_DIRECTORY) {
         true => String::new(),
         false => format!(" -d {}", data.path().display()),
     }

@@ -12,6 +12,7 @@ pub mod command;
 pub mod gathering;
 pub mod lab;
 pub mod oracle;
+pub mod packages;
 pub mod strace;
 pub mod wire;
 

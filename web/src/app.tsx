@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ClocksView } from "./clocks/clocks";
 import { NotSeen } from "./clocks/not_seen";
 import { colorNodes } from "./colors";
+import { ContextsView } from "./contexts/contexts";
 import type { Source } from "./data/source";
 import type { Overview } from "./data/types";
 import { Facts } from "./facts";
@@ -19,7 +20,7 @@ import { choose, pattern, tab, TABS, type Tab } from "./state";
 import { NEXT, theme } from "./theme";
 import { OverTime } from "./time/over_time";
 
-const LABELS: Record<Tab, string> = { patterns: "Patterns", map: "Map", time: "Over time", clocks: "Clocks and holes" };
+const LABELS: Record<Tab, string> = { patterns: "Patterns", map: "Map", time: "Over time", clocks: "Clocks and holes", contexts: "Contexts" };
 
 export function App({ source }: { source: Source }) {
   const [overview, setOverview] = useState<Overview | null>(null);
@@ -54,6 +55,7 @@ function Loaded({ source, overview }: Shown) {
           {tab.value === "map" && <MapView overview={overview} />}
           {tab.value === "time" && <OverTime source={source} overview={overview} rank={listed.chosen} />}
           {tab.value === "clocks" && <ClocksView overview={overview} />}
+          {tab.value === "contexts" && <ContextsView source={source} overview={overview} />}
         </div>
       </main>
       <Help />
@@ -73,11 +75,15 @@ function Header({ overview }: { overview: Overview }) {
   ];
   // Messages and nothing else: a number of different things together says nothing.
   const halves = overview.one_sided.messages;
+  // A link may lead to contexts that are not there.
+  const tabs = TABS.filter((name) => name !== "contexts" || overview.contexts || tab.value === name);
+  // Where there is no room for all tabs, that of the view is seen.
+  useEffect(() => document.getElementById(`tab-${tab.value}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [tab.value]);
   const onKeyDown = (event: KeyboardEvent) => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (!by) return;
     event.preventDefault();
-    const next = TABS[(TABS.indexOf(tab.value) + by + TABS.length) % TABS.length];
+    const next = tabs[(tabs.indexOf(tab.value) + by + tabs.length) % tabs.length];
     if (!next) return;
     tab.value = next;
     requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
@@ -102,7 +108,7 @@ function Header({ overview }: { overview: Overview }) {
       <Facts facts={facts} />
       <NotSeen overview={overview} />
       <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
-        {TABS.map((name) => (
+        {tabs.map((name) => (
           <button
             key={name}
             id={`tab-${name}`}

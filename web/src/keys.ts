@@ -1,7 +1,8 @@
 // What the keyboard does wherever the reader is, and where it does nothing: in fields, and with a
 // modifier.
 
-import { choose, instance, order, query, sort, tab, TABS } from "./state";
+import { LEVELS } from "./data/contexts";
+import { choose, chooseLevel, chooseOperation, context, instance, operation, order, query, tab, TABS } from "./state";
 import { NEXT, theme } from "./theme";
 import { signal } from "@preact/signals";
 
@@ -9,13 +10,14 @@ import { signal } from "@preact/signals";
 export const help = signal(false);
 
 export const KEYS: [string, string][] = [
-  ["1 2 3 4", "patterns, map, over time, clocks and holes"],
-  ["/", "search the patterns"],
-  ["j k  ↓ ↑", "next and previous pattern"],
-  ["n p", "next and previous instance of the pattern"],
+  ["1 2 3 4 5", "patterns, map, over time, clocks and holes, contexts"],
+  ["/", "search the patterns, or operations"],
+  ["j k  ↓ ↑", "next and previous pattern, or operation"],
+  ["n p", "next and previous instance of the pattern, or context of the operation"],
   ["a", "the pattern on average again"],
   ["o", "another order of the instances"],
-  ["r", "rank the patterns by something else"],
+  ["r", "rank the patterns, or operations, by something else"],
+  ["l", "another kind of contexts"],
   ["t", "light, dark, or as the system has it"],
   ["Esc", "close this help, end the search, leave the pattern"],
   ["?", "this help"],
@@ -29,49 +31,84 @@ function focus(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.focus();
 }
 
+/** Whether the tab has a list to go through. */
+function hasList(): boolean {
+  return tab.value === "patterns" || tab.value === "contexts";
+}
+
+/** Opens the next context of the operation, or the one before. */
+function moveContext(by: number): void {
+  const all = [...document.querySelectorAll<HTMLElement>("[data-context]")];
+  const open = all.findIndex((one) => one.getAttribute("aria-expanded") === "true");
+  const next = all[open < 0 ? (by > 0 ? 0 : -1) : open + by];
+  next?.click();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function step(by: number): void {
+  if (tab.value === "contexts") moveContext(by);
+  else press(`.instances [aria-label="${by > 0 ? "Next" : "Previous"} instance"]`);
+}
+
 function move(key: string): void {
-  if (tab.value !== "patterns") {
+  if (!hasList()) {
     tab.value = "patterns";
     // The list is there once it is drawn.
     requestAnimationFrame(() => move(key));
     return;
   }
-  const list = document.querySelector<HTMLElement>("#patterns");
+  const list = document.querySelector<HTMLElement>("#panel [role=listbox]");
   list?.focus({ preventScroll: true });
   list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 }
 
 function escape(): void {
   if (help.value) help.value = false;
+  else if (tab.value === "contexts") escapeContexts();
   else if (document.activeElement instanceof HTMLInputElement && !query.value) document.activeElement.blur();
   else if (query.value) query.value = "";
   else if (instance.value !== null) instance.value = null;
   else choose(null);
 }
 
+function escapeContexts(): void {
+  const field = document.activeElement;
+  // The browser itself empties a field for searching.
+  if (field instanceof HTMLInputElement) {
+    if (!field.value) field.blur();
+  } else if (context.value !== null) context.value = null;
+  else if (operation.value !== null) chooseOperation(null);
+}
+
 const ORDERS = ["slowest", "time", "likely"] as const;
 
 const ACTIONS: Record<string, () => void> = {
   "/": () => {
+    const field = "#panel input[type=search]";
+    if (hasList()) return focus(field);
     tab.value = "patterns";
-    focus("#search");
-    // On another tab the field is there once it is drawn.
-    if (document.activeElement?.id !== "search") requestAnimationFrame(() => focus("#search"));
+    // The field is there once it is drawn.
+    requestAnimationFrame(() => focus(field));
   },
   j: () => move("ArrowDown"),
   k: () => move("ArrowUp"),
-  n: () => press('.instances [aria-label="Next instance"]'),
-  p: () => press('.instances [aria-label="Previous instance"]'),
+  n: () => step(1),
+  p: () => step(-1),
   a: () => (instance.value = null),
   o: () => {
     order.value = ORDERS[(ORDERS.indexOf(order.value) + 1) % ORDERS.length] ?? "slowest";
     if (instance.value !== null) instance.value = 0;
   },
   r: () => {
-    const select = document.querySelector<HTMLSelectElement>("#sort");
+    const select = document.querySelector<HTMLSelectElement>(".list select");
     if (!select) return;
-    const next = select.options[(select.selectedIndex + 1) % select.options.length];
-    if (next) sort.value = next.value as typeof sort.value;
+    select.selectedIndex = (select.selectedIndex + 1) % select.options.length;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  },
+  l: () => {
+    const shown = document.querySelector<HTMLElement>(".levels [aria-pressed=true]")?.dataset.level;
+    const next = LEVELS[(LEVELS.findIndex((one) => one === shown) + 1) % LEVELS.length];
+    if (shown && next) chooseLevel(next);
   },
   t: () => (theme.value = NEXT[theme.value]),
   "?": () => (help.value = !help.value),

@@ -1,15 +1,14 @@
-// What the colours of nodes mean.
+// What the colours of nodes and contexts mean.
 
-import { scale } from "./colors";
+import { scale, type Shade } from "./colors";
 import { duration } from "./format";
 
-/** The shades with the times that they are for, as entries of a legend. */
-export function Shades() {
-  const shades = scale();
+/** The shades with the times that they are for, as entries of a legend: those of nodes, if no others are given. */
+export function Shades({ shades = scale(), of = "a node" }: { shades?: Shade[]; of?: string }) {
   if (shades.length === 0) return null;
   return (
     <li class="shades">
-      mean time of a node
+      mean time of {of}
       {shades.map(({ css, to }, place) => (
         <span key={css} class="shade">
           <span class={`key box ${css}`} />

@@ -2,9 +2,10 @@
 // and "back" goes back.
 
 import { batch, effect, signal } from "@preact/signals";
+import { type Level, LEVELS } from "./data/contexts";
 import type { Order, Part, SortKey } from "./data/types";
 
-export const TABS = ["patterns", "map", "time", "clocks"] as const;
+export const TABS = ["patterns", "map", "time", "clocks", "contexts"] as const;
 export type Tab = (typeof TABS)[number];
 const ORDERS = ["slowest", "time", "likely"] as const;
 
@@ -23,6 +24,12 @@ export const delay = signal<{ hop: number; part: Part } | null>(null);
 /** Which instance is shown instead of the average, counted from 0. */
 export const instance = signal<number | null>(null);
 export const order = signal<Order>("slowest");
+/** The number of the operation whose contexts are shown. */
+export const operation = signal<number | null>(null);
+/** The kind of its contexts that is shown; null: the one that tells most. */
+export const level = signal<Level | null>(null);
+/** The number of the context whose requests are shown. */
+export const context = signal<number | null>(null);
 
 const SORT_KEYS: SortKey[] = ["total", "count", "expected", "confidence", "evidence", "mean", "p99"];
 const PARTS: Part[] = ["node", "network", "untraced", "connect"];
@@ -44,6 +51,9 @@ export function address(): string {
   if (delay.value) said.set("delay", `${delay.value.hop}.${delay.value.part}`);
   if (instance.value !== null) said.set("instance", String(instance.value));
   if (order.value !== "slowest") said.set("order", order.value);
+  if (operation.value !== null) said.set("operation", String(operation.value));
+  if (level.value) said.set("level", level.value);
+  if (context.value !== null) said.set("context", String(context.value));
   const text = said.toString();
   return tab.value + (text ? `?${text}` : "");
 }
@@ -62,6 +72,9 @@ function lookAt(text: string): void {
   query.value = said.get("search") ?? "";
   instance.value = whole(said.get("instance"));
   order.value = one(ORDERS, said.get("order")) ?? "slowest";
+  operation.value = whole(said.get("operation"));
+  level.value = one(LEVELS, said.get("level"));
+  context.value = whole(said.get("context"));
   const [hop = null, word = null] = said.get("delay")?.split(".") ?? [];
   const [number, part] = [whole(hop), one(PARTS, word)];
   delay.value = number !== null && part ? { hop: number, part } : null;
@@ -83,22 +96,44 @@ export function choose(id: number | null): void {
   });
 }
 
-/** Keeps address and state alike. Another tab or pattern is a step that "back" undoes; the rest is not. */
+/** Chooses an operation, of which nothing was chosen yet. */
+export function chooseOperation(id: number | null): void {
+  batch(() => {
+    operation.value = id;
+    level.value = null;
+    context.value = null;
+  });
+}
+
+/** Shows the contexts of another kind. */
+export function chooseLevel(next: Level): void {
+  batch(() => {
+    level.value = next;
+    context.value = null;
+  });
+}
+
+/** What "back" goes back over. */
+function step(): string {
+  return `${tab.value} ${pattern.value} ${operation.value}`;
+}
+
+/** Keeps address and state alike. Another tab, pattern or operation is a step that "back" undoes; the rest is not. */
 export function followAddress(): void {
   // What it has in percent signs is undone where its parts are read.
   look(location.hash.slice(1));
-  let last = `${tab.value} ${pattern.value}`;
+  let last = step();
   let isGoingBack = false;
   effect(() => {
     const hash = `#${address()}`;
-    const step = `${tab.value} ${pattern.value}`;
+    const now = step();
     const isSame = hash === location.hash || (hash === "#patterns" && !location.hash);
     // Going back must not make a step of its own.
     if (!isSame && !isGoingBack) {
-      if (step === last) history.replaceState(null, "", hash);
+      if (now === last) history.replaceState(null, "", hash);
       else history.pushState(null, "", hash);
     }
-    last = step;
+    last = now;
   });
   addEventListener("popstate", () => {
     isGoingBack = true;

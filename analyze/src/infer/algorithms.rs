@@ -1,6 +1,6 @@
-//! The registry of algorithms. To add one: write its file with its entry and its code, and add one
-//! line to [`ALGORITHMS`]. Names, parsing, the default, help, completions, manual page and
-//! configuration keys follow from the list.
+//! The registry of algorithms. To add one: write its file with its entry and its code, and add its
+//! `mod` line and one line to [`ALGORITHMS`]. Names, parsing, the default, help, completions,
+//! manual page and configuration keys follow from the list.
 
 use std::str::FromStr;
 
@@ -46,7 +46,11 @@ impl FromStr for Algorithm {
 
 impl<'de> Deserialize<'de> for Algorithm {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Algorithm, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        let name = String::deserialize(deserializer)?;
+        if name == Algorithm::SPANS.name() {
+            return Ok(Algorithm::SPANS);
+        }
+        name.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -66,6 +70,10 @@ mod tests {
         }
         assert_eq!(Algorithm::default().to_string(), "auto");
         assert!("luck".parse::<Algorithm>().unwrap_err().contains("linking"));
+        // What is no algorithm can be read, but not be chosen.
+        let read = serde_json::from_str::<Algorithm>("\"spans\"").unwrap();
+        assert_eq!(read, Algorithm::SPANS);
+        assert!("spans".parse::<Algorithm>().is_err());
     }
 
     #[test]

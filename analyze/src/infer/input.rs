@@ -11,6 +11,8 @@ use crate::options::Options;
 pub struct Input<'a> {
     /// The messages, sorted by the corrected time of their sending.
     pub trace: &'a MessageTrace,
+    /// The number that the first of these messages has in the whole trace.
+    pub first: u64,
     /// The nodes and hops of these messages.
     pub naming: &'a Naming,
     /// Options that the user chose, also for other algorithms.
@@ -20,8 +22,8 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// An input whose progress nobody asks for.
+    /// An input that is the whole trace, and whose progress nobody asks for.
     pub fn quiet(trace: &'a MessageTrace, naming: &'a Naming, options: &'a Options) -> Input<'a> {
-        Input { trace, naming, options, progress: &() }
+        Input { trace, first: 0, naming, options, progress: &() }
     }
 }

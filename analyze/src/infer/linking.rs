@@ -47,7 +47,7 @@ pub(super) struct Linking;
 
 impl Inference for Linking {
     fn infer(&mut self, input: &Input<'_>) -> Links {
-        let Input { trace, naming, options, progress } = *input;
+        let Input { trace, naming, options, progress, .. } = *input;
         let places = Places::of(trace, naming, options);
         let departures = places.departures();
         progress.step("estimating delays", departures as u64);

@@ -49,7 +49,7 @@ pub(super) struct Nesting;
 
 impl Inference for Nesting {
     fn infer(&mut self, input: &Input<'_>) -> Links {
-        let Input { trace, naming, options, progress } = *input;
+        let Input { trace, naming, options, progress, .. } = *input;
         progress.step("pairing calls", trace.len() as u64);
         let calls = Calls::of(trace);
         let mut nodes = call_pairs::find(trace, naming, &calls, options);

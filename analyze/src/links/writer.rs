@@ -95,7 +95,9 @@ impl Step {
     /// Adds the rows of a child of `links`, whose message 0 is `first`.
     fn push(&mut self, links: &Links, child: usize, first: i64) {
         for (parent, probability) in links.parents(child) {
-            self.parent.push(first + i64::from(parent));
+            let known = Some(child).filter(|_| parent == Links::ELSEWHERE);
+            let elsewhere = known.and_then(|child| links.elsewhere(child));
+            self.parent.push(elsewhere.map_or(first + i64::from(parent), |parent| parent as i64));
             self.has_parent.push(true);
             self.probability.push(probability);
         }

@@ -30,7 +30,9 @@ pub(super) fn name(
         (Grain::Thread | Grain::Process, Some(pid), _) => format!("{command}[{pid}]"),
         _ => command.clone(),
     };
-    if with_host && !known.is_whole { format!("{}/{name}", known.host) } else { name }
+    // A service is one node, whichever hosts it runs on; its processes are not.
+    let is_clear = known.is_whole || (node.service && grain == Grain::Command);
+    if with_host && !is_clear { format!("{}/{name}", known.host) } else { name }
 }
 
 /// Whether the traced nodes are on more than one host, as the user calls them, so that a name needs
@@ -197,6 +199,23 @@ mod tests {
         assert_eq!(name(Grain::Thread, false), "nginx[7/9]");
         assert_eq!(name(Grain::Command, true), "web1/nginx");
         assert_eq!(name(Grain::Thread, true), "web1/nginx[7/9]");
+    }
+
+    #[test]
+    fn a_service_is_one_node_on_all_its_hosts() {
+        let node = Node {
+            host: "pod-1".into(),
+            pid: Some(7),
+            command: "cart".into(),
+            traced: true,
+            service: true,
+            ..Node::default()
+        };
+        let name = |grain| named(&node, None, grain, true);
+        assert_eq!(
+            [name(Grain::Command), name(Grain::Process), name(Grain::Host)],
+            ["cart", "pod-1/cart[7]", "pod-1"]
+        );
     }
 
     #[test]

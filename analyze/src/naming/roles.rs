@@ -7,7 +7,7 @@
 //! are used again for ever other servers, so that a count over connections would in the end call
 //! them all fixed.
 
-use message_trace::{EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
+use message_trace::{Endpoint, EndpointId, FROM_CONNECTING, Grain, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::host_endpoint::HostEndpoint;
@@ -98,11 +98,14 @@ impl Roles {
     fn count_datagram_peers(&mut self, trace: &MessageTrace, many: usize) {
         let mut pairs: FxHashSet<(HostEndpoint, HostEndpoint)> = FxHashSet::default();
         let mut peers: FxHashMap<HostEndpoint, usize> = FxHashMap::default();
+        // A name that is not known is no port that many talk to.
+        let nameless = trace.endpoint_id(&Endpoint::Other(String::new()));
         for message in trace.messages().filter(|message| !message.protocol.has_connections()) {
             let src = self.place(message.src, message.src_endpoint);
             let dst = self.place(message.dst, message.dst_endpoint);
             for (own, peer) in [(src, dst), (dst, src)] {
-                if !self.fixed.contains(&own) && pairs.insert((own, peer)) {
+                let is_named = Some(own.1) != nameless;
+                if is_named && !self.fixed.contains(&own) && pairs.insert((own, peer)) {
                     let count = peers.entry(own).or_default();
                     *count += 1;
                     if *count >= many {
@@ -131,6 +134,7 @@ mod tests {
     use crate::fixture::Fixture;
     use crate::naming::{Aliases, CLIENT, Naming, known};
     use crate::options::Options;
+    use message_trace::Message;
 
     /// Two clients, each through a proxy of its own and then another, as in WAP5's Figure 3.
     fn figure_3(mut trace: Fixture, clients: [&str; 2]) -> Fixture {
@@ -205,6 +209,20 @@ mod tests {
         assert_eq!(dns(&queries(15), 16), (false, true));
         assert_eq!(dns(&queries(16), 16), (true, false));
         assert_eq!(dns(&queries(3), 3), (true, false));
+    }
+
+    #[test]
+    fn who_sends_from_unknown_ports_to_many_others_is_a_client_still() {
+        let mut trace = queries(1);
+        let nameless = trace.intern(&Endpoint::Other(String::new()));
+        let message = Message { src_endpoint: nameless, ..trace.message(0) };
+        for port in 0..20 {
+            let dst_endpoint = trace.intern(&Endpoint::Other(format!("operation {port}")));
+            trace.push(&Message { dst_endpoint, ..message }, None);
+        }
+        let aliases = Aliases::default();
+        let roles = Roles::of(&trace, &known::nodes(&trace, &aliases), Grain::Command, 16);
+        assert!(!roles.is_fixed(message.src, nameless) && roles.is_client(message.src));
     }
 
     #[test]

@@ -11,6 +11,10 @@ use serde::Serialize;
 pub struct Algorithm(&'static str);
 
 impl Algorithm {
+    /// No algorithm, but what a trace has in its place whose source tells the causes
+    /// ([`KnownCauses`](crate::infer::KnownCauses)): spans of tracers. It cannot be chosen.
+    pub const SPANS: Algorithm = Algorithm("spans");
+
     /// The algorithm of this name, which must be one of the list.
     pub(crate) fn of(name: &'static str) -> Algorithm {
         Algorithm(name)

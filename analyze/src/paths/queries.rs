@@ -2,12 +2,14 @@
 //! are, which of them a filter leaves, and where their time goes. Tables are read piece by piece,
 //! so memory does not grow with them.
 
+pub(crate) mod called_instances;
 pub(crate) mod chosen_patterns;
 pub(crate) mod delays;
 pub(crate) mod filter;
 mod filtered;
 mod hop_ends;
 pub(crate) mod left_instances;
+mod message_ends;
 mod message_times;
 pub(crate) mod pattern_roots;
 pub(crate) mod timed_instance;

@@ -28,6 +28,12 @@ pub(crate) mod path_log {
     pub(crate) const ROWS_AT_ONCE: usize = 4096;
 }
 
+/// Calls of paths.
+pub(crate) mod call_tree {
+    /// Maximum number of causes of a message that are searched for the one that it answers.
+    pub(crate) const MAX_CAUSES: usize = 1024;
+}
+
 /// Path instances.
 pub(crate) mod tree {
     /// Smallest probability of an instance that is kept, unless it is the likeliest of its root.

@@ -74,7 +74,8 @@ pub(crate) unsafe fn getaddrinfo(
 pub(crate) fn on_flow<R: Outcome>(api: Api, flow: u32, call: impl FnOnce() -> R) -> R {
     let begin = clock::now();
     let result = call();
-    // Asked for behind the call, which may have given another thread or a child its turn.
+    // The writer is taken after the call: during it another thread may have run, or this may now be
+    // a child.
     let writer = match api {
         // Neither another program's work nor a loaded library is a use of a socket.
         Api::POpen | Api::PClose | Api::DlOpenDeepBind => log::existing(),

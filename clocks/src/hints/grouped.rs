@@ -72,7 +72,7 @@ impl Grouped<'_> {
 
     /// The exchanges as messages between the collector, number 0, and nodes from 1 on: those that
     /// `node` gives a host, with how far its time on the common clock of its group may be off.
-    /// Nodes that there are none of have no messages.
+    /// A node that has no exchanges has no messages.
     pub(crate) fn star(
         &self,
         clocks: &Clocks,

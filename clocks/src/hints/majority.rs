@@ -2,7 +2,8 @@
 //! (RFC 5905, section 11.2.1): each says between what the truth lies, and what lies between the
 //! bounds of more than half of them is believed.
 
-/// Those that agree, by their places, where they are more than half; each is `[least, greatest]`.
+/// The places of the statements that agree, where they are more than half. Each statement is
+/// `[least, greatest]`.
 pub(crate) fn majority(statements: &[[i64; 2]]) -> Option<Vec<usize>> {
     // Bounds in order; where one begins where another ends, both hold there.
     let mut bounds: Vec<(i64, bool)> = Vec::with_capacity(2 * statements.len());

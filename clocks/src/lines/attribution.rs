@@ -33,8 +33,20 @@ struct Candidate {
     missed: i64,
 }
 
-/// What makes one candidate better than another: how many partners it explains, the rest see above.
-type Rank = (i64, bool, bool, Reverse<usize>, Reverse<(usize, usize)>);
+/// What makes one candidate better than another, the most important first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// The number of partners whose changes it explains, less those that saw nothing.
+    support: i64,
+    /// Whether the time axis speaks for this clock.
+    is_likely: bool,
+    /// Whether the clock is another one than the reference.
+    is_no_reference: bool,
+    /// The clock: of equal candidates the one with the smallest number.
+    clock: Reverse<usize>,
+    /// The change, pair and place: of equal candidates the first.
+    change: Reverse<(usize, usize)>,
+}
 
 /// The pieces of each of `clocks` clocks.
 pub(crate) fn attribute(
@@ -84,14 +96,13 @@ pub(crate) fn attribute(
             all.filter(|other| seed.is_same(other)).map(|other| other.partner).collect();
         saw.sort_unstable();
         saw.dedup();
-        let support = saw.len() as i64 - seed.missed;
-        (
-            support,
-            seed.is_likely,
-            seed.clock != reference,
-            Reverse(seed.clock),
-            Reverse(seed.change),
-        )
+        Rank {
+            support: saw.len() as i64 - seed.missed,
+            is_likely: seed.is_likely,
+            is_no_reference: seed.clock != reference,
+            clock: Reverse(seed.clock),
+            change: Reverse(seed.change),
+        }
     };
     let mut queue: BinaryHeap<(Rank, usize)> = BinaryHeap::new();
     let seeds: Vec<Candidate> = of_clock.iter().flatten().copied().collect();

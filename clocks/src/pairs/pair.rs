@@ -32,7 +32,7 @@ pub(crate) struct ClockPair {
     pub(crate) b: usize,
     /// How many messages there were from the first to the second, and back.
     pub(crate) messages: [u64; 2],
-    /// Those with least delay.
+    /// The messages with least delay.
     pub(crate) marks: Vec<Mark>,
 }
 
@@ -59,7 +59,7 @@ impl Mark {
     }
 }
 
-/// Those marks of a line over the first clock's time that hold it in its place.
+/// The marks that hold a line in its place; the line is over the first clock's time.
 pub(crate) fn holding(fit: &Fit, origin: Origin) -> Vec<Mark> {
     let [above, below] = fit.holding();
     let above = above.iter().map(|point| Mark::of(*point, true, origin));

@@ -69,8 +69,7 @@ impl Bounds {
         Bounds { above, below, slopes }
     }
 
-    /// The line in the middle and the region around it; `None` where there is no bound at all. A
-    /// bound that is missed by no more than `tolerance` is met.
+    /// The line in the middle and the region around it; `None` where there is no bound at all.
     pub(crate) fn fit(self) -> Option<Fit> {
         if self.above.is_empty() || self.below.is_empty() {
             return self.touching();

@@ -25,7 +25,7 @@ fn clear(directory: &Path) {
     }
 }
 
-/// Those of some logs that have these numbers.
+/// The logs that have these numbers.
 fn numbered(logs: &BTreeMap<String, Vec<u8>>, numbers: &[u32]) -> BTreeMap<String, Vec<u8>> {
     let is_one = |name: &str| numbers.iter().any(|number| name.starts_with(&format!("{number}-")));
     logs.iter()

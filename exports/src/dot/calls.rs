@@ -5,17 +5,16 @@
 
 use std::io;
 
-use analyze::paths::PathPattern;
 use analyze::paths::timing::Timing;
+use analyze::paths::{CallTree, PathCall, PathPattern};
 use message_trace::units::{duration, plural};
 
 use super::text::{begin, shape, text};
-use crate::patterns::call_tree::{CallTree, PatternCall};
 /// Draws the calls of `pattern`.
 pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result<()> {
     let (hops, tree, timing) = (&pattern.hops, CallTree::of(&pattern.hops), Timing::of(pattern));
     begin(out, &format!("pattern #{}: calls", pattern.id))?;
-    for (call, PatternCall { request, parent, .. }) in tree.calls.iter().enumerate() {
+    for (call, PathCall { request, parent, .. }) in tree.calls.iter().enumerate() {
         let hop = &hops[*request];
         if parent.is_none() {
             writeln!(
@@ -33,7 +32,7 @@ pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result
             shape(hop.dst_traced)
         )?;
     }
-    for (call, PatternCall { request, parent, .. }) in tree.calls.iter().enumerate() {
+    for (call, PathCall { request, parent, .. }) in tree.calls.iter().enumerate() {
         // The root of the path enters it when it sends.
         let entered = parent
             .map_or(timing.sent[*request], |parent| timing.received[tree.calls[parent].request]);
@@ -54,7 +53,7 @@ pub(super) fn draw(pattern: &PathPattern, out: &mut dyn io::Write) -> io::Result
 /// last event that the call causes. The latency of an untraced callee has the network on both ways
 /// in it.
 fn latency(tree: &CallTree, timing: &Timing, call: usize) -> f64 {
-    let PatternCall { request, response, .. } = tree.calls[call];
+    let PathCall { request, response, .. } = tree.calls[call];
     match response {
         Some(response) => timing.sent[response] - timing.received[request],
         None => timing.subtree_end[request] - timing.received[request],

@@ -41,7 +41,7 @@ pub(crate) struct Host {
     pub(crate) sniffer: u32,
     /// That sniffer is on the host itself: what it sees coming in has arrived.
     pub(crate) near: bool,
-    /// Those of its services that are nodes each.
+    /// The ports of its services that are nodes each.
     pub(crate) services: Vec<u16>,
     /// The only service of the rest of it.
     pub(crate) service: Option<u16>,

@@ -36,9 +36,9 @@ pub(crate) struct Survey {
 pub(crate) struct Seenness {
     /// Packets from it and to it.
     pub(crate) packets: u64,
-    /// Those that say that it is this sniffer's own: from it going out, to it coming in.
+    /// Packets that say that it is this sniffer's own: from it going out, to it coming in.
     pub(crate) own: u64,
-    /// Those that say the contrary.
+    /// Packets that say the contrary.
     pub(crate) other: u64,
 }
 

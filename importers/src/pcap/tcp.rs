@@ -48,7 +48,7 @@ pub(crate) struct Half {
     /// The receiver has all bytes before it.
     acknowledged: u64,
     /// Since when bytes are acknowledged that have not been seen.
-    hole: Option<Hole>,
+    gap: Option<Gap>,
     /// Where the stream ends.
     end: Option<u64>,
     /// The message that is being sent.
@@ -67,7 +67,7 @@ struct Piece {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Hole {
+struct Gap {
     since: i64,
     packets: u32,
 }
@@ -157,21 +157,21 @@ impl Half {
             return;
         }
         self.acknowledged = offset;
-        if offset > self.next && self.hole.is_none() {
-            self.hole = Some(Hole { since: time, packets: 0 });
+        if offset > self.next && self.gap.is_none() {
+            self.gap = Some(Gap { since: time, packets: 0 });
         }
         self.release(out);
     }
 
     /// Any packet of the connection was seen: time goes on.
     pub(crate) fn tick(&mut self, time: i64, near: bool, out: &mut Vec<Event>) {
-        let Some(hole) = &mut self.hole else { return };
-        hole.packets += 1;
-        let Hole { since, packets } = *hole;
+        let Some(gap) = &mut self.gap else { return };
+        gap.packets += 1;
+        let Gap { since, packets } = *gap;
         if self.next >= self.acknowledged {
-            self.hole = None;
+            self.gap = None;
         } else if packets > PATIENCE_PACKETS || time.saturating_sub(since) > PATIENCE_NS {
-            self.fill_holes(since, near, out);
+            self.fill_gaps(since, near, out);
         }
     }
 
@@ -194,8 +194,8 @@ impl Half {
     /// No more will be seen. `answered`: packets of the other direction were seen, which
     /// acknowledge.
     pub(crate) fn close(&mut self, near: bool, answered: bool, out: &mut Vec<Event>) {
-        if let Some(Hole { since, .. }) = self.hole {
-            self.fill_holes(since, near, out);
+        if let Some(Gap { since, .. }) = self.gap {
+            self.fill_gaps(since, near, out);
         }
         // Pieces behind a gap that was never acknowledged were sent all the same.
         if !self.ahead.is_empty() && !answered {
@@ -320,7 +320,7 @@ impl Half {
 
     /// Gives up waiting for what was acknowledged and not seen: by `since` it had been sent, and
     /// had arrived.
-    fn fill_holes(&mut self, since: i64, near: bool, out: &mut Vec<Event>) {
+    fn fill_gaps(&mut self, since: i64, near: bool, out: &mut Vec<Event>) {
         while self.next < self.acknowledged {
             // A single byte with nothing behind it is the end of the stream, which counts as one,
             // unless that is known.
@@ -329,7 +329,7 @@ impl Half {
             }
             self.give_up(self.acknowledged, since, near, out);
         }
-        self.hole = None;
+        self.gap = None;
     }
 
     /// Takes the bytes up to `limit`, or to the first piece that is held, for sent and arrived at

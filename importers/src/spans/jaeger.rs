@@ -1,11 +1,11 @@
 //! Jaeger's traces: the JSON of its API and of the download in its UI.
 //!
-//! An answer of the API, whose `data` are traces; a trace alone, an array of them, or one a line; and
-//! spans alone with their process in them, as Jaeger's stores have them. [`model`] is what the JSON
-//! says.
+//! An answer of the API, whose `data` are traces; a trace alone, an array of them, or one a line;
+//! and spans alone with their process in them, as Jaeger's stores have them. [`model`] is what the
+//! JSON says.
 //!
-//! Of a trace that is damaged, the spans that are whole are used. They wait for its processes, which
-//! Jaeger writes behind the spans.
+//! Of a trace that is damaged, the spans that are whole are used. They wait for its processes,
+//! which Jaeger writes behind the spans.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -44,10 +44,10 @@ pub(crate) static JAEGER: Kind = Kind {
 What Jaeger's API answers and its UI saves: an object with traces in 'data'; or one trace, an array \
 of traces, or a trace a line; plain or compressed (gzip, zstd, xz). Spans become requests and their \
 steps; client and server spans of one call are the two ends of a message, by which the hosts' \
-clocks are compared. Save a trace without clock adjustment, as Jaeger moves spans.",
+clocks are compared.",
         notes: "\
 Ask Jaeger for traces so:
-  curl 'http://localhost:16686/api/traces?service=shop&limit=1000&raw=true' > traces.json",
+  curl 'http://localhost:16686/api/traces?service=shop&limit=1000' > traces.json",
         examples: &[
             "sockcap import jaeger traces.json && sockcap report",
             "sockcap import jaeger --name monday traces-*.json.gz",
@@ -219,8 +219,8 @@ impl Written<'_> {
 }
 
 impl Process<'_> {
-    /// Its number as a resource. Its host is what Jaeger's or OpenTelemetry's libraries say, or else
-    /// its address.
+    /// Its number as a resource. Its host is what Jaeger's or OpenTelemetry's libraries say, or
+    /// else its address.
     fn number(&self, spans: &mut impl Receiver) -> ResourceId {
         let tags = self.tags.as_deref().unwrap_or_default();
         let mut all: attributes::Attributes<'_> = Vec::with_capacity(tags.len() + 1);

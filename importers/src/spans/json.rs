@@ -14,6 +14,7 @@ use super::texts::{self, Text};
 use crate::error::Error;
 use crate::reading::Input;
 use elements::Elements;
+use scan::BYTE_ORDER_MARK;
 
 /// Has `read` read each value of a file on all processors: each line of a file with a value on each
 /// line, else each element of a document.
@@ -60,9 +61,6 @@ pub(crate) fn is_json(head: &[u8]) -> bool {
         [] => true,
     }
 }
-
-/// What some programs write at the beginning of a text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Whether each line is a value of its own. A document that is one line is none of these: its
 /// elements are read each by itself.

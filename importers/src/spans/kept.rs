@@ -27,7 +27,7 @@ pub(super) struct KeptSpan {
     pub(super) end: Option<i64>,
     pub(super) failed: bool,
     pub(super) bytes: [Option<i64>; 2],
-    pub(super) parameters: Vec<(String, String)>,
+    pub(super) parameters: Texts,
 }
 
 impl KeptSpan {
@@ -37,10 +37,14 @@ impl KeptSpan {
     }
 }
 
+/// Names and values.
+type Texts = Vec<(String, String)>;
+
 /// A receiver that keeps all spans, and what was passed over in words.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    resources: Vec<(String, String, Vec<(String, String)>)>,
+    /// Node, host and parameters of each.
+    resources: Vec<(String, String, Texts)>,
     pub(super) spans: Vec<KeptSpan>,
     pub(super) skipped: Vec<String>,
 }
@@ -52,7 +56,7 @@ fn text(id: Id<'_>) -> String {
     }
 }
 
-fn pairs<'a>(of: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<(String, String)> {
+fn pairs<'a>(of: impl Iterator<Item = (&'a str, &'a str)>) -> Texts {
     of.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 

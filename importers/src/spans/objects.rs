@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         while let Some(byte) = self.ahead().first() {
             match byte {
                 b'{' => self.object(objects, spans)?,
-                _ if self.lost != Lost::Not => self.to_next_object(),
+                _ if self.lost != Lost::Not => self.pass_to_next_object(),
                 b'[' => (self.depth, self.at) = (self.depth + 1, self.at + 1),
                 b']' | b'}' if self.depth > 0 => {
                     (self.depth, self.at) = (self.depth - 1, self.at + 1);
@@ -239,7 +239,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Goes on to a brace, or to the end of what is known to be damaged.
-    fn to_next_object(&mut self) {
+    fn pass_to_next_object(&mut self) {
         let ahead = self.ahead();
         let next = memchr::memchr(b'{', ahead).unwrap_or(ahead.len());
         self.at += next;

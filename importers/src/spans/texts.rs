@@ -1,5 +1,5 @@
-//! Texts: parts of a file that are read each by itself, such as lines, with the places at which they
-//! begin. Several go to a thread at a time.
+//! Texts: parts of a file that are read each by itself, such as lines, with the places at which
+//! they begin. Several go to a thread at a time.
 
 use std::io;
 

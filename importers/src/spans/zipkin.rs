@@ -163,6 +163,7 @@ impl Written<'_> {
             match &**name {
                 // A resource's attributes are tags of all its spans.
                 "host.name" if !value.is_empty() => host = value,
+                "service.name" if *value == local.service() => {}
                 name if told.take(name, value) => parameters.push((name, Cow::Borrowed(value))),
                 _ => {}
             }
@@ -183,12 +184,14 @@ impl Written<'_> {
         let resource = spans.resource(&resource);
 
         let kind = kind(text(&self.kind));
-        // Of a server's span the other end is the caller.
-        let is_called = !matches!(kind, SpanKind::Server | SpanKind::Consumer);
-        let named = |name: &'_ str| Some(Cow::Owned(name.to_owned())).filter(|_| !name.is_empty());
-        let peer =
-            named(remote.service()).or_else(|| told.peer()).or_else(|| named(remote.address()));
-        let peer = peer.filter(|_| is_called);
+        let named = |name: &str| Some(Cow::Owned(name.to_owned())).filter(|_| !name.is_empty());
+        let peer = match kind {
+            // Of a server's span the other end is the caller, whose port tells nothing.
+            SpanKind::Server | SpanKind::Consumer => named(remote.service()),
+            _ => {
+                named(remote.service()).or_else(|| told.peer()).or_else(|| named(remote.address()))
+            }
+        };
         let begin = self.timestamp.filter(|time| time.0 != 0).map(|time| time.0);
         let end = begin.zip(self.duration).map(|(begin, time)| begin.saturating_add(time.0));
         spans.span(&Span {

@@ -45,7 +45,7 @@ pub(super) struct Destination {
     pub(super) salt: u64,
 }
 
-/// Everything.
+/// State of the traced system at the line that has been read.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) place: Destination,
@@ -129,7 +129,7 @@ impl World {
         self.processes.get(&process).map_or(0, |process| process.pid)
     }
 
-    /// The process's log, begun now if it has none. Its parts are apart from those of the sockets.
+    /// The process's log, begun now if it has none.
     pub(super) fn log(&mut self, process: ProcessId) -> Option<&mut Log> {
         let (place, names) = (&self.place, &mut self.names);
         let process = self.processes.get_mut(&process)?;

@@ -5,7 +5,7 @@ use registry::{Choice, Flag, Given};
 use super::values::Unit;
 
 /// The unit of the times in the files.
-pub(super) static UNIT: Flag<Unit> = Flag::one_of(
+pub(crate) static UNIT: Flag<Unit> = Flag::one_of(
     "unit",
     "UNIT",
     units,
@@ -19,7 +19,7 @@ fn units() -> Vec<Choice> {
 }
 
 /// The unit that the user chose, or the importer's own.
-pub(super) fn unit(given: &Given, own: Unit) -> Unit {
+pub(crate) fn unit(given: &Given, own: Unit) -> Unit {
     given.get(&UNIT).unwrap_or(own)
 }
 

@@ -16,8 +16,18 @@ use crate::target::Target;
 /// The nodes by their ids in the table.
 pub(crate) struct NodeTable(FxHashMap<Box<str>, NodeId>);
 
-const NAMES: [&str; 9] =
-    ["id", "host", "pid", "start", "command", "executable", "traced", "parent_pid", "unit"];
+const NAMES: [&str; 10] = [
+    "id",
+    "host",
+    "pid",
+    "start",
+    "command",
+    "executable",
+    "traced",
+    "parent_pid",
+    "unit",
+    "service",
+];
 
 impl NodeTable {
     /// Reads the table `file` into `target`. A node that is wrong is an error, as every message of
@@ -62,6 +72,7 @@ impl NodeTable {
                     executable: row.text(5)?.to_owned(),
                     traced: row.field(6) == b"true",
                     unit: row.text(8)?.to_owned(),
+                    service: row.field(9) == b"true",
                 };
                 nodes.insert(Box::from(row.name(0)?), target.add(row.file, node)?);
                 Ok::<(), Unused>(())

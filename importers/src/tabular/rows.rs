@@ -8,7 +8,7 @@ use csv_core::{ReadRecordResult, Reader};
 use crate::tuning::{MAX_COLUMNS, MAX_ROW_BYTES, READ_BUFFER_BYTES};
 
 /// The rows of a CSV file.
-pub(super) struct Rows<R> {
+pub(crate) struct Rows<R> {
     bytes: R,
     parser: Reader,
     buffer: Vec<u8>,
@@ -24,7 +24,7 @@ pub(super) struct Rows<R> {
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// A row, which [`Rows::field`] reads.
     Row,
     /// A row that is too long or has too many columns; what comes after the end of its line is read
@@ -35,7 +35,7 @@ pub(super) enum Next {
 }
 
 impl<R: Read> Rows<R> {
-    pub(super) fn new(bytes: R) -> Rows<R> {
+    pub(crate) fn new(bytes: R) -> Rows<R> {
         Rows {
             bytes,
             parser: Reader::new(),
@@ -49,19 +49,19 @@ impl<R: Read> Rows<R> {
     }
 
     /// The line on which the last row began, from 1.
-    pub(super) fn line(&self) -> u64 {
+    pub(crate) fn line(&self) -> u64 {
         self.line
     }
 
     /// The field of that place, or nothing where the row has fewer.
-    pub(super) fn field(&self, place: usize) -> &[u8] {
+    pub(crate) fn field(&self, place: usize) -> &[u8] {
         let end = self.ends.get(place).copied().unwrap_or(0);
         let start = if place == 0 { 0 } else { self.ends.get(place - 1).copied().unwrap_or(0) };
         self.text.get(start..end).unwrap_or_default()
     }
 
     /// Reads the next row; returns it with how many fields it has.
-    pub(super) fn next(&mut self) -> io::Result<(Next, usize)> {
+    pub(crate) fn next(&mut self) -> io::Result<(Next, usize)> {
         self.skip_ends_of_lines()?;
         self.line = self.parser.line();
         let (mut length, mut fields) = (0, 0);

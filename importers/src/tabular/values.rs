@@ -58,16 +58,16 @@ impl FromStr for Unit {
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     /// The cause under which it is counted.
-    pub(super) cause: &'static str,
+    pub(crate) cause: &'static str,
     /// The value itself, and what is wrong with it.
-    pub(super) why: String,
+    pub(crate) why: String,
 }
 
 impl Wrong {
     /// `text`, shown in a few characters, `what` is wrong with it.
-    pub(super) fn new(cause: &'static str, text: &[u8], what: &str) -> Wrong {
+    pub(crate) fn new(cause: &'static str, text: &[u8], what: &str) -> Wrong {
         const SHOWN: usize = 40;
         let text = String::from_utf8_lossy(text);
         let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
@@ -80,7 +80,7 @@ impl Wrong {
 
 /// A time in `unit`, whole or with decimals, as nanoseconds; what is smaller than those is dropped.
 /// An empty text is no time.
-pub(super) fn time(text: &[u8], unit: Unit) -> Result<Option<i64>, Wrong> {
+pub(crate) fn time(text: &[u8], unit: Unit) -> Result<Option<i64>, Wrong> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -121,7 +121,7 @@ pub(super) fn time(text: &[u8], unit: Unit) -> Result<Option<i64>, Wrong> {
 }
 
 /// A number of `what`, at least 0; an empty text is none.
-pub(super) fn number(text: &[u8], what: &str) -> Result<Option<i64>, Wrong> {
+pub(crate) fn number(text: &[u8], what: &str) -> Result<Option<i64>, Wrong> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -133,7 +133,7 @@ pub(super) fn number(text: &[u8], what: &str) -> Result<Option<i64>, Wrong> {
 }
 
 /// A text, which may be empty.
-pub(super) fn text(text: &[u8]) -> Result<&str, Wrong> {
+pub(crate) fn text(text: &[u8]) -> Result<&str, Wrong> {
     const LONGEST: usize = 4096;
     let valid = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST);
     valid.ok_or_else(|| {
@@ -142,7 +142,7 @@ pub(super) fn text(text: &[u8]) -> Result<&str, Wrong> {
 }
 
 /// A name: a text that is not empty.
-pub(super) fn name(name: &[u8]) -> Result<&str, Wrong> {
+pub(crate) fn name(name: &[u8]) -> Result<&str, Wrong> {
     match name {
         [] => Err(Wrong::new("name that is missing", name, "is no name; every row must say who")),
         _ => text(name),

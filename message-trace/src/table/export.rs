@@ -184,12 +184,13 @@ mod tests {
 
     #[test]
     fn csv_has_its_header_once_also_without_rows() {
-        const HEADER: &str = "id,host,pid,start,command,executable,traced,parent_pid,unit\n";
+        const HEADER: &str =
+            "id,host,pid,start,command,executable,traced,parent_pid,unit,service\n";
         assert_eq!(exported(&Nodes::default(), Format::Csv), HEADER);
         let node =
             Node { host: "h".into(), pid: Some(7), command: "a,b".into(), ..Node::default() };
         let rows = exported(&Nodes(vec![node]), Format::Csv);
-        assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,,\n"));
+        assert_eq!(rows, format!("{HEADER}0,h,7,,\"a,b\",,false,,,false\n"));
     }
 
     #[test]
@@ -198,7 +199,9 @@ mod tests {
         let rows = exported(&Nodes(vec![node.clone(), node]), Format::Json);
         assert_eq!(rows.lines().count(), 2);
         assert!(
-            rows.starts_with(r#"{"id":0,"host":"h","command":"","executable":"","traced":true}"#),
+            rows.starts_with(
+                r#"{"id":0,"host":"h","command":"","executable":"","traced":true,"service":false}"#
+            ),
             "{rows}"
         );
     }

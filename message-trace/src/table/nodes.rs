@@ -21,6 +21,7 @@ fn schema() -> SchemaRef {
         required("traced", DataType::Boolean),
         nullable("parent_pid", DataType::Int32),
         nullable("unit", DataType::Utf8),
+        nullable("service", DataType::Boolean),
     ])
 }
 
@@ -69,6 +70,7 @@ impl Nodes {
             columns::boolean(rows().map(|node| node.traced)),
             columns::int32(rows().map(|node| node.parent_pid)),
             columns::text(rows().map(|node| Some(&node.unit).filter(|unit| !unit.is_empty()))),
+            columns::boolean(rows().map(|node| node.service)),
         ];
         columns::batch(path, &schema(), arrays)
     }
@@ -89,6 +91,7 @@ impl Nodes {
             // Tables of older versions have none of these.
             let parent_pid = table.int32_if_any("parent_pid")?;
             let unit = table.texts_if_any("unit")?;
+            let service = table.boolean_if_any("service")?;
             for row in 0..batch.num_rows() {
                 nodes.push(Node {
                     host: table.some("host", host[row])?.to_owned(),
@@ -99,6 +102,7 @@ impl Nodes {
                     executable: table.some("executable", executable[row])?.to_owned(),
                     traced: traced[row],
                     unit: unit.as_ref().and_then(|units| units[row]).unwrap_or_default().to_owned(),
+                    service: service.as_ref().is_some_and(|services| services[row]),
                 });
             }
         }

@@ -9,7 +9,7 @@ use message_trace::Connect;
 use socket_log::encode::Role;
 
 use crate::absent::NIL;
-use crate::calls::Part;
+use crate::calls::FlowMessage;
 use crate::sockets::socket::Socket;
 
 /// What is known of the making of a connection, by each end's own clock.
@@ -41,7 +41,7 @@ impl Connecting {
     }
 
     /// Whether the first message of a connection can tell it: who sent it has connected.
-    pub(crate) fn is_told_by(first: &Part, connecting: Option<&Socket>) -> bool {
+    pub(crate) fn is_told_by(first: &FlowMessage, connecting: Option<&Socket>) -> bool {
         let socket = connecting.filter(|socket| is_known(socket));
         let both = socket.zip(first.sent);
         both.is_some_and(|(socket, sent)| socket.maker == sent.process && socket.made <= sent.first)

@@ -6,7 +6,7 @@ use rustc_hash::FxHasher;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::absent::{NIL, NONE};
-use crate::calls::{CallSpan, Datagram, Part};
+use crate::calls::{CallSpan, Datagram, FlowMessage};
 use crate::cause::Cause;
 use crate::names::NameId;
 
@@ -127,12 +127,12 @@ impl DatagramMessage {
     }
 
     /// The message itself.
-    pub(crate) fn part(&self) -> Part {
+    pub(crate) fn flow_message(&self) -> FlowMessage {
         let [sent, received] = [0, 1].map(|side| {
             let seen = || CallSpan::once(self.times[side], self.processes[side], self.tids[side]);
             (self.times[side] != NIL).then(seen)
         });
-        Part {
+        FlowMessage {
             sent,
             received,
             bytes: u64::from(self.bytes),

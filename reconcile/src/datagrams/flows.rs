@@ -9,7 +9,7 @@ use socket_log::encode::Role;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::absent::NIL;
-use crate::calls::Part;
+use crate::calls::FlowMessage;
 use crate::datagrams::end::{DatagramMessage, End};
 use crate::datagrams::in_order;
 use crate::datagrams::peer_names::Views;
@@ -173,18 +173,18 @@ impl<'a> FlowMaker<'a> {
             let backward = message.ends()[0] != client;
             let [from, to] = [0, 1].map(|side| name(self.views, &message, side));
             let slot = DatagramSlot { flow, names: if backward { [to, from] } else { [from, to] } };
-            let of_flow = matched.slots.get(first_slot..).unwrap_or(&[]);
+            let slots = matched.slots.get(first_slot..).unwrap_or(&[]);
             // Mostly there is one; of several the latest is the likeliest.
-            let place = match of_flow.iter().rposition(|other| *other == slot) {
+            let place = match slots.iter().rposition(|other| *other == slot) {
                 Some(place) => first_slot + place,
                 None => {
                     matched.slots.push(slot);
                     matched.slots.len() - 1
                 }
             };
-            let part = message.part();
-            rows.push(Row::of(&part, place as u32, usize::from(backward)))?;
-            count(&part, &message, &mut matched.counts);
+            let of_flow = message.flow_message();
+            rows.push(Row::of(&of_flow, place as u32, usize::from(backward)))?;
+            count(&of_flow, &message, &mut matched.counts);
         }
         add(&mut matched.counts.messages, protocol.name(), all);
         Ok(())
@@ -200,8 +200,8 @@ fn name(views: &Views, message: &DatagramMessage, side: usize) -> NameId {
     }
 }
 
-fn count(part: &Part, message: &DatagramMessage, counts: &mut Reconciliation) {
-    match (part.sent, part.received) {
+fn count(of_flow: &FlowMessage, message: &DatagramMessage, counts: &mut Reconciliation) {
+    match (of_flow.sent, of_flow.received) {
         (Some(_), Some(_)) => counts.both_ends += 1,
         (Some(_), None) => add(&mut counts.send_only, message.cause().name(), 1),
         (None, _) => add(&mut counts.receive_only, message.cause().name(), 1),

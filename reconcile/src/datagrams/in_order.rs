@@ -3,8 +3,7 @@
 //!
 //! Mostly there is one of each. Where there are more (a query sent again, a heartbeat), the
 //! network's order decides: datagrams mostly arrive in the order in which they were sent, none
-//! before it was sent, and soon. This is a pure function of one key: the step by key of
-//! reconciliation for datagrams.
+//! before it was sent, and soon. This step works on one key at a time and knows nothing else.
 
 use message_trace::PathError;
 use out_of_core::{MemoryPool, SpillableVec};
@@ -20,7 +19,7 @@ pub(crate) trait Times {
     fn time(&self, at: usize) -> i64;
 }
 
-/// Some of other times: those of these places.
+/// A selection of `of`: the times at `places`.
 pub(crate) struct Chosen<'a, T> {
     pub(crate) of: &'a T,
     pub(crate) places: &'a SpillableVec<u32>,

@@ -5,7 +5,7 @@ use out_of_core::{MemoryPool, SpillableVec};
 /// What became of the datagrams of a partition, by their places in it.
 #[derive(Debug)]
 pub(crate) struct Matches {
-    /// Those seen by both ends.
+    /// Datagrams seen by both ends: the send and the receive.
     pub(crate) pairs: SpillableVec<(u32, u32)>,
     /// Sends that another socket received as well: to many receivers at once.
     pub(crate) copies: SpillableVec<(u32, u32)>,

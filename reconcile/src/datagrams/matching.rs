@@ -39,7 +39,7 @@ pub(crate) enum Pass {
 }
 
 impl Pass {
-    /// Those that do not go by the checksum.
+    /// The passes that do not go by the checksum.
     pub(crate) const LATE: &[Pass] =
         &[Pass::UncheckedSend, Pass::UncheckedReceive, Pass::Truncated];
 
@@ -77,7 +77,7 @@ impl Pass {
         matches!(self, Pass::TranslatedBothWays | Pass::Translated)
     }
 
-    /// Whether a datagram and its second copy can be told from two of one size.
+    /// Whether equal keys mean equal content, so that one receive too many is a second copy.
     fn tells_copies(self) -> bool {
         matches!(self, Pass::Exact | Pass::UnknownSender)
     }
@@ -163,7 +163,7 @@ impl Matcher<'_> {
         &self.datagrams[at as usize]
     }
 
-    /// Those of `places` that take part in the pass, sorted.
+    /// The sides of the datagrams of `places` that take part in the pass, sorted.
     fn sides(
         &self,
         pass: Pass,
@@ -495,8 +495,8 @@ fn all_done(sides: &SpillableVec<Side>, range: &Range<usize>) -> bool {
     sides.range(range.clone()).all(|side| side.done)
 }
 
-/// From `from` on, the first place whose side is not so. Mostly there are very few that are: it
-/// looks further ahead step by step.
+/// First place, from `from` on, whose side does not satisfy `is`. Runs are mostly short, so the
+/// step doubles.
 fn run(sides: &SpillableVec<Side>, from: usize, is: impl Fn(&Side) -> bool) -> usize {
     let mut reach = 1;
     while sides.get(from + reach).is_some_and(&is) {

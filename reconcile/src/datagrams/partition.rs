@@ -48,7 +48,7 @@ impl<T: Iterator<Item = Result<Vec<Datagram>, PathError>>> Blocks for T {}
 pub(crate) struct MatchedDatagrams {
     pub(crate) counts: Reconciliation,
     pub(crate) names: SeenNames,
-    /// Those that went between translated names.
+    /// The pairs of sockets between which translated datagrams went.
     pub(crate) translated: Translated,
 }
 

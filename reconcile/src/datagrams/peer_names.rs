@@ -82,7 +82,7 @@ impl SeenNames {
     }
 }
 
-/// Those of all parts.
+/// The names that all parts of the work saw.
 #[derive(Debug)]
 pub(crate) struct AllSeenNames {
     rows: SpillableVec<NameRow>,

@@ -24,8 +24,8 @@ struct Flow {
     way: Option<usize>,
     /// Messages that have begun on this one.
     begun: [u32; 2],
-    /// When it last sent, one more than what had begun to arrive on others; when it last received,
-    /// than what it had begun to send.
+    /// By way: the number of messages on other flows, plus one, at the latest call of that way
+    /// (sent: those that arrived; received: those it sent). 0: no such call yet.
     others: [u32; 2],
 }
 

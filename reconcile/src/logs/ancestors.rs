@@ -32,6 +32,7 @@ pub(crate) fn add(processes: &mut Vec<Process>, known: &[(u32, Vec<Ancestor>)]) 
                 executable: String::new(),
                 traced: true,
                 unit: below.node.unit.clone(),
+                service: false,
             };
             let process = Process { pid: *pid, ended: None, node, ..below.clone() };
             if there.insert((of(&process), *start)) {

@@ -9,7 +9,8 @@ use crate::tuning::FLOW_TABLE_LIMIT;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Places {
     table: Vec<u32>,
-    /// Those that were beyond the table when they came: a damaged record may name any number.
+    /// Places of numbers that were beyond the table when they came: a damaged record may name any
+    /// number.
     others: FxHashMap<u32, u32>,
     /// How many numbers have a place.
     count: u32,

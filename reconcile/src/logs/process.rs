@@ -48,6 +48,7 @@ pub(crate) fn node(header: &Header, host: &str) -> Node {
         executable: header.executable.clone(),
         traced: true,
         unit: unit::of_cgroup(&header.cgroup),
+        service: false,
     }
 }
 

@@ -94,11 +94,11 @@ enum Interpreter {
 
 /// What an interpreter's options mean, as far as needed to find the script behind them.
 struct Options {
-    /// Those that are followed by a program's text: there is no script.
+    /// Options that are followed by a program's text: there is no script.
     text: &'static [&'static str],
-    /// Those that are followed by a value of their own.
+    /// Options that are followed by a value of their own.
     value: &'static [&'static str],
-    /// Those that name the program themselves: a module, or a file.
+    /// Options that name the program themselves: a module, or a file.
     program: &'static [&'static str],
     /// Words before the script that say what to do with it.
     verbs: &'static [&'static str],

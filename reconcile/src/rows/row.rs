@@ -7,7 +7,7 @@ use message_trace::{Connect, End, EndpointId, Ends, Message, NodeId, Protocol};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::absent::{NIL, NONE};
-use crate::calls::{CallSpan, Part};
+use crate::calls::{CallSpan, FlowMessage};
 use crate::connections::connecting::Connecting;
 
 /// A message.
@@ -24,14 +24,14 @@ pub(crate) struct Row {
     /// The threads at both ends; [`NO_THREAD`] where unknown.
     pub(crate) tids: [i32; 2],
     /// How many messages it was made of, [`BACKWARD`] and [`OPENS`].
-    pub(crate) parts: u32,
+    pub(crate) parts_and_flags: u32,
 }
 
 /// No thread.
 pub(crate) const NO_THREAD: i32 = i32::MIN;
-/// In [`Row::parts`]: it goes from the slot's second end to the first.
+/// In [`Row::parts_and_flags`]: it goes from the slot's second end to the first.
 const BACKWARD: u32 = 1 << 31;
-/// In [`Row::parts`]: it is the first of its connection, and tells how that was made.
+/// In [`Row::parts_and_flags`]: it is the first of its connection, and tells how that was made.
 const OPENS: u32 = 1 << 30;
 const PARTS: u32 = OPENS - 1;
 
@@ -56,36 +56,36 @@ pub(crate) type Key = (i64, u64);
 
 impl Row {
     /// The row of a message of `slot` in that direction.
-    pub(crate) fn of(part: &Part, slot: u32, direction: usize) -> Row {
+    pub(crate) fn of(message: &FlowMessage, slot: u32, direction: usize) -> Row {
         let times = |seen: Option<CallSpan>| seen.map_or([NIL; 2], |seen| [seen.first, seen.last]);
         let ([send_first, send_last], [recv_first, recv_last]) =
-            (times(part.sent), times(part.received));
-        let sides = [part.sent, part.received];
+            (times(message.sent), times(message.received));
+        let sides = [message.sent, message.received];
         Row {
             times: [send_first, send_last, recv_first, recv_last],
-            bytes: i64::try_from(part.bytes).unwrap_or(i64::MAX),
+            bytes: i64::try_from(message.bytes).unwrap_or(i64::MAX),
             slot,
             nodes: sides.map(|seen| seen.map_or(NONE, |seen| seen.process)),
             tids: sides.map(|seen| seen.map_or(NO_THREAD, |seen| seen.tid)),
-            parts: part.parts.min(PARTS) | if direction == 0 { 0 } else { BACKWARD },
+            parts_and_flags: message.parts.min(PARTS) | if direction == 0 { 0 } else { BACKWARD },
         }
     }
 
     /// The row of a message of `slot` in that direction, without bytes that were counted, of the
     /// slot's nodes.
     pub(crate) fn between(times: [i64; 4], slot: u32, direction: usize) -> Row {
-        let parts = 1 | if direction == 0 { 0 } else { BACKWARD };
-        Row { times, bytes: 0, slot, nodes: [NONE; 2], tids: [NO_THREAD; 2], parts }
+        let parts_and_flags = 1 | if direction == 0 { 0 } else { BACKWARD };
+        Row { times, bytes: 0, slot, nodes: [NONE; 2], tids: [NO_THREAD; 2], parts_and_flags }
     }
 
     /// The same row as the first of its connection, which tells how that was made.
     pub(crate) fn opening(self) -> Row {
-        Row { parts: self.parts | OPENS, ..self }
+        Row { parts_and_flags: self.parts_and_flags | OPENS, ..self }
     }
 
     /// Whether it tells how its connection was made.
     pub(crate) fn opens(&self) -> bool {
-        self.parts & OPENS != 0
+        self.parts_and_flags & OPENS != 0
     }
 
     /// The row of the message `m`, whose nodes have these numbers.
@@ -98,7 +98,7 @@ impl Row {
             slot,
             nodes,
             tids: [m.src_tid, m.dst_tid].map(|tid| tid.unwrap_or(NO_THREAD)),
-            parts: (m.parts.max(0) as u32).min(PARTS) | backward,
+            parts_and_flags: (m.parts.max(0) as u32).min(PARTS) | backward,
         }
     }
 
@@ -111,7 +111,7 @@ impl Row {
     pub(crate) fn key(&self, slot: &Slot, common: &Common) -> Key {
         let sent = self.common(0, self.times[0], common);
         let time = sent.or_else(|| self.common(1, self.times[3], common)).unwrap_or(NIL);
-        (time, (slot.flow as u64) << 1 | u64::from(self.parts & BACKWARD != 0))
+        (time, (slot.flow as u64) << 1 | u64::from(self.parts_and_flags & BACKWARD != 0))
     }
 
     /// The row as a message. `slot` is the row's, and `connecting` how its connection was made, if
@@ -122,7 +122,7 @@ impl Row {
         connecting: Option<&Connecting>,
         common: &Common,
     ) -> Message {
-        let backward = self.parts & BACKWARD != 0;
+        let backward = self.parts_and_flags & BACKWARD != 0;
         let [src, dst] = if backward { [slot.ends[1], slot.ends[0]] } else { slot.ends };
         let own = |at: usize| Some(self.times[at]).filter(|time| *time != NIL);
         let node = |side: usize, place: SlotEnd| match self.nodes[side] {
@@ -139,7 +139,7 @@ impl Row {
         let message = Message::between(ends, slot.flow, i8::from(backward))
             .sent([own(0), own(1), self.common(0, self.times[0], common)])
             .received([own(2), own(3), self.common(1, self.times[3], common)])
-            .carrying(self.bytes, (self.parts & PARTS) as i32);
+            .carrying(self.bytes, (self.parts_and_flags & PARTS) as i32);
         let connect = connecting.and_then(|connecting| self.connect(connecting, slot, common));
         Message { connect, ..message }
     }

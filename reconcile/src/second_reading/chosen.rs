@@ -16,8 +16,8 @@ pub(crate) struct Chosen {
     pub(crate) sockets: SpillableVec<u32>,
     /// By socket its number; [`NONE`] of those that were not chosen.
     numbers: SpillableVec<u32>,
-    /// Those whose first flow is in each log: sockets, and so their numbers, are in the order of
-    /// their first flows.
+    /// By log, the numbers of the sockets whose first flow is in it: sockets, and so their numbers,
+    /// are in the order of their first flows.
     own: Vec<Range<u32>>,
 }
 
@@ -55,7 +55,7 @@ impl Chosen {
         self.numbers.get(socket as usize).copied().filter(|number| *number != NONE)
     }
 
-    /// Those that log number `log` has.
+    /// The chosen sockets of log number `log`.
     pub(crate) fn of_log(
         &self,
         capture: &Capture,

@@ -1,6 +1,6 @@
 //! What parts two messages of one direction where the sides need not take turns.
 
-use crate::calls::Part;
+use crate::calls::FlowMessage;
 
 /// Whether the second of two parts is another message than the first.
-pub(crate) type IsBorder = fn(&Part, &Part) -> bool;
+pub(crate) type IsBorder = fn(&FlowMessage, &FlowMessage) -> bool;

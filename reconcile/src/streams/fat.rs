@@ -7,7 +7,7 @@
 
 use std::iter::Peekable;
 
-use crate::calls::{Part, append};
+use crate::calls::{FlowMessage, append};
 use crate::streams::border::IsBorder;
 use crate::streams::multiplexed::units::Units;
 use crate::streams::streaming::Inside;
@@ -29,7 +29,7 @@ pub(crate) fn merge<'a, P, S, R>(
     one_clock: bool,
 ) -> Merge<'a, P, S, R>
 where
-    P: Iterator<Item = Part>,
+    P: Iterator<Item = FlowMessage>,
     S: Iterator<Item = i64>,
     R: Iterator<Item = i64>,
 {
@@ -52,9 +52,9 @@ where
 pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> {
     parts: P,
     /// The first part of the next message.
-    next: Option<Part>,
+    next: Option<FlowMessage>,
     /// The latest part of the message.
-    latest: Option<Part>,
+    latest: Option<FlowMessage>,
     at_sender: Turns<S>,
     at_receiver: Turns<R>,
     gap: i64,
@@ -67,13 +67,13 @@ pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>>
 
 impl<P, S, R> Iterator for Merge<'_, P, S, R>
 where
-    P: Iterator<Item = Part>,
+    P: Iterator<Item = FlowMessage>,
     S: Iterator<Item = i64>,
     R: Iterator<Item = i64>,
 {
-    type Item = Part;
+    type Item = FlowMessage;
 
-    fn next(&mut self) -> Option<Part> {
+    fn next(&mut self) -> Option<FlowMessage> {
         let mut message = self.next.take().or_else(|| self.parts.next())?;
         self.latest = Some(message);
         self.place += message.bytes;
@@ -114,13 +114,14 @@ impl<I: Iterator<Item = i64>> Turns<I> {
 
 impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
     /// Whether the next part is of the same exchange.
-    fn goes_on(&mut self, last: &Part, next: &Part) -> bool {
-        let processes =
-            |part: &Part| [part.sent, part.received].map(|seen| seen.map(|seen| seen.process));
+    fn goes_on(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+        let processes = |part: &FlowMessage| {
+            [part.sent, part.received].map(|seen| seen.map(|seen| seen.process))
+        };
         self.inside.goes_on(self.place) && processes(last) == processes(next)
     }
 
-    fn adjacent(&mut self, last: &Part, next: &Part) -> bool {
+    fn adjacent(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
         let mut distance = None;
         let is_behind = self.one_clock && is_behind(last, next);
         for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
@@ -153,7 +154,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
 
     /// Whether a message that is over before its sender turned to something else is the
     /// connection's own: small, and about what had just been received there.
-    fn is_control(&self, message: &Part) -> bool {
+    fn is_control(&self, message: &FlowMessage) -> bool {
         let about = self.at_sender.before.zip(message.sent);
         message.bytes <= MAX_CONTROL_BYTES
             && about
@@ -163,7 +164,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
 
 /// Whether the receiver of a body had not got all of it when `next` was sent: who sends more then
 /// waits for that, however long, and only the receiver can tell a pause.
-fn is_behind(last: &Part, next: &Part) -> bool {
+fn is_behind(last: &FlowMessage, next: &FlowMessage) -> bool {
     let times = next.sent.zip(last.received);
     last.bytes >= MIN_PIECE_BYTES
         && times.is_some_and(|(sent, received)| sent.first < received.last)
@@ -184,9 +185,9 @@ mod tests {
     use crate::calls::CallSpan;
     use crate::streams::multiplexed::judge;
 
-    fn part(sent: i64, received: i64) -> Part {
+    fn part(sent: i64, received: i64) -> FlowMessage {
         let seen = |time| Some(CallSpan::once(time, 0, time as i32));
-        Part {
+        FlowMessage {
             sent: seen(sent),
             received: seen(received),
             bytes: 1,
@@ -203,7 +204,7 @@ mod tests {
         border: Option<Border<'_>>,
     ) -> Merge<'_, P, S, R>
     where
-        P: Iterator<Item = Part>,
+        P: Iterator<Item = FlowMessage>,
         S: Iterator<Item = i64>,
         R: Iterator<Item = i64>,
     {
@@ -211,7 +212,7 @@ mod tests {
     }
 
     /// Both directions of one flow.
-    fn merge([one, other]: [Vec<Part>; 2], gap: i64) -> [Vec<Part>; 2] {
+    fn merge([one, other]: [Vec<FlowMessage>; 2], gap: i64) -> [Vec<FlowMessage>; 2] {
         [(&one, &other), (&other, &one)].map(|(parts, turns)| {
             let received = turns.iter().filter_map(|part| part.received);
             let mut at_sender: Vec<i64> =
@@ -222,7 +223,7 @@ mod tests {
         })
     }
 
-    fn sizes(parts: &[Part]) -> Vec<u32> {
+    fn sizes(parts: &[FlowMessage]) -> Vec<u32> {
         parts.iter().map(|part| part.parts).collect()
     }
 
@@ -252,10 +253,10 @@ mod tests {
 
     #[test]
     fn what_is_the_connections_own_is_no_part_of_the_next_request() {
-        let acknowledgement = Part { bytes: 17, ..part(20, 25) };
+        let acknowledgement = FlowMessage { bytes: 17, ..part(20, 25) };
         let answers = [5, 19].map(|at| part(at - 2, at));
-        let next = |elsewhere| Part { bytes: 300, elsewhere, ..part(40, 45) };
-        let sizes = |first: Part, next: Part| -> Vec<u64> {
+        let next = |elsewhere| FlowMessage { bytes: 300, elsewhere, ..part(40, 45) };
+        let sizes = |first: FlowMessage, next: FlowMessage| -> Vec<u64> {
             let turns = answers.iter().filter_map(|part| part.received.map(|seen| seen.first));
             let none = std::iter::empty();
             merged([first, next].into_iter(), (turns, none), 100, None)
@@ -265,17 +266,19 @@ mod tests {
         assert_eq!(sizes(acknowledgement, next(true)), [17, 300]);
         // Nothing came in between, or it is too large, or too late to be about what was received.
         assert_eq!(sizes(acknowledgement, next(false)), [317]);
-        assert_eq!(sizes(Part { bytes: 100, ..acknowledgement }, next(true)), [400]);
-        let late = |at| Part { sent: Some(CallSpan::once(at, 0, 1)), ..acknowledgement };
-        let later = Part { sent: Some(CallSpan::once(2_000_040, 0, 1)), ..next(true) };
+        assert_eq!(sizes(FlowMessage { bytes: 100, ..acknowledgement }, next(true)), [400]);
+        let late = |at| FlowMessage { sent: Some(CallSpan::once(at, 0, 1)), ..acknowledgement };
+        let later = FlowMessage { sent: Some(CallSpan::once(2_000_040, 0, 1)), ..next(true) };
         assert_eq!(sizes(late(2_000_020), later), [317]);
     }
 
     #[test]
     fn pieces_of_many_calls_are_messages() {
-        let parts = [part(1, 5), part(2, 6), Part { elsewhere: true, ..part(3, 7) }];
-        let parts = parts
-            .map(|part| Part { sent: part.sent.map(|seen| CallSpan { tid: 1, ..seen }), ..part });
+        let parts = [part(1, 5), part(2, 6), FlowMessage { elsewhere: true, ..part(3, 7) }];
+        let parts = parts.map(|part| FlowMessage {
+            sent: part.sent.map(|seen| CallSpan { tid: 1, ..seen }),
+            ..part
+        });
         let sizes = |border| -> Vec<u32> {
             let none = || std::iter::empty();
             merged(parts.into_iter(), (none(), none()), 100, border)
@@ -297,8 +300,8 @@ mod tests {
 
     #[test]
     fn a_pause_until_the_receiver_has_caught_up_is_none() {
-        let body = |sent, received| Part { bytes: MIN_PIECE_BYTES, ..part(sent, received) };
-        let pieces = |parts: Vec<Part>| sizes(&merge([parts, vec![]], 100)[0]);
+        let body = |sent, received| FlowMessage { bytes: MIN_PIECE_BYTES, ..part(sent, received) };
+        let pieces = |parts: Vec<FlowMessage>| sizes(&merge([parts, vec![]], 100)[0]);
         assert_eq!(pieces(vec![body(0, 500), body(300, 550), body(540, 610)]), [3]);
         assert_eq!(pieces(vec![body(0, 290), body(300, 350)]), [1, 1], "all was there");
         assert_eq!(pieces(vec![body(0, 500), body(300, 601)]), [1, 1], "a pause at both ends");
@@ -314,15 +317,15 @@ mod tests {
     fn other_processes_and_unread_tails_stay_apart() {
         let mut other = part(2, 6);
         other.received = Some(CallSpan::once(6, 1, 6));
-        let tail = Part { received: None, ..part(3, 0) };
+        let tail = FlowMessage { received: None, ..part(3, 0) };
         let [one, _] = merge([vec![part(1, 5), other, tail, tail], vec![]], 100);
         assert_eq!(sizes(&one), [1, 1, 2]);
     }
 
     #[test]
     fn one_side_alone_is_judged_by_its_own_order() {
-        let sent = |time| Part { received: None, ..part(time, 0) };
-        let received = |time| Part { sent: None, ..part(0, time) };
+        let sent = |time| FlowMessage { received: None, ..part(time, 0) };
+        let received = |time| FlowMessage { sent: None, ..part(0, time) };
         let [out, back] = merge(
             [vec![sent(1), sent(2), sent(10)], vec![received(4), received(5), received(12)]],
             100,

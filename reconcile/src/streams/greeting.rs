@@ -4,7 +4,7 @@
 
 use socket_log::encode::Role;
 
-use crate::calls::{CallSpan, Part, Transfer};
+use crate::calls::{CallSpan, FlowMessage, Transfer};
 use crate::sockets::socket::Socket;
 use crate::streams::ways::Ways;
 
@@ -41,7 +41,7 @@ impl Greeting {
         &self,
         connecting: Option<&Socket>,
         accepting: Option<&Socket>,
-    ) -> Option<Part> {
+    ) -> Option<FlowMessage> {
         let connecting = connecting.filter(|socket| socket.role == Role::Connect);
         let accepting = accepting.filter(|socket| socket.role == Role::Accept);
         let received = accepting.map(|socket| match self.sent {
@@ -64,7 +64,8 @@ impl Greeting {
             let time = latest.into_iter().flatten().fold(socket.made, i64::min);
             CallSpan::once(time, socket.maker, socket.maker_tid)
         });
-        let making = Part { sent, received, bytes: 0, parts: 0, elsewhere: false, acted: false };
+        let making =
+            FlowMessage { sent, received, bytes: 0, parts: 0, elsewhere: false, acted: false };
         (sent.is_some() || received.is_some()).then_some(making)
     }
 }

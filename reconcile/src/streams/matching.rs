@@ -8,7 +8,7 @@
 //! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them
 //! are in their place.
 
-use crate::calls::{CallSpan, Part, Transfer};
+use crate::calls::{CallSpan, FlowMessage, Transfer};
 
 /// The messages of one direction, one after the other. One call of each side is in memory, however
 /// many there are. First come those that were sent, in order, with those that nobody was seen to
@@ -50,7 +50,7 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
     }
 
     /// The message of a send.
-    fn sent(&mut self, send: &Transfer) -> Part {
+    fn sent(&mut self, send: &Transfer) -> FlowMessage {
         let mut wanted = send.bytes;
         let mut received: Option<CallSpan> = None;
         let (mut forgotten, mut acted) = (0, false);
@@ -70,7 +70,7 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
             wanted -= taken;
         }
         self.unread += wanted + forgotten;
-        Part {
+        FlowMessage {
             sent: Some(CallSpan::once(send.time, send.process, send.tid)),
             // Of a part alone nobody knows when the rest was received.
             received: received.filter(|_| forgotten == 0),
@@ -83,9 +83,9 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
 }
 
 impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Parts<S, R> {
-    type Item = Part;
+    type Item = FlowMessage;
 
-    fn next(&mut self) -> Option<Part> {
+    fn next(&mut self) -> Option<FlowMessage> {
         loop {
             let mut most = self.hidden;
             if most == 0 {
@@ -110,7 +110,7 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Pa
                 self.unsent += bytes;
                 let seen = CallSpan::once(receive.time, receive.process, receive.tid);
                 let acted = receive.elsewhere;
-                return Some(Part {
+                return Some(FlowMessage {
                     sent: None,
                     received: Some(seen),
                     bytes,
@@ -134,7 +134,7 @@ mod tests {
     struct Matched {
         /// One message for each send, in order, and one for each receive whose bytes nobody was
         /// seen to send, where those belong.
-        pub parts: Vec<Part>,
+        pub parts: Vec<FlowMessage>,
         /// Bytes sent that were never received: the receiver closed early, or its end of the trace
         /// is missing.
         pub unread: u64,

@@ -9,7 +9,7 @@ use message_trace::PathError;
 use out_of_core::{MemoryBudget, SpillableVec};
 
 use crate::absent::NONE;
-use crate::calls::{Part, StreamCall, Transfer};
+use crate::calls::{FlowMessage, StreamCall, Transfer};
 use crate::cause::Cause;
 use crate::connections::connecting::Connecting;
 use crate::connections::connection::Connection;
@@ -93,7 +93,7 @@ impl StreamMatcher<'_> {
             .map_or(0, |connection| calls(connection.connecting) + calls(connection.accepting))
     }
 
-    /// Gives those of `calls` to the connections that are `large` which are theirs; the others.
+    /// Gives the calls of the `large` connections to these. Returns all other calls.
     fn without_large(
         &self,
         calls: impl Iterator<Item = Result<Vec<StreamCall>, PathError>>,
@@ -115,9 +115,9 @@ impl StreamMatcher<'_> {
 
 /// What is done with the messages of a connection.
 struct Treatment<'a> {
-    /// They are left out.
+    /// Whether its messages are left out, as one process talks to itself.
     internal: bool,
-    /// The first that the connecting side sends is the first of all.
+    /// Whether the first message that the connecting side sends is the first of all.
     opens: bool,
     /// What is known of it where the sides need not take turns.
     multiplexed: Option<&'a Multiplexed>,
@@ -270,7 +270,7 @@ impl Matching<'_> {
     }
 
     /// The making of the connection, where it was seen.
-    fn making(&self, greeting: &Greeting) -> Option<Part> {
+    fn making(&self, greeting: &Greeting) -> Option<FlowMessage> {
         greeting.making(self.end(self.connection.connecting), self.end(self.connection.accepting))
     }
 
@@ -280,7 +280,7 @@ impl Matching<'_> {
     }
 
     /// What a message tells of the clocks of two hosts.
-    fn sample(&self, part: &Part, samples: &mut Samples) {
+    fn sample(&self, part: &FlowMessage, samples: &mut Samples) {
         let processes = &self.matcher.capture.processes;
         let host = |process: u32| processes.get(process as usize).map_or(0, |process| process.host);
         if let (Some(sent), Some(received)) = (part.sent, part.received) {
@@ -334,7 +334,8 @@ impl Matching<'_> {
         let back = ways
             .calls(if is_seen { receives_back } else { receives_back - 1 })
             .map(|call| call.time);
-        let seen = |part: &Part| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
+        let seen =
+            |part: &FlowMessage| part.sent.or(part.received.filter(|_| !is_asked && !is_seen));
         is_whole
             && (ways.tally(sends).elsewhere || !is_seen)
             && (is_asked || is_told)

@@ -18,7 +18,7 @@
 use std::iter::Peekable;
 use std::ops::Range;
 
-use crate::calls::{Part, Transfer};
+use crate::calls::{FlowMessage, Transfer};
 use crate::tuning::{BUFFER_MULTIPLE_BYTES, MIN_LAST_PIECE_BYTES, MIN_PIECE_BYTES};
 
 /// One request and its answer, each with where in its direction it begins and ends, in bytes.
@@ -33,7 +33,7 @@ pub(crate) struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    /// Those of `exchanges`, which are in order.
+    /// The insides of `exchanges`, which are in order, for one direction.
     pub(crate) fn of(exchanges: &'a [Exchange], direction: usize) -> Inside<'a> {
         Inside { exchanges, direction }
     }
@@ -55,7 +55,7 @@ impl<'a> Inside<'a> {
 /// The exchanges of a connection on which requests are sent while their answers come, by the parts
 /// of its requests and by what was received and sent of the answers, each in order.
 pub(crate) fn exchanges(
-    requests: impl Iterator<Item = Part>,
+    requests: impl Iterator<Item = FlowMessage>,
     received: impl Iterator<Item = Transfer>,
     sent: impl Iterator<Item = Transfer>,
 ) -> Vec<Exchange> {
@@ -162,7 +162,7 @@ struct Pieces<P, R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> {
 
 impl<P, R, S> Pieces<P, R, S>
 where
-    P: Iterator<Item = Part>,
+    P: Iterator<Item = FlowMessage>,
     R: Iterator<Item = Transfer>,
     S: Iterator<Item = Transfer>,
 {
@@ -176,7 +176,7 @@ where
 
 impl<P, R, S> Iterator for Pieces<P, R, S>
 where
-    P: Iterator<Item = Part>,
+    P: Iterator<Item = FlowMessage>,
     R: Iterator<Item = Transfer>,
     S: Iterator<Item = Transfer>,
 {
@@ -219,7 +219,7 @@ impl<R: Iterator<Item = Transfer>, S: Iterator<Item = Transfer>> Answers<R, S> {
 
     /// How far they were at the beginning and at the end of a part of a request. Of an end that did
     /// not see it the other one tells.
-    fn around(&mut self, part: &Part, asked: u64) -> (Progress, Progress) {
+    fn around(&mut self, part: &FlowMessage, asked: u64) -> (Progress, Progress) {
         let (received, sent) = (&mut self.received, &mut self.sent);
         let received =
             part.sent.map(|seen| [received.until(seen.first), received.until(seen.last)]);
@@ -259,7 +259,7 @@ mod tests {
     /// or as late as is given.
     #[derive(Default)]
     struct Talk {
-        requests: Vec<Part>,
+        requests: Vec<FlowMessage>,
         received: Vec<Transfer>,
         sent: Vec<Transfer>,
     }
@@ -268,7 +268,7 @@ mod tests {
         fn ask(&mut self, time: i64, bytes: u64) {
             let seen = |time, process| Some(CallSpan::once(time, process, 0));
             let (sent, received) = (seen(time, 0), seen(time + 1, 1));
-            self.requests.push(Part {
+            self.requests.push(FlowMessage {
                 sent,
                 received,
                 bytes,

@@ -11,7 +11,7 @@
 //! it. So what is told is small, and its receiver goes about something else each time before it is
 //! told more.
 
-use crate::calls::{CallSpan, Part};
+use crate::calls::{CallSpan, FlowMessage};
 use crate::streams::border::IsBorder;
 use crate::tuning::{
     MANY_UNANSWERED_BORDERS, MAX_TOLD_BYTES, MIN_PIECE_BYTES, MIN_UNANSWERED_BORDERS,
@@ -19,15 +19,15 @@ use crate::tuning::{
 };
 
 /// Whether `next` is another message than what was sent before it, where nobody answers.
-pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
-    let thread = |part: &Part| part.sent.map(|seen| (seen.process, seen.tid));
+pub(crate) fn is_border(last: &FlowMessage, next: &FlowMessage) -> bool {
+    let thread = |part: &FlowMessage| part.sent.map(|seen| (seen.process, seen.tid));
     let sender_tells = next.elsewhere || thread(last) != thread(next);
     // Of a sender that was not seen its receiver tells.
     sender_tells || next.sent.is_none() && next.acted
 }
 
 /// Whether `next` is told unasked, and the one before it was.
-pub(crate) fn is_told(last: &Part, next: &Part) -> bool {
+pub(crate) fn is_told(last: &FlowMessage, next: &FlowMessage) -> bool {
     is_border(last, next)
         && next.acted
         && last.bytes <= MAX_TOLD_BYTES
@@ -39,14 +39,14 @@ pub(crate) fn is_told(last: &Part, next: &Part) -> bool {
 /// Within `gap` nanoseconds that may be an answer, and within `late` nanoseconds to the last of
 /// them, as nothing was sent any more until it came.
 pub(crate) fn is_unanswered(
-    parts: impl Iterator<Item = Part>,
+    parts: impl Iterator<Item = FlowMessage>,
     back: impl Iterator<Item = i64>,
     [gap, late]: [i64; 2],
     counts: IsBorder,
-    seen: impl Fn(&Part) -> Option<CallSpan>,
+    seen: impl Fn(&FlowMessage) -> Option<CallSpan>,
 ) -> bool {
     let mut back = back.peekable();
-    let mut last: Option<Part> = None;
+    let mut last: Option<FlowMessage> = None;
     // Of the pieces since the last answer how many there are, and how many are the first of a
     // message.
     let (mut pieces, mut borders) = (0_u64, 0_u64);
@@ -82,8 +82,8 @@ mod tests {
 
     /// Pieces that are sent every `step` nanoseconds; before one of `one_in` of them the sender got
     /// something new.
-    fn pieces(count: i64, step: i64, one_in: i64) -> Vec<Part> {
-        let part = |at: i64| Part {
+    fn pieces(count: i64, step: i64, one_in: i64) -> Vec<FlowMessage> {
+        let part = |at: i64| FlowMessage {
             sent: Some(CallSpan::once(step * at, 0, 1)),
             received: None,
             bytes: 500,
@@ -94,7 +94,7 @@ mod tests {
         (0..count).map(part).collect()
     }
 
-    fn is_unanswered(parts: &[Part], back: &[i64]) -> bool {
+    fn is_unanswered(parts: &[FlowMessage], back: &[i64]) -> bool {
         super::is_unanswered(
             parts.iter().copied(),
             back.iter().copied(),
@@ -111,17 +111,17 @@ mod tests {
         assert!(is_unanswered(&pieces(80, 20, 2), &[]), "a head and a body each");
         assert!(!is_unanswered(&pieces(16, 50, 1), &[]), "too few to tell");
         // What was said when the connection was made is over.
-        let later: Vec<Part> = pieces(50, 50, 1);
+        let later: Vec<FlowMessage> = pieces(50, 50, 1);
         assert!(is_unanswered(&later, &[60, 110]));
         assert!(is_unanswered(&pieces(600, 50, 1), &[25_000]), "a heartbeat after long");
     }
 
     #[test]
     fn what_is_told_to_who_then_acts_is() {
-        let told = |bytes, acted| -> Vec<Part> {
-            pieces(40, 50, 1).into_iter().map(|part| Part { bytes, acted, ..part }).collect()
+        let told = |bytes, acted| -> Vec<FlowMessage> {
+            pieces(40, 50, 1).into_iter().map(|part| FlowMessage { bytes, acted, ..part }).collect()
         };
-        let is_told = |parts: Vec<Part>| {
+        let is_told = |parts: Vec<FlowMessage>| {
             super::is_unanswered(parts.into_iter(), [60].into_iter(), [100; 2], is_told, |part| {
                 part.sent
             })
@@ -137,12 +137,14 @@ mod tests {
         assert!(!is_unanswered(&pieces(40, 50, 1), &[2000]), "it was answered at last");
         let answers: Vec<i64> = (0..40).map(|at| 50 * at + 20).collect();
         assert!(!is_unanswered(&pieces(40, 50, 1), &answers), "each is answered");
-        let passed_on: Vec<Part> =
-            pieces(400, 50, 1).into_iter().map(|part| Part { bytes: 16_384, ..part }).collect();
+        let passed_on: Vec<FlowMessage> = pieces(400, 50, 1)
+            .into_iter()
+            .map(|part| FlowMessage { bytes: 16_384, ..part })
+            .collect();
         assert!(!is_unanswered(&passed_on, &[20_010]), "a body that is passed on piece by piece");
         assert!(!is_unanswered(&passed_on, &[]));
         assert!(!is_unanswered(&pieces(64, 50, 1), &[3_500]), "it was answered late");
-        let unseen = [Part { sent: None, ..pieces(1, 1, 1)[0] }];
+        let unseen = [FlowMessage { sent: None, ..pieces(1, 1, 1)[0] }];
         assert!(!is_unanswered(&unseen, &[]));
     }
 }

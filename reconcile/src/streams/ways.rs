@@ -106,7 +106,7 @@ impl ManyWays {
         begin as usize..end as usize
     }
 
-    /// Those of one connection.
+    /// The calls of one connection.
     pub(crate) fn of(&self, local: usize) -> InMemory<'_> {
         InMemory([0, 1, 2, 3].map(|way| self.calls.get(self.range(4 * local + way)).unwrap_or(&[])))
     }

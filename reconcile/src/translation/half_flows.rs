@@ -30,7 +30,7 @@ pub(crate) struct HalfFlows {
 }
 
 impl HalfFlows {
-    /// Those of the sockets without a partner; `None` where there are none of one side.
+    /// Reads the half flows of the sockets without a partner; `None` where one side has none.
     pub(crate) fn read(
         capture: &Capture,
         sockets: &Sockets,

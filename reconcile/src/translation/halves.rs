@@ -66,7 +66,7 @@ impl Halves {
         }
     }
 
-    /// Those of `flows`, in memory.
+    /// The halves of `flows`, in memory.
     pub(super) fn of(flows: &[HalfFlow]) -> Result<Halves, PathError> {
         let mut this = Halves::new(&MemoryPool::default(), 0);
         let mut numbers: FxHashMap<SocketAddr, u32> = FxHashMap::default();

@@ -329,6 +329,7 @@ impl<'a> Output<'a> {
             executable: String::new(),
             traced: false,
             unit: String::new(),
+            service: false,
         }
     }
 

@@ -47,7 +47,11 @@ fn data_comes_back() {
     let patterns = samples::many(150);
     let report = Report::new(&patterns, samples::meta());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
-    let written = written(&report);
+    assert_eq!(page.contexts, None);
+    let page = crate::page::Page { contexts: Some(b"{}"[..].into()), ..page };
+    let mut out = Vec::new();
+    Html.write(&report, &page, &mut out).unwrap();
+    let written = String::from_utf8(out).unwrap();
     let piece = |name: &str| {
         let start = format!("id=\"{name}\">");
         let (_, rest) = written.split_once(&start).unwrap_or_else(|| panic!("{name}"));
@@ -57,6 +61,7 @@ fn data_comes_back() {
         json
     };
     assert_eq!(piece("overview"), page.overview);
+    assert_eq!(piece("contexts"), b"{}");
     assert_eq!(page.details.len(), 3);
     for (group, details) in page.details.iter().enumerate() {
         assert_eq!(piece(&format!("details-{group}")), **details);

@@ -4,7 +4,7 @@ use analyze::paths::PathFilter;
 use serde::Serialize;
 
 use crate::filtered::Filtered;
-use crate::summary::Meta;
+use crate::summary::{Meta, RequestCounts};
 
 /// The fields that every document begins with.
 #[derive(Serialize)]
@@ -12,6 +12,12 @@ pub(super) struct Trace<'a> {
     source: &'a str,
     messages: u64,
     processes: u64,
+    /// Only where the paths are those of spans.
+    #[serde(flatten)]
+    requests: Option<RequestCounts>,
+    /// What else the source has; left out where it has nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<&'a str>,
     hosts: u64,
     span: i64,
     not_seen: Vec<NotSeen<'a>>,
@@ -43,6 +49,8 @@ impl<'a> Trace<'a> {
             source: &meta.source,
             messages: meta.messages,
             processes: meta.processes,
+            requests: meta.requests,
+            other: meta.other.as_deref(),
             hosts: meta.hosts,
             span: meta.span,
             not_seen: notes.map(|note| NotSeen { label: &note.label, count: note.count }).collect(),

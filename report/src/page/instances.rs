@@ -97,16 +97,16 @@ impl Instances {
         limit: usize,
     ) -> Vec<PageInstance> {
         let Some(pattern) = self.patterns.get(rank) else { return Vec::new() };
-        let mut places: Vec<usize> = (0..pattern.instances.len()).collect();
-        let instance = |place: &usize| pattern.instances[*place];
-        match order {
-            Order::Time => places.sort_by_key(|place| (instance(place).2, *place)),
-            Order::Slowest => places.sort_by_key(|place| (Reverse(instance(place).3), *place)),
-            Order::Likely => {
-                places.sort_by(|one, other| instance(other).1.total_cmp(&instance(one).1))
-            }
-        }
-        places.into_iter().skip(from).take(limit).map(|place| pattern.at(place)).collect()
+        let places = pattern.ordered(order).into_iter().skip(from).take(limit);
+        places.map(|place| pattern.at(place)).collect()
+    }
+
+    /// Which instance of the pattern of that rank the path of that number is, counted from 0 in that
+    /// order; `None` if it is not among them.
+    pub fn place(&self, rank: usize, order: Order, path: i64) -> Option<usize> {
+        let pattern = self.patterns.get(rank)?;
+        let is_it = |place: usize| pattern.instances.get(place).is_some_and(|one| one.0 == path);
+        pattern.ordered(order).into_iter().position(is_it)
     }
 }
 
@@ -137,6 +137,20 @@ impl Instances {
 }
 
 impl OfPattern {
+    /// The indices of the instances in that order.
+    fn ordered(&self, order: Order) -> Vec<usize> {
+        let mut places: Vec<usize> = (0..self.instances.len()).collect();
+        let instance = |place: &usize| self.instances[*place];
+        match order {
+            Order::Time => places.sort_by_key(|place| (instance(place).2, *place)),
+            Order::Slowest => places.sort_by_key(|place| (Reverse(instance(place).3), *place)),
+            Order::Likely => {
+                places.sort_by(|one, other| instance(other).1.total_cmp(&instance(one).1))
+            }
+        }
+        places
+    }
+
     fn at(&self, place: usize) -> PageInstance {
         let (path, probability, at, duration) = self.instances[place];
         let times = &self.times[place * self.hops..(place + 1) * self.hops];
@@ -196,6 +210,10 @@ mod tests {
         assert_eq!(paths(Order::Slowest, 0, 9), [8, 7, 9]);
         assert_eq!(paths(Order::Likely, 1, 1), [9]);
         assert_eq!(paths(Order::Time, 3, 9), Vec::<i64>::new());
+        let place = |order, path| instances.place(1, order, path);
+        assert_eq!([7, 8, 9].map(|path| place(Order::Slowest, path)), [Some(1), Some(0), Some(2)]);
+        assert_eq!([place(Order::Time, 7), place(Order::Time, 3)], [Some(2), None]);
+        assert_eq!(instances.place(5, Order::Time, 7), None);
         assert_eq!(found_connecting(&instances), [vec![], vec![(0, 7)], vec![]]);
         assert_eq!(instances.get(0, Order::Time, 0, 9), []);
         assert_eq!(instances.get(5, Order::Time, 0, 9), []);

@@ -56,6 +56,12 @@ impl Observed {
         }
     }
 
+    /// Keeps an instance of a pattern with these `hops`, whatever it is like.
+    pub(super) fn keep(&mut self, instance: &TimedInstance<'_>, hops: &[Hop], begin: i64) {
+        let shown = hops.len().min(instance.hops.len()).min(MAX_HOPS);
+        self.sample.keep(PageInstance::of(instance, begin, shown));
+    }
+
     /// Takes out the distribution of a delay.
     pub(super) fn take_delay(&mut self, hop: usize, part: Part) -> Histogram {
         self.delays

@@ -29,6 +29,11 @@ pub(super) struct Overview<'a> {
     window: i64,
     messages: u64,
     processes: u64,
+    /// The number of requests, and of steps of all of them, where the paths are those of spans.
+    requests: Option<u64>,
+    steps: Option<u64>,
+    /// What else the source has, and how to see it.
+    other: Option<String>,
     hosts: u64,
     pattern_count: u64,
     instances: u64,
@@ -39,6 +44,8 @@ pub(super) struct Overview<'a> {
     pub(super) one_sided: OneSidedMessages,
     /// The conditions of the filter in words; empty if the page is about all paths.
     filtered: Vec<String>,
+    /// Whether the page has the contexts of operations.
+    pub(super) contexts: bool,
     /// The number of patterns in a piece of details.
     group: usize,
     patterns: PatternColumns,
@@ -76,7 +83,7 @@ struct PatternColumns {
 }
 
 impl<'a> Overview<'a> {
-    /// The overview without the messages that were seen at one end only.
+    /// The overview without contexts, and without the messages that were seen at one end only.
     pub(super) fn of(
         report: &Report<'_>,
         ranked: &[&PathPattern],
@@ -96,6 +103,9 @@ impl<'a> Overview<'a> {
             window: window(meta),
             messages: meta.messages,
             processes: meta.processes,
+            requests: meta.requests.map(|counts| counts.requests),
+            steps: meta.requests.map(|counts| counts.steps),
+            other: meta.other.clone(),
             hosts: meta.hosts,
             pattern_count: report.pattern_count(),
             instances: report.instances(),
@@ -105,6 +115,7 @@ impl<'a> Overview<'a> {
             filtered: meta.filtered.as_ref().map(Filtered::words).unwrap_or_default(),
             notes: report.notes().map(note).collect(),
             one_sided: OneSidedMessages::default(),
+            contexts: false,
             group: PATTERNS_PER_PIECE,
             patterns,
             map,

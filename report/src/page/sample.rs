@@ -47,7 +47,7 @@ impl PageInstance {
     }
 }
 
-/// Those of the first `limit` hops before which the sender waited for a connection, each with the
+/// The hops, of the first `limit`, before which the sender waited for a connection, each with the
 /// nanoseconds.
 pub(super) fn connecting(
     instance: &TimedInstance<'_>,
@@ -62,6 +62,8 @@ pub(super) fn connecting(
 pub(super) struct Sample {
     slowest: Vec<PageInstance>,
     others: Vec<(u64, PageInstance)>,
+    /// Those that are kept whatever they are like.
+    kept: Vec<PageInstance>,
 }
 
 impl Sample {
@@ -99,11 +101,18 @@ impl Sample {
             || self.others.last().is_some_and(|(key, _)| self::key(path) < *key)
     }
 
+    /// Adds an instance beside those that there is room for.
+    pub(super) fn keep(&mut self, instance: PageInstance) {
+        self.kept.push(instance);
+    }
+
     /// The instances of the sample, in the order of their numbers.
     pub(super) fn into_instances(self) -> Vec<PageInstance> {
         let others = self.others.into_iter().map(|(_, instance)| instance);
-        let mut instances: Vec<PageInstance> = self.slowest.into_iter().chain(others).collect();
+        let chosen = self.slowest.into_iter().chain(others);
+        let mut instances: Vec<PageInstance> = chosen.chain(self.kept).collect();
         instances.sort_by_key(|instance| instance.path);
+        instances.dedup_by_key(|instance| instance.path);
         instances
     }
 }

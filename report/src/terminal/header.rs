@@ -7,7 +7,7 @@ use message_trace::units::{count, duration, expected, plural, printable};
 use super::paint::Role;
 use super::screen::Screen;
 use crate::options::Options;
-use crate::summary::{Meta, Report};
+use crate::summary::{Meta, Report, RequestCounts};
 
 impl Screen {
     /// Writes the trace, the number of paths, and what was not seen.
@@ -37,10 +37,25 @@ impl Screen {
     pub(super) fn trace(&self, meta: &Meta, out: &mut dyn Write) -> io::Result<()> {
         let mut row = self.row();
         row.push(Role::Strong, &printable(&meta.source));
+        let (amount, of) = match meta.requests {
+            None => (
+                plural(meta.messages, "message", "messages"),
+                plural(meta.processes, "process", "processes"),
+            ),
+            Some(RequestCounts { requests, steps }) => {
+                let requests = plural(requests, "request", "requests");
+                (format!("{} of {requests}", plural(steps, "step", "steps")), String::new())
+            }
+        };
+        // The hosts of spans need not be known.
+        let hosts = match (meta.hosts, meta.requests) {
+            (0, Some(_)) => String::new(),
+            (hosts, _) => plural(hosts, "host", "hosts"),
+        };
         row.items([
-            (Role::Plain, plural(meta.messages, "message", "messages")),
-            (Role::Plain, plural(meta.processes, "process", "processes")),
-            (Role::Plain, plural(meta.hosts, "host", "hosts")),
+            (Role::Plain, amount),
+            (Role::Plain, of),
+            (Role::Plain, hosts),
             (
                 Role::Plain,
                 if meta.span > 0 {
@@ -50,7 +65,13 @@ impl Screen {
                 },
             ),
         ]);
-        row.finish(out)
+        row.finish(out)?;
+        if let Some(other) = &meta.other {
+            let mut row = self.row();
+            row.push(Role::Plain, &printable(other));
+            row.finish(out)?;
+        }
+        Ok(())
     }
 
     /// Writes the filter, and what was not seen.

@@ -66,7 +66,8 @@ pub struct Span<'a> {
     pub operation: &'a str,
     /// What it is at its node.
     pub kind: SpanKind,
-    /// The node that a client's span calls, as far as the client knows it.
+    /// The node that a client's span calls, as far as the client knows it; of a server's span, the
+    /// node that calls.
     pub peer: Option<&'a str>,
     /// When it began.
     pub begin: Option<i64>,

@@ -132,6 +132,15 @@ impl RequestTables {
         Ok(all)
     }
 
+    /// The requests of a group, with names of their own.
+    ///
+    /// # Errors
+    /// When a table cannot be read.
+    pub fn group(&self, group: usize) -> Result<(Names, Vec<Request>), PathError> {
+        let Group { names, requests } = self.read(group)?;
+        Ok((names, requests))
+    }
+
     fn read(&self, group: usize) -> Result<Group, PathError> {
         let [requests_path, steps_path] = &self.paths;
         let mut names = Names::default();

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use message_trace::DataDir;
 
-/// The data directory unless the user names another.
-pub(crate) const DEFAULT_DIRECTORY: &str = "sockcap.data";
+use crate::tuning::DEFAULT_DIRECTORY;
 
 #[derive(Debug, Args)]
 pub(crate) struct Data {

@@ -143,6 +143,17 @@ impl Inference {
         self.nodes.aliases.as_ref()
     }
 
+    /// A flag that was given and says how to infer causes, by its name.
+    pub(crate) fn asks_to_infer(&self) -> Option<&'static str> {
+        let of_algorithms = registry::union(&kinds::algorithms());
+        let given = of_algorithms.into_iter().find(|flag| self.given.has(*flag));
+        let Paths { try_both, link_clients, .. } = self.paths;
+        (self.algorithm.map(|_| ALGORITHM))
+            .or_else(|| given.map(|flag| flag.spec().long))
+            .or_else(|| try_both.map(|_| "try-both"))
+            .or_else(|| link_clients.map(|_| "link-clients"))
+    }
+
     /// `options` with what was asked for.
     pub(crate) fn applied_to(&self, options: analyze::Options) -> analyze::Options {
         let Inference { nodes, algorithm, given, paths } = self;

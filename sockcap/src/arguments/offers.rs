@@ -16,7 +16,7 @@ use clap_complete::engine::{
 use message_trace::DataDir;
 use report::SortKey;
 
-use super::data::DEFAULT_DIRECTORY;
+use crate::tuning::DEFAULT_DIRECTORY;
 use crate::tuning::MAX_PATTERNS_OFFERED;
 
 /// The variable by which a shell's script asks.

@@ -9,11 +9,13 @@ use message_trace::Grain;
 use report::SortKey;
 pub(crate) use socket_log::names::read_host_name as host_name;
 
+use crate::shown::Source;
+
 pub(crate) use registry::values::{bytes, duration, positive, share};
 
 /// One of a few values, by their names. The names are completed, and a wrong one is answered with
 /// them.
-fn one_of<T>(
+pub(crate) fn one_of<T>(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> impl TypedValueParser<Value = T>
 where
@@ -31,6 +33,11 @@ pub(crate) fn sort_key() -> impl TypedValueParser<Value = SortKey> {
 /// What a node is.
 pub(crate) fn grain() -> impl TypedValueParser<Value = Grain> {
     one_of(Grain::ALL.map(|grain| grain.to_string()))
+}
+
+/// What paths are made from.
+pub(crate) fn source() -> impl TypedValueParser<Value = Source> {
+    one_of(Source::ALL.map(|source| source.to_string()))
 }
 
 /// A size as the library takes it.

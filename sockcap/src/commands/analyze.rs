@@ -8,6 +8,7 @@ use crate::arguments::values::bytes;
 use crate::arguments::{Data, Inference};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::shown::Shown;
 use crate::{stages, words};
 
 const HELP: &str = "\
@@ -34,14 +35,12 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Analyze>();
 
 impl Run for Analyze {
     fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
-        stages::messages(&data)?;
-        let options = self.options();
-        let summary = stages::analyze(&data, stages::with_names(&data, &self.inference, options)?)?;
+        let shown = Shown::of(self.data.dir(), None)?;
+        let summary = stages::analyze(&shown, &self.inference, self.options())?;
         anstream::eprintln!(
             "sockcap: {}; next: sockcap report{}",
             words::analysis(&summary),
-            words::same_directory(&data),
+            shown.again(),
         );
         Ok(ExitCode::SUCCESS)
     }

@@ -54,7 +54,7 @@ impl Run for Drop {
     fn run(&self) -> Result<ExitCode, Error> {
         let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
         let truth = self.truth.as_deref().map(Truth::read).transpose()?;
-        stages::messages(&data)?;
+        stages::recorded_messages(&data)?;
         let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
         let sniffer = Sniffer { rate: self.rate, queue: self.queue };
         let captured = sniffer.capture(&trace)?;

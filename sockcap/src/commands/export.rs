@@ -9,14 +9,14 @@ use analyze::naming::Aliases;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use exports::{Exporter, Kind, Needs, Output, Source, TraceCount};
-use message_trace::DataDir;
 use registry::Given;
 
-use crate::arguments::{Data, Inference, flags};
+use crate::arguments::{Data, Inference, SourceChoice, flags};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{Target, counted, say};
 use crate::progress::Terminal;
+use crate::shown::Shown;
 use crate::{kinds, stages};
 
 /// The argument that says what is exported.
@@ -28,6 +28,7 @@ struct Export {
     kind: &'static Kind,
     given: Given,
     data: Data,
+    source: SourceChoice,
     to: Destination,
 }
 
@@ -55,7 +56,7 @@ fn define() -> Command {
         .value_parser(PossibleValuesParser::new(all.iter().map(choice)));
     let command = Data::augment_args(Command::new("export").arg(what))
         .args(registry::union(&all).into_iter().map(flags::argument));
-    Destination::augment_args(command)
+    Destination::augment_args(SourceChoice::augment_args(command))
         .about("Write tables, traces and patterns for other tools")
         .after_help(help(&all))
 }
@@ -78,6 +79,7 @@ fn read(matches: &ArgMatches, _program: &Command) -> Result<Box<dyn Run>, clap::
         kind: registry::find(&all, name).ok_or_else(missing)?,
         given: flags::given(matches, &registry::union(&all))?,
         data: Data::from_arg_matches(matches)?,
+        source: SourceChoice::from_arg_matches(matches)?,
         to: Destination::from_arg_matches(matches)?,
     }))
 }
@@ -121,9 +123,9 @@ impl Export {
         };
         let path = self.to.output.as_deref();
         let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
-        let data = self.data.dir();
-        let aliases = self.ready(exporter.needs(), &data)?;
-        let source = Source { data: &data, aliases: &aliases, progress: &Terminal::new() };
+        let shown = self.source.of(&self.data)?;
+        let aliases = self.ready(exporter.needs(), &shown)?;
+        let source = Source { data: &shown.data, aliases: &aliases, progress: &Terminal::new() };
         let (mut writer, name): (Box<dyn Write + Send>, &Path) = match (path, target) {
             (Some(path), Some(target)) => (Box::new(target.create().map_err(refused(path))?), path),
             _ => (Box::new(io::stdout()), Path::new("standard output")),
@@ -140,16 +142,16 @@ impl Export {
 
     /// Runs the stages that are needed, and returns the user's names. The results of an analysis
     /// have them already.
-    fn ready(&self, needs: Needs, data: &DataDir) -> Result<Aliases, Error> {
+    fn ready(&self, needs: Needs, shown: &Shown) -> Result<Aliases, Error> {
+        let named = || Inference::named_by(self.to.aliases.clone());
         match needs {
             Needs::Messages => {
-                stages::messages(data)?;
-                stages::names(data, self.to.aliases.as_deref())
+                stages::messages(shown)?;
+                return stages::names(shown, self.to.aliases.as_deref());
             }
-            Needs::Analysis => {
-                stages::analysis(data, &Inference::named_by(self.to.aliases.clone()))?;
-                Ok(Aliases::default())
-            }
+            Needs::Analysis => drop(stages::analysis(shown, &named())?),
+            Needs::Requests => stages::requests(shown, &named())?,
         }
+        Ok(Aliases::default())
     }
 }

@@ -3,6 +3,7 @@
 
 mod json;
 mod processes;
+mod spans;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -16,15 +17,17 @@ use message_trace::{Import, table};
 use reconcile::Reconciliation;
 use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
 
-use crate::arguments::Data;
+use crate::arguments::{Data, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{self, counted};
+use crate::shown::Source;
 use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::ways_out::way_out;
 use crate::{clock_words, notes, stages, tidy, words};
 use processes::Processes;
+use spans::Spans;
 
 const HELP: &str = "\
 Examples:
@@ -38,6 +41,8 @@ Examples:
 pub(crate) struct Info {
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    source: SourceChoice,
     /// Show each process with its command line, instead of each program
     #[arg(long)]
     processes: bool,
@@ -54,22 +59,36 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Info>();
 
 impl Run for Info {
     fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
+        let shown = self.source.of(&self.data)?;
+        let data = shown.whole.clone();
         let aliases = stages::aliases(&data, self.aliases.as_deref())?;
         let mut out = BufWriter::new(io::stdout().lock());
         tidy::tidy(&data);
         let imports = data.imported()?;
         let has_logs = !data.logs()?.is_empty();
-        if !has_logs && imports.is_empty() && !data.messages().exists() {
+        let spans = Spans::read(&shown.spans())?;
+        let has_messages = has_logs || !imports.is_empty() || data.messages().exists();
+        if !has_messages && shown.source == Source::Messages {
             return Err(Error::NoLogs(data.path().to_owned()));
         }
         let processes = Processes::read(&data, &aliases)?;
         let sniffers = Captured::all(&data)?;
         let spots = reconcile::blind_spots::find(&data)?;
         if self.json {
-            json::write(&data, &processes, &imports, &sniffers, &spots, &mut out)?;
+            let found = json::Found {
+                logs: &processes,
+                imports,
+                captured: &sniffers,
+                not_seen: &spots,
+                spans,
+            };
+            json::write(&shown, found, &mut out)?;
             out.flush()?;
             return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(other) = shown.other() {
+            line(&other, &mut out)?;
+            writeln!(out)?;
         }
         match (has_logs, self.processes) {
             (false, _) => {}
@@ -78,6 +97,12 @@ impl Run for Info {
         }
         imported(&imports, &mut out)?;
         captured(&sniffers, &mut out)?;
+        spans.write_imports(&mut out)?;
+        if shown.source == Source::Spans {
+            spans.write_results(&mut out)?;
+            out.flush()?;
+            return Ok(ExitCode::SUCCESS);
+        }
         not_seen(&spots, &mut out)?;
         match Reconciliation::read(&data) {
             Ok(reconciliation) => {

@@ -17,13 +17,14 @@ use report::page::Page;
 use report::{DelayReport, DelaysBy, Filtered, Html, Json, Options, Output, Rest, Terminal};
 
 use crate::arguments::values::sort_key;
-use crate::arguments::{Data, Filter, Inference};
+use crate::arguments::{Data, Filter, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::Target;
 use crate::report_meta::{meta, rest};
+use crate::shown::Shown;
 use crate::tuning::MAX_PATTERNS_SHOWN;
-use crate::{output, page, progress, stages, words};
+use crate::{output, page, progress, stages};
 
 const HELP: &str = "\
 Sort keys:
@@ -63,6 +64,8 @@ Examples:
 pub(crate) struct Report {
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    source: SourceChoice,
     /// Show the latency of each node instead, whatever the path (hosts with --node host)
     #[arg(long, conflicts_with = "hops")]
     hosts: bool,
@@ -95,19 +98,20 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Report>();
 
 impl Run for Report {
     fn run(&self) -> Result<ExitCode, Error> {
-        let data = self.data.dir();
-        let page = PageFile::try_out(self.html.as_deref(), &data)?;
-        let summary = stages::analysis(&data, &self.inference)?;
-        let filtered = filter::of(&self.filter, &data, &summary)?;
+        let shown = self.source.of(&self.data)?;
+        let data = &shown.data;
+        let page = PageFile::try_out(self.html.as_deref(), &shown.whole)?;
+        let summary = stages::analysis(&shown, &self.inference)?;
+        let filtered = filter::of(&self.filter, data, &summary)?;
         let filter = filtered.as_ref().map(|filtered| filtered.filter.clone());
         let options = self.options(filter.as_ref());
         if self.hosts || self.hops {
-            return delays(self, &summary, filtered, &options);
+            return delays(self, &shown, &summary, filtered, &options);
         }
-        let chosen = self.chosen(&data, filter.as_ref())?;
-        let mut meta = meta(&data, &summary)?;
+        let chosen = self.chosen(data, filter.as_ref())?;
+        let mut meta = meta(&shown, &summary)?;
         meta.rest = rest(&chosen);
-        meta.next_steps = self.next_steps(&data, &page, filtered.is_some(), &meta.rest);
+        meta.next_steps = self.next_steps(&shown, &page, filtered.is_some(), &meta.rest);
         if let Some(filtered) = filtered {
             meta.expected_paths = chosen.expected;
             meta.filtered = Some(filtered);
@@ -117,8 +121,7 @@ impl Run for Report {
         let written = match filter.is_some() && self.html.is_none() {
             true => Ok(()),
             false => {
-                let shown =
-                    page::read(&data, &report, &options, &filter.unwrap_or_default(), None)?;
+                let shown = page::read(data, &report, &options, &filter.unwrap_or_default(), None)?;
                 page.write(&report, &shown)
             }
         };
@@ -172,16 +175,16 @@ impl Report {
     /// What the reader can look at next.
     fn next_steps(
         &self,
-        data: &DataDir,
+        shown: &Shown,
         page: &PageFile,
         is_part: bool,
         rest: &Rest,
     ) -> Vec<String> {
         let page = page.path.display();
         if is_part {
-            let shown = self.html.iter();
-            let shown = shown.map(|_| format!("timelines and patterns of this part: {page}"));
-            return shown.chain([unfiltered(data)]).collect();
+            let named = self.html.iter();
+            let named = named.map(|_| format!("timelines and patterns of this part: {page}"));
+            return named.chain([unfiltered(shown)]).collect();
         }
         let which = if rest.patterns == 0 { "all" } else { "more" };
         vec![format!("timelines and {which} patterns: {page}")]
@@ -222,21 +225,22 @@ impl PageFile {
 /// Shows the delays by node or by hop.
 fn delays(
     arguments: &Report,
+    shown: &Shown,
     summary: &AnalysisSummary,
     filtered: Option<Filtered>,
     options: &Options,
 ) -> Result<ExitCode, Error> {
-    let data = arguments.data.dir();
+    let data = &shown.data;
     let all = PathFilter::default();
     let filter = filtered.as_ref().map_or(&all, |filtered| &filtered.filter);
     let (resources, progress) = (Resources::default(), progress::Terminal::new());
     let table = match arguments.hosts {
-        true => DelaysBy::Node(DelayTable::of_nodes(&data, filter, &resources, &progress)?),
-        false => DelaysBy::Hop(DelayTable::of_hops(&data, filter, &resources, &progress)?),
+        true => DelaysBy::Node(DelayTable::of_nodes(data, filter, &resources, &progress)?),
+        false => DelaysBy::Hop(DelayTable::of_hops(data, filter, &resources, &progress)?),
     };
     drop(progress);
-    let mut meta = meta(&data, summary)?;
-    meta.next_steps = filtered.iter().map(|_| unfiltered(&data)).collect();
+    let mut meta = meta(shown, summary)?;
+    meta.next_steps = filtered.iter().map(|_| unfiltered(shown)).collect();
     meta.filtered = filtered;
     let report = DelayReport { table: &table, meta };
     let mut out = BufWriter::new(io::stdout().lock());
@@ -249,6 +253,6 @@ fn delays(
 }
 
 /// How to see everything again.
-fn unfiltered(data: &DataDir) -> String {
-    format!("all paths: sockcap report{}", words::same_directory(data))
+fn unfiltered(shown: &Shown) -> String {
+    format!("all paths: sockcap report{}", shown.again())
 }

@@ -48,7 +48,7 @@ impl Run for Score {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
         let truth = Truth::read(&self.truth)?;
-        let options = stages::analysis(&data, &Inference::default())?.options;
+        let options = stages::recorded_analysis(&data, &Inference::default())?.options;
         let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
         let links = Links::read(&data.links())?;
         let score =

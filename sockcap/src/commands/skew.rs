@@ -56,7 +56,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Skew>();
 impl Run for Skew {
     fn run(&self) -> Result<ExitCode, Error> {
         let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
-        stages::messages(&data)?;
+        stages::recorded_messages(&data)?;
         let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
         let first = trace.messages().map(|message| message.time()).min().unwrap_or(0);
         let at = self.at.unwrap_or(first);

@@ -14,7 +14,7 @@ use report::page::{Instances, Order, Page};
 use report::{Html, Options, SortKey};
 
 use crate::arguments::values::sort_key;
-use crate::arguments::{Data, Inference};
+use crate::arguments::{Data, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::say;
@@ -43,6 +43,8 @@ Examples:
 pub(crate) struct View {
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    source: SourceChoice,
     /// What to rank the patterns by at first
     #[arg(long, value_name = "KEY", default_value_t = SortKey::default(), value_parser = sort_key(), hide_possible_values = true)]
     sort: SortKey,
@@ -62,22 +64,23 @@ impl Run for View {
     fn run(&self) -> Result<ExitCode, Error> {
         let server = bind(self.port)?;
         let address = server.address().map_err(Error::Output)?;
-        let data = self.data.dir();
-        let summary = stages::analysis(&data, &self.inference)?;
+        let shown = self.source.of(&self.data)?;
+        let data = &shown.data;
+        let summary = stages::analysis(&shown, &self.inference)?;
         let order = |one: &PathPattern, other: &PathPattern| self.sort.compare(one, other);
         let chosen = ChosenPatterns::read(&data.patterns(), MAX_PATTERNS_SHOWN, order)?;
-        let mut meta = meta(&data, &summary)?;
+        let mut meta = meta(&shown, &summary)?;
         meta.rest = rest(&chosen);
         let options = Options { sort: self.sort, ..Options::default() };
         let report = report::Report::new(&chosen.patterns, meta);
         let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
         let page =
-            page::read(&data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
+            page::read(data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
         let frame = Html.frame(&report).into_bytes().into();
         let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
         let stop = stopped_by_signals()?;
         let url = format!("http://{address}/");
-        say(&format!("{} is shown at {url} until Ctrl-C", data.path().display()));
+        say(&format!("{} is shown at {url} until Ctrl-C", shown.whole.path().display()));
         if !self.no_browser
             && let Err(error) = open::that_detached(&url)
         {
@@ -127,6 +130,17 @@ impl Pages {
             ["", "api", "details", group] => number(group)
                 .and_then(|group| self.page.details.get(group))
                 .map_or_else(nothing, |details| Answer::of(JSON, details.clone())),
+            ["", "api", "contexts"] => match &self.page.contexts {
+                Some(contexts) => Answer::of(JSON, contexts.clone()),
+                None => nothing(),
+            },
+            ["", "api", "place", rank, path] => {
+                let known = number(rank).filter(|rank| *rank < self.patterns);
+                match known.zip(number(path)) {
+                    Some((rank, path)) => self.place(rank, path, request.query),
+                    None => nothing(),
+                }
+            }
             ["", "api", "instances", rank] => {
                 match number(rank).filter(|rank| *rank < self.patterns) {
                     Some(rank) => self.instances(rank, request.query),
@@ -146,26 +160,54 @@ impl Pages {
     }
 
     fn instances(&self, rank: usize, query: &str) -> Answer {
-        let mut order = Order::default();
-        let mut from = 0;
-        for (name, value) in query.split('&').filter_map(|said| said.split_once('=')) {
-            match name {
-                "order" => match Order::named(value) {
-                    Some(named) => order = named,
-                    None => return Answer::refusal(400, "the order is time, slowest or likely"),
-                },
-                "from" => match number(value) {
-                    Some(number) => from = number,
-                    None => return Answer::refusal(400, "from is a number"),
-                },
-                _ => {}
-            }
-        }
+        let Asked { order, from } = match asked(query) {
+            Ok(asked) => asked,
+            Err(refusal) => return refusal,
+        };
         match self.instances.json(rank, order, from, INSTANCES_A_PIECE) {
             Ok(json) => Answer::of("application/json", json),
             Err(error) => Answer::refusal(500, &error.to_string()),
         }
     }
+
+    /// Which instance of a pattern a path is.
+    fn place(&self, rank: usize, path: usize, query: &str) -> Answer {
+        let Asked { order, .. } = match asked(query) {
+            Ok(asked) => asked,
+            Err(refusal) => return refusal,
+        };
+        let path = i64::try_from(path).ok();
+        let place = path.and_then(|path| self.instances.place(rank, order, path));
+        let said = serde_json::json!({ "place": place });
+        Answer::of("application/json", said.to_string().into_bytes())
+    }
+}
+
+/// What was asked of the instances of a pattern.
+#[derive(Default)]
+struct Asked {
+    order: Order,
+    /// Number of the first of them.
+    from: usize,
+}
+
+/// What the query of an address asks for, or the refusal where it makes no sense.
+fn asked(query: &str) -> Result<Asked, Answer> {
+    let mut asked = Asked::default();
+    for (name, value) in query.split('&').filter_map(|said| said.split_once('=')) {
+        match name {
+            "order" => {
+                let unknown = || Answer::refusal(400, "the order is time, slowest or likely");
+                asked.order = Order::named(value).ok_or_else(unknown)?;
+            }
+            "from" => {
+                let unknown = || Answer::refusal(400, "from is a number");
+                asked.from = number(value).ok_or_else(unknown)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(asked)
 }
 
 /// A number as it stands in an address.
@@ -186,7 +228,11 @@ mod tests {
             address: "127.0.0.1:9714".parse().unwrap(),
             frame: b"<html>"[..].into(),
             patterns: 2,
-            page: Page { overview: b"{}".to_vec(), details: vec![b"[1]"[..].into()] },
+            page: Page {
+                overview: b"{}".to_vec(),
+                details: vec![b"[1]"[..].into()],
+                contexts: Some(b"[2]"[..].into()),
+            },
             instances: Instances::new(0),
         }
     }
@@ -202,6 +248,9 @@ mod tests {
         assert_eq!(ask("/", host), Answer::of("text/html; charset=utf-8", &b"<html>"[..]));
         assert_eq!(ask("/api/overview", host), Answer::of("application/json", &b"{}"[..]));
         assert_eq!(ask("/api/details/0", host), Answer::of("application/json", &b"[1]"[..]));
+        assert_eq!(ask("/api/contexts", host), Answer::of("application/json", &b"[2]"[..]));
+        let nowhere = Answer::of("application/json", &br#"{"place":null}"#[..]);
+        assert_eq!(ask("/api/place/1/7?order=slowest", host), nowhere);
         let none = &br#"{"from":5,"all":0,"instances":[]}"#[..];
         assert_eq!(
             ask("/api/instances/1?order=likely&from=5", host),
@@ -214,14 +263,20 @@ mod tests {
             "/api/details/-1",
             "/api/details/",
             "/api/instances/2",
+            "/api/place/2/7",
+            "/api/place/1/-7",
+            "/api/place/1",
             "//",
             "",
         ] {
             assert_eq!(ask(path, host), nothing, "{path}");
         }
-        for path in
-            ["/api/instances/1?order=none", "/api/instances/1?from=-1", "/api/instances/1?from="]
-        {
+        for path in [
+            "/api/place/1/7?order=none",
+            "/api/instances/1?order=none",
+            "/api/instances/1?from=-1",
+            "/api/instances/1?from=",
+        ] {
             assert!(format!("{:?}", ask(path, host)).contains("400"), "{path}");
         }
     }
@@ -250,6 +305,13 @@ mod tests {
         assert_eq!(pages.instances(1, ""), piece(Order::Time, 0));
         assert_eq!(pages.instances(1, "order=slowest&from=1"), piece(Order::Slowest, 1));
         assert_eq!(pages.instances(1, "from=2&order=time"), piece(Order::Time, 2));
+        let place = |path| pages.place(1, path, "order=slowest");
+        let at = |json: &str| Answer::of("application/json", json.as_bytes().to_vec());
+        assert_eq!([place(8), place(7)], [at(r#"{"place":0}"#), at(r#"{"place":2}"#)]);
+        pages.page.contexts = None;
+        let nothing = Answer::refusal(404, "there is nothing here; the page is at /");
+        let request = |path| Request { method: "GET", path, query: "", host: Some("localhost") };
+        assert_eq!(pages.reply(&request("/api/contexts")), nothing);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct Population {
     pub excluded: u64,
     /// Calls that begin a path in truth.
     pub roots: u64,
-    /// Those of them that were given a parent.
+    /// Calls that begin a path in truth and were given a parent.
     pub roots_with_a_parent: u64,
 }
 

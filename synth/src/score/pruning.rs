@@ -19,9 +19,9 @@ pub struct Omission {
     pub n: u64,
     /// Omitted patterns.
     pub omitted: u64,
-    /// Those whose count is not within 2% of the Nth's.
+    /// Omitted patterns whose count is not within 2% of the Nth's.
     pub omitted_at_2_percent: u64,
-    /// Those whose count is not within 6% of the Nth's.
+    /// Omitted patterns whose count is not within 6% of the Nth's.
     pub omitted_at_6_percent: u64,
 }
 

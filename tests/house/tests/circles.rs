@@ -6,8 +6,10 @@ use house::{Crate, workspace};
 const FLOORS: &[&[&str]] = &[
     &["registry", "socket-log", "out-of-core", "plain-http", "fourier", "house"],
     &["capture-shim", "message-trace"],
-    &["clocks", "importers", "analyze", "collector", "demo"],
-    &["reconcile", "exports", "synth", "test-support"],
+    &["clocks", "analyze", "collector", "demo"],
+    &["request-flow"],
+    &["importers", "contexts", "exports", "synth", "test-support"],
+    &["reconcile"],
     &["report"],
     &["sockcap", "end-to-end"],
 ];

@@ -52,8 +52,15 @@ fn a_long_comment_and_a_long_line_of_a_page_are_found() {
 }
 
 /// Words that leave a stranger guessing what is meant. They are looked for in comments and pages.
-const GUESSING: &[&str] =
-    &["of which", "so many", "so much of it", "what is to be", "see the module", "at most as many"];
+const GUESSING: &[&str] = &[
+    "of which",
+    "so many",
+    "so much of it",
+    "what is to be",
+    "see the module",
+    "see above",
+    "at most as many",
+];
 
 /// Places where words of [`GUESSING`] are.
 fn guessing<'a>(file: &Path, lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<String> {
@@ -77,6 +84,43 @@ fn comments_and_pages_can_be_understood_alone() {
     let this = |place: &String| place.contains(file!());
     wrong.retain(|place| !this(place));
     assert!(wrong.is_empty(), "say what it is a number of, and who:\n{}", wrong.join("\n"));
+}
+
+/// Beginnings of a doc that leave open what it is about.
+const POINTING: &[&str] = &["Those ", "They are"];
+
+/// Places where a doc begins with words of [`POINTING`].
+fn pointing(file: &Path, text: &str) -> Vec<String> {
+    let doc = |line: &str| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or(line.strip_prefix("//!")).map(|doc| doc.trim().to_owned())
+    };
+    let lines: Vec<Option<String>> = text.lines().map(doc).collect();
+    let mut found = Vec::new();
+    for (number, line) in lines.iter().enumerate() {
+        let is_first = number == 0 || lines[number - 1].is_none();
+        let Some(line) = line.as_ref().filter(|_| is_first) else { continue };
+        if POINTING.iter().any(|words| line.starts_with(words)) {
+            found.push(format!("{}:{}: {line}", file.display(), number + 1));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_doc_begins_with_what_it_is_about() {
+    let mut wrong = Vec::new();
+    for file in workspace::files(&workspace::root(), "rs") {
+        wrong.extend(pointing(&file, &workspace::read(&file).unwrap()));
+    }
+    assert!(wrong.is_empty(), "say what they are:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_doc_that_only_points_is_found() {
+    let source =
+        "/// Calls of one flow.\n/// They are sorted.\nstruct A;\n\n/// Those of b.\nstruct B;\n";
+    assert_eq!(pointing(Path::new("a.rs"), source), ["a.rs:5: Those of b."]);
 }
 
 #[test]

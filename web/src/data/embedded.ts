@@ -1,6 +1,7 @@
 // The data that the page has with it: compressed pieces, each of which is read when it is needed
 // first.
 
+import type { Contexts } from "./contexts";
 import { remembered, type Source } from "./source";
 import type { Details, Instance, Order, Overview } from "./types";
 
@@ -30,12 +31,19 @@ export function embedded(): Source {
     if (!found) throw new Error(`this page has no pattern at rank ${rank + 1}`);
     return found;
   };
+  const contexts = remembered((_: 0) => piece<Contexts>("contexts"));
+  const ordered = async (rank: number, order: Order) => (await details(rank)).instances.toSorted(compare[order]);
   return {
     overview: () => overview(0),
     details,
     async instances(rank, order) {
-      const instances = (await details(rank)).instances.toSorted(compare[order]);
+      const instances = await ordered(rank, order);
       return { from: 0, all: instances.length, instances };
     },
+    async place(rank, order, path) {
+      const place = (await ordered(rank, order)).findIndex((instance) => instance.path === path);
+      return place < 0 ? null : place;
+    },
+    contexts: () => contexts(0),
   };
 }

@@ -1,5 +1,6 @@
 // The data of `sockcap view`, asked for piece by piece.
 
+import type { Contexts } from "./contexts";
 import { remembered, type Source } from "./source";
 import type { Details, InstancePage, Order, Overview } from "./types";
 
@@ -16,6 +17,7 @@ async function ask<Value>(path: string): Promise<Value> {
 
 export function served(): Source {
   const overview = remembered((_: 0) => ask<Overview>("api/overview"));
+  const contexts = remembered((_: 0) => ask<Contexts>("api/contexts"));
   const group = remembered((number: number) => ask<Details[]>(`api/details/${number}`));
   return {
     overview: () => overview(0),
@@ -27,5 +29,9 @@ export function served(): Source {
     },
     instances: (rank: number, order: Order, from: number) =>
       ask<InstancePage>(`api/instances/${rank}?order=${order}&from=${from}`),
+    async place(rank: number, order: Order, path: number) {
+      return (await ask<{ place: number | null }>(`api/place/${rank}/${path}?order=${order}`)).place;
+    },
+    contexts: () => contexts(0),
   };
 }

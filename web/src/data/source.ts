@@ -1,6 +1,7 @@
 // Where the page's data comes from: out of the page itself, or from the server that it was loaded
 // from.
 
+import type { Contexts } from "./contexts";
 import { embedded } from "./embedded";
 import { served } from "./served";
 import type { Details, InstancePage, Order, Overview } from "./types";
@@ -12,6 +13,10 @@ export interface Source {
   details(rank: number): Promise<Details>;
   /** Some instances of the pattern at `rank`, from the one at `from` in that order. */
   instances(rank: number, order: Order, from: number): Promise<InstancePage>;
+  /** Which instance of the pattern at `rank`, counted from 0 in that order, the path of that number is; null if it is not there. */
+  place(rank: number, order: Order, path: number): Promise<number | null>;
+  /** The contexts of operations. */
+  contexts(): Promise<Contexts>;
 }
 
 /** The source that the page says it has. */

@@ -26,6 +26,8 @@ export interface Overview {
     /** Those with the most first; the others are left out. */
     between: OneSided[];
   };
+  /** Whether there is a piece with the contexts of operations. */
+  contexts: boolean;
   /** How many patterns a piece of details has. */
   group: number;
   patterns: PatternColumns;

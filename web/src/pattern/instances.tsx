@@ -87,7 +87,7 @@ export function InstancesView({ source, rank, built, show }: Props) {
       </ol>
       {page && all < built && (
         <p class="fine">
-          This page has {count(all)} of {count(built)} instances: the slowest, and others without choice. <code>sockcap view</code> has all.
+          This page has {count(all)} of {count(built)} instances, the slowest among them. <code>sockcap view</code> has all.
         </p>
       )}
     </section>

@@ -23,7 +23,7 @@ export async function browser(): Promise<Browser> {
 export async function open(
   from: Browser,
   url: string,
-  options: { width?: number; height?: number; dark?: boolean; offline?: boolean } = {},
+  options: { width?: number; height?: number; dark?: boolean; offline?: boolean; before?: (page: Page) => Promise<void> } = {},
 ): Promise<{ page: Page; complaints: string[] }> {
   const context = await from.newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 1000 },
@@ -43,6 +43,7 @@ export async function open(
     const isOwn = asked.startsWith("data:") || asked.startsWith("blob:") || asked.split(/[?#]/)[0] === url.split(/[?#]/)[0];
     if (!isOwn && !(origin.startsWith("http") && asked.startsWith(`${origin}/api/`))) complaints.push(`asked for ${asked}`);
   });
+  await options.before?.(page);
   await page.goto(url);
   return { page, complaints };
 }

@@ -113,3 +113,20 @@ export function badTimeline(): string[] {
   });
   return found;
 }
+
+/** What is wrong with axes below drawings: labels upon each other, beyond the drawing's frame, or none at all. */
+export function badAxes(): string[] {
+  const found: string[] = [];
+  for (const axis of document.querySelectorAll(".axis")) {
+    if (!axis.checkVisibility()) continue;
+    const labels = [...axis.querySelectorAll("span")].map((label) => ({ text: label.textContent ?? "", box: label.getBoundingClientRect() }));
+    const frame = axis.getBoundingClientRect();
+    if (labels.length === 0) found.push("an axis without labels");
+    labels.forEach(({ text, box }, which) => {
+      if (box.left < frame.left - 4 || box.right > frame.right + 4) found.push(`label ${text} stands out`);
+      const upon = labels.slice(which + 1).find((other) => box.left < other.box.right && other.box.left < box.right);
+      if (upon) found.push(`label ${text} upon ${upon.text}`);
+    });
+  }
+  return found;
+}

@@ -2,10 +2,13 @@
 // are made up here.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { TestProject } from "vitest/node";
+import type { Contexts } from "../../src/data/contexts";
+import { contexts } from "../unit/made_contexts";
+import { instances, withContexts } from "./pieces";
 import { numbers, tiers } from "./systems";
 
 declare module "vitest" {
@@ -19,6 +22,9 @@ declare module "vitest" {
     few: string;
     view: string;
     viewed: string;
+    contexts: string;
+    without: string;
+    madeContexts: Contexts;
     ranked: string[];
   }
 }
@@ -89,6 +95,17 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide("small", page("shop", shop()));
   run("report", "-d", "shop", "--through", "dns", "--html", "part.html");
   project.provide("part", `file://${path.join(directory, "part.html")}`);
+  // The shop with contexts that are made up: the first examples are instances of its page, one of
+  // them has left it, and one is of no pattern.
+  const small = readFileSync(path.join(directory, "shop.html"), "utf8");
+  const [first, second, ...others] = instances(small);
+  if (!first || !second) throw new Error("the shop has no instances");
+  const profile = contexts([first, [9_999_999, first[1]], second, [7_777, -1], ...others]);
+  writeFileSync(path.join(directory, "contexts.html"), withContexts(small, profile));
+  project.provide("contexts", `file://${path.join(directory, "contexts.html")}`);
+  project.provide("madeContexts", profile);
+  writeFileSync(path.join(directory, "without.html"), withContexts(small, null));
+  project.provide("without", `file://${path.join(directory, "without.html")}`);
   // The patterns of the shop by their mean time, as the terminal numbers them.
   const printed = run("report", "-d", "shop", "--sort", "mean", "--limit", "99");
   project.provide("ranked", printed.split("\n").flatMap((line) => /^(#\d+)  /.exec(line)?.[1] ?? []));

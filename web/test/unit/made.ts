@@ -53,7 +53,7 @@ export function details(hops: Hop[], critical: { hop: number; part: Part } | nul
 export function overview(): Overview {
   return {
     source: "made", begin: 0, span: 6e9, window: 6e9, messages: 9, processes: 3, hosts: 1, pattern_count: 3, instances: 117, expected_paths: 90, total_time: 600,
-    sort: "total", filtered: [], notes: [], one_sided: { messages: 0, between: [] }, group: 64,
+    sort: "total", filtered: [], notes: [], one_sided: { messages: 0, between: [] }, contexts: true, group: 64,
     names: ["CLIENT", "nginx", "app.py", "redis", ":8080", ":6379"],
     patterns: {
       id: [0, 5, 7], count: [100, 16, 1], expected: [70, 16, 0.9], max_probability: [1, 1, 0.9],

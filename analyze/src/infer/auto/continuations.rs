@@ -4,7 +4,7 @@
 //! anew.
 
 use super::NONE;
-use super::discipline::{NEVER, Turn};
+use super::discipline::{NEVER, Precedence};
 use super::model::Model;
 use crate::tuning::auto::search::hypotheses::GATHERED_FACTOR;
 
@@ -97,9 +97,10 @@ impl Candidates {
             self.weights[place] *= (before - others).exp();
             score_of_all = others;
         }
-        let turn = self.less.and_then(|less| Turn::of(&self.waiting, &self.weights, less));
+        let precedence =
+            self.less.and_then(|less| Precedence::of(&self.waiting, &self.weights, less));
         for (place, slot) in self.slots.iter().enumerate() {
-            let in_turn = turn.map_or(0.0, |turn| turn.adds(self.waiting[place]));
+            let in_turn = precedence.map_or(0.0, |precedence| precedence.adds(self.waiting[place]));
             let added = self.scores[place] + score_of_all + in_turn;
             continuations.add(Continuation { score: score + added, added, from, slot: *slot });
         }

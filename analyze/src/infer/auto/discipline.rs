@@ -27,7 +27,7 @@ pub(super) const NEVER: i64 = i64::MAX;
 
 /// Nats added as requests that wait for the same mostly get it in turn.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct Precedence {
     /// Since when the one waits that waits longest.
     first: i64,
     /// Nats added to the fit of the call to that one, and to those that overtake it.
@@ -35,12 +35,12 @@ pub(super) struct Turn {
     behind: f64,
 }
 
-impl Turn {
+impl Precedence {
     /// Makes it by `less` nats less likely that a call is for a request while another one waits
     /// longer for such a call, whoever made that request: a pool of connections has one queue for
     /// all. The sum over all that wait stays as it was. `waiting` is since when each waits,
     /// `weights` how likely each is, 0 for those that do not. None where nobody would overtake.
-    pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Turn> {
+    pub(super) fn of(waiting: &[i64], weights: &[f64], less: f64) -> Option<Precedence> {
         const LANES: usize = 8;
         let first = waiting.iter().copied().min().filter(|first| *first != NEVER)?;
         // Several sums at once, as one addition need not wait for the one before then.
@@ -56,7 +56,7 @@ impl Turn {
         let after = ahead + (all - ahead) * (-less).exp();
         let rest = (all / after).ln();
         let counts = rest.is_finite() && waiting.iter().any(overtakes);
-        counts.then_some(Turn { first, ahead: rest, behind: rest - less })
+        counts.then_some(Precedence { first, ahead: rest, behind: rest - less })
     }
 
     /// Nats added for a request that waits since then.
@@ -163,12 +163,13 @@ mod tests {
     fn the_one_that_waits_longest_gains_what_the_others_lose() {
         let (waiting, odds) = ([20, 10, NEVER, 5], 0.5f64);
         let weights = waiting.map(|since| if since == NEVER { 0.0 } else { odds });
-        let turn = Turn::of(&waiting, &weights, 3f64.ln()).unwrap();
-        let probabilities = waiting.map(|since| (turn.adds(since).exp() * odds * 1000.0).round());
+        let precedence = Precedence::of(&waiting, &weights, 3f64.ln()).unwrap();
+        let probabilities =
+            waiting.map(|since| (precedence.adds(since).exp() * odds * 1000.0).round());
         assert_eq!(probabilities, [300.0, 300.0, 500.0, 900.0]);
         // None waits longer than others.
-        assert!(Turn::of(&[NEVER, 7, 7], &[0.0, odds, odds], 3f64.ln()).is_none());
-        assert!(Turn::of(&[NEVER; 2], &[0.0; 2], 3f64.ln()).is_none());
+        assert!(Precedence::of(&[NEVER, 7, 7], &[0.0, odds, odds], 3f64.ln()).is_none());
+        assert!(Precedence::of(&[NEVER; 2], &[0.0; 2], 3f64.ln()).is_none());
     }
 
     #[test]

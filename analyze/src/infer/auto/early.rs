@@ -150,8 +150,8 @@ pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
     }
 }
 
-/// The parents of a message that may be of such work: where a parent came only after it was sent,
-/// what that parent was sent for.
+/// The parents of a message, with the probability that it has none. A parent that came after the
+/// message was sent cannot be its cause; its own causes take its place.
 pub(super) fn links(
     trace: &MessageTrace,
     links: &Links,

@@ -47,17 +47,19 @@ pub(super) struct Service {
     /// For each request another one whose work might have been found in its place; [`NONE`] where
     /// there is none. Empty where nothing is found before it is told of.
     pub(super) rivals: Vec<u32>,
-    /// The calls of the trace that they are.
+    /// The number, in the trace, of the call of each request.
     pub(super) request_calls: Vec<u32>,
+    /// The number, in the trace, of each call.
     pub(super) made_calls: Vec<u32>,
     /// Further calls of the trace that the node made by a timer or to ask for work, for no request.
     pub(super) timer_calls: Vec<u32>,
     /// Whether nobody answers anything here, and requests end when what they cause is likely done.
     pub(super) one_way: bool,
-    /// Whether one thread does everything in each of the processes that this is; of one process its
-    /// threads tell.
+    /// Whether this is an event loop. `Some` only where several processes were put together; else
+    /// [`Service::is_event_loop`] finds it by the threads.
     pub(super) is_loop: Option<bool>,
-    /// Whether some kinds of requests end by that alone.
+    /// Whether nobody answers some kinds of requests: these end when what they cause is likely
+    /// done.
     pub(super) has_unanswered_kinds: bool,
     /// Time after which a request without a response is over, in nanoseconds.
     pub(super) window: i64,
@@ -69,13 +71,13 @@ pub(super) struct Service {
     pub(super) after_answer: Vec<u32>,
     /// The kinds of calls whose answers the requests do not wait for, sorted.
     pub(super) unwaited: Vec<u32>,
-    /// End of what is known, where there is more.
+    /// Time at which this part of the service ends; `None` in the last part.
     pub(super) until: Option<i64>,
     /// Kinds of evidence that are left out.
     pub(super) without: Without,
     /// When the one thread did something, sorted, where delays are measured in its time. Else
     /// empty.
-    pub(super) turns: Vec<i64>,
+    pub(super) active_at: Vec<i64>,
 }
 
 /// The kind of the reply, as if it were a call.

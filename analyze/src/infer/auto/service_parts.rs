@@ -125,7 +125,7 @@ impl Service {
             unwaited: self.unwaited.clone(),
             until,
             without: self.without,
-            turns: self.turns.clone(),
+            active_at: self.active_at.clone(),
         }
     }
 }

@@ -19,22 +19,22 @@ impl Service {
     pub(super) fn in_thread_time(&self) -> Service {
         let mut service = self.part(self.requests.len(), self.calls.len(), self.until);
         let spans = || self.requests.iter().chain(&self.calls);
-        service.turns =
+        service.active_at =
             spans().flat_map(|span| [span.begin, span.end]).filter(|time| *time != OPEN).collect();
-        service.turns.sort_unstable();
+        service.active_at.sort_unstable();
         service
     }
 
     /// Whether delays are measured in the time of the thread.
     pub(super) fn has_thread_time(&self) -> bool {
-        !self.turns.is_empty()
+        !self.active_at.is_empty()
     }
 
     /// Time from which the delay of an event at `time` is measured, if it was to be done since
     /// `since`.
     pub(super) fn free_since(&self, since: i64, time: i64) -> i64 {
-        let turns = self.turns.partition_point(|turn| *turn < time);
-        let last = turns.checked_sub(1).and_then(|last| self.turns.get(last));
+        let before = self.active_at.partition_point(|active| *active < time);
+        let last = before.checked_sub(1).and_then(|last| self.active_at.get(last));
         last.map_or(since, |last| since.max(*last))
     }
 }

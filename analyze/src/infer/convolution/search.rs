@@ -44,7 +44,7 @@ pub(super) struct Search<'a> {
 
 impl<'a> Search<'a> {
     pub(super) fn new(input: &Input<'a>, sites: &'a Sites) -> Search<'a> {
-        let Input { trace, naming, options, progress } = *input;
+        let Input { trace, naming, options, progress, .. } = *input;
         let messages = trace.len();
         let step = options
             .convolution

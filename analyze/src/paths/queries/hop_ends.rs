@@ -126,6 +126,20 @@ impl HopEnds {
         self.keys.get(begin as usize..end as usize)?.get(hop).copied()
     }
 
+    /// By number of labels: the number of those that go back the way that they came, if there are
+    /// such.
+    pub(crate) fn answers(&self) -> Vec<Option<u32>> {
+        let numbers: FxHashMap<&Hop, u32> = self.hops.iter().zip(0..).collect();
+        let back = |hop: &Hop| Hop {
+            src: hop.dst.clone(),
+            dst: hop.src.clone(),
+            src_port: hop.dst_port.clone(),
+            dst_port: hop.src_port.clone(),
+            protocol: hop.protocol,
+        };
+        self.hops.iter().map(|hop| numbers.get(&back(hop)).copied()).collect()
+    }
+
     /// The labels of that number, and whether the two ends were ever traced.
     pub(crate) fn hop(&self, key: u32) -> Option<(&Hop, [bool; 2])> {
         self.hops.get(key as usize).zip(self.traced.get(key as usize).copied())

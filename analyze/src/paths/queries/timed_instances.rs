@@ -60,13 +60,7 @@ impl TimedInstances {
         mut each: impl FnMut(&TimedInstance<'_>) -> Result<(), PathError>,
     ) -> Result<(), PathError> {
         let Piece { instances, mut hops } = self.untimed(piece, wanted)?;
-        let mut receipts = self.messages.fill(&mut hops).map_err(|error| match error {
-            Unfilled::Table(error) => error,
-            Unfilled::NoMessage(message) => PathError::malformed(
-                &self.paths,
-                format!("there is no message {message}; run 'sockcap analyze' again"),
-            ),
-        })?;
+        let mut receipts = self.messages.fill(&mut hops).map_err(|why| self.unfilled(why))?;
         for (which, range) in instances {
             let (hops, receipts) = (&mut hops[range.clone()], &mut receipts[range]);
             for hop in hops.iter() {
@@ -78,6 +72,30 @@ impl TimedInstances {
             each(&TimedInstance { which, hops })?;
         }
         Ok(())
+    }
+
+    /// Messages of all instances of a piece, one instance behind the other.
+    pub(super) fn messages(&self, piece: usize) -> Result<Vec<i64>, PathError> {
+        let mut messages = Vec::new();
+        for batch in self.groups.read(piece)? {
+            let batch = batch?;
+            let table = Columns::new(&self.paths, &batch);
+            for message in table.int64("message")? {
+                messages.push(table.some("message", message)?);
+            }
+        }
+        Ok(messages)
+    }
+
+    /// The error that messages of the table of paths could not be looked up.
+    pub(super) fn unfilled(&self, why: Unfilled) -> PathError {
+        match why {
+            Unfilled::Table(error) => error,
+            Unfilled::NoMessage(message) => PathError::malformed(
+                &self.paths,
+                format!("there is no message {message}; run 'sockcap analyze' again"),
+            ),
+        }
     }
 
     /// The instances of a piece that are wanted, without times.

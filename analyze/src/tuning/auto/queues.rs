@@ -36,7 +36,7 @@ pub(crate) mod jobs {
     pub(crate) const LONGER_FACTOR: i64 = 8;
     /// Minimum number of deliveries; fewer tell nothing.
     pub(crate) const MIN_DELIVERIES: usize = 20;
-    /// Number of deliveries among which one may be without, and as many things may be said besides.
+    /// Number of deliveries for each one by which the number of acknowledgements may differ.
     pub(crate) const DELIVERIES_PER_EXCEPTION: usize = 10;
     /// Number of acknowledgements among which one may come without a delivery to acknowledge.
     pub(crate) const DELIVERIES_PER_EARLY: usize = 50;
@@ -74,7 +74,8 @@ pub(crate) mod backlog {
     pub(crate) const MIN_WAIT: i64 = 20_000_000;
     /// Share of the replies that is nearly all.
     pub(crate) const NEARLY_ALL: f64 = 0.9;
-    /// Length of a wait over the time before its end in which what ends it came, at most.
+    /// Number of parts of a wait. A push ends the wait only if it came in the last of them: in the
+    /// last twentieth.
     pub(crate) const PART_DIVISOR: i64 = 20;
     /// Smallest share of the times that the queue was found empty, or was waited for, that must
     /// agree.

@@ -128,7 +128,8 @@ pub(crate) mod timers {
     pub(crate) const EVEN_SHARE: f64 = 0.9;
     /// Largest difference of such a gap from that length, as a share of it.
     pub(crate) const EVEN_WITHIN: f64 = 0.1;
-    /// Maximum number of calls made evenly for as many requests, each up to this.
+    /// Maximum of both numbers in a ratio of calls to requests (2 calls for 3 requests). Calls at
+    /// such a ratio are made for requests, not by a timer.
     pub(crate) const MAX_RATIO: i64 = 5;
     /// Smallest share of the expected calls that must be there while nothing is asked of the node.
     pub(crate) const IDLE_SHARE: f64 = 0.7;

@@ -1,10 +1,9 @@
-//! Elements of JSON documents as texts, one after the other as the file is read. Brackets and quotes
-//! tell where each ends; what is in it, whoever reads it sees.
+//! Elements of JSON documents as texts, one after the other as the file is read. Brackets and
+//! quotes tell where each ends; what is in it, whoever reads it sees.
 
 use std::io::{self, Read};
 
-use super::BYTE_ORDER_MARK;
-use super::scan::Scan;
+use super::scan::{BYTE_ORDER_MARK, Scan};
 use crate::spans::texts::{TextSource, Texts};
 use crate::summary::At;
 use crate::tuning::{MAX_TEXT_BYTES, READ_BUFFER_BYTES};
@@ -44,8 +43,8 @@ enum End {
 }
 
 impl<R: Read + Send> Elements<R> {
-    /// The elements of `bytes`, of arrays that are outermost or below one of `keys`. Without `keys`,
-    /// an outermost object is an element.
+    /// The elements of `bytes`, of arrays that are outermost or below one of `keys`. Without
+    /// `keys`, an outermost object is an element.
     pub(crate) fn new(bytes: R, keys: &'static [&'static str]) -> Elements<R> {
         Elements {
             bytes,

@@ -1,5 +1,8 @@
 //! Scan: where a JSON value ends, told by its brackets and quotes and by nothing else.
 
+/// What some programs write at the beginning of a text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Where a scan is. The bytes of a value may come in several pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::spans) struct Scan {

@@ -247,7 +247,8 @@ fn all_layouts_become_the_same_requests() {
             assert_eq!(read, expected, "{}", layout.name);
         }
         // Two files are one trace.
-        let files: Vec<Vec<u8>> = requests.iter().map(|of| (layout.file)(&[of.clone()])).collect();
+        let files: Vec<Vec<u8>> =
+            requests.iter().map(|of| (layout.file)(std::slice::from_ref(of))).collect();
         assert_eq!(import(&files).unwrap().1, expected, "{}", layout.name);
     }
 }

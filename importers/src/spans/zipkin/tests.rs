@@ -84,6 +84,16 @@ fn what_is_missing_is_unknown() {
 }
 
 #[test]
+fn a_server_knows_its_caller_by_name_only() {
+    let span = |remote: &str| {
+        format!(r#"{{"traceId":"a","id":"1","kind":"SERVER","remoteEndpoint":{remote}}}"#)
+    };
+    let peer = |remote: &str| zipkin(&span(remote)).spans[0].peer.clone();
+    assert_eq!(peer(r#"{"serviceName":"shop","ipv4":"10.0.0.1"}"#).as_deref(), Some("shop"));
+    assert_eq!(peer(r#"{"ipv4":"10.0.0.1"}"#), None);
+}
+
+#[test]
 fn what_is_no_span_is_passed_over_with_its_line() {
     let text = r#"[{"traceId":"a","id":"1"},
 {"traceId":"a","id":"2","binaryAnnotations":[]},

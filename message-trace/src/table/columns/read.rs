@@ -117,6 +117,14 @@ impl<'batch> Columns<'batch> {
         if self.has_values(name) { self.int32(name).map(Some) } else { Ok(None) }
     }
 
+    /// A column of truth values that tables of older versions are without.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub(crate) fn boolean_if_any(&self, name: &str) -> Result<Option<Vec<bool>>, PathError> {
+        if self.has_values(name) { self.boolean(name).map(Some) } else { Ok(None) }
+    }
+
     /// A column of texts that tables of older versions are without; `None` also where no row has a
     /// value.
     ///

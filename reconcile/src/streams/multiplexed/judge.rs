@@ -19,7 +19,7 @@
 
 use std::iter::Peekable;
 
-use crate::calls::Part;
+use crate::calls::FlowMessage;
 use crate::streams::border::IsBorder;
 use crate::streams::multiplexed::acknowledged;
 use crate::streams::multiplexed::pipelined::{self, Turns};
@@ -32,8 +32,8 @@ use crate::tuning::{
 
 /// Whether `next` is another piece than `last`, the part before it in its direction, where calls
 /// need not take turns.
-pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
-    let seen = |part: &Part| part.sent.or(part.received);
+pub(crate) fn is_border(last: &FlowMessage, next: &FlowMessage) -> bool {
+    let seen = |part: &FlowMessage| part.sent.or(part.received);
     match (seen(last), seen(next)) {
         (Some(one), Some(other)) => {
             next.elsewhere
@@ -46,7 +46,7 @@ pub(crate) fn is_border(last: &Part, next: &Part) -> bool {
 }
 
 /// Every part is a message.
-fn is_each(_: &Part, _: &Part) -> bool {
+fn is_each(_: &FlowMessage, _: &FlowMessage) -> bool {
     true
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct Multiplexed {
 /// What a connection with these parts, there and back, is like if it carries many calls at once, as
 /// the end number `end` sees it: the one that connected (0) or accepted (1).
 pub(crate) fn judge(
-    there: impl Iterator<Item = Part>,
-    back: impl Iterator<Item = Part>,
+    there: impl Iterator<Item = FlowMessage>,
+    back: impl Iterator<Item = FlowMessage>,
     end: usize,
 ) -> Option<Multiplexed> {
-    let at = |direction: usize, part: &Part| {
+    let at = |direction: usize, part: &FlowMessage| {
         let seen = if direction == end { part.sent } else { part.received };
         seen.map(|seen| if direction == end { seen.first } else { seen.last })
     };
@@ -76,7 +76,7 @@ pub(crate) fn judge(
     let mut crossings = Crossings::default();
     let mut turns: [Turns; 2] = Default::default();
     let mut is_sampled = [true; 2];
-    let mut last: [Option<Part>; 2] = [None; 2];
+    let mut last: [Option<FlowMessage>; 2] = [None; 2];
     let mut former = 1;
     for (direction, part) in (InOrder { there: there.peekable(), back: back.peekable() }) {
         let is_turn = direction != former;
@@ -127,12 +127,18 @@ struct Crossings {
 
 impl Crossings {
     /// The next part; of one that comes back, `before` is what was sent there last.
-    fn add(&mut self, direction: usize, part: &Part, before: Option<Part>, is_turn: bool) {
+    fn add(
+        &mut self,
+        direction: usize,
+        part: &FlowMessage,
+        before: Option<FlowMessage>,
+        is_turn: bool,
+    ) {
         self.parts[direction] += 1;
         self.bytes[direction] += part.bytes;
         self.is_counted &= !is_turn;
         let Some(before) = before else { return };
-        let is_own = |direction: usize, part: &Part| {
+        let is_own = |direction: usize, part: &FlowMessage| {
             USUAL_TO_OWN_BYTES * part.bytes * self.parts[direction] < self.bytes[direction]
         };
         // By the clock of the side that answers: it sent the one before the other had come.
@@ -159,10 +165,12 @@ struct InOrder<A: Iterator, B: Iterator> {
     back: Peekable<B>,
 }
 
-impl<A: Iterator<Item = (i64, Part)>, B: Iterator<Item = (i64, Part)>> Iterator for InOrder<A, B> {
-    type Item = (usize, Part);
+impl<A: Iterator<Item = (i64, FlowMessage)>, B: Iterator<Item = (i64, FlowMessage)>> Iterator
+    for InOrder<A, B>
+{
+    type Item = (usize, FlowMessage);
 
-    fn next(&mut self) -> Option<(usize, Part)> {
+    fn next(&mut self) -> Option<(usize, FlowMessage)> {
         let is_back = match (self.there.peek(), self.back.peek()) {
             (Some((there, _)), Some((back, _))) => back < there,
             (there, _) => there.is_none(),
@@ -261,9 +269,9 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     /// A part that is sent, and at once received.
-    fn part(at: i64, elsewhere: bool) -> Part {
+    fn part(at: i64, elsewhere: bool) -> FlowMessage {
         let seen = Some(CallSpan::once(at, 0, 1));
-        Part { sent: seen, received: seen, bytes: 100, parts: 1, elsewhere, acted: false }
+        FlowMessage { sent: seen, received: seen, bytes: 100, parts: 1, elsewhere, acted: false }
     }
 
     /// Numbers below `most` that look random.
@@ -275,7 +283,7 @@ mod tests {
 
     /// What `callers` ask, each again when it has its answer after up to 8 ms: requests and
     /// answers.
-    fn calls(callers: u64, count: usize) -> [Vec<Part>; 2] {
+    fn calls(callers: u64, count: usize) -> [Vec<FlowMessage>; 2] {
         let mut state = 1;
         let mut next: Vec<i64> = (0..callers).map(|caller| caller as i64 * MS / 3).collect();
         let (mut requests, mut answers) = (Vec::new(), Vec::new());
@@ -291,7 +299,7 @@ mod tests {
     }
 
     /// Requests and answers in turn, of up to `most` pieces each.
-    fn bodies(most: u64, count: usize, seed: u64) -> [Vec<Part>; 2] {
+    fn bodies(most: u64, count: usize, seed: u64) -> [Vec<FlowMessage>; 2] {
         let (mut state, mut at) = (seed, 0);
         let mut sides = [Vec::new(), Vec::new()];
         for _ in 0..count {
@@ -305,7 +313,7 @@ mod tests {
         sides
     }
 
-    fn is_multiplexed([there, back]: [Vec<Part>; 2]) -> bool {
+    fn is_multiplexed([there, back]: [Vec<FlowMessage>; 2]) -> bool {
         let both =
             [0, 1].map(|end| judge(there.iter().copied(), back.iter().copied(), end).is_some());
         assert_eq!(both[0], both[1], "what is received at once looks the same from both ends");
@@ -321,7 +329,7 @@ mod tests {
 
     /// What is given to three at a time, each for up to 8 ms, and what is said of it when they are
     /// done: every 4 ms, as one thread hears of all of them.
-    fn given(count: usize) -> [Vec<Part>; 2] {
+    fn given(count: usize) -> [Vec<FlowMessage>; 2] {
         let [given, done] = calls(3, count);
         let mut before = i64::MIN;
         let heard = done.iter().filter_map(|part| {
@@ -344,14 +352,14 @@ mod tests {
     }
 
     /// Jobs that are given about every 4 ms, and each said to be done some 5 ms later.
-    fn few_jobs(count: i64, bytes: impl Fn(i64) -> u64) -> [Vec<Part>; 2] {
+    fn few_jobs(count: i64, bytes: impl Fn(i64) -> u64) -> [Vec<FlowMessage>; 2] {
         let mut state = 1;
         let (mut given, mut done) = (Vec::new(), Vec::new());
         for job in 0..count {
             let at = 4 * MS * job + random(&mut state, 4_000) as i64 * 1_000;
-            given.push(Part { bytes: 10 * bytes(job), ..part(at, true) });
+            given.push(FlowMessage { bytes: 10 * bytes(job), ..part(at, true) });
             let over = at + MS + random(&mut state, 8_000) as i64 * 1_000;
-            done.push(Part { bytes: bytes(job), ..part(over, true) });
+            done.push(FlowMessage { bytes: bytes(job), ..part(over, true) });
         }
         done.sort_by_key(|part| part.sent.map(|seen| seen.first));
         [done, given]
@@ -381,8 +389,11 @@ mod tests {
 
     #[test]
     fn heads_and_bodies_are_not() {
-        let twice = |parts: Vec<Part>| -> Vec<Part> {
-            parts.iter().flat_map(|part| [*part, Part { elsewhere: false, ..*part }]).collect()
+        let twice = |parts: Vec<FlowMessage>| -> Vec<FlowMessage> {
+            parts
+                .iter()
+                .flat_map(|part| [*part, FlowMessage { elsewhere: false, ..*part }])
+                .collect()
         };
         let [requests, answers] = calls(1, 1_000);
         assert!(!is_multiplexed([twice(requests), twice(answers)]));
@@ -405,7 +416,7 @@ mod tests {
 
     /// Requests of `bytes` bytes every 10 ms, answered after 1 ms; in one turn of `every` another
     /// one follows, `late` after which it comes, while the first is being answered.
-    fn crossing(bytes: u64, every: i64, late: i64) -> [Vec<Part>; 2] {
+    fn crossing(bytes: u64, every: i64, late: i64) -> [Vec<FlowMessage>; 2] {
         let mut sides = [Vec::new(), Vec::new()];
         for turn in 0..1_000 {
             // The last answer is longer, so that sizes tell nothing.
@@ -413,7 +424,7 @@ mod tests {
                 let [sent, received] =
                     [at, at + takes].map(|at| Some(CallSpan::once(10 * MS * turn + at, 0, 1)));
                 let bytes = bytes + u64::from(at == 3 * MS);
-                sides[side].push(Part { sent, received, bytes, ..part(0, true) });
+                sides[side].push(FlowMessage { sent, received, bytes, ..part(0, true) });
             };
             add(0, 0, MS / 10);
             if turn % every == 0 {
@@ -429,8 +440,9 @@ mod tests {
 
     #[test]
     fn small_messages_that_cross_are_of_calls_that_are_open_together() {
-        let is_seen =
-            |[there, back]: [Vec<Part>; 2]| judge(there.into_iter(), back.into_iter(), 0).is_some();
+        let is_seen = |[there, back]: [Vec<FlowMessage>; 2]| {
+            judge(there.into_iter(), back.into_iter(), 0).is_some()
+        };
         assert!(is_seen(crossing(100, 20, MS / 10)));
         assert!(!is_seen(crossing(100, 200, MS / 10)), "too seldom");
         assert!(!is_seen(crossing(10_000, 20, MS / 10)), "bodies");
@@ -444,7 +456,7 @@ mod tests {
         for turn in 0..100 {
             let mut add = |side: usize, at: i64, bytes: u64| {
                 let part = part(10 * MS * turn + at, true);
-                sides[side].push(Part { bytes, ..part });
+                sides[side].push(FlowMessage { bytes, ..part });
             };
             let calls = if turn % 8 == 0 { 2 } else { 1 };
             match turn {
@@ -457,7 +469,7 @@ mod tests {
         let found = judge(there.iter().copied(), back.iter().copied(), 0);
         assert!(found.is_some_and(|found| found.units[0].count(128) == Some(2)));
         // An answer that does not grow with its request is one.
-        let longer = back.into_iter().map(|part| Part { bytes: 5, ..part });
+        let longer = back.into_iter().map(|part| FlowMessage { bytes: 5, ..part });
         assert!(judge(there.into_iter(), longer, 0).is_none());
     }
 

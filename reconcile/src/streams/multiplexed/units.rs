@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::calls::{Part, append};
+use crate::calls::{FlowMessage, append};
 use crate::tuning::{
     MAX_MESSAGES_OF_A_PIECE, MAX_SETUP_TURNS, MAX_USUAL_SIZES, MIN_ALONE, MIN_OF_A_USUAL_SIZE,
     MIN_TOGETHER, MIN_TURNS_AFTER_SETUP, TURNS_A_USUAL_SIZE,
@@ -149,19 +149,19 @@ pub(crate) struct Cut<'a, P> {
     pieces: P,
     units: &'a Units,
     /// A part of a message, and the time in nanoseconds within which it may go on.
-    begun: Option<Part>,
+    begun: Option<FlowMessage>,
     gap: i64,
-    ready: VecDeque<Part>,
+    ready: VecDeque<FlowMessage>,
 }
 
-impl<'a, P: Iterator<Item = Part>> Cut<'a, P> {
+impl<'a, P: Iterator<Item = FlowMessage>> Cut<'a, P> {
     /// Cuts `pieces` and puts them together, where no more than `gap` nanoseconds are between them.
     pub(crate) fn new(pieces: P, units: &'a Units, gap: i64) -> Cut<'a, P> {
         Cut { pieces, units, begun: None, gap, ready: VecDeque::new() }
     }
 
-    fn take(&mut self, piece: Part) {
-        let goes_on = |begun: &Part| {
+    fn take(&mut self, piece: FlowMessage) {
+        let goes_on = |begun: &FlowMessage| {
             let [one, other] = [begun, &piece].map(|part| part.sent.or(part.received));
             let is_near = one
                 .zip(other)
@@ -191,17 +191,17 @@ impl<'a, P: Iterator<Item = Part>> Cut<'a, P> {
         for (place, size) in sizes.iter().enumerate() {
             let of = if place == 0 { &whole } else { &piece };
             let parts = if place == 0 { whole.parts } else { 1 };
-            self.ready.push_back(Part { bytes: *size, parts, ..*of });
+            self.ready.push_back(FlowMessage { bytes: *size, parts, ..*of });
         }
-        let last = if sizes.is_empty() { whole } else { Part { parts: 1, ..piece } };
-        self.begun = (left > 0).then_some(Part { bytes: left, ..last });
+        let last = if sizes.is_empty() { whole } else { FlowMessage { parts: 1, ..piece } };
+        self.begun = (left > 0).then_some(FlowMessage { bytes: left, ..last });
     }
 }
 
-impl<P: Iterator<Item = Part>> Iterator for Cut<'_, P> {
-    type Item = Part;
+impl<P: Iterator<Item = FlowMessage>> Iterator for Cut<'_, P> {
+    type Item = FlowMessage;
 
-    fn next(&mut self) -> Option<Part> {
+    fn next(&mut self) -> Option<FlowMessage> {
         loop {
             if let Some(message) = self.ready.pop_front() {
                 return Some(message);
@@ -223,7 +223,7 @@ mod tests {
     fn cut(units: &Units, pieces: &[u64], apart: i64) -> Vec<(u64, i64, i64)> {
         let parts = pieces.iter().zip(0..).map(|(bytes, at)| {
             let seen = Some(CallSpan::once(apart * at, 0, 1));
-            Part {
+            FlowMessage {
                 sent: seen,
                 received: seen,
                 bytes: *bytes,
@@ -232,7 +232,7 @@ mod tests {
                 acted: false,
             }
         });
-        let times = |part: Part| part.sent.map(|seen| (part.bytes, seen.first, seen.last));
+        let times = |part: FlowMessage| part.sent.map(|seen| (part.bytes, seen.first, seen.last));
         Cut::new(parts, units, 100).filter_map(times).collect()
     }
 

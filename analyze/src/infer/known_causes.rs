@@ -1,0 +1,159 @@
+//! Causes that the source of a trace knows, as tracers do: nothing is inferred. They are in a table
+//! beside the messages, `causes.parquet`, a row for each message in their order:
+//!
+//! | column | type | meaning |
+//! |---|---|---|
+//! | `parent` | Int64, may be null | the message that caused it; null where it began a path |
+//! | `probability` | Float64 | the probability of that |
+//!
+//! Of what is left to 1 a message with a parent is spontaneous.
+
+mod table;
+
+use std::path::Path;
+
+use message_trace::PathError;
+use out_of_core::{MemoryPool, SpillableVec};
+
+use super::inference::Inference;
+use super::input::Input;
+use crate::links::Links;
+
+pub use table::CauseWriter;
+
+/// The inference by known causes.
+#[derive(Debug)]
+pub struct KnownCauses {
+    parents: SpillableVec<i64>,
+    probabilities: SpillableVec<f64>,
+}
+
+/// The parent of a message that began a path.
+const NO_PARENT: i64 = -1;
+
+impl KnownCauses {
+    /// Reads the table at `path`. What is more than the memory of `pool` goes to its directory.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or is not one of causes.
+    pub fn read(path: &Path, pool: &MemoryPool) -> Result<KnownCauses, PathError> {
+        let mut known = KnownCauses {
+            parents: SpillableVec::new(pool),
+            probabilities: SpillableVec::new(pool),
+        };
+        table::read(path, |parent, probability| {
+            known.parents.push(parent.unwrap_or(NO_PARENT))?;
+            known.probabilities.push(probability)
+        })?;
+        Ok(known)
+    }
+
+    /// Number of messages whose causes are known.
+    pub fn messages(&self) -> u64 {
+        self.parents.len() as u64
+    }
+}
+
+impl Inference for KnownCauses {
+    fn infer(&mut self, input: &Input<'_>) -> Links {
+        let messages = input.trace.len();
+        let mut links = Links::spontaneous_only(messages);
+        links.reserve(messages);
+        for message in 0..messages {
+            let number = input.first as usize + message;
+            let parent = self.parents.get(number).copied().filter(|parent| *parent != NO_PARENT);
+            let probability = self.probabilities.get(number).copied().unwrap_or(1.0);
+            match parent {
+                None => links.set(message, &[], probability),
+                Some(parent) => {
+                    let here = parent.checked_sub_unsigned(input.first);
+                    let here = here.and_then(|here| u32::try_from(here).ok());
+                    match here.filter(|here| (*here as usize) < messages) {
+                        Some(here) => links.set(message, &[(here, probability)], 1.0 - probability),
+                        None => links.set_elsewhere(message, parent as u64, probability),
+                    }
+                }
+            }
+        }
+        links
+    }
+
+    fn looks_for_calls(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::paths::Instances;
+    use crate::{Options, analyze_by};
+    use message_trace::DataDir;
+
+    /// The tables of paths and links for messages with these causes, in stretches of that many.
+    fn analyzed(causes: &[(Option<i64>, f64)], stretch: usize) -> (Instances, Links) {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        let mut trace = Fixture::new();
+        for message in 0..causes.len() as i64 {
+            trace.send("a", "b", 10 * message, 10 * message + 5);
+        }
+        trace.trace().write(&data.messages(), &data.nodes()).unwrap();
+        let mut writer = CauseWriter::create(&data.causes()).unwrap();
+        for (parent, probability) in causes {
+            writer.push(parent.map(|parent| parent as u64), *probability).unwrap();
+        }
+        writer.finish().unwrap();
+        let mut known = KnownCauses::read(&data.causes(), &MemoryPool::default()).unwrap();
+        assert_eq!(known.messages(), causes.len() as u64);
+        let options = Options { stretch, ..Options::default() };
+        analyze_by(&mut known, &data, &options, &()).unwrap();
+        (Instances::read(&data.paths()).unwrap(), Links::read(&data.links()).unwrap())
+    }
+
+    #[test]
+    fn paths_are_what_the_causes_say() {
+        let causes = [
+            (None, 1.0),
+            (Some(0), 1.0),
+            (None, 0.75),
+            (Some(2), 0.5),
+            (Some(1), 1.0),
+            // A clock that is off: the cause comes later.
+            (Some(6), 1.0),
+            (Some(0), 1.0),
+        ];
+        let (instances, links) = analyzed(&causes, 100);
+        let trees: Vec<(f64, &[u32])> =
+            instances.iter().map(|instance| (instance.probability, instance.messages)).collect();
+        // What may or may not have been caused is tried both ways, and may begin a path itself.
+        assert_eq!(
+            trees,
+            [(1.0, &[0, 1, 4, 6, 5][..]), (0.375, &[2, 3]), (0.375, &[2]), (0.5, &[3])]
+        );
+        assert_eq!(links.parents(5).collect::<Vec<_>>(), [(6, 1.0)]);
+        assert_eq!((links.spontaneous(3), links.spontaneous(2)), (0.5, 0.75));
+    }
+
+    #[test]
+    fn a_cause_beyond_what_is_looked_at_together_is_kept_as_a_link() {
+        let mut causes = vec![(None, 1.0); 40];
+        causes[39] = (Some(1), 1.0);
+        causes[2] = (Some(38), 1.0);
+        let (instances, links) = analyzed(&causes, 8);
+        assert_eq!(links.parents(39).collect::<Vec<_>>(), [(1, 1.0)]);
+        assert_eq!(links.parents(2).collect::<Vec<_>>(), [(38, 1.0)]);
+        // Neither begins a path.
+        assert_eq!(instances.len(), 38);
+    }
+
+    #[test]
+    fn a_file_that_is_no_table_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("causes.parquet");
+        std::fs::write(&path, b"PAR1 but not really").unwrap();
+        let error = KnownCauses::read(&path, &MemoryPool::default()).unwrap_err().to_string();
+        assert!(error.contains("causes.parquet"), "{error}");
+    }
+}

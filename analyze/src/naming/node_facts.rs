@@ -1,0 +1,50 @@
+//! What requests tell of a node beside its name: its host and process, and whether it is a client.
+
+use message_trace::{MessageTrace, NodeId};
+
+use super::known;
+use super::roles::Roles;
+use crate::options::Options;
+
+/// Facts about a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// Its host, as the user calls it; empty where it is not known.
+    pub host: String,
+    /// Its process.
+    pub pid: Option<i32>,
+    /// Whether it uses ephemeral ports only: it asks others, and nobody asks it.
+    pub is_client: bool,
+}
+
+/// Facts about all nodes of the trace whose `outline` this is, by their ids.
+pub(crate) fn of_all(outline: &MessageTrace, options: &Options) -> Vec<NodeFacts> {
+    let known = known::nodes(outline, &options.aliases);
+    let roles = Roles::of(outline, &known, options.grain, options.fixed_port_peers);
+    let nodes = outline.nodes.0.iter().zip(&known);
+    nodes
+        .enumerate()
+        .map(|(id, (node, known))| NodeFacts {
+            host: known.host.to_owned(),
+            pid: node.pid,
+            is_client: roles.is_client(id as NodeId),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn who_is_asked_is_no_client() {
+        let mut trace = Fixture::new();
+        trace.send("one/curl", "two/nginx", 0, 1);
+        trace.send("two/nginx", "three/app", 2, 3);
+        let facts = of_all(&trace.trace(), &Options::default());
+        let is_client: Vec<bool> = facts.iter().map(|node| node.is_client).collect();
+        assert_eq!(is_client, [true, false, false]);
+        assert_eq!((facts[1].host.as_str(), facts[1].pid), ("two", Some(0)));
+    }
+}

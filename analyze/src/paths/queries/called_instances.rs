@@ -1,0 +1,208 @@
+//! The path instances as calls: what a request flow is made from. Each instance comes with the times
+//! of its messages, the labels of their hops, the calls that they are of, and their receivers.
+//! Pieces are read by several threads and in any order, as those of
+//! [`timed_instances`](super::timed_instances); a message takes some 50 bytes more.
+
+use message_trace::{DataDir, PathError};
+
+use super::hop_ends::{End, Hop, HopEnds};
+use super::message_ends::{MessageEnd, MessageEnds};
+use super::timed_instance::{TimedInstance, WhichInstance};
+use super::timed_instances::TimedInstances;
+use crate::naming::{NodeFacts, facts_of_all};
+use crate::options::Options;
+use crate::paths::call_tree::CallTree;
+use crate::stretches::Overview;
+
+/// The tables of paths, patterns, messages and nodes, open for being read together.
+pub struct CalledInstances {
+    timed: TimedInstances,
+    ends: MessageEnds,
+    labels: HopEnds,
+    /// By label: that of the answer.
+    answers: Vec<Option<u32>>,
+    nodes: Vec<NodeFacts>,
+}
+
+/// The labels of a hop: names at the grain of the analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HopLabels<'a> {
+    /// The sender.
+    pub src: &'a str,
+    /// The receiver.
+    pub dst: &'a str,
+    /// The receiver's port, `*` for an ephemeral one, or the name of another kind of endpoint.
+    pub dst_port: &'a str,
+    /// The protocol.
+    pub protocol: message_trace::Protocol,
+}
+
+/// The receiver of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiver<'a> {
+    /// The thread that received it.
+    pub tid: Option<i32>,
+    /// The endpoint at which it came.
+    pub endpoint: &'a str,
+    /// The node.
+    pub node: &'a NodeFacts,
+}
+
+/// An instance as calls.
+pub struct CalledInstance<'piece> {
+    /// Its messages with their times.
+    pub timed: TimedInstance<'piece>,
+    /// The calls that the messages are of.
+    pub calls: &'piece CallTree,
+    all: &'piece CalledInstances,
+    ends: &'piece [MessageEnd],
+    endpoints: &'piece [String],
+}
+
+impl CalledInstances {
+    /// Opens the tables of `dir`, whose analysis was made with `options`.
+    ///
+    /// # Errors
+    /// When a table cannot be read.
+    pub fn open(dir: &DataDir, options: &Options) -> Result<CalledInstances, PathError> {
+        let whole = Overview::of(dir, options.resources.threads(), false)?;
+        let labels = HopEnds::read(&dir.patterns(), End::Both)?;
+        Ok(CalledInstances {
+            timed: TimedInstances::open(dir)?,
+            ends: MessageEnds::open(&dir.messages())?,
+            answers: labels.answers(),
+            labels,
+            nodes: facts_of_all(&whole.outline, options),
+        })
+    }
+
+    /// Number of pieces.
+    pub fn pieces(&self) -> usize {
+        self.timed.pieces()
+    }
+
+    /// Hands the instances of a piece to `each`, by number. The pieces one after the other have all
+    /// instances by number.
+    ///
+    /// # Errors
+    /// When a table cannot be read, or they do not fit each other; and what `each` gives, which
+    /// ends it.
+    pub fn read(
+        &self,
+        piece: usize,
+        mut each: impl FnMut(&CalledInstance<'_>) -> Result<(), PathError>,
+    ) -> Result<(), PathError> {
+        let messages = self.timed.messages(piece)?;
+        let read = self.ends.read(&messages).map_err(|why| self.timed.unfilled(why))?;
+        let mut rest = read.ends.as_slice();
+        let mut calls = CallTree::default();
+        self.timed.read(
+            piece,
+            |_| true,
+            |instance| {
+                let (ends, behind) = rest.split_at(instance.hops.len().min(rest.len()));
+                rest = behind;
+                let WhichInstance { pattern, .. } = instance.which;
+                let hops = instance.hops;
+                let parent = |hop: usize| hops[hop].parent.map(|parent| parent as usize);
+                calls.find(hops.len(), parent, |hop, call| {
+                    let label = |hop| self.labels.key(pattern, hop);
+                    let answer = label(call).and_then(|label| self.answers.get(label as usize));
+                    answer.is_some_and(|answer| answer.is_some() && *answer == label(hop))
+                });
+                each(&CalledInstance {
+                    timed: *instance,
+                    calls: &calls,
+                    all: self,
+                    ends,
+                    endpoints: &read.endpoints,
+                })
+            },
+        )
+    }
+
+    fn node(&self, node: message_trace::NodeId) -> Option<&NodeFacts> {
+        usize::try_from(node).ok().and_then(|node| self.nodes.get(node))
+    }
+}
+
+impl CalledInstance<'_> {
+    /// The labels of a hop; `None` where the table of patterns has no such hop.
+    pub fn labels(&self, hop: usize) -> Option<HopLabels<'_>> {
+        let key = self.all.labels.key(self.timed.which.pattern, hop)?;
+        let (Hop { src, dst, dst_port, protocol, .. }, _) = self.all.labels.hop(key)?;
+        Some(HopLabels { src, dst, dst_port, protocol: *protocol })
+    }
+
+    /// The sender of a message; `None` where the table of nodes has no such node.
+    pub fn sender(&self, hop: usize) -> Option<&NodeFacts> {
+        self.all.node(self.ends.get(hop)?.src)
+    }
+
+    /// The receiver of a message; `None` where the table of nodes has no such node.
+    pub fn receiver(&self, hop: usize) -> Option<Receiver<'_>> {
+        let end = self.ends.get(hop)?;
+        let endpoint = self.endpoints.get(end.dst_endpoint as usize).map_or("", String::as_str);
+        Some(Receiver { tid: end.dst_tid, endpoint, node: self.all.node(end.dst)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{Fixture, collected};
+
+    #[test]
+    fn an_instance_comes_with_its_calls_and_receivers() {
+        let mut trace = Fixture::new();
+        trace.send("curl", "web", 0, 10).threads(1, 2).on(1);
+        trace.send("web", "db", 20, 30).ports(50_000, 5432).threads(2, 3).on(2);
+        trace.send("db", "web", 40, 50).ports(5432, 50_000).accepting().threads(3, 2).on(2);
+        trace.send("web", "curl", 60, 70).ports(80, 40_000).accepting().threads(2, 1).on(1);
+        let trace = trace.trace();
+        let (_directory, dir) =
+            collected(&trace, &[(0.5, &[(0, 0), (1, 1), (2, 2), (3, 3)]), (1.0, &[(1, 0)])]);
+        trace.write(&dir.messages(), &dir.nodes()).unwrap();
+        let called = CalledInstances::open(&dir, &Options::default()).unwrap();
+        let mut seen = Vec::new();
+        for piece in 0..called.pieces() {
+            called
+                .read(piece, |instance| {
+                    let calls = instance.calls.calls.iter();
+                    let calls: Vec<_> =
+                        calls.map(|call| (call.request, call.response, call.parent)).collect();
+                    let labels = instance.labels(0).unwrap();
+                    let receiver = instance.receiver(0).unwrap();
+                    seen.push((
+                        instance.timed.which.probability,
+                        calls,
+                        format!("{} > {}:{}", labels.src, labels.dst, labels.dst_port),
+                        receiver.endpoint.to_owned(),
+                        receiver.tid,
+                        [instance.sender(0).unwrap().is_client, receiver.node.is_client],
+                    ));
+                    Ok(())
+                })
+                .unwrap();
+        }
+        let calls = vec![(0, Some(3), None), (1, Some(2), Some(0))];
+        let whole = (
+            0.5,
+            calls,
+            "curl > web:80".to_owned(),
+            "10.0.0.2:80".to_owned(),
+            Some(2),
+            [true, false],
+        );
+        let lone = vec![(0, None, None)];
+        let torn = (
+            1.0,
+            lone,
+            "web > db:5432".to_owned(),
+            "10.0.0.3:5432".to_owned(),
+            Some(3),
+            [false, false],
+        );
+        assert_eq!(seen, [whole, torn]);
+    }
+}

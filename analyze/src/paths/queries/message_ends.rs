@@ -1,0 +1,91 @@
+//! The ends of the messages of instances, out of `messages.parquet`: nodes, threads and endpoints.
+
+use std::path::{Path, PathBuf};
+
+use message_trace::table::RowGroups;
+use message_trace::table::columns::Columns;
+use message_trace::{NodeId, PathError};
+use rustc_hash::FxHashMap;
+
+use super::message_times::Unfilled;
+
+/// The columns of `messages.parquet` that ends are in.
+pub(super) struct MessageEnds {
+    path: PathBuf,
+    groups: RowGroups,
+}
+
+/// The receiver of a message, and who sent it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct MessageEnd {
+    pub(super) src: NodeId,
+    pub(super) dst: NodeId,
+    /// The thread that received it.
+    pub(super) dst_tid: Option<i32>,
+    /// The receiver's endpoint, as a number of [`ReadEnds::endpoints`].
+    pub(super) dst_endpoint: u32,
+}
+
+/// The ends of some messages.
+#[derive(Default)]
+pub(super) struct ReadEnds {
+    pub(super) ends: Vec<MessageEnd>,
+    /// Texts of the endpoints.
+    pub(super) endpoints: Vec<String>,
+}
+
+impl MessageEnds {
+    pub(super) fn open(path: &Path) -> Result<MessageEnds, PathError> {
+        let groups = RowGroups::open(path, &["src", "dst", "dst_tid", "dst_endpoint"])?;
+        Ok(MessageEnds { path: path.to_owned(), groups })
+    }
+
+    /// Ends of these messages, each given by its row.
+    pub(super) fn read(&self, messages: &[i64]) -> Result<ReadEnds, Unfilled> {
+        let mut read =
+            ReadEnds { ends: vec![MessageEnd::default(); messages.len()], ..ReadEnds::default() };
+        // Sorted by message. That is nearly their order, which a stable sort makes use of.
+        let mut order: Vec<u32> = (0..messages.len() as u32).collect();
+        order.sort_by_key(|place| messages[*place as usize]);
+        let message = |place: usize| order.get(place).map(|hop| messages[*hop as usize]);
+        let (Some(first), Some(last)) = (message(0), message(order.len().saturating_sub(1))) else {
+            return Ok(read);
+        };
+        let begin = u64::try_from(first).map_err(|_| Unfilled::NoMessage(first))?;
+        let mut numbers: FxHashMap<String, u32> = FxHashMap::default();
+        let (mut before, mut place) = (first, 0);
+        for batch in self.groups.rows(begin..(last as u64).saturating_add(1))? {
+            let batch = batch?;
+            let table = Columns::new(&self.path, &batch);
+            let (src, dst) = (table.int32("src")?, table.int32("dst")?);
+            let (tids, (texts_of, texts)) =
+                (table.int32("dst_tid")?, table.numbered_texts("dst_endpoint")?);
+            // The number of each text of the batch, once it was asked for.
+            let mut known: Vec<Option<u32>> = vec![None; texts.len()];
+            let end = before + batch.num_rows() as i64;
+            while let Some(message) = message(place).filter(|message| *message < end) {
+                let row = (message - before) as usize;
+                let text = table.some("dst_endpoint", texts_of[row])? as usize;
+                let dst_endpoint = *known[text].get_or_insert_with(|| {
+                    let next = numbers.len() as u32;
+                    *numbers.entry(texts[text].to_owned()).or_insert_with_key(|text| {
+                        read.endpoints.push(text.clone());
+                        next
+                    })
+                });
+                read.ends[order[place] as usize] = MessageEnd {
+                    src: table.some("src", src[row])?,
+                    dst: table.some("dst", dst[row])?,
+                    dst_tid: tids[row],
+                    dst_endpoint,
+                };
+                place += 1;
+            }
+            before = end;
+        }
+        match message(place) {
+            Some(missing) => Err(Unfilled::NoMessage(missing)),
+            None => Ok(read),
+        }
+    }
+}

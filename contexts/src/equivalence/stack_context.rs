@@ -1,0 +1,101 @@
+//! Stack-contexts: paths of operations from the caller of a trace down. Each is known by its last
+//! operation and the stack-context of the operation that called it, so that a further call costs
+//! one hash. The caller-context of an execution is read off its stack-context.
+
+use rustc_hash::FxHashMap;
+
+use crate::identity::OperationId;
+
+/// Number of a stack, dense: a caller before what it calls.
+pub type StackId = u32;
+
+/// All stacks so far. Some are only the callers of traces, and no execution's.
+#[derive(Clone, Debug, Default)]
+pub struct StackContexts {
+    numbers: FxHashMap<(Option<StackId>, OperationId), StackId>,
+    stacks: Vec<(Option<StackId>, OperationId)>,
+}
+
+impl StackContexts {
+    /// Forgets all stacks, and keeps the room for them.
+    pub fn clear(&mut self) {
+        self.numbers.clear();
+        self.stacks.clear();
+    }
+
+    /// The stack of the caller of a trace.
+    pub fn caller(&mut self, caller: OperationId) -> StackId {
+        self.number(None, caller)
+    }
+
+    /// The stack of an execution that one with the stack `caller` called.
+    pub fn call(&mut self, caller: StackId, operation: OperationId) -> StackId {
+        self.number(Some(caller), operation)
+    }
+
+    fn number(&mut self, caller: Option<StackId>, operation: OperationId) -> StackId {
+        let next = self.stacks.len() as StackId;
+        *self.numbers.entry((caller, operation)).or_insert_with(|| {
+            self.stacks.push((caller, operation));
+            next
+        })
+    }
+
+    /// The operation at the end of a stack.
+    pub fn operation(&self, stack: StackId) -> OperationId {
+        self.stacks.get(stack as usize).map_or(0, |(_, operation)| *operation)
+    }
+
+    /// The stack of the caller; `None` for the caller of a trace itself.
+    pub fn parent(&self, stack: StackId) -> Option<StackId> {
+        self.stacks.get(stack as usize).and_then(|(caller, _)| *caller)
+    }
+
+    /// The caller-context of an execution with this stack: the operation that called it, and its
+    /// own. `None` for the caller of a trace.
+    pub fn caller_context(&self, stack: StackId) -> Option<(OperationId, OperationId)> {
+        Some((self.operation(self.parent(stack)?), self.operation(stack)))
+    }
+
+    /// The operations of a stack, the caller of the trace first.
+    pub fn path(&self, stack: StackId) -> Vec<OperationId> {
+        let callers = std::iter::successors(Some(stack), |stack| self.parent(*stack));
+        let mut path: Vec<OperationId> = callers.map(|stack| self.operation(stack)).collect();
+        path.reverse();
+        path
+    }
+
+    /// Number of stacks, those of callers of traces included.
+    pub fn len(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// Whether there is no stack.
+    pub fn is_empty(&self) -> bool {
+        self.stacks.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_paths_have_one_number() {
+        let mut stacks = StackContexts::default();
+        let external = stacks.caller(0);
+        let a = stacks.call(external, 1);
+        let b = stacks.call(a, 2);
+        assert_eq!((stacks.call(a, 2), stacks.path(b)), (b, vec![0, 1, 2]));
+        // The same caller-context on another path.
+        let c = stacks.call(external, 3);
+        let inner = stacks.call(c, 1);
+        let other = stacks.call(inner, 2);
+        assert_ne!(other, b);
+        assert_eq!(stacks.caller_context(other), stacks.caller_context(b));
+        assert_eq!(
+            (stacks.caller_context(a), stacks.caller_context(external)),
+            (Some((0, 1)), None)
+        );
+    }
+}

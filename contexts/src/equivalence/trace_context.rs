@@ -1,0 +1,96 @@
+//! Trace-contexts: positions in classes of traces, each with its stack-context. Stacks are found
+//! once for a class, so that an execution costs a look into an array.
+
+use super::stack_context::{StackContexts, StackId};
+use crate::identity::OperationId;
+use crate::traces::{CallNode, PositionId, TraceClasses};
+
+/// All contexts so far, on all levels.
+#[derive(Clone, Debug, Default)]
+pub struct TraceContexts {
+    /// The classes of traces.
+    pub classes: TraceClasses,
+    /// The stack-contexts.
+    pub stacks: StackContexts,
+    stack_of: Vec<StackId>,
+}
+
+impl TraceContexts {
+    /// The class of a trace. The position of each of its nodes is the first of the class plus that
+    /// node's of [`TraceClasses::places`].
+    pub fn class(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
+        let class = self.classes.class(tree, caller);
+        let TraceContexts { classes, stacks, stack_of } = self;
+        if let Some(new) = classes.classes().get(class as usize)
+            && new.first as usize == stack_of.len()
+        {
+            let root = stacks.caller(new.caller);
+            for node in classes.tree(new) {
+                let parent = (new.first as usize).checked_add(node.parent as usize);
+                let above = parent.and_then(|parent| stack_of.get(parent)).copied().unwrap_or(root);
+                stack_of.push(stacks.call(above, node.operation));
+            }
+        }
+        class
+    }
+
+    /// The stack-context of a trace-context.
+    pub fn stack_of(&self, position: PositionId) -> StackId {
+        self.stack_of.get(position as usize).copied().unwrap_or(0)
+    }
+
+    /// The operation of a trace-context.
+    pub fn operation_of(&self, position: PositionId) -> OperationId {
+        self.classes.positions().get(position as usize).map_or(0, |node| node.operation)
+    }
+
+    /// Number of trace-contexts.
+    pub fn len(&self) -> usize {
+        self.stack_of.len()
+    }
+
+    /// Whether there is no trace-context.
+    pub fn is_empty(&self) -> bool {
+        self.stack_of.is_empty()
+    }
+
+    /// All trace-contexts in the order of the calling-context tree: those of an operation together,
+    /// among them those of a caller, among them those of a stack.
+    pub fn by_context(&self) -> Vec<PositionId> {
+        let mut all: Vec<PositionId> = (0..self.len() as PositionId).collect();
+        all.sort_by_cached_key(|position| {
+            let stack = self.stack_of(*position);
+            let (caller, operation) = self.stacks.caller_context(stack).unwrap_or_default();
+            (operation, caller, stack, *position)
+        });
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::NO_PARENT;
+
+    #[test]
+    fn positions_have_the_stacks_of_their_trees() {
+        let node = |parent, operation, group| CallNode {
+            parent,
+            operation,
+            group,
+            is_concurrent: false,
+            times: 1,
+        };
+        let mut contexts = TraceContexts::default();
+        let one = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(0, 2, 2)];
+        let other = [node(NO_PARENT, 1, 0), node(0, 2, 1), node(1, 2, 2)];
+        assert_eq!([&one, &other, &one].map(|tree| contexts.class(tree, 0)), [0, 1, 0]);
+        let paths: Vec<Vec<u32>> =
+            (0..6).map(|position| contexts.stacks.path(contexts.stack_of(position))).collect();
+        assert_eq!(paths[1..3], [vec![0, 1, 2], vec![0, 1, 2]]);
+        assert_eq!(paths[4..], [vec![0, 1, 2], vec![0, 1, 2, 2]]);
+        assert_eq!((contexts.len(), contexts.stacks.len()), (6, 4));
+        // By operation, then caller, then stack.
+        assert_eq!(contexts.by_context(), [0, 3, 1, 2, 4, 5]);
+    }
+}

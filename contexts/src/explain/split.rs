@@ -1,0 +1,55 @@
+//! Splitting contexts into slow ones and the rest. Of contexts in the order of their means, the cut
+//! with the largest sum of squares between its two sides is the best of all ways to make two groups
+//! of them.
+
+/// A context that may be slow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) context: u32,
+    /// What is compared: its mean or its median.
+    pub(super) value: f64,
+    pub(super) calls: f64,
+}
+
+/// The slow contexts, the slowest first; `None` where there are not two to tell apart.
+pub(super) fn slow(candidates: &[Candidate]) -> Option<Vec<u32>> {
+    let mut order = candidates.to_vec();
+    order.sort_by(|a, b| b.value.total_cmp(&a.value).then(a.context.cmp(&b.context)));
+    let calls: f64 = order.iter().map(|one| one.calls).sum();
+    let sum: f64 = order.iter().map(|one| one.calls * one.value).sum();
+    let (mut calls_before, mut sum_before) = (0.0, 0.0);
+    let mut best = (0.0, 0);
+    for (place, pair) in order.windows(2).enumerate() {
+        let [one, next] = pair else { continue };
+        calls_before += one.calls;
+        sum_before += one.calls * one.value;
+        let apart = sum_before / calls_before - (sum - sum_before) / (calls - calls_before);
+        let between = apart * apart * calls_before * (calls - calls_before);
+        if one.value > next.value && between > best.0 {
+            best = (between, place + 1);
+        }
+    }
+    let slow: Vec<u32> = order.iter().take(best.1).map(|one| one.context).collect();
+    (!slow.is_empty()).then_some(slow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[(f64, f64)]) -> Option<Vec<u32>> {
+        let candidate = |(context, (value, calls)): (u32, &(f64, f64))| Candidate {
+            context,
+            value: *value,
+            calls: *calls,
+        };
+        slow(&(0..).zip(values).map(candidate).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_best_cut_is_taken() {
+        assert_eq!(of(&[(1.0, 10.0), (9.0, 10.0), (2.0, 10.0), (8.0, 10.0)]), Some(vec![1, 3]));
+        assert_eq!(of(&[(1.0, 10.0), (1.2, 10.0), (7.0, 1.0)]), Some(vec![2]));
+        assert_eq!((of(&[(1.0, 5.0)]), of(&[(1.0, 5.0), (1.0, 9.0)]), of(&[])), (None, None, None));
+    }
+}

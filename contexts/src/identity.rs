@@ -1,0 +1,170 @@
+//! Identity of an operation: what makes two steps executions of the same one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use request_flow::{NameId, Names, Step};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// Number of an operation, dense.
+pub type OperationId = u32;
+
+/// What identifies an operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// The node's name and the operation's, so that hosts with the same programs share operations.
+    #[default]
+    Operation,
+    /// The host, too.
+    Host,
+}
+
+impl By {
+    /// All ways.
+    pub const ALL: [By; 2] = [By::Operation, By::Host];
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            By::Operation => "operation",
+            By::Host => "host",
+        })
+    }
+}
+
+impl FromStr for By {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<By, String> {
+        let all = By::ALL.into_iter();
+        all.clone().find(|by| by.to_string() == text).ok_or_else(|| {
+            format!("'{text}' identifies no operation; it is one of operation, host")
+        })
+    }
+}
+
+/// The names of an operation, empty where they are not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    /// The host; empty unless hosts tell operations apart.
+    pub host: String,
+    /// The node.
+    pub node: String,
+    /// The operation.
+    pub operation: String,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [self.node.as_str(), self.operation.as_str()];
+        let name = words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>();
+        match (name.is_empty(), self.host.is_empty()) {
+            (true, true) => f.write_str("?"),
+            (true, false) => write!(f, "? @{}", self.host),
+            (false, true) => f.write_str(&name.join(" ")),
+            (false, false) => write!(f, "{} @{}", name.join(" "), self.host),
+        }
+    }
+}
+
+/// Operations as numbers. The number 0 is the external caller, `$` in the paper.
+#[derive(Clone, Debug)]
+pub struct Operations {
+    by: By,
+    numbers: FxHashMap<(NameId, NameId, NameId), OperationId>,
+    names: Vec<(NameId, NameId, NameId)>,
+}
+
+impl Operations {
+    /// The external caller.
+    pub const EXTERNAL: OperationId = 0;
+
+    /// Operations that are identified like this.
+    pub fn new(by: By) -> Operations {
+        // The external caller is in no table of numbers: a step without any name is another thing.
+        Operations { by, numbers: FxHashMap::default(), names: vec![Default::default()] }
+    }
+
+    /// The operation of a step.
+    pub fn of_step(&mut self, step: &Step) -> OperationId {
+        self.number(step.host, step.node, step.operation)
+    }
+
+    /// The caller of a root: a node, of which nobody knows what it does.
+    pub fn of_caller(&mut self, node: NameId, host: NameId) -> OperationId {
+        match node {
+            Names::UNKNOWN => Operations::EXTERNAL,
+            _ => self.number(host, node, Names::UNKNOWN),
+        }
+    }
+
+    fn number(&mut self, host: NameId, node: NameId, operation: NameId) -> OperationId {
+        let host = if self.by == By::Host { host } else { Names::UNKNOWN };
+        let next = self.names.len() as OperationId;
+        *self.numbers.entry((host, node, operation)).or_insert_with(|| {
+            self.names.push((host, node, operation));
+            next
+        })
+    }
+
+    /// The number of operations, callers included.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is no operation but the external caller.
+    pub fn is_empty(&self) -> bool {
+        self.names.len() == 1
+    }
+
+    /// All names, by number; the external caller is called `$`.
+    pub fn names(&self, names: &Names) -> Vec<Operation> {
+        let text = |number: NameId| names.text(number).to_owned();
+        let all = self.names.iter().map(|(host, node, operation)| Operation {
+            host: text(*host),
+            node: text(*node),
+            operation: text(*operation),
+        });
+        let external = Operation { node: "$".to_owned(), ..Operation::default() };
+        std::iter::once(external).chain(all.skip(1)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_count_where_they_are_asked_for() {
+        let mut names = Names::default();
+        let [one, two, node, get] = ["one", "two", "redis", "GET"].map(|name| names.number(name));
+        let step = |host| Step { host, ..Step::of(node, get) };
+        for (by, same, shown) in
+            [(By::Operation, true, "redis GET"), (By::Host, false, "redis GET @one")]
+        {
+            let mut operations = Operations::new(by);
+            let numbers = [one, two].map(|host| operations.of_step(&step(host)));
+            assert_eq!(numbers[0] == numbers[1], same);
+            assert_eq!(operations.names(&names)[numbers[0] as usize].to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn a_caller_that_is_not_known_is_external() {
+        let mut names = Names::default();
+        let client = names.number("client");
+        let mut operations = Operations::new(By::Operation);
+        assert_eq!(operations.of_caller(Names::UNKNOWN, Names::UNKNOWN), Operations::EXTERNAL);
+        assert_ne!(operations.of_caller(client, Names::UNKNOWN), Operations::EXTERNAL);
+        assert_ne!(
+            operations.of_step(&Step::of(Names::UNKNOWN, Names::UNKNOWN)),
+            Operations::EXTERNAL
+        );
+        let shown: Vec<String> =
+            operations.names(&names).iter().map(Operation::to_string).collect();
+        assert_eq!(shown, ["$", "client", "?"]);
+    }
+}

@@ -1,0 +1,217 @@
+//! Evaluating instrumentations on classes of traces.
+
+use std::collections::hash_map::Entry;
+
+use message_trace::Progress;
+use out_of_core::workers;
+use rustc_hash::FxHashMap;
+
+use super::choice::choose;
+use super::instrumented::{Instrumentation, Instrumented};
+use crate::collect::Collected;
+use crate::equivalence::{StackContexts, StackId};
+use crate::identity::{Operation, OperationId};
+use crate::result::PerLevel;
+use crate::statistics::{AverageDeviation, Moments, decrease};
+use crate::traces::Canonical;
+use crate::tuning::INSTRUMENTATIONS_AT_ONCE;
+
+/// Evaluates the full instrumentation and `count` random ones. `moments` are those of each
+/// trace-context.
+pub fn evaluate(
+    collected: &Collected<'_>,
+    moments: &[Moments],
+    count: u64,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Instrumented {
+    let system = System::of(collected, moments);
+    progress.step("evaluating instrumentations", count);
+    let pieces = (count as usize).div_ceil(INSTRUMENTATIONS_AT_ONCE);
+    let piece = |piece: usize| {
+        let mut work = Work::default();
+        let first = (piece * INSTRUMENTATIONS_AT_ONCE) as u64;
+        let numbers = first..count.min(first + INSTRUMENTATIONS_AT_ONCE as u64);
+        let done: Vec<Instrumentation> = numbers
+            .map(|number| {
+                let chosen = choose(system.operations.len(), seed, number);
+                let chosen = chosen.iter().filter_map(|place| system.operations.get(*place));
+                let mut is_seen = vec![false; collected.operations.len()];
+                for operation in chosen {
+                    if let Some(is_seen) = is_seen.get_mut(*operation as usize) {
+                        *is_seen = true;
+                    }
+                }
+                Instrumentation { number, ..system.evaluate(&is_seen, &mut work) }
+            })
+            .collect();
+        progress.advance(done.len() as u64);
+        done
+    };
+    let full = system.evaluate(&vec![true; collected.operations.len()], &mut Work::default());
+    let random = workers::one_by_one(pieces, piece).into_iter().flatten().collect();
+    Instrumented { seed, full, random }
+}
+
+/// Evaluates the instrumentation of those operations for which `is_monitored` holds.
+pub fn evaluate_one(
+    collected: &Collected<'_>,
+    moments: &[Moments],
+    is_monitored: impl Fn(&Operation) -> bool,
+) -> Instrumentation {
+    let is_seen: Vec<bool> = collected.operations.iter().map(is_monitored).collect();
+    System::of(collected, moments).evaluate(&is_seen, &mut Work::default())
+}
+
+/// What is the same for all instrumentations.
+struct System<'a> {
+    collected: &'a Collected<'a>,
+    moments: &'a [Moments],
+    /// The operations that have steps.
+    operations: Vec<OperationId>,
+    /// Of each stack-context, the moments and the number of its steps.
+    of_stack: Vec<(Moments, u64)>,
+}
+
+/// Buffers of one thread.
+#[derive(Default)]
+struct Work {
+    canonical: Canonical,
+    /// First place of each class in `traces`, by its shape.
+    classes: FxHashMap<u32, usize>,
+    traces: Vec<Moments>,
+    stacks: StackContexts,
+    of_stack: Vec<Moments>,
+    /// What is left of each stack.
+    left: Vec<StackId>,
+    callers: FxHashMap<(OperationId, OperationId), Moments>,
+    operations: Vec<Moments>,
+}
+
+impl<'a> System<'a> {
+    fn of(collected: &'a Collected<'_>, moments: &'a [Moments]) -> System<'a> {
+        let contexts = &collected.contexts;
+        let mut of_stack = vec![(Moments::default(), 0); contexts.stacks.len()];
+        let mut has_steps = vec![false; collected.operations.len()];
+        for ((position, moments), counts) in (0..).zip(moments).zip(&collected.counts) {
+            if let Some((merged, steps)) = of_stack.get_mut(contexts.stack_of(position) as usize) {
+                merged.merge(moments);
+                *steps += counts.steps;
+            }
+            if let Some(has_steps) = has_steps.get_mut(contexts.operation_of(position) as usize) {
+                *has_steps = true;
+            }
+        }
+        let operations = (0..).zip(has_steps).filter(|(_, has_steps)| *has_steps);
+        let operations = operations.map(|(operation, _)| operation).collect();
+        System { collected, moments, operations, of_stack }
+    }
+
+    fn evaluate(&self, is_seen: &[bool], work: &mut Work) -> Instrumentation {
+        let sees =
+            |operation: OperationId| is_seen.get(operation as usize).is_some_and(|seen| *seen);
+        let mut shown = Instrumentation {
+            monitoring_points: self.operations.iter().filter(|one| sees(**one)).count() as u64,
+            ..Instrumentation::default()
+        };
+        self.merge_stacks(sees, work, &mut shown);
+        self.merge_traces(sees, work, &mut shown);
+        let without = AverageDeviation::of(&work.operations);
+        let by_caller = AverageDeviation::of(work.callers.values());
+        let by_stack = AverageDeviation::of(&work.of_stack);
+        let by_trace = AverageDeviation::of(&work.traces);
+        shown.deviation = without.mean();
+        shown.decrease = PerLevel {
+            caller: decrease(&without, &by_caller),
+            stack: decrease(&without, &by_stack),
+            trace: decrease(&without, &by_trace),
+        };
+        shown
+    }
+
+    /// Operations, caller- and stack-contexts: what is left of each stack.
+    fn merge_stacks(
+        &self,
+        sees: impl Fn(OperationId) -> bool,
+        work: &mut Work,
+        shown: &mut Instrumentation,
+    ) {
+        let full = &self.collected.contexts.stacks;
+        work.stacks.clear();
+        work.left.clear();
+        work.of_stack.clear();
+        work.callers.clear();
+        work.operations.clear();
+        work.operations.resize(self.collected.operations.len(), Moments::default());
+        for (stack, (moments, steps)) in (0..).zip(&self.of_stack) {
+            let operation = full.operation(stack);
+            let Some(caller) = full.parent(stack) else {
+                let root = work.stacks.caller(operation);
+                work.left.push(root);
+                continue;
+            };
+            let above = work.left.get(caller as usize).copied().unwrap_or(0);
+            if !sees(operation) {
+                work.left.push(above);
+                continue;
+            }
+            let own = work.stacks.call(above, operation);
+            work.left.push(own);
+            work.of_stack.resize(work.stacks.len(), Moments::default());
+            if let Some(merged) = work.of_stack.get_mut(own as usize) {
+                merged.merge(moments);
+            }
+            if let Some(context) = work.stacks.caller_context(own) {
+                work.callers.entry(context).or_default().merge(moments);
+            }
+            if let Some(merged) = work.operations.get_mut(operation as usize) {
+                merged.merge(moments);
+            }
+            shown.executions += steps;
+        }
+        let stacks = 0..work.stacks.len() as StackId;
+        shown.contexts.caller = work.callers.len() as u64;
+        shown.contexts.stack =
+            stacks.filter(|stack| work.stacks.parent(*stack).is_some()).count() as u64;
+    }
+
+    /// Trace-contexts: what is left of each class.
+    fn merge_traces(
+        &self,
+        sees: impl Fn(OperationId) -> bool,
+        work: &mut Work,
+        shown: &mut Instrumentation,
+    ) {
+        let classes = &self.collected.contexts.classes;
+        work.canonical.clear();
+        work.classes.clear();
+        work.traces.clear();
+        for (class, counts) in classes.classes().iter().zip(&self.collected.classes) {
+            let tree = classes.tree(class);
+            let shape = work.canonical.fold(tree, class.caller, &sees);
+            let size = work.canonical.size(shape) as usize;
+            if size == 0 {
+                continue;
+            }
+            shown.traces += counts.requests;
+            let first = match work.classes.entry(shape) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    let first = work.traces.len();
+                    work.traces.resize(first + size, Moments::default());
+                    *new.insert(first)
+                }
+            };
+            let own = self.moments.get(class.first as usize..).unwrap_or_default();
+            for ((node, place), moments) in tree.iter().zip(work.canonical.places()).zip(own) {
+                if sees(node.operation)
+                    && let Some(merged) = work.traces.get_mut(first + *place as usize)
+                {
+                    merged.merge(moments);
+                }
+            }
+        }
+        shown.classes = work.classes.len() as u64;
+        shown.contexts.trace = work.traces.len() as u64;
+    }
+}

@@ -1,0 +1,9 @@
+//! Profiling: from what was collected to the result, operation by operation. Each operation is worked
+//! out from its own response times alone, on all processors.
+
+mod build;
+mod classes;
+mod evidence;
+mod operation;
+
+pub use build::{Profiled, profile};

@@ -1,0 +1,85 @@
+//! Numbers of classes: the most frequent class is number 0.
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+
+use crate::collect::Collected;
+use crate::identity::{Operation, OperationId};
+use crate::result::{ClassProfile, ClassStep};
+use crate::traces::{CallNode, NO_PARENT, PositionId};
+use crate::tuning::MAX_TOLD;
+
+/// The order of classes.
+pub(super) struct ClassNumbers {
+    /// Number of each class, by its place in what was collected.
+    numbers: Vec<u32>,
+    /// The reverse.
+    order: Vec<u32>,
+}
+
+impl ClassNumbers {
+    pub(super) fn of(collected: &Collected<'_>) -> ClassNumbers {
+        let mut order: Vec<u32> = (0..collected.classes.len() as u32).collect();
+        order.sort_by_key(|class| {
+            let counts = collected.classes.get(*class as usize).copied().unwrap_or_default();
+            (Reverse(counts.requests), counts.example)
+        });
+        let mut numbers = vec![0; order.len()];
+        for (number, class) in (0..).zip(&order) {
+            if let Some(place) = numbers.get_mut(*class as usize) {
+                *place = number;
+            }
+        }
+        ClassNumbers { numbers, order }
+    }
+
+    /// The number of the class that a position is of, and the number of the step in it.
+    pub(super) fn step(&self, collected: &Collected<'_>, position: PositionId) -> (u32, u32) {
+        let classes = &collected.contexts.classes;
+        let class = classes.class_of(position) as usize;
+        let first = classes.classes().get(class).map_or(0, |class| class.first);
+        (self.numbers.get(class).copied().unwrap_or(0), position - first)
+    }
+
+    /// The classes in order, as long as their trees are not too many steps; `places` has the place
+    /// of each operation among those of the result.
+    pub(super) fn profiles(
+        &self,
+        collected: &Collected<'_>,
+        places: &FxHashMap<OperationId, u32>,
+    ) -> Vec<ClassProfile> {
+        let classes = &collected.contexts.classes;
+        let mut left = MAX_TOLD;
+        let profile = |class: &u32| {
+            let counts = collected.classes.get(*class as usize)?;
+            let class = classes.classes().get(*class as usize)?;
+            left = left.checked_sub(class.size as usize)?;
+            Some(ClassProfile {
+                requests: counts.requests,
+                expected: counts.expected,
+                example: counts.example,
+                caller: collected
+                    .operations
+                    .get(class.caller as usize)
+                    .map_or(String::new(), Operation::to_string),
+                steps: steps(classes.tree(class), places),
+            })
+        };
+        self.order.iter().map_while(profile).collect()
+    }
+}
+
+fn steps(tree: &[CallNode], places: &FxHashMap<OperationId, u32>) -> Vec<ClassStep> {
+    let mut steps: Vec<ClassStep> = Vec::with_capacity(tree.len());
+    for node in tree {
+        let above = (node.parent != NO_PARENT).then(|| steps.get(node.parent as usize)).flatten();
+        steps.push(ClassStep {
+            depth: above.map_or(0, |above| above.depth + 1),
+            operation: places.get(&node.operation).copied().unwrap_or(0),
+            times: node.times,
+            group: node.group,
+        });
+    }
+    steps
+}

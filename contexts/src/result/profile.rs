@@ -1,0 +1,52 @@
+//! The profile as a whole.
+
+use serde::{Deserialize, Serialize};
+
+use super::classes::ClassProfile;
+use super::contexts::OperationProfile;
+use super::per_level::PerLevel;
+use crate::identity::By;
+
+/// The profile of all requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// What identifies an operation.
+    pub by: By,
+    /// How much there is of what.
+    pub totals: Totals,
+    /// Average standard deviation of the response times of an operation, weighted by how often each
+    /// is called, in nanoseconds.
+    pub deviation: f64,
+    /// The share of it that is gone within each kind of context (section 5.2).
+    pub decrease: PerLevel<f64>,
+    /// The operations; those of which context explains most are first.
+    pub operations: Vec<OperationProfile>,
+    /// The classes of traces, the most frequent first: the place here is a class's number. Where
+    /// there are too many, the rarest are left out.
+    pub classes: Vec<ClassProfile>,
+}
+
+/// Numbers of a profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of requests whose root was lost.
+    pub torn: u64,
+    /// Number of classes of traces.
+    pub classes: u64,
+    /// Number of steps: executions of operations.
+    pub steps: u64,
+    /// Sum of the probabilities of their requests.
+    pub expected: f64,
+    /// Number of steps that have a response time.
+    pub timed: u64,
+    /// Number of steps that went on after their caller had ended.
+    pub outliving: u64,
+    /// Number of operations.
+    pub operations: u64,
+    /// Number of contexts.
+    pub contexts: PerLevel<u64>,
+    /// Bytes of response times that were in a temporary file, as memory did not hold them.
+    pub spilled: u64,
+}

@@ -1,0 +1,75 @@
+//! Summary of the executions in a context: how many there are, how long they took, and a few of
+//! their requests.
+
+use serde::{Deserialize, Serialize};
+
+use crate::statistics::Moments;
+
+/// The executions in a context.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Number of steps, with and without a response time.
+    pub count: u64,
+    /// Sum of the probabilities of their requests.
+    pub expected: f64,
+    /// Number of steps that have a response time.
+    pub timed: u64,
+    /// Number of steps that failed.
+    pub failed: u64,
+    /// Number of steps that went on after their caller had ended.
+    pub outliving: u64,
+    /// Their response times; `None` where no step has one.
+    #[serde(flatten)]
+    pub times: Option<Times>,
+}
+
+/// Response times, in nanoseconds, each weighted by the probability of its request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Times {
+    /// Sum of the weights.
+    pub weight: f64,
+    /// The mean.
+    pub mean: f64,
+    /// The standard deviation of the population.
+    pub deviation: f64,
+    /// The shortest.
+    pub min: i64,
+    /// The first quartile.
+    pub q1: f64,
+    /// The median.
+    pub median: f64,
+    /// The third quartile.
+    pub q3: f64,
+    /// The longest.
+    pub max: i64,
+    /// Number of modes; `None` where there are too few response times to tell.
+    pub modes: Option<u32>,
+    /// Weight in each bin of the operation; empty where there are too few response times.
+    pub histogram: Vec<f32>,
+    /// Some of the requests, from the slowest to the fastest, evenly spread over the response times.
+    pub examples: Vec<Example>,
+}
+
+/// A request with an execution in the context.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Example {
+    /// Number of the request.
+    pub request: i64,
+    /// The response time of the execution, in nanoseconds.
+    pub time: i64,
+}
+
+impl Summary {
+    /// Mean and deviation of the response times.
+    pub(crate) fn moments(&self) -> Moments {
+        let times = self.times.as_ref();
+        times.map_or(Moments::default(), |t| Moments::known(t.weight, t.mean, t.deviation))
+    }
+}
+
+impl Times {
+    /// The interquartile range.
+    pub fn interquartile_range(&self) -> f64 {
+        self.q3 - self.q1
+    }
+}

@@ -1,0 +1,234 @@
+//! Modes: the number of peaks of the distribution of response times, by a kernel density estimate.
+//!
+//! - **Scale.** Logarithmic: response times are skewed to the right (section 4.3 recalls that they
+//!   are often log-normal), and on a linear scale a bandwidth that suits the short times makes a
+//!   peak of every long one.
+//! - **Coarse clocks.** Times of one tick are spread evenly over that tick, so that a tick is no
+//!   peak.
+//! - **Bandwidth.** Silverman's rule of thumb, 0.9 s n^(-1/5), with s from the least to the greatest
+//!   of three: the standard deviation, the interquartile range / 1.349, and the shortest interval
+//!   with a fifth of the samples / 0.507. Each is the standard deviation where the distribution is
+//!   normal. Of several clusters the first two tell how far they are apart, and may smooth them
+//!   into one; the third tells how wide the narrowest is, and may make single points of a wider one.
+//!   So bandwidths are doubled from a quarter of the least to the greatest, and the one that shows
+//!   the most peaks is taken.
+//! - **What counts as a peak.** Small bandwidths show peaks that are chance. A peak counts where the
+//!   density falls, on the way to any higher one, to at most [`VALLEY`] of it and by several of its
+//!   standard errors, and where [`MIN_PEAK_SHARE`] of the samples are around it. The variance of the
+//!   estimate f at a place is f / (2 n h sqrt(pi)). The number of standard errors is what the highest
+//!   and the lowest of m normal numbers are apart, 2 sqrt(ln m), m being how many bandwidths lie side
+//!   by side in the distribution; at least [`MIN_PEAK_ERRORS`].
+
+use crate::tuning::{MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE, VALLEY};
+
+use super::sample::Sample;
+
+/// Bandwidths from the middle of a kernel to where it is cut off.
+const REACH: f64 = 4.0;
+/// Places of the grid for each bandwidth.
+const FINENESS: f64 = 4.0;
+
+/// Number of modes of sorted samples that a clock with this tick told; `None` where they are too few
+/// to tell.
+pub fn modes(sorted: &[Sample], tick: i64) -> Option<u32> {
+    let values = spread(sorted, tick);
+    let whole: f64 = values.iter().map(|value| value.weight).sum();
+    let squares: f64 = values.iter().map(|value| value.weight * value.weight).sum();
+    let number = whole * whole / squares;
+    if number.is_nan() || number < MIN_FOR_MODES {
+        return None;
+    }
+    let scales = scales(&values, whole, number);
+    let (Some(least), Some(most)) =
+        (scales.clone().min_by(f64::total_cmp), scales.max_by(f64::total_cmp))
+    else {
+        return Some(1);
+    };
+    let rule = 0.9 * number.powf(-0.2);
+    let doubled = std::iter::successors(Some(least / 4.0), |scale| Some(2.0 * scale));
+    let bandwidths = doubled.take_while(|scale| *scale < most).chain([most]);
+    let peaks = bandwidths.map(|scale| {
+        let bandwidth = rule * scale;
+        let error = 1.0 / (2.0 * number * bandwidth * std::f64::consts::PI.sqrt());
+        let landscape = Landscape::of(&values, whole, bandwidth);
+        let chance = 2.0 * landscape.bandwidths.max(1.0).ln().sqrt();
+        let errors = chance.max(MIN_PEAK_ERRORS);
+        landscape.peaks(|peak, valley, mass| {
+            valley <= VALLEY * peak
+                && peak - valley >= errors * (error * (peak + valley)).sqrt()
+                && mass >= MIN_PEAK_SHARE
+        })
+    });
+    peaks.max()
+}
+
+/// A time on the logarithmic scale.
+#[derive(Clone, Copy)]
+struct Value {
+    at: f64,
+    weight: f64,
+}
+
+/// Logarithms of the times, those of a tick spread over it.
+fn spread(sorted: &[Sample], tick: i64) -> Vec<Value> {
+    let tick = tick.max(1) as f64;
+    let mut values = Vec::with_capacity(sorted.len());
+    for tie in sorted.chunk_by(|a, b| a.time == b.time) {
+        let step = tick / tie.len() as f64;
+        for (number, sample) in tie.iter().enumerate() {
+            let within = (number as f64 + 0.5) * step - tick / 2.0;
+            // A time of 0 may be anything below a tick.
+            let at = (sample.time.max(0) as f64 + tick + within).ln();
+            values.push(Value { at, weight: f64::from(sample.weight) });
+        }
+    }
+    values
+}
+
+/// The three measures of how wide the distribution is, but for those that are 0.
+fn scales(values: &[Value], whole: f64, number: f64) -> impl Iterator<Item = f64> + Clone + use<> {
+    let mean = values.iter().map(|value| value.at * value.weight).sum::<f64>() / whole;
+    let squares = values.iter().map(|value| (value.at - mean).powi(2) * value.weight).sum::<f64>();
+    let cumulated = |share: f64| {
+        let mut sum = 0.0;
+        let reached = values.iter().find(|value| {
+            sum += value.weight;
+            sum >= share * whole
+        });
+        reached.map_or(0.0, |value| value.at)
+    };
+    let (share, normal) = if number >= MIN_FOR_FIFTH { (0.2, 0.507) } else { (0.5, 1.349) };
+    let scales = [
+        (squares / whole).sqrt(),
+        (cumulated(0.75) - cumulated(0.25)) / 1.349,
+        shortest(values, share * whole) / normal,
+    ];
+    let least = 1e-12 * mean.abs();
+    scales.into_iter().filter(move |scale| *scale > least && scale.is_finite())
+}
+
+/// Length of the shortest interval that has `weight`.
+fn shortest(values: &[Value], weight: f64) -> f64 {
+    let (mut shortest, mut within, mut first) = (f64::INFINITY, 0.0, 0);
+    for value in values {
+        within += value.weight;
+        while let Some(begin) = values.get(first).filter(|begin| within - begin.weight >= weight) {
+            within -= begin.weight;
+            first += 1;
+        }
+        if let Some(begin) = values.get(first).filter(|_| within >= weight) {
+            shortest = shortest.min(value.at - begin.at);
+        }
+    }
+    shortest
+}
+
+/// The estimate as an alternation of peaks and valleys.
+#[derive(Default)]
+struct Landscape {
+    /// Height of each peak, and the share of all weight between the valleys around it.
+    peaks: Vec<(f64, f64)>,
+    /// Height of the valley behind each peak but the last.
+    valleys: Vec<f64>,
+    /// How wide all islands are together, in bandwidths.
+    bandwidths: f64,
+    rising: bool,
+    height: f64,
+    mass: f64,
+}
+
+impl Landscape {
+    fn of(values: &[Value], whole: f64, bandwidth: f64) -> Landscape {
+        let step = bandwidth / FINENESS;
+        let reach = (REACH * FINENESS) as usize;
+        let kernel: Vec<f64> = (0..=2 * reach)
+            .map(|place| (-0.5 * ((place as f64 - reach as f64) / FINENESS).powi(2)).exp())
+            .map(|height| height / (bandwidth * (2.0 * std::f64::consts::PI).sqrt()))
+            .collect();
+        let mut landscape = Landscape { rising: true, ..Landscape::default() };
+        let mut grid: Vec<f64> = Vec::new();
+        // Values that are too far apart to share a kernel are on islands of their own.
+        for island in values.chunk_by(|a, b| b.at - a.at < 2.0 * REACH * bandwidth) {
+            let (Some(first), Some(last)) = (island.first(), island.last()) else { continue };
+            let places = ((last.at - first.at) / step) as usize + 2;
+            landscape.bandwidths += 1.0 + (last.at - first.at) / bandwidth;
+            grid.clear();
+            grid.resize(places, 0.0);
+            for value in island {
+                // Each value is dealt to the two places next to it.
+                let place = (value.at - first.at) / step;
+                let (below, part) = (place as usize, place.fract());
+                for (place, part) in [(below, 1.0 - part), (below + 1, part)] {
+                    if let Some(weight) = grid.get_mut(place) {
+                        *weight += part * value.weight / whole;
+                    }
+                }
+            }
+            for middle in 0..places + 2 * reach {
+                let from = middle.saturating_sub(2 * reach);
+                let near = grid.get(from..places.min(middle + 1)).unwrap_or_default();
+                let height = near
+                    .iter()
+                    .zip(kernel.iter().skip(2 * reach - (middle - from)))
+                    .map(|(weight, kernel)| weight * kernel)
+                    .sum();
+                let mass = middle.checked_sub(reach).and_then(|place| grid.get(place));
+                landscape.next(height, mass.copied().unwrap_or(0.0));
+            }
+            landscape.next(0.0, 0.0);
+        }
+        landscape
+    }
+
+    /// Goes on to the next place. A level stretch belongs to what comes before it.
+    fn next(&mut self, height: f64, mass: f64) {
+        if self.rising && height < self.height {
+            self.rising = false;
+            self.peaks.push((self.height, 0.0));
+        } else if !self.rising && height > self.height {
+            self.rising = true;
+            self.valleys.push(self.height);
+            if let Some((_, of)) = self.peaks.last_mut() {
+                *of = std::mem::take(&mut self.mass);
+            }
+        }
+        self.height = height;
+        self.mass += mass;
+        if let Some((_, of)) = self.peaks.last_mut().filter(|_| !self.rising) {
+            *of = self.mass;
+        }
+    }
+
+    /// Number of peaks for which `counts` holds, by height, height of the highest valley on the way
+    /// to a higher peak, and mass; and the highest peak. As if water sank: a peak that counts not
+    /// when its land meets that of a higher one is a part of that.
+    fn peaks(&self, counts: impl Fn(f64, f64, f64) -> bool) -> u32 {
+        let mut lands: Vec<(f64, f64)> = self.peaks.clone();
+        let mut of: Vec<usize> = (0..lands.len()).collect();
+        let mut order: Vec<usize> = (0..self.valleys.len()).collect();
+        order.sort_by(|a, b| self.valleys[*b].total_cmp(&self.valleys[*a]));
+        let mut count = 1;
+        for valley in order {
+            let [left, right] = [valley, valley + 1].map(|peak| land_of(&mut of, peak));
+            let (low, high) =
+                if lands[left].0 < lands[right].0 { (left, right) } else { (right, left) };
+            count += u32::from(counts(lands[low].0, self.valleys[valley], lands[low].1));
+            of[low] = high;
+            lands[high].1 += lands[low].1;
+        }
+        count
+    }
+}
+
+/// The land that a peak is part of.
+fn land_of(of: &mut [usize], mut peak: usize) -> usize {
+    while of[peak] != peak {
+        of[peak] = of[of[peak]];
+        peak = of[peak];
+    }
+    peak
+}
+
+#[cfg(test)]
+#[path = "modes_tests.rs"]
+mod tests;

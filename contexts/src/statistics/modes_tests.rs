@@ -1,0 +1,140 @@
+//! Modes of samples whose distribution is known.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, Exp, Gamma, LogNormal, Normal, StudentT, Uniform};
+
+use super::*;
+
+/// Modes of these times, in microseconds.
+fn of(mut times: Vec<f64>) -> Option<u32> {
+    times.sort_by(f64::total_cmp);
+    let samples: Vec<Sample> =
+        times.iter().map(|time| Sample::certain((time.max(0.0) * 1e3) as i64)).collect();
+    modes(&samples, crate::statistics::tick(&samples))
+}
+
+fn drawn(from: &impl Distribution<f64>, count: usize, seed: u64) -> Vec<f64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    (0..count).map(|_| from.sample(&mut random)).collect()
+}
+
+/// Of how many samples of a hundred that many modes are found.
+fn found(number: u32, count: usize, draw: impl Fn(usize, u64) -> Vec<f64>) -> usize {
+    let rounds = [100, 20, 5][usize::from(count > 800) + usize::from(count > 5_000)];
+    (0..rounds).filter(|seed| of(draw(count, *seed)) == Some(number)).count()
+        * (100 / rounds) as usize
+}
+
+#[test]
+fn samples_of_one_mode_have_one() {
+    for count in [20, 50, 100, 500, 2_000, 20_000] {
+        let shapes: [(&str, usize); 7] = [
+            ("normal", found(1, count, |n, seed| drawn(&Normal::new(1e3, 1e2).unwrap(), n, seed))),
+            ("wide", found(1, count, |n, seed| drawn(&LogNormal::new(7.0, 1.5).unwrap(), n, seed))),
+            (
+                "narrow",
+                found(1, count, |n, seed| drawn(&LogNormal::new(7.0, 0.1).unwrap(), n, seed)),
+            ),
+            ("exponential", found(1, count, |n, seed| drawn(&Exp::new(1e-3).unwrap(), n, seed))),
+            ("gamma", found(1, count, |n, seed| drawn(&Gamma::new(3.0, 1e3).unwrap(), n, seed))),
+            (
+                "uniform",
+                found(1, count, |n, seed| drawn(&Uniform::new(1e2, 1e3).unwrap(), n, seed)),
+            ),
+            (
+                "heavy tails",
+                found(1, count, |n, seed| {
+                    let mut times = drawn(&StudentT::new(2.0).unwrap(), n, seed);
+                    times.iter_mut().for_each(|time| *time = (7.0 + 0.3 * *time).exp());
+                    times
+                }),
+            ),
+        ];
+        for (shape, share) in shapes {
+            assert!(share >= 97, "{count} of {shape}: one mode in {share} of 100");
+        }
+    }
+}
+
+/// Clusters at these places, each with its share of the samples and a deviation of a tenth.
+fn clusters(places: &'static [(f64, f64)]) -> impl Fn(usize, u64) -> Vec<f64> {
+    move |count, seed| {
+        let mut all = Vec::new();
+        for (number, (place, share)) in (0..).zip(places) {
+            let normal = Normal::new(*place, place / 10.0).unwrap();
+            all.extend(drawn(&normal, (count as f64 * share) as usize, 1000 * number + seed));
+        }
+        all
+    }
+}
+
+#[test]
+fn clear_clusters_are_modes() {
+    type Case = (&'static [(f64, f64)], &'static [usize]);
+    let cases: [Case; 8] = [
+        (&[(1e3, 0.5), (2e3, 0.5)], &[60, 100, 1_000, 20_000]),
+        (&[(1e3, 0.5), (1e5, 0.5)], &[20, 40, 100, 1_000, 20_000]),
+        (&[(1e3, 0.9), (1e4, 0.1)], &[150, 1_000, 20_000]),
+        (&[(1e3, 0.1), (2e3, 0.9)], &[300, 1_000, 20_000]),
+        (&[(1e3, 0.98), (1e4, 0.02)], &[1_000, 20_000]),
+        (&[(1e3, 0.4), (1e6, 0.3), (2e6, 0.3)], &[100, 1_000, 20_000]),
+        (&[(1e3, 0.4), (2e3, 0.3), (4e3, 0.3)], &[100, 1_000, 20_000]),
+        (&[(1e3, 0.2), (2e3, 0.2), (4e3, 0.2), (8e3, 0.2), (16e3, 0.2)], &[300, 1_000, 20_000]),
+    ];
+    for (places, counts) in cases {
+        for count in counts {
+            let share = found(places.len() as u32, *count, clusters(places));
+            assert!(share >= 95, "{count} in {places:?}: so many modes in {share} of 100");
+        }
+    }
+}
+
+#[test]
+fn a_narrow_cluster_beside_a_wide_one_is_a_mode_and_so_is_the_wide_one() {
+    let both = |n: usize, seed| {
+        let narrow = drawn(&LogNormal::new(4.0, 0.01).unwrap(), n / 2, seed);
+        [narrow, drawn(&LogNormal::new(9.0, 0.7).unwrap(), n / 2, seed + 1_000)].concat()
+    };
+    for count in [60, 1_000, 20_000] {
+        let share = found(2, count, both);
+        assert!(share >= 95, "{count}: two modes in {share} of 100");
+    }
+}
+
+#[test]
+fn ticks_are_no_modes() {
+    for tick in [100.0, 1_000.0] {
+        let coarse = |n, seed| {
+            let mut times = drawn(&LogNormal::new(7.5, 0.5).unwrap(), n, seed);
+            times.iter_mut().for_each(|time| *time = (*time / tick).floor() * tick);
+            times
+        };
+        let share = found(1, 2_000, coarse);
+        assert!(share >= 97, "ticks of {tick}: one mode in {share} of 100");
+    }
+}
+
+#[test]
+fn equal_times_are_one_mode_and_few_times_tell_nothing() {
+    assert_eq!(of(vec![5.0; 40]), Some(1));
+    assert_eq!(of(vec![5.0; 19]), None);
+    assert_eq!(of(vec![]), None);
+    // Two values and nothing between them.
+    assert_eq!(of([vec![5.003; 30], vec![500.007; 30]].concat()), Some(2));
+}
+
+#[test]
+fn what_hardly_counts_makes_no_mode() {
+    let cluster = |place: f64, seed| drawn(&Normal::new(place, place / 10.0).unwrap(), 200, seed);
+    let weighted = |weight: f32| {
+        let mut samples: Vec<Sample> = cluster(1e6, 1)
+            .into_iter()
+            .map(|time| Sample::certain(time as i64))
+            .chain(cluster(1e7, 2).into_iter().map(|time| Sample { time: time as i64, weight }))
+            .collect();
+        samples.sort_by_key(|sample| sample.time);
+        modes(&samples, 1)
+    };
+    assert_eq!((weighted(1.0), weighted(0.001)), (Some(2), Some(1)));
+}

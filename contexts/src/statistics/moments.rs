@@ -1,0 +1,111 @@
+//! Moments: mean and variance of weighted times, which can be merged, so that coarser contexts need
+//! no execution again.
+
+/// Sum of weights, mean, and sum of the squared distances from the mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moments {
+    /// Sum of the weights.
+    pub weight: f64,
+    /// The weighted mean, in nanoseconds.
+    pub mean: f64,
+    /// Weighted sum of the squared distances from the mean.
+    squares: f64,
+}
+
+impl Moments {
+    /// Those of one value.
+    pub fn of(value: f64, weight: f64) -> Moments {
+        Moments { weight, mean: value, squares: 0.0 }
+    }
+
+    /// Those of a context whose figures are known.
+    pub fn known(weight: f64, mean: f64, deviation: f64) -> Moments {
+        Moments { weight, mean, squares: deviation * deviation * weight }
+    }
+
+    /// Adds a value.
+    pub fn add(&mut self, value: f64, weight: f64) {
+        self.merge(&Moments::of(value, weight));
+    }
+
+    /// Adds all that `other` is of.
+    pub fn merge(&mut self, other: &Moments) {
+        let weight = self.weight + other.weight;
+        if weight <= 0.0 {
+            return;
+        }
+        let apart = other.mean - self.mean;
+        self.mean += apart * (other.weight / weight);
+        self.squares += other.squares + apart * apart * (self.weight * other.weight / weight);
+        self.weight = weight;
+    }
+
+    /// What is left without `other`, which is a part of it.
+    pub fn without(&self, other: &Moments) -> Moments {
+        let weight = self.weight - other.weight;
+        if weight <= 1e-9 * self.weight {
+            return Moments::default();
+        }
+        let mean = self.mean + (self.mean - other.mean) * (other.weight / weight);
+        let apart = other.mean - mean;
+        let between = apart * apart * (weight * other.weight / self.weight);
+        Moments { weight, mean, squares: (self.squares - other.squares - between).max(0.0) }
+    }
+
+    /// The variance of the population.
+    pub fn variance(&self) -> f64 {
+        if self.weight > 0.0 { self.squares / self.weight } else { 0.0 }
+    }
+
+    /// The standard deviation of the population.
+    pub fn deviation(&self) -> f64 {
+        self.variance().sqrt()
+    }
+
+    /// Weighted sum of the squared distances from the mean.
+    pub fn squares(&self) -> f64 {
+        self.squares
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn by_hand() {
+        let mut moments = Moments::default();
+        for value in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            moments.add(value, 1.0);
+        }
+        assert_eq!((moments.mean, moments.deviation(), moments.weight), (5.0, 2.0, 8.0));
+        assert_eq!(Moments::of(3.0, 0.5).deviation(), 0.0);
+        assert_eq!(Moments::default().deviation(), 0.0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Merging parts gives what all values together give, by the definition.
+        #[test]
+        fn parts_merge_to_the_whole(values in proptest::collection::vec((0.0..1e9, 0.01..1.0), 1..50), cut in 0..50_usize) {
+            let cut = cut.min(values.len());
+            let of = |part: &[(f64, f64)]| {
+                let mut moments = Moments::default();
+                part.iter().for_each(|(value, weight)| moments.add(*value, *weight));
+                moments
+            };
+            let mut merged = of(&values[..cut]);
+            merged.merge(&of(&values[cut..]));
+            let weight: f64 = values.iter().map(|(_, weight)| weight).sum();
+            let mean = values.iter().map(|(value, weight)| value * weight).sum::<f64>() / weight;
+            let variance = values.iter().map(|(value, weight)| (value - mean).powi(2) * weight).sum::<f64>() / weight;
+            prop_assert!((merged.mean - mean).abs() <= 1e-6 * mean.max(1.0));
+            prop_assert!((merged.deviation() - variance.sqrt()).abs() <= 1e-6 * variance.sqrt().max(1.0));
+            let (left, rest) = (merged.without(&of(&values[..cut])), of(&values[cut..]));
+            prop_assert!((left.mean - rest.mean).abs() <= 1e-3 * mean.max(1.0));
+            prop_assert!((left.deviation() - rest.deviation()).abs() <= 1e-3 * mean.max(1.0));
+        }
+    }
+}

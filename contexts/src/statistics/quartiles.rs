@@ -1,0 +1,97 @@
+//! Quartiles, interpolated between the samples next to them: the default of R and NumPy (type 7),
+//! here with weights.
+
+use super::sample::Sample;
+
+const SHARES: [f64; 3] = [0.25, 0.5, 0.75];
+
+/// First quartile, median and third quartile of sorted samples; `None` where there is none.
+///
+/// With equal weights a quartile lies at the place (n - 1) p of the samples, which are counted from
+/// 0. Otherwise n is the number of samples of equal weight that would tell as much, the square of
+/// the sum of the weights divided by the sum of their squares; a quartile is then the mean of the
+/// samples from the share (n - 1) p / n of the whole weight on, over one n-th of it. With equal
+/// weights this is the same.
+pub fn quartiles(sorted: &[Sample]) -> Option<[f64; 3]> {
+    let (first, last) = (sorted.first()?, sorted.last()?);
+    if sorted.iter().any(|sample| sample.weight != first.weight) {
+        return Some(weighted(sorted));
+    }
+    let apart = (sorted.len() - 1) as f64;
+    Some(SHARES.map(|share| {
+        let place = share * apart;
+        let below = place.floor();
+        let at = |place: usize| sorted.get(place).unwrap_or(last).time as f64;
+        let (low, high) = (at(below as usize), at(below as usize + 1));
+        low + (place - below) * (high - low)
+    }))
+}
+
+fn weighted(sorted: &[Sample]) -> [f64; 3] {
+    let weights = || sorted.iter().map(|sample| f64::from(sample.weight));
+    let whole: f64 = weights().sum();
+    let number = whole * whole / weights().map(|weight| weight * weight).sum::<f64>();
+    let part = whole / number;
+    let begins = SHARES.map(|share| (number - 1.0) * share * part);
+    let (mut sums, mut before) = ([0.0; 3], 0.0);
+    for sample in sorted {
+        let until = before + f64::from(sample.weight);
+        for (sum, begin) in sums.iter_mut().zip(begins) {
+            let common = until.min(begin + part) - before.max(begin);
+            *sum += common.max(0.0) * sample.time as f64;
+        }
+        before = until;
+    }
+    sums.map(|sum| sum / part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(samples: &[(i64, f32)]) -> Option<[f64; 3]> {
+        let samples: Vec<Sample> =
+            samples.iter().map(|(time, weight)| Sample { time: *time, weight: *weight }).collect();
+        quartiles(&samples)
+    }
+
+    fn are_close(found: Option<[f64; 3]>, expected: [f64; 3], by: f64) -> bool {
+        found.is_some_and(|found| found.iter().zip(expected).all(|(a, b)| (a - b).abs() <= by))
+    }
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[(7, 1.0)]), Some([7.0; 3]));
+        // numpy.quantile([10, 20, 40, 80], [.25, .5, .75])
+        let four = [(10, 1.0), (20, 1.0), (40, 1.0), (80, 1.0)];
+        assert_eq!(of(&four), Some([17.5, 30.0, 50.0]));
+        assert_eq!(of(&four.map(|(time, _)| (time, 0.25))), of(&four));
+        assert_eq!(of(&[(1, 1.0), (2, 1.0), (3, 1.0)]), Some([1.5, 2.0, 2.5]));
+    }
+
+    /// Weights 1 and 3 are as good as n = 16 / 10 samples, each 4 / 1.6 = 2.5 of the weight. The
+    /// median is the mean from 0.6 * 0.5 * 2.5 = 0.75 to 3.25: 0.25 of the first, 2.25 of the other.
+    #[test]
+    fn weights_count() {
+        let median = of(&[(10, 1.0), (20, 3.0)]).unwrap()[1];
+        assert!((median - (0.25 * 10.0 + 2.25 * 20.0) / 2.5).abs() < 1e-9, "{median}");
+        // What hardly counts hardly moves them.
+        let nearly = of(&[(10, 1.0), (20, 1.0), (30, 1.0), (99, 1e-6)]);
+        assert!(are_close(nearly, [15.0, 20.0, 25.0], 1e-3), "{nearly:?}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// The way for weights gives the same as the other one where weights are equal.
+        #[test]
+        fn both_ways_agree(mut times in proptest::collection::vec(0..1_000_000_i64, 1..60)) {
+            times.sort_unstable();
+            let samples: Vec<Sample> = times.into_iter().map(Sample::certain).collect();
+            let one = quartiles(&samples);
+            prop_assert!(are_close(one, weighted(&samples), 1e-3), "{:?} {:?}", one, weighted(&samples));
+        }
+    }
+}

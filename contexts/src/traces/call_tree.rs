@@ -1,0 +1,105 @@
+//! Dynamic call tree of a trace: a node for each execution, with its operation, its caller, and the
+//! calls that it is concurrent with.
+
+use request_flow::{Overlaps, Step};
+
+use crate::identity::OperationId;
+
+/// The parent of a root.
+pub const NO_PARENT: u32 = u32::MAX;
+
+/// A node of a call tree, in an array in depth-first order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallNode {
+    /// Place of its caller, or [`NO_PARENT`].
+    pub parent: u32,
+    /// What is executed.
+    pub operation: OperationId,
+    /// Place of the first call of its group: the calls of its caller that it is concurrent with.
+    pub group: u32,
+    /// Whether any other call is concurrent with it.
+    pub is_concurrent: bool,
+    /// How many equal calls it stands for, all concurrent: 1 for a step of a request.
+    pub times: u32,
+}
+
+/// The call tree of a request. Its buffers are used again for the next one.
+#[derive(Clone, Debug, Default)]
+pub struct CallTree {
+    nodes: Vec<CallNode>,
+    /// For each node, the state of its children so far.
+    children: Vec<Children>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Children {
+    overlaps: Overlaps,
+    /// Place of the first call of the group that the last child is of.
+    group: u32,
+}
+
+impl CallTree {
+    /// The tree of these steps, which are in depth-first order.
+    pub fn of(
+        &mut self,
+        steps: &[Step],
+        mut operation: impl FnMut(&Step) -> OperationId,
+    ) -> &[CallNode] {
+        self.nodes.clear();
+        self.children.clear();
+        self.children.resize(steps.len(), Children::default());
+        for (place, step) in (0..).zip(steps) {
+            let (mut group, mut is_concurrent) = (place, false);
+            let parent = step.parent.filter(|parent| *parent < place);
+            if let Some(of) = parent.and_then(|parent| self.children.get_mut(parent as usize)) {
+                if of.overlaps.with(step) {
+                    (group, is_concurrent) = (of.group, true);
+                    if let Some(first) = self.nodes.get_mut(group as usize) {
+                        first.is_concurrent = true;
+                    }
+                }
+                of.group = group;
+            }
+            self.nodes.push(CallNode {
+                parent: parent.unwrap_or(NO_PARENT),
+                operation: operation(step),
+                group,
+                is_concurrent,
+                times: 1,
+            });
+        }
+        &self.nodes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_overlap_are_a_group() {
+        let step = |parent, operation, begin, end| Step {
+            parent,
+            begin: Some(begin),
+            end: Some(end),
+            ..Step::of(0, operation)
+        };
+        // The second call has one of its own; the third begins while the second runs.
+        let steps = [
+            step(None, 1, 0, 100),
+            step(Some(0), 2, 0, 10),
+            step(Some(0), 3, 20, 60),
+            step(Some(2), 4, 30, 40),
+            step(Some(0), 2, 50, 70),
+            step(Some(0), 2, 80, 90),
+        ];
+        let mut tree = CallTree::default();
+        let nodes = tree.of(&steps, |step| step.operation);
+        let shown: Vec<(u32, bool)> =
+            nodes.iter().map(|node| (node.group, node.is_concurrent)).collect();
+        let alone = |place| (place, false);
+        assert_eq!(shown, [alone(0), alone(1), (2, true), alone(3), (2, true), alone(5)]);
+        assert_eq!(nodes[0].parent, NO_PARENT);
+        assert_eq!(nodes.iter().map(|node| node.operation).collect::<Vec<_>>(), [1, 2, 3, 4, 2, 2]);
+    }
+}

@@ -1,0 +1,156 @@
+//! Canonical form of a call tree, of all its operations or of those that are instrumented (section
+//! 5): its shape, and the place of each node in it. Trees of one shape are trace-equivalent, and
+//! nodes of one shape and place are trace-context equivalent (section 3.2).
+//!
+//! A tree is folded from its last node to its first, so each node's calls are known when it is
+//! reached: they lie on top of a stack, the first call topmost. What is not instrumented vanishes:
+//! its calls stay on the stack and are those of its caller. Where such a node was concurrent with
+//! others, its calls join their group.
+
+use super::call_tree::{CallNode, NO_PARENT};
+use super::shapes::{ShapeId, Shapes};
+use crate::identity::OperationId;
+
+/// First word of the shape of a whole trace, where that of a subtree has its operation.
+const TRACE: u32 = u32::MAX;
+
+/// The canonical form of one tree after the other, with all shapes so far.
+#[derive(Clone, Debug, Default)]
+pub struct Canonical {
+    shapes: Shapes,
+    stack: Vec<Call>,
+    /// Number of calls on the stack for each node that was not reached yet.
+    waiting: Vec<u32>,
+    /// Place of each node in its caller's shape, the caller being at 0.
+    offsets: Vec<u32>,
+    times: Vec<u32>,
+    places: Vec<u32>,
+    words: Vec<u32>,
+}
+
+/// A call whose caller was not reached yet.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    node: u32,
+    shape: ShapeId,
+    group: u32,
+    times: u32,
+}
+
+impl Canonical {
+    /// Forgets all shapes, and keeps the room for them.
+    pub fn clear(&mut self) {
+        self.shapes.clear();
+    }
+
+    /// The shape of a trace that `caller` began. `is_seen` tells which operations are instrumented.
+    pub fn fold(
+        &mut self,
+        tree: &[CallNode],
+        caller: OperationId,
+        is_seen: impl Fn(OperationId) -> bool,
+    ) -> ShapeId {
+        self.stack.clear();
+        for list in [&mut self.waiting, &mut self.offsets, &mut self.times] {
+            list.clear();
+            list.resize(tree.len(), 0);
+        }
+        for (place, node) in tree.iter().enumerate().rev() {
+            let calls = self.waiting.get(place).map_or(0, |calls| *calls as usize);
+            let is_seen = is_seen(node.operation);
+            let mut below = self.stack.len() - calls;
+            if is_seen {
+                let shape = match calls {
+                    0 => self.shapes.leaf(node.operation),
+                    _ => {
+                        self.words.clear();
+                        self.words.push(node.operation);
+                        self.shape(below, 1)
+                    }
+                };
+                self.stack.truncate(below);
+                let group = place as u32;
+                self.stack.push(Call { node: place as u32, shape, group, times: 1 });
+                below = self.stack.len() - 1;
+            }
+            if node.is_concurrent {
+                for call in self.stack.iter_mut().skip(below) {
+                    (call.group, call.times) = (node.group, call.times * node.times);
+                }
+            }
+            let above = (self.stack.len() - below) as u32;
+            if node.parent != NO_PARENT
+                && let Some(waiting) = self.waiting.get_mut(node.parent as usize)
+            {
+                *waiting += above;
+            }
+        }
+        self.words.clear();
+        self.words.extend([TRACE, caller]);
+        let shape = self.shape(0, 0);
+        self.set_places(tree, is_seen);
+        shape
+    }
+
+    /// The shape that begins with the words so far and whose calls are on the stack from `below` on.
+    /// The first of its places is that of the first call where `first` is 0, else of its root.
+    fn shape(&mut self, below: usize, first: u32) -> ShapeId {
+        let Canonical { stack, words, shapes, offsets, times, .. } = self;
+        let calls = stack.get_mut(below..).unwrap_or_default();
+        // The topmost call is the first.
+        calls.reverse();
+        let mut next = first;
+        for group in calls.chunk_by_mut(|a, b| a.group == b.group) {
+            if group.len() > 1 {
+                group.sort_unstable_by_key(|call| call.shape);
+            }
+            let mut begins = 1;
+            for equal in group.chunk_by(|a, b| a.shape == b.shape) {
+                let together: u32 = equal.iter().map(|call| call.times).sum();
+                let Some(Call { shape, .. }) = equal.first() else { continue };
+                words.extend([*shape, together << 1 | begins]);
+                begins = 0;
+                for call in equal {
+                    let node = call.node as usize;
+                    if let (Some(offset), Some(times)) =
+                        (offsets.get_mut(node), times.get_mut(node))
+                    {
+                        (*offset, *times) = (next, together);
+                    }
+                }
+                next += shapes.size(*shape);
+            }
+        }
+        shapes.number(words, next)
+    }
+
+    /// Adds up the offsets from the root down.
+    fn set_places(&mut self, tree: &[CallNode], is_seen: impl Fn(OperationId) -> bool) {
+        let Canonical { places, offsets, .. } = self;
+        places.clear();
+        for (node, offset) in tree.iter().zip(offsets) {
+            let above = places.get(node.parent as usize).copied().unwrap_or(0);
+            places.push(if is_seen(node.operation) { above + *offset } else { above });
+        }
+    }
+
+    /// The place of each node of the last tree in its shape, in canonical order; meaningless for
+    /// what is not instrumented.
+    pub fn places(&self) -> &[u32] {
+        &self.places
+    }
+
+    /// How many equal concurrent calls each node of the last tree was one of.
+    pub fn times(&self) -> &[u32] {
+        &self.times
+    }
+
+    /// Number of places in traces of a shape.
+    pub fn size(&self, shape: ShapeId) -> u32 {
+        self.shapes.size(shape)
+    }
+}
+
+#[cfg(test)]
+#[path = "canonical_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+//! Canonical forms against a slow way that follows the definition: trees as texts.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A tree as it is drawn: an operation, and groups of concurrent calls, in order.
+#[derive(Clone, Debug)]
+struct Drawn {
+    operation: OperationId,
+    groups: Vec<Vec<Drawn>>,
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let leaf = (1..5_u32).prop_map(|operation| Drawn { operation, groups: vec![] });
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let group = proptest::collection::vec(inner, 1..4);
+        (1..5_u32, proptest::collection::vec(group, 0..3))
+            .prop_map(|(operation, groups)| Drawn { operation, groups })
+    })
+}
+
+/// The nodes of a tree; calls of a group in the order that `turn` makes of them.
+fn nodes(drawn: &Drawn, turn: usize) -> Vec<CallNode> {
+    fn add(drawn: &Drawn, parent: u32, group: Option<u32>, turn: usize, nodes: &mut Vec<CallNode>) {
+        let place = nodes.len() as u32;
+        let is_concurrent = group.is_some();
+        let (operation, group) = (drawn.operation, group.unwrap_or(place));
+        nodes.push(CallNode { parent, operation, group, is_concurrent, times: 1 });
+        for group in &drawn.groups {
+            let mut calls: Vec<&Drawn> = group.iter().collect();
+            let by = turn % calls.len();
+            calls.rotate_left(by);
+            let first = nodes.len() as u32;
+            for call in calls {
+                add(call, place, (group.len() > 1).then_some(first), turn, nodes);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    add(drawn, NO_PARENT, None, turn, &mut all);
+    all
+}
+
+/// What is left of a tree: its groups of instrumented calls. What vanishes in a group of several
+/// leaves all its calls to that group.
+fn left(drawn: &Drawn, seen: &[bool]) -> Vec<Vec<Drawn>> {
+    let mut groups: Vec<Vec<Drawn>> = Vec::new();
+    for group in &drawn.groups {
+        match group.as_slice() {
+            [only] if !seen[only.operation as usize] => groups.extend(left(only, seen)),
+            calls => groups.push(
+                calls
+                    .iter()
+                    .flat_map(|call| match seen[call.operation as usize] {
+                        true => vec![Drawn { operation: call.operation, groups: left(call, seen) }],
+                        false => left(call, seen).concat(),
+                    })
+                    .collect(),
+            ),
+        }
+    }
+    groups.into_iter().filter(|group| !group.is_empty()).collect()
+}
+
+/// The tree as a text, which is the same where trees are equal.
+fn text(groups: &[Vec<Drawn>]) -> String {
+    let group = |calls: &Vec<Drawn>| {
+        let mut calls: Vec<String> = calls
+            .iter()
+            .map(|call| format!("{}({})", call.operation, text(&call.groups)))
+            .collect();
+        calls.sort();
+        calls.join("|")
+    };
+    groups.iter().map(group).collect::<Vec<_>>().join(" ")
+}
+
+fn whole(drawn: &Drawn) -> Drawn {
+    Drawn { operation: 0, groups: vec![vec![drawn.clone()]] }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Trees have one shape exactly where their texts are equal, whatever came first in a group and
+    /// whatever is instrumented.
+    #[test]
+    fn shapes_are_equal_where_trees_are(trees in proptest::collection::vec(drawn(), 1..6), seen in proptest::collection::vec(any::<bool>(), 5), turn in 0..3_usize) {
+        let mut canonical = Canonical::default();
+        let mut all: Vec<(ShapeId, String)> = Vec::new();
+        for tree in &trees {
+            for turn in [0, turn] {
+                let is_seen = |operation: OperationId| seen[operation as usize];
+                let shape = canonical.fold(&nodes(tree, turn), 0, is_seen);
+                all.push((shape, text(&left(&whole(tree), &seen))));
+            }
+        }
+        for (shape, text) in &all {
+            for (other, of_other) in &all {
+                prop_assert_eq!(shape == other, text == of_other, "{} and {}", text, of_other);
+            }
+        }
+    }
+
+    /// Places are dense, in depth-first order, and nodes at one place are equal: the same operation,
+    /// with callers at one place.
+    #[test]
+    fn places_are_those_of_a_tree(tree in drawn(), seen in proptest::collection::vec(any::<bool>(), 5)) {
+        let nodes = nodes(&tree, 1);
+        let mut canonical = Canonical::default();
+        let shape = canonical.fold(&nodes, 0, |operation| seen[operation as usize]);
+        let size = canonical.size(shape) as usize;
+        let mut at: Vec<Option<(OperationId, Option<u32>)>> = vec![None; size];
+        for (node, place) in nodes.iter().zip(canonical.places()) {
+            if !seen[node.operation as usize] {
+                continue;
+            }
+            let mut caller = node.parent;
+            while caller != NO_PARENT && !seen[nodes[caller as usize].operation as usize] {
+                caller = nodes[caller as usize].parent;
+            }
+            let caller = (caller != NO_PARENT).then(|| canonical.places()[caller as usize]);
+            prop_assert!(caller.is_none_or(|caller| caller < *place));
+            let here = (node.operation, caller);
+            prop_assert!(at[*place as usize].is_none_or(|other| other == here));
+            at[*place as usize] = Some(here);
+        }
+        prop_assert!(at.iter().all(Option::is_some), "{:?}", at);
+    }
+}
+
+/// What a class loses when its tree is folded again is what its traces lose: work on classes is as
+/// good as work on traces.
+#[test]
+fn a_class_folds_like_its_traces() {
+    use crate::traces::TraceClasses;
+    let runner = &mut proptest::test_runner::TestRunner::new(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let seen = proptest::collection::vec(any::<bool>(), 5);
+    let result = runner.run(&(drawn(), seen), |(tree, seen)| {
+        let is_seen = |operation: OperationId| seen[operation as usize];
+        let nodes = nodes(&tree, 1);
+        let mut classes = TraceClasses::default();
+        let number = classes.class(&nodes, 0) as usize;
+        let places = classes.places().to_vec();
+        let mut canonical = Canonical::default();
+        let of_trace = canonical.fold(&nodes, 0, is_seen);
+        let expected: Vec<u32> = canonical.places().to_vec();
+        let of_class = canonical.fold(classes.tree(&classes.classes()[number]), 0, is_seen);
+        prop_assert_eq!(of_trace, of_class);
+        for ((node, place), expected) in nodes.iter().zip(&places).zip(&expected) {
+            if is_seen(node.operation) {
+                prop_assert_eq!(canonical.places()[*place as usize], *expected);
+            }
+        }
+        Ok(())
+    });
+    result.unwrap();
+}

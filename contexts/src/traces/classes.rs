@@ -1,0 +1,153 @@
+//! Classes of traces: traces whose trees are equal, and the positions in these trees. A position is
+//! a trace-context.
+
+use rustc_hash::FxHashMap;
+
+use super::call_tree::{CallNode, NO_PARENT};
+use super::canonical::Canonical;
+use super::shapes::ShapeId;
+use crate::identity::OperationId;
+
+/// Number of a position, dense over all classes. The positions of a class are in canonical
+/// depth-first order.
+pub type PositionId = u32;
+
+/// A class of traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// What began its traces.
+    pub caller: OperationId,
+    /// Its first position.
+    pub first: PositionId,
+    /// Number of its positions.
+    pub size: u32,
+}
+
+/// All classes so far.
+#[derive(Clone, Debug, Default)]
+pub struct TraceClasses {
+    canonical: Canonical,
+    numbers: FxHashMap<ShapeId, u32>,
+    classes: Vec<Class>,
+    /// The tree of each class, one behind the other, parents and groups as places in the class.
+    positions: Vec<CallNode>,
+}
+
+impl TraceClasses {
+    /// The class of a trace. The positions of its nodes are those of [`TraceClasses::places`],
+    /// counted from the first of the class.
+    pub fn class(&mut self, tree: &[CallNode], caller: OperationId) -> u32 {
+        let shape = self.canonical.fold(tree, caller, |_| true);
+        if let Some(class) = self.numbers.get(&shape) {
+            return *class;
+        }
+        let class = self.classes.len() as u32;
+        self.numbers.insert(shape, class);
+        self.add(tree, caller, self.canonical.size(shape));
+        class
+    }
+
+    /// The place of each node of the last trace in its class.
+    pub fn places(&self) -> &[u32] {
+        self.canonical.places()
+    }
+
+    /// All classes, by number.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// All positions, by number; see [`TraceClasses::tree`].
+    pub fn positions(&self) -> &[CallNode] {
+        &self.positions
+    }
+
+    /// The tree of a class, with parents and groups as places in it.
+    pub fn tree(&self, class: &Class) -> &[CallNode] {
+        let first = class.first as usize;
+        self.positions.get(first..first + class.size as usize).unwrap_or_default()
+    }
+
+    /// The class that a position is of.
+    pub fn class_of(&self, position: PositionId) -> u32 {
+        (self.classes.partition_point(|class| class.first <= position) as u32).saturating_sub(1)
+    }
+
+    fn add(&mut self, tree: &[CallNode], caller: OperationId, size: u32) {
+        let first = self.positions.len();
+        self.classes.push(Class { caller, first: first as PositionId, size });
+        let places = self.canonical.places();
+        let place = |node: u32| places.get(node as usize).copied();
+        // The first place of each group, by its first node.
+        let mut groups: Vec<u32> = vec![u32::MAX; tree.len()];
+        for (node, place) in tree.iter().zip(places) {
+            if let Some(group) = groups.get_mut(node.group as usize) {
+                *group = (*group).min(*place);
+            }
+        }
+        let blank = CallNode {
+            parent: NO_PARENT,
+            operation: caller,
+            group: 0,
+            is_concurrent: false,
+            times: 1,
+        };
+        self.positions.resize(first + size as usize, blank);
+        for ((node, at), times) in tree.iter().zip(places).zip(self.canonical.times()) {
+            if let Some(position) = self.positions.get_mut(first + *at as usize) {
+                *position = CallNode {
+                    parent: place(node.parent).unwrap_or(NO_PARENT),
+                    group: groups.get(node.group as usize).copied().unwrap_or(*at),
+                    times: *times,
+                    ..*node
+                };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(parent: u32, operation: OperationId, group: u32, is_concurrent: bool) -> CallNode {
+        CallNode { parent, operation, group, is_concurrent, times: 1 }
+    }
+
+    #[test]
+    fn a_class_has_its_tree_in_canonical_order() {
+        let mut classes = TraceClasses::default();
+        // Concurrent calls of 5, 4 (which calls 6) and 5; then one of 4.
+        let one = [
+            node(NO_PARENT, 1, 0, false),
+            node(0, 5, 1, true),
+            node(0, 4, 1, true),
+            node(2, 6, 3, false),
+            node(0, 5, 1, true),
+            node(0, 4, 5, false),
+        ];
+        // The same with the concurrent calls in another order.
+        let other = [
+            node(NO_PARENT, 1, 0, false),
+            node(0, 4, 1, true),
+            node(1, 6, 2, false),
+            node(0, 5, 1, true),
+            node(0, 5, 1, true),
+            node(0, 4, 5, false),
+        ];
+        assert_eq!(classes.class(&one, 0), 0);
+        let places = classes.places().to_vec();
+        assert_eq!(places[1], places[4], "equal concurrent calls have one place");
+        assert_eq!(classes.class(&other, 0), 0);
+        assert_eq!(classes.places()[1..3], places[2..4]);
+        assert_eq!(classes.class(&other, 9), 1, "another caller");
+        let tree = classes.tree(&classes.classes()[0]);
+        assert_eq!(tree.len(), 5);
+        let fives = &tree[places[1] as usize];
+        assert_eq!((fives.operation, fives.times, fives.is_concurrent), (5, 2, true));
+        assert!(
+            tree.iter().zip(0..).all(|(node, at)| node.parent == NO_PARENT || node.parent < at)
+        );
+        assert_eq!([0, 4, 5, 9].map(|position| classes.class_of(position)), [0, 0, 1, 1]);
+    }
+}

@@ -1,0 +1,104 @@
+//! Shapes: trees of operations, each distinct subtree once (hash-consing). Two subtrees are equal
+//! exactly where they have the same number, so comparing or looking up a tree costs one hash of its
+//! root and the numbers of its children.
+
+use std::hash::Hasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+
+/// Number of a shape, dense.
+pub type ShapeId = u32;
+
+/// Every shape so far. A shape is known by its words: what is executed, and then two for each child,
+/// as [`super::canonical`] writes them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shapes {
+    table: HashTable<ShapeId>,
+    words: Vec<u32>,
+    /// Where the words of each shape end.
+    ends: Vec<usize>,
+    /// Number of places of each.
+    sizes: Vec<u32>,
+    /// The shapes of operations that call nothing, plus 1, by operation; 0 where there is none yet.
+    leaves: Vec<ShapeId>,
+}
+
+impl Shapes {
+    /// Forgets all shapes, and keeps the room for them.
+    pub(super) fn clear(&mut self) {
+        self.table.clear();
+        self.words.clear();
+        self.ends.clear();
+        self.sizes.clear();
+        self.leaves.clear();
+    }
+
+    /// Number of places in a tree of this shape.
+    pub(super) fn size(&self, shape: ShapeId) -> u32 {
+        self.sizes.get(shape as usize).copied().unwrap_or(0)
+    }
+
+    /// The shape of an operation that calls nothing.
+    pub(super) fn leaf(&mut self, operation: u32) -> ShapeId {
+        let place = operation as usize;
+        if let Some(known @ 1..) = self.leaves.get(place) {
+            return known - 1;
+        }
+        let shape = self.number(&[operation], 1);
+        self.leaves.resize(self.leaves.len().max(place + 1), 0);
+        if let Some(known) = self.leaves.get_mut(place) {
+            *known = shape + 1;
+        }
+        shape
+    }
+
+    /// The shape with these words, whose trees have `size` places.
+    pub(super) fn number(&mut self, words: &[u32], size: u32) -> ShapeId {
+        let hash = hash(words);
+        let (all, ends) = (&self.words, &self.ends);
+        let found = self.table.find(hash, |shape| of(all, ends, *shape) == words);
+        if let Some(shape) = found {
+            return *shape;
+        }
+        let shape = self.ends.len() as ShapeId;
+        self.words.extend_from_slice(words);
+        self.ends.push(self.words.len());
+        self.sizes.push(size);
+        let (all, ends) = (&self.words, &self.ends);
+        self.table.insert_unique(hash, shape, |shape| self::hash(of(all, ends, *shape)));
+        shape
+    }
+}
+
+fn of<'a>(words: &'a [u32], ends: &[usize], shape: ShapeId) -> &'a [u32] {
+    let end = |place: usize| ends.get(place).copied().unwrap_or(0);
+    let place = shape as usize;
+    words.get(place.checked_sub(1).map_or(0, end)..end(place)).unwrap_or_default()
+}
+
+fn hash(words: &[u32]) -> u64 {
+    let mut hasher = FxHasher::default();
+    words.iter().for_each(|word| hasher.write_u32(*word));
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_shapes_have_one_number() {
+        let mut shapes = Shapes::default();
+        let leaf = shapes.leaf(7);
+        assert_eq!((shapes.leaf(7), shapes.number(&[7], 1)), (leaf, leaf));
+        let others: Vec<ShapeId> =
+            (0..1000).map(|word| shapes.number(&[8, word, 2], word)).collect();
+        assert_eq!(others[999], 1000);
+        assert!((0..1000).all(|word| shapes.number(&[8, word, 2], word) == others[word as usize]));
+        assert_eq!((shapes.size(leaf), shapes.size(others[5])), (1, 5));
+        assert_ne!(shapes.leaf(3), shapes.leaf(4));
+        shapes.clear();
+        assert_eq!(shapes.leaf(3), 0);
+    }
+}

@@ -1,0 +1,56 @@
+//! Applying the operators until none applies. From the deepest nodes up one pass does it: linking and
+//! merging only look at the children of one node, and what is removed or linked makes a leaf of a
+//! node above.
+
+use super::context_tree::{ContextTree, NodeId};
+use super::timing_model::ModelOptions;
+use super::{link, merge, remove};
+use crate::tuning::BOUND_STEPS;
+
+/// The tree to which no operator applies any more, and the bound of distances that it took.
+pub(super) fn fixpoint(whole: &ContextTree, options: &ModelOptions) -> (ContextTree, f64) {
+    let by = |bound: f64| {
+        let mut tree = whole.clone();
+        apply_all(&mut tree, options.min_calls, bound);
+        tree
+    };
+    let tree = by(options.similar);
+    let Some(most) = options.max_leaves.filter(|most| tree.parts() > *most) else {
+        return (tree, options.similar);
+    };
+    // A larger bound never makes more leaves. Beyond the largest distance nothing changes.
+    let merged = by(f64::MAX);
+    if merged.parts() > most {
+        return (merged, f64::MAX);
+    }
+    let (mut low, mut high) = (options.similar.max(1e-6), options.similar.max(1e-6));
+    while by(high).parts() > most {
+        (low, high) = (high, 4.0 * high);
+    }
+    for _ in 0..BOUND_STEPS {
+        let middle = (low * high).sqrt();
+        if by(middle).parts() > most { low = middle } else { high = middle }
+    }
+    (by(high), high)
+}
+
+fn apply_all(tree: &mut ContextTree, min_calls: f64, bound: f64) {
+    // A parent has a lower number than its children.
+    for id in (0..tree.nodes.len() as NodeId).rev() {
+        for child in tree.node(id).children.clone() {
+            if link::applies(tree, child, min_calls) {
+                link::apply(tree, child, min_calls);
+            }
+        }
+        merge::merge_children(tree, id, min_calls, bound);
+        if let [only] = tree.node(id).children.as_slice()
+            && remove::applies(tree, *only)
+        {
+            remove::apply(tree, *only);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "fixpoint_tests.rs"]
+mod tests;

@@ -1,0 +1,25 @@
+//! Linking (section 4.3, operator 3): a leaf with too few response times is linked to the nearest
+//! ancestor that has enough, and that one's response times are used for its executions.
+//!
+//! An operation with too few of its own stays as it is: the paper would link it to the root, whose
+//! response times are those of other operations.
+
+use super::context_tree::{ContextTree, NodeId, State};
+use crate::equivalence::Level;
+
+/// Whether the operator applies to a node.
+pub(super) fn applies(tree: &ContextTree, id: NodeId, min_calls: f64) -> bool {
+    tree.is_context_leaf(id) && tree.node(id).calls < min_calls
+}
+
+/// Applies it.
+pub(super) fn apply(tree: &mut ContextTree, id: NodeId, min_calls: f64) {
+    let ancestors =
+        std::iter::successors(Some(tree.node(id).parent), |of| Some(tree.node(*of).parent));
+    let has_enough = |of: &NodeId| {
+        let node = tree.node(*of);
+        node.calls >= min_calls || node.level.is_none_or(|level| level == Level::Operation)
+    };
+    let to = ancestors.into_iter().find(has_enough).unwrap_or(0);
+    tree.take_out(id, State::Linked(to));
+}

@@ -1,0 +1,86 @@
+//! Merging (section 4.3, operator 2): sibling leaves that are distributed alike become one. Only
+//! nodes with enough response times are merged.
+//!
+//! Two leaves are merged if any node of the one is similar to any node of the other, by the nodes'
+//! own response times and not by those of what was merged before. So it does not matter which are
+//! merged first.
+
+use super::context_tree::{ContextTree, NodeId, State};
+use super::similarity::Spread;
+use crate::tuning::LEAST_SCALE;
+
+/// Whether the operator applies to two nodes.
+pub(super) fn applies(
+    tree: &ContextTree,
+    one: NodeId,
+    other: NodeId,
+    min_calls: f64,
+    bound: f64,
+) -> bool {
+    let is_candidate = |id| tree.is_context_leaf(id) && tree.node(id).calls >= min_calls;
+    let are_siblings = one != other && tree.node(one).parent == tree.node(other).parent;
+    if !are_siblings || !is_candidate(one) || !is_candidate(other) {
+        return false;
+    }
+    let spreads = |id: NodeId| {
+        let all = std::iter::once(id).chain(tree.node(id).merged.iter().copied());
+        all.filter_map(|id| tree.node(id).spread)
+    };
+    spreads(one).any(|a| spreads(other).any(|b| a.distance(&b) <= bound))
+}
+
+/// Applies it: the first stands for both.
+pub(super) fn apply(tree: &mut ContextTree, one: NodeId, other: NodeId) {
+    let merged = std::mem::take(&mut tree.nodes[other as usize].merged);
+    tree.take_out(other, State::Merged(one));
+    tree.nodes[one as usize].merged.extend(std::iter::once(other).chain(merged));
+}
+
+/// Merges all children of a node to which the operator applies, those of lower numbers standing for
+/// others. Nodes are looked at in the order of their medians, each with those after it that are not
+/// too far for any of them.
+pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: f64, bound: f64) {
+    let mut leaves: Vec<(NodeId, Spread)> = tree
+        .node(parent)
+        .children
+        .iter()
+        .filter(|child| tree.is_context_leaf(**child) && tree.node(**child).calls >= min_calls)
+        .filter_map(|child| Some((*child, tree.node(*child).spread?)))
+        .collect();
+    leaves.sort_by(|(a, one), (b, other)| one.median.total_cmp(&other.median).then(a.cmp(b)));
+    let widest = leaves.iter().map(|(_, spread)| spread.range).fold(0.0, f64::max);
+    let mut group: Vec<usize> = (0..leaves.len()).collect();
+    for one in 0..leaves.len() {
+        for other in one + 1..leaves.len() {
+            let ((_, low), (_, high)) = (leaves[one], leaves[other]);
+            // The unit of a distance is at most the widest range, or that part of the higher median.
+            if high.median - low.median > bound * widest.max(LEAST_SCALE * high.median) {
+                break;
+            }
+            let [a, b] = [one, other].map(|place| first_of(&mut group, place));
+            if a != b && low.distance(&high) <= bound {
+                group[a.max(b)] = a.min(b);
+            }
+        }
+    }
+    let mut lowest: Vec<NodeId> = leaves.iter().map(|(id, _)| *id).collect();
+    for place in 0..leaves.len() {
+        let first = first_of(&mut group, place);
+        lowest[first] = lowest[first].min(leaves[place].0);
+    }
+    for (place, (id, _)) in leaves.iter().enumerate() {
+        let into = lowest[first_of(&mut group, place)];
+        if into != *id {
+            apply(tree, into, *id);
+        }
+    }
+}
+
+/// The first place of the group that a place is in.
+fn first_of(group: &mut [usize], mut place: usize) -> usize {
+    while group[place] != place {
+        group[place] = group[group[place]];
+        place = group[place];
+    }
+    place
+}

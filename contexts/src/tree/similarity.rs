@@ -1,0 +1,54 @@
+//! Similarity of two distributions of response times: by median and interquartile range, which the
+//! paper prefers to mean and deviation, as few very long times hardly move them (section 4.3).
+
+use crate::result::Times;
+use crate::tuning::LEAST_SCALE;
+
+/// Median and interquartile range of response times, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) range: f64,
+}
+
+impl Spread {
+    pub(super) fn of(times: &Times) -> Spread {
+        Spread { median: times.median, range: times.interquartile_range() }
+    }
+
+    /// The distance of two distributions: how far their medians are apart, or their interquartile
+    /// ranges if that is more, in units of the mean interquartile range. That unit is at least
+    /// [`LEAST_SCALE`] of the mean median, so that distributions without any spread are similar
+    /// where they are nearly the same.
+    pub(super) fn distance(&self, other: &Spread) -> f64 {
+        let apart = (self.median - other.median).abs().max((self.range - other.range).abs());
+        if apart == 0.0 {
+            return 0.0;
+        }
+        let mean = |one: f64, other: f64| (one + other) / 2.0;
+        let least = LEAST_SCALE * mean(self.median, other.median);
+        apart / mean(self.range, other.range).max(least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn distance(one: (f64, f64), other: (f64, f64)) -> f64 {
+        let spread = |(median, range)| Spread { median, range };
+        let there = spread(one).distance(&spread(other));
+        assert_eq!(there, spread(other).distance(&spread(one)));
+        there
+    }
+
+    #[test]
+    fn by_hand() {
+        assert_eq!(distance((100.0, 20.0), (110.0, 20.0)), 0.5);
+        assert_eq!(distance((100.0, 10.0), (100.0, 30.0)), 1.0);
+        assert_eq!(distance((100.0, 20.0), (100.0, 20.0)), 0.0);
+        // Without any spread: 1 in a unit of 0.02 * 100.5.
+        assert!((distance((100.0, 0.0), (101.0, 0.0)) - 1.0 / 2.01).abs() < 1e-12);
+        assert_eq!(distance((0.0, 0.0), (0.0, 0.0)), 0.0);
+    }
+}

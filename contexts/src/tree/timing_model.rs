@@ -1,0 +1,83 @@
+//! The timing model: what is left of the calling-context tree.
+
+use serde::{Deserialize, Serialize};
+
+use crate::equivalence::Level;
+use crate::result::Times;
+use crate::tuning::{MIN_CALLS, SIMILAR};
+
+/// What decides which operators apply.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelOptions {
+    /// Minimum expected number of response times of a part of the model.
+    pub min_calls: f64,
+    /// Maximum distance of distributions that are merged.
+    pub similar: f64,
+    /// Maximum number of parts: where there are more, the distance grows until there are not.
+    /// Operations are never merged, so there is at least one for each.
+    pub max_leaves: Option<usize>,
+}
+
+impl Default for ModelOptions {
+    fn default() -> ModelOptions {
+        ModelOptions { min_calls: MIN_CALLS, similar: SIMILAR, max_leaves: None }
+    }
+}
+
+/// The timing model: a partition of all executions, each part with its response times.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimingModel {
+    /// What it was made with.
+    pub options: ModelOptions,
+    /// The distance up to which distributions were merged; `None` where all siblings were.
+    pub bound: Option<f64>,
+    /// Number of nodes of the whole tree, without its root.
+    pub nodes: u64,
+    /// Number of nodes that were removed, those below linked nodes included.
+    pub removed: u64,
+    /// Number of nodes that were merged into others.
+    pub merged: u64,
+    /// Number of nodes that were linked to ancestors.
+    pub linked: u64,
+    /// Number of operations with too few response times of their own.
+    pub too_few: u64,
+    /// Average standard deviation within the parts, in nanoseconds.
+    pub deviation: f64,
+    /// The share of the average standard deviation of operations that is gone within the parts.
+    pub decrease: f64,
+    /// The parts.
+    pub leaves: Vec<Leaf>,
+    /// For each node of the whole tree, by its number, the place of the part that stands for all its
+    /// executions; `None` where several do.
+    pub leaf_of: Vec<Option<u32>>,
+}
+
+/// What a part of the model is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LeafKind {
+    /// One context, or an operation.
+    Context,
+    /// Several contexts that are distributed alike.
+    Merged,
+    /// What has too few response times below a context that has enough. That one's are used.
+    Linked,
+}
+
+/// A part of the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Leaf {
+    /// What it is.
+    pub kind: LeafKind,
+    /// Place of its operation among those of the profile.
+    pub operation: u32,
+    /// The level of its nodes.
+    pub level: Level,
+    /// The numbers of its nodes in the profile. Of [`LeafKind::Linked`] it is the one whose response
+    /// times are used.
+    pub contexts: Vec<u32>,
+    /// Expected number of executions that it stands for and that have a response time.
+    pub calls: f64,
+    /// Their response times, or those that are used for them.
+    pub times: Option<Times>,
+}

@@ -1,0 +1,86 @@
+//! The tuned figures of this crate.
+
+/// Number of bins of an operation's histogram. Chosen, not measured.
+pub(crate) const HISTOGRAM_BINS: usize = 32;
+
+/// Minimum number of samples of which modes are counted. Chosen, not measured.
+pub(crate) const MIN_FOR_MODES: f64 = 20.0;
+
+/// Minimum number of samples of which the shortest fifth tells how wide a cluster is. Of fewer the
+/// shortest half does.
+pub(crate) const MIN_FOR_FIFTH: f64 = 80.0;
+
+/// Maximum height of the valley beside a mode, as a share of the mode's.
+pub(crate) const VALLEY: f64 = 0.8;
+
+/// Minimum depth of the valley beside a mode, in standard errors of the difference. A cluster of
+/// seven samples that stands alone has as much. At least 97 of 100 samples of seven shapes with one
+/// mode have one (`modes_tests.rs`).
+pub(crate) const MIN_PEAK_ERRORS: f64 = 3.0;
+
+/// Minimum share of the samples around a mode.
+pub(crate) const MIN_PEAK_SHARE: f64 = 0.005;
+
+/// Number of parts that response times are dealt into by their operation. The operations of one part
+/// are in memory together. Chosen, not measured.
+pub(crate) const OPERATION_PARTITIONS: usize = 64;
+
+/// Minimum number of response times of which a histogram is made. Chosen, not measured.
+pub(crate) const MIN_FOR_HISTOGRAM: usize = 5;
+
+/// Maximum number of examples of a context.
+pub(crate) const MAX_EXAMPLES: usize = 20;
+
+/// Maximum number of trace-contexts that are told one by one whatever they are. Where there are
+/// more, only those with [`MIN_TOLD_STEPS`] steps are, and the rest is counted. Chosen, not measured.
+pub(crate) const MAX_TOLD: usize = 100_000;
+
+/// Minimum number of steps of a trace-context that is told where there are more than [`MAX_TOLD`].
+pub(crate) const MIN_TOLD_STEPS: u64 = 30;
+
+/// Minimum sureness that contexts differ, in standard deviations of what chance makes, before they
+/// are said to make an operation slow.
+pub(crate) const MIN_SURENESS: f64 = 5.0;
+
+/// Minimum share of the standard deviation that contexts take away beyond chance, before they are
+/// said to make an operation slow.
+pub(crate) const MIN_DEVIATION_EXPLAINED: f64 = 0.1;
+
+/// Minimum share of the variance of the ranks that is between contexts, before they are said to make
+/// an operation slow although they take away little of the standard deviation.
+pub(crate) const MIN_RANKS_EXPLAINED: f64 = 0.2;
+
+/// A kind of context is looked at if it explains this share of what the best one explains. The paper
+/// asks for the computationally cheaper kind where it gives an equal result (section 4.1).
+pub(crate) const NEARLY_AS_MUCH: f64 = 0.8;
+
+/// How many times longer the mean or median in slow contexts is at least than otherwise.
+pub(crate) const MIN_SLOWER: f64 = 1.2;
+
+/// Minimum expected number of calls in a context that is said to be slow.
+pub(crate) const MIN_SLOW_CALLS: f64 = 8.0;
+
+/// Maximum number of contexts that a sentence names.
+pub(crate) const MAX_NAMED: usize = 3;
+
+/// Number of instrumentations that a thread takes at a time, with one set of buffers. Chosen, not
+/// measured.
+pub(crate) const INSTRUMENTATIONS_AT_ONCE: usize = 16;
+
+/// The unit of a distance of two distributions is at least this share of their mean median.
+pub(crate) const LEAST_SCALE: f64 = 0.02;
+
+/// How often an interval of bounds is halved to find the one that leaves few enough leaves. 48 times
+/// find it to a part in 10^13. Chosen, not measured.
+pub(crate) const BOUND_STEPS: u32 = 48;
+
+/// Minimum number of executions with a response time in a part of the timing model: the rule of thumb
+/// for means of samples.
+pub(crate) const MIN_CALLS: f64 = 30.0;
+
+/// Maximum distance of distributions that are merged: a quarter of an interquartile range. With 30
+/// response times a median is known to a sixth of it.
+pub(crate) const SIMILAR: f64 = 0.25;
+
+/// Bytes of response times in memory unless the user says otherwise: ten million of them.
+pub(crate) const MEMORY: u64 = 256 << 20;

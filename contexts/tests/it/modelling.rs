@@ -1,0 +1,79 @@
+//! Timing models of requests made by hand.
+
+use contexts::identity::By;
+use contexts::tree::{Leaf, LeafKind, ModelOptions, TimingModel, model};
+
+use crate::support::{Made, call};
+
+fn modelled(made: &Made, memory: u64, options: &ModelOptions) -> (TimingModel, Vec<String>) {
+    made.with(By::Operation, memory, |collected, profiled| {
+        let model = model(profiled, collected, options).unwrap();
+        let operations = &profiled.profile.operations;
+        let name = |leaf: &Leaf| operations[leaf.operation as usize].names.operation.clone();
+        let names = model.leaves.iter().map(name).collect();
+        (model, names)
+    })
+}
+
+/// GET is called by three callers: two are alike, one is slow; and twice by a rare one.
+fn shop() -> Made {
+    let mut made = Made::new();
+    for round in 0..400 {
+        let (caller, base) = match round % 4 {
+            0 => ("checkout", 10_000),
+            1 => ("cart", 1_000),
+            _ => ("catalog", 1_010),
+        };
+        let caller = if round > 397 { "rare" } else { caller };
+        let get = call("GET", base + (round * 37) % 101, vec![]);
+        made.add(&call("page", 1, vec![call(caller, 1, vec![get])]));
+    }
+    made
+}
+
+#[test]
+fn leaves_are_a_partition_and_merged_ones_have_the_times_of_all() {
+    for memory in [u64::MAX, 0] {
+        let (model, names) = modelled(&shop(), memory, &ModelOptions::default());
+        let of_get: Vec<&Leaf> = model
+            .leaves
+            .iter()
+            .zip(&names)
+            .filter(|(_, name)| *name == "GET")
+            .map(|(leaf, _)| leaf)
+            .collect();
+        let shown: Vec<(LeafKind, usize, f64)> =
+            of_get.iter().map(|leaf| (leaf.kind, leaf.contexts.len(), leaf.calls)).collect();
+        let expected = [
+            (LeafKind::Linked, 1, 2.0),
+            (LeafKind::Context, 1, 100.0),
+            (LeafKind::Merged, 2, 298.0),
+        ];
+        assert_eq!(shown, expected);
+        let merged = of_get[2].times.as_ref().unwrap();
+        assert_eq!((merged.weight, merged.min, merged.max), (298.0, 1_000, 1_110));
+        // Those that are linked have the response times of the whole operation.
+        assert_eq!(of_get[0].times.as_ref().unwrap().weight, 400.0);
+        // Pages are as GET is; and there are the four callers, one with two calls only.
+        assert_eq!((model.too_few, names.len()), (1, 3 + 3 + 4));
+        assert_eq!(model.leaves.iter().map(|leaf| leaf.calls).sum::<f64>(), 1_200.0);
+        assert!(model.decrease > 0.5, "{}", model.decrease);
+        // What is linked has the part that it is linked to, and what is divided has none.
+        assert_eq!((model.leaf_of[0], model.leaf_of.len() as u64), (None, model.nodes + 1));
+        for (leaf, place) in model.leaves.iter().zip(0..) {
+            let expected = (leaf.kind != LeafKind::Linked).then_some(place);
+            assert!(leaf.contexts.iter().all(|node| model.leaf_of[*node as usize] == expected));
+        }
+        let gone = model.removed + model.merged + model.linked;
+        assert!(gone < model.nodes && model.linked == 3);
+    }
+}
+
+#[test]
+fn a_limit_of_leaves_makes_one_leaf_of_each_operation_at_last() {
+    let options = ModelOptions { max_leaves: Some(1), ..ModelOptions::default() };
+    let (model, names) = modelled(&shop(), u64::MAX, &options);
+    assert_eq!((names.len(), model.bound), (6, None));
+    assert!(model.leaves.iter().all(|leaf| leaf.kind == LeafKind::Context));
+    assert!(model.decrease.abs() < 1e-9);
+}

@@ -1,0 +1,118 @@
+//! Requests made by hand, in tables.
+
+use std::path::Path;
+
+use contexts::collect::Collected;
+use contexts::identity::By;
+use contexts::profile::{Profiled, profile};
+use out_of_core::MemoryBudget;
+use request_flow::tables::{Columns, RequestTables, RequestWriter};
+use request_flow::{Names, Request, Step};
+
+/// A call: an operation at a node on a host, how long it takes itself, and groups of concurrent
+/// calls that it makes one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) node: String,
+    pub(crate) operation: String,
+    pub(crate) host: String,
+    pub(crate) own: i64,
+    pub(crate) groups: Vec<Vec<Call>>,
+}
+
+/// A call of `operation` that makes these calls one after the other.
+pub(crate) fn call(operation: &str, own: i64, calls: Vec<Call>) -> Call {
+    let groups = calls.into_iter().map(|call| vec![call]).collect();
+    let text = |text: &str| text.to_owned();
+    Call { node: text("n"), operation: text(operation), host: text("h"), own, groups }
+}
+
+impl Call {
+    pub(crate) fn on(self, host: &str) -> Call {
+        Call { host: host.to_owned(), ..self }
+    }
+
+    /// Makes these calls at once, after the others.
+    pub(crate) fn at_once(mut self, calls: Vec<Call>) -> Call {
+        self.groups.push(calls);
+        self
+    }
+
+    /// Adds its steps to a request, from `begin` on, and returns its end.
+    fn add(
+        &self,
+        parent: Option<u32>,
+        begin: i64,
+        request: &mut Request,
+        names: &mut Names,
+    ) -> i64 {
+        let place = request.steps.len();
+        let [node, operation, host] =
+            [&self.node, &self.operation, &self.host].map(|name| names.number(name));
+        let step = Step { parent, host, begin: Some(begin), ..Step::of(node, operation) };
+        request.push(step, []);
+        let mut now = begin;
+        for group in &self.groups {
+            // They begin one after the other, and all end after the last has begun.
+            let end = (0..)
+                .zip(group)
+                .map(|(number, call)| call.add(Some(place as u32), now + number, request, names));
+            now = end.max().unwrap_or(now) + 1;
+        }
+        request.steps[place].end = Some(now + self.own);
+        now + self.own
+    }
+}
+
+/// Tables in a directory of their own.
+pub(crate) struct Made {
+    pub(crate) names: Names,
+    pub(crate) requests: Vec<Request>,
+}
+
+impl Made {
+    pub(crate) fn new() -> Made {
+        Made { names: Names::default(), requests: Vec::new() }
+    }
+
+    /// Adds a request, and returns it for changes.
+    pub(crate) fn add(&mut self, root: &Call) -> &mut Request {
+        let mut request = Request { probability: 1.0, ..Request::default() };
+        root.add(None, 1_000_000 * self.requests.len() as i64, &mut request, &mut self.names);
+        self.requests.push(request);
+        self.requests.last_mut().unwrap()
+    }
+
+    pub(crate) fn name(&mut self, name: &str) -> u32 {
+        self.names.number(name)
+    }
+
+    fn write(&self, directory: &Path) -> RequestTables {
+        let paths = ["requests.parquet", "steps.parquet"].map(|name| directory.join(name));
+        let mut writer = RequestWriter::create(&paths[0], &paths[1]).unwrap();
+        for request in &self.requests {
+            writer.push(request.clone(), &self.names).unwrap();
+        }
+        writer.finish(&self.names).unwrap();
+        RequestTables::open(&paths[0], &paths[1], Columns::default()).unwrap()
+    }
+
+    /// Profiles the requests with so much memory for response times, and hands on what there is.
+    pub(crate) fn with<T>(
+        &self,
+        by: By,
+        memory: u64,
+        then: impl FnOnce(&Collected<'_>, &Profiled) -> T,
+    ) -> T {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = self.write(directory.path());
+        let budget = MemoryBudget::new(memory);
+        let collected = Collected::read(&tables, by, &budget, directory.path(), &()).unwrap();
+        let profiled = profile(&collected, &budget, &()).unwrap();
+        then(&collected, &profiled)
+    }
+
+    pub(crate) fn profile(&self) -> contexts::result::Profile {
+        self.with(By::Operation, u64::MAX, |_, profiled| profiled.profile.clone())
+    }
+}

@@ -1,0 +1,265 @@
+//! Events: operations begin and end in traces, and each trace is a stack of those that are open.
+//!
+//! Of a trace that is broken or unfinished all is kept as far as it goes: what began and did not
+//! end has no end, and what ends and did not begin has no beginning.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use request_flow::spans::{Id, Resource, Span, SpanKind};
+use rustc_hash::FxHashMap;
+
+use super::super::receiver::Receiver;
+use super::super::unused::Unused;
+use super::fields::Fields;
+use super::signature::class_of;
+use super::types::Tells;
+use crate::error::Error;
+use crate::tabular::Wrong;
+use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};
+
+/// All traces of a log that may go on.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    traces: FxHashMap<i64, Trace>,
+    /// Traces that had nothing open at some time, the longest ago first.
+    resting: VecDeque<i64>,
+    pub(super) counts: Counts,
+}
+
+/// What is told of events in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Operations that began and did not end.
+    pub(super) without_end: u64,
+    /// Operations that ended and had not begun.
+    pub(super) without_begin: u64,
+    /// Traces in which numbers of events are missing.
+    pub(super) with_gaps: u64,
+    /// Calls of what was not recorded.
+    pub(super) calls: u64,
+}
+
+#[derive(Debug, Default)]
+struct Trace {
+    number: i64,
+    open: Vec<Open>,
+    /// The number that its next event should have.
+    next: i64,
+    has_gap: bool,
+    /// What its last event was going to call.
+    called: Option<String>,
+    host: String,
+    /// Names and values from its record of its own.
+    parameters: Vec<(&'static str, String)>,
+    /// Its parent, which is told of the operations that nothing encloses.
+    parent: Vec<(&'static str, String)>,
+}
+
+/// An operation that began.
+#[derive(Debug)]
+struct Open {
+    order: i64,
+    begin: i64,
+    signature: String,
+    class: String,
+}
+
+impl Open {
+    fn operation(&self) -> Operation<'_> {
+        let Open { order, begin, signature, class } = self;
+        Operation { order: *order, begin: Some(*begin), end: None, cause: None, signature, class }
+    }
+}
+
+/// What is known of an operation in the end.
+struct Operation<'a> {
+    /// Number of the event with which it began, or else of that with which it ended.
+    order: i64,
+    begin: Option<i64>,
+    end: Option<i64>,
+    /// The exception by which it ended.
+    cause: Option<&'a str>,
+    signature: &'a str,
+    class: &'a str,
+}
+
+impl Events {
+    /// Takes a record of a trace: `TraceMetadata`.
+    pub(super) fn trace(&mut self, fields: &Fields<'_>) -> Result<(), Wrong> {
+        let number = fields.number(0)?;
+        let named = |name, place| {
+            Some((name, fields.text_if_any(place).to_owned()))
+                .filter(|(_, value)| !value.is_empty())
+        };
+        // A trace without a parent is its own.
+        let has_parent = fields.number(4).is_ok_and(|parent| parent != number && parent != -1);
+        let parent = [named("parent.trace", 4), named("parent.order", 5)];
+        self.resting.push_back(number);
+        let trace = self.traces.entry(number).or_default();
+        trace.number = number;
+        trace.host = fields.text_if_any(3).to_owned();
+        trace.parameters =
+            [named("thread", 1), named("session", 2)].into_iter().flatten().collect();
+        trace.parent = parent.into_iter().flatten().filter(|_| has_parent).collect();
+        Ok(())
+    }
+
+    /// Takes an event, and gives what ends with it to `spans`. `host` is that of the log.
+    pub(super) fn event(
+        &mut self,
+        tells: Tells,
+        fields: &Fields<'_>,
+        unit_ns: i64,
+        host: &str,
+        spans: &mut impl Receiver,
+    ) -> Result<(), Unused> {
+        let (time, number, order) =
+            (fields.time(0, unit_ns)?, fields.number(1)?, fields.number(2)?);
+        let (signature, class) = match tells {
+            Tells::Beside => ("", ""),
+            // Until the summer of 2014 the class was in front of the signature.
+            _ => match (fields.text(3)?, fields.text(4)?) {
+                (class, signature) if !class.contains('(') && signature.contains('(') => {
+                    (signature, class)
+                }
+                (signature, class) => (signature, class),
+            },
+        };
+        if self.traces.len() > MAX_OPEN_TRACES + MAX_RESTING_TRACES {
+            self.end(spans)?;
+        }
+        let unknown = || Trace { number, host: host.to_owned(), ..Trace::default() };
+        let trace = self.traces.entry(number).or_insert_with(unknown);
+        let counts = &mut self.counts;
+        if order != std::mem::replace(&mut trace.next, order.saturating_add(1)) && !trace.has_gap {
+            trace.has_gap = true;
+            counts.with_gaps += 1;
+        }
+        let called = trace.called.take();
+        counts.calls +=
+            u64::from(called.is_some_and(|called| tells != Tells::Before || called != signature));
+        match tells {
+            Tells::Before => {
+                let (signature, class) = (signature.to_owned(), class.to_owned());
+                trace.open.push(Open { order, begin: time, signature, class });
+            }
+            Tells::Call => trace.called = Some(fields.text(5)?.to_owned()),
+            Tells::After | Tells::Failed => {
+                let cause = || fields.text_if_any(fields.len().saturating_sub(1));
+                let cause = (tells == Tells::Failed).then(cause);
+                let end = Some(time);
+                let ended = Operation { order, begin: None, end, cause, signature, class };
+                trace.after(ended, counts, spans)?;
+            }
+            _ => {}
+        }
+        if trace.open.is_empty() {
+            self.rest(number);
+        }
+        Ok(())
+    }
+
+    /// Nothing of a trace is open: it makes room for others if it stays so for long.
+    fn rest(&mut self, number: i64) {
+        self.resting.push_back(number);
+        if self.resting.len() > MAX_RESTING_TRACES
+            && let Some(oldest) = self.resting.pop_front()
+            && self.traces.get(&oldest).is_some_and(|trace| trace.open.is_empty())
+        {
+            self.forget(oldest);
+        }
+    }
+
+    fn forget(&mut self, number: i64) {
+        if let Some(trace) = self.traces.remove(&number) {
+            self.counts.calls += u64::from(trace.called.is_some());
+        }
+    }
+
+    /// Gives what is open to `spans`, as nothing follows.
+    pub(super) fn end(&mut self, spans: &mut impl Receiver) -> Result<(), Error> {
+        let mut numbers: Vec<i64> = self.traces.keys().copied().collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            if let Some(trace) = self.traces.get_mut(&number) {
+                trace.close(0, &mut self.counts, spans)?;
+            }
+            self.forget(number);
+        }
+        self.resting.clear();
+        Ok(())
+    }
+}
+
+impl Trace {
+    /// An operation ended. Where it had begun, those that had begun within it will not end.
+    fn after(
+        &mut self,
+        ended: Operation<'_>,
+        counts: &mut Counts,
+        spans: &mut impl Receiver,
+    ) -> Result<(), Error> {
+        let begun = self.open.iter().rposition(|open| open.signature == ended.signature);
+        let Some(depth) = begun else {
+            counts.without_begin += 1;
+            return self.give(&ended, self.open.len(), spans);
+        };
+        self.close(depth + 1, counts, spans)?;
+        match self.open.pop() {
+            Some(open) => {
+                let Operation { end, cause, .. } = ended;
+                self.give(&Operation { end, cause, ..open.operation() }, depth, spans)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Gives operations to `spans` that began and will not end: all that are deeper than `depth`.
+    fn close(
+        &mut self,
+        depth: usize,
+        counts: &mut Counts,
+        spans: &mut impl Receiver,
+    ) -> Result<(), Error> {
+        while self.open.len() > depth
+            && let Some(open) = self.open.pop()
+        {
+            counts.without_end += 1;
+            self.give(&open.operation(), self.open.len(), spans)?;
+        }
+        Ok(())
+    }
+
+    /// Gives an operation to `spans`, which `depth` others enclose.
+    fn give(
+        &self,
+        operation: &Operation<'_>,
+        depth: usize,
+        spans: &mut impl Receiver,
+    ) -> Result<(), Error> {
+        let Operation { order, begin, end, cause, signature, class } = *operation;
+        let own = class_of(signature);
+        let node = if own.is_empty() { class } else { own };
+        let resource = spans.resource(&Resource { node, host: &self.host, parameters: Vec::new() });
+        let parent = self.parent.iter().filter(|_| depth == 0);
+        let of_trace = self.parameters.iter().chain(parent);
+        let mut parameters: Vec<(&str, Cow<'_, str>)> =
+            of_trace.map(|(name, value)| (*name, Cow::Borrowed(value.as_str()))).collect();
+        let class = Some(class).filter(|class| *class != node);
+        let beside = [("class", class), ("cause", cause.filter(|cause| !cause.is_empty()))];
+        parameters.extend(beside.into_iter().filter_map(|(name, text)| Some((name, text?.into()))));
+        let trace = self.number.to_string();
+        let id = Id::Number(u128::from(order as u64));
+        spans.span(&Span {
+            depth: u32::try_from(depth).ok(),
+            order: Some(order),
+            kind: SpanKind::Internal,
+            begin,
+            end,
+            failed: cause.is_some(),
+            parameters: &parameters,
+            ..Span::of(Id::Text(&trace), id, resource, signature)
+        })
+    }
+}

@@ -1,0 +1,148 @@
+//! Folders of Kieker's logs: each has a table of types and files of records beside it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::summary::At;
+use crate::tuning::MAX_FOLDER_DEPTH;
+
+/// The files of one log.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Log {
+    /// The table of types.
+    pub(super) map: PathBuf,
+    /// The files of records, in their order.
+    pub(super) records: Vec<PathBuf>,
+    /// Files that look like records, and are no text.
+    pub(super) others: Vec<PathBuf>,
+}
+
+/// The logs that the user names by their folders or by files in them.
+///
+/// # Errors
+/// When a folder cannot be read, or there is no table or no file of records.
+pub(super) fn logs(named: &[PathBuf]) -> Result<Vec<Log>, Error> {
+    let mut logs = Vec::new();
+    for path in named {
+        if path.is_dir() {
+            let before = logs.len();
+            find(path, MAX_FOLDER_DEPTH, &mut logs)?;
+            if logs.len() == before {
+                let why = "there is no log in it: neither a kieker.map nor a folder with one";
+                return Err(Error::malformed(path, At::File, why));
+            }
+        } else if !is_map(path) {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let map = map_in(folder, path)?;
+            match logs.iter_mut().find(|log| log.map == map) {
+                Some(log) => log.records.push(path.clone()),
+                None => logs.push(Log { map, records: vec![path.clone()], others: Vec::new() }),
+            }
+        }
+    }
+    // A folder whose files were all named one by one is read in the order of their names, too.
+    for log in &mut logs {
+        log.records.sort();
+        log.records.dedup();
+    }
+    match named.first() {
+        Some(first) if logs.is_empty() => {
+            let why = "this is the table of types alone; name the folder, or the files of records";
+            Err(Error::malformed(first, At::File, why))
+        }
+        _ => Ok(logs),
+    }
+}
+
+/// Finds the logs in `folder` and, if it is none itself, in the folders in it.
+fn find(folder: &Path, depth: u32, logs: &mut Vec<Log>) -> Result<(), Error> {
+    let mut files = Vec::new();
+    let entries = fs::read_dir(folder).map_err(|error| Error::io(folder, error))?;
+    for entry in entries {
+        files.push(entry.map_err(|error| Error::io(folder, error))?.path());
+    }
+    files.sort();
+    let (folders, files): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| path.is_dir());
+    let records: Vec<PathBuf> = files.iter().filter(|path| is_records(path)).cloned().collect();
+    if !records.is_empty() || files.iter().any(|path| is_map(path)) {
+        let map = map_in(folder, folder)?;
+        let others = files.into_iter().filter(|path| is_other(path)).collect();
+        logs.push(Log { map, records, others });
+        return Ok(());
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    folders.iter().try_for_each(|folder| find(folder, depth - 1, logs))
+}
+
+/// The table of types in `folder`; without it, `named` cannot be read.
+fn map_in(folder: &Path, named: &Path) -> Result<PathBuf, Error> {
+    let usual = ["kieker.map", "tpmon.map"].map(|name| folder.join(name));
+    usual.into_iter().find(|map| map.exists()).ok_or_else(|| {
+        let why = "there is no kieker.map or tpmon.map beside it, which says what its records are";
+        Error::malformed(named, At::File, why)
+    })
+}
+
+/// The name of a file without what its compression puts behind it.
+fn plain_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let plain = [".gz", ".zst", ".xz"].iter().find_map(|ending| name.strip_suffix(ending));
+    plain.map(str::to_owned).unwrap_or(name)
+}
+
+fn is_map(path: &Path) -> bool {
+    plain_name(path).ends_with(".map")
+}
+
+fn is_records(path: &Path) -> bool {
+    plain_name(path).ends_with(".dat")
+}
+
+/// Whether the file is one of Kieker's binary logs, or packed in a way of its own.
+fn is_other(path: &Path) -> bool {
+    let name = plain_name(path);
+    [".bin", ".zip", ".df"].iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_found_by_folders_and_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for file in [
+            "a/kieker.map",
+            "a/k-2.dat",
+            "a/k-1.dat.gz",
+            "a/k.bin",
+            "b/c/tpmon.map",
+            "b/c/t.dat",
+            "d/x.dat",
+        ] {
+            fs::create_dir_all(at(file).parent().unwrap()).unwrap();
+            fs::write(at(file), "").unwrap();
+        }
+        let a = Log {
+            map: at("a/kieker.map"),
+            records: vec![at("a/k-1.dat.gz"), at("a/k-2.dat")],
+            others: vec![at("a/k.bin")],
+        };
+        let c = Log { map: at("b/c/tpmon.map"), records: vec![at("b/c/t.dat")], others: vec![] };
+        assert_eq!(logs(&[at("b"), at("a")]).unwrap(), [c, a]);
+        let named = logs(&[at("a/kieker.map"), at("a/k-2.dat"), at("a/k-1.dat.gz")]).unwrap();
+        assert_eq!(named.len(), 1);
+        assert_eq!(named[0].records, [at("a/k-1.dat.gz"), at("a/k-2.dat")]);
+
+        let why = |named: &[PathBuf]| logs(named).unwrap_err().to_string();
+        assert!(why(&[at("d")]).contains("d: there is no kieker.map or tpmon.map beside it"));
+        assert!(why(&[at("d/x.dat")]).contains("x.dat: there is no kieker.map"));
+        assert!(why(&[at("a/kieker.map")]).contains("the table of types alone"));
+        fs::create_dir(at("e")).unwrap();
+        assert!(why(&[at("e")]).contains("there is no log in it"));
+    }
+}

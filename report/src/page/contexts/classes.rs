@@ -1,0 +1,51 @@
+//! Classes of traces that a page has: those of its trace-contexts, as what the reader of "step 3 of
+//! class 2" asks for is what class 2 does.
+
+use contexts::result::Profile;
+use message_trace::units::{printable, shorten};
+use serde::Serialize;
+
+use crate::page::names::Names;
+use crate::tuning::{MAX_CLASS_STEPS, MAX_CLASSES, MAX_CONTEXT_NAME};
+
+/// A class of traces.
+#[derive(Debug, Serialize)]
+pub(super) struct Class {
+    number: u32,
+    requests: u64,
+    caller: String,
+    /// Depth, number of the operation's name, how many equal concurrent calls it stands for, and the
+    /// first step of its group, in depth-first order.
+    steps: Vec<(u32, u32, u32, u32)>,
+    /// Number of further steps.
+    left: usize,
+}
+
+/// The classes with these numbers, the first of them in that order. The names of their operations
+/// get numbers in `names`.
+pub(super) fn of(profile: &Profile, wanted: &[u32], names: &mut Names) -> Vec<Class> {
+    let mut wanted = wanted.to_vec();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let class = |number: u32| {
+        let class = profile.classes.get(number as usize)?;
+        let step = |step: &contexts::result::ClassStep| {
+            let operation = profile.operations.get(step.operation as usize);
+            let name = names.number(operation.map_or("?", |operation| &operation.name));
+            (step.depth, name, step.times, step.group)
+        };
+        Some(Class {
+            number,
+            requests: class.requests,
+            caller: shown(&class.caller),
+            steps: class.steps.iter().take(MAX_CLASS_STEPS).map(step).collect(),
+            left: class.steps.len().saturating_sub(MAX_CLASS_STEPS),
+        })
+    };
+    wanted.into_iter().take(MAX_CLASSES).filter_map(class).collect()
+}
+
+/// A name as the page shows it.
+pub(super) fn shown(name: &str) -> String {
+    shorten(&printable(name), MAX_CONTEXT_NAME, '…')
+}

@@ -1,0 +1,93 @@
+//! Summary: how many executions there are in a context, and how long they took, in numbers that are
+//! as short as the page needs them.
+
+use contexts::result::{Summary, Times};
+use serde::Serialize;
+
+use super::chosen::spread;
+use crate::page::number::Number;
+use crate::tuning::MAX_CONTEXT_BINS;
+
+/// The executions of an operation or in a context.
+#[derive(Debug, Serialize)]
+pub(super) struct PageSummary {
+    count: u64,
+    timed: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    failed: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    outliving: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<PageTimes>,
+}
+
+#[derive(Debug, Serialize)]
+struct PageTimes {
+    weight: Number,
+    mean: Number,
+    deviation: Number,
+    min: i64,
+    q1: Number,
+    median: Number,
+    q3: Number,
+    max: i64,
+    modes: Option<u32>,
+    histogram: Vec<Number>,
+    /// Number of a request, its response time, and the number of its pattern or -1.
+    examples: Vec<(i64, i64, i64)>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl PageSummary {
+    /// How many of `count` bins become one.
+    pub(super) fn bins_together(count: usize) -> usize {
+        count.div_ceil(MAX_CONTEXT_BINS).max(1)
+    }
+
+    /// The summary with each `every` bins as one.
+    pub(super) fn of(summary: &Summary, every: usize) -> PageSummary {
+        PageSummary {
+            count: summary.count,
+            timed: summary.timed,
+            failed: summary.failed,
+            outliving: summary.outliving,
+            times: summary.times.as_ref().map(|times| PageTimes::of(times, every)),
+        }
+    }
+
+    /// The numbers of the requests that are examples.
+    pub(super) fn requests(&self) -> impl Iterator<Item = i64> {
+        self.times.iter().flat_map(|times| times.examples.iter().map(|(request, ..)| *request))
+    }
+
+    /// Tells examples which pattern they are of.
+    pub(super) fn name_patterns(&mut self, of: &impl Fn(i64) -> Option<i64>) {
+        for (request, _, pattern) in self.times.iter_mut().flat_map(|times| &mut times.examples) {
+            *pattern = of(*request).unwrap_or(-1);
+        }
+    }
+}
+
+impl PageTimes {
+    fn of(times: &Times, every: usize) -> PageTimes {
+        let bins = times.histogram.chunks(every.max(1));
+        let weight = |bins: &[f32]| Number::of(bins.iter().copied().map(f64::from).sum());
+        let example = |example: &contexts::result::Example| (example.request, example.time, -1);
+        PageTimes {
+            weight: Number::of(times.weight),
+            mean: Number::whole(times.mean),
+            deviation: Number::whole(times.deviation),
+            min: times.min,
+            q1: Number::whole(times.q1),
+            median: Number::whole(times.median),
+            q3: Number::whole(times.q3),
+            max: times.max,
+            modes: times.modes,
+            histogram: bins.map(weight).collect(),
+            examples: spread(&times.examples).map(example).collect(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The steps of one path instance.
+
+use analyze::paths::{CalledInstance, PathCall};
+use message_trace::{Endpoint, Protocol};
+
+use crate::names::{NameId, Names};
+use crate::parameter;
+use crate::request::{Request, RequestBuilder};
+use crate::step::Step;
+
+/// Names of steps, with room that is used again and again.
+#[derive(Default)]
+pub(super) struct StepNames {
+    names: Names,
+    text: String,
+    /// Parameters of a step: the names, and where their values end in [`StepNames::text`].
+    parameters: Vec<(NameId, usize)>,
+}
+
+impl StepNames {
+    /// Puts the request that `instance` is into `request`. `builder` is empty before and after.
+    pub(super) fn request(
+        &mut self,
+        instance: &CalledInstance<'_>,
+        builder: &mut RequestBuilder,
+        request: &mut Request,
+    ) {
+        request.clear();
+        for call in &instance.calls.calls {
+            let step = self.step(instance, call);
+            self.find_parameters(instance, call.request);
+            let mut begin = 0;
+            let values = self.parameters.iter().map(|(name, end)| {
+                let value = self.text.get(begin..*end).unwrap_or_default();
+                begin = *end;
+                (*name, value)
+            });
+            builder.add(step, None, values);
+        }
+        builder.build(request);
+        let which = instance.timed.which;
+        (request.probability, request.pattern) = (which.probability, Some(which.pattern));
+        let sender = instance.sender(0);
+        request.torn = !sender.is_some_and(|sender| sender.is_client);
+        request.caller_host = sender.map_or(Names::UNKNOWN, |node| self.names.number(&node.host));
+        request.caller =
+            instance.labels(0).map_or(Names::UNKNOWN, |labels| self.names.number(labels.src));
+    }
+
+    /// All names.
+    pub(super) fn into_names(self) -> Names {
+        self.names
+    }
+
+    fn step(&mut self, instance: &CalledInstance<'_>, call: &PathCall) -> Step {
+        let hops = instance.timed.hops;
+        let request = &hops[call.request];
+        let response = call.response.map(|response| &hops[response]);
+        let labels = instance.labels(call.request);
+        let node = labels.map_or(Names::UNKNOWN, |labels| self.names.number(labels.dst));
+        let operation = labels.map_or(Names::UNKNOWN, |labels| {
+            self.text.clear();
+            write_operation(labels.dst, labels.dst_port, &mut self.text);
+            self.names.number(&self.text)
+        });
+        let receiver = instance.receiver(call.request);
+        let host =
+            receiver.map_or(Names::UNKNOWN, |receiver| self.names.number(&receiver.node.host));
+        Step {
+            parent: call.parent.map(|parent| parent as u32),
+            host,
+            begin: request.received,
+            end: response.and_then(|response| response.sent),
+            caller_begin: request.sent,
+            caller_end: response.and_then(|response| response.received),
+            probability: instance.timed.which.probability,
+            bytes_in: Some(request.bytes),
+            bytes_out: response.map(|response| response.bytes),
+            ..Step::of(node, operation)
+        }
+    }
+
+    /// Finds the parameters of the step that the message at `hop` calls for.
+    fn find_parameters(&mut self, instance: &CalledInstance<'_>, hop: usize) {
+        self.text.clear();
+        self.parameters.clear();
+        let Some((labels, receiver)) = instance.labels(hop).zip(instance.receiver(hop)) else {
+            return;
+        };
+        // An ephemeral port is another one each time.
+        if !is_ephemeral(labels.dst_port) {
+            let Ok(endpoint) = receiver.endpoint.parse::<Endpoint>();
+            match endpoint {
+                Endpoint::Inet(address) => {
+                    self.parameter(parameter::SERVER_ADDRESS, &address.ip().to_string());
+                    self.parameter(parameter::SERVER_PORT, &address.port().to_string());
+                }
+                Endpoint::Unix(name) | Endpoint::Other(name) => {
+                    self.parameter(parameter::SERVER_ADDRESS, &name);
+                }
+            }
+        }
+        self.parameter(parameter::NETWORK_TRANSPORT, transport(labels.protocol));
+        if let Some(pid) = receiver.node.pid {
+            self.parameter(parameter::PROCESS_PID, &pid.to_string());
+        }
+        if let Some(tid) = receiver.tid {
+            self.parameter(parameter::THREAD_ID, &tid.to_string());
+        }
+    }
+
+    fn parameter(&mut self, name: &str, value: &str) {
+        if !value.is_empty() {
+            self.text.push_str(value);
+            self.parameters.push((self.names.number(name), self.text.len()));
+        }
+    }
+}
+
+/// Writes what was called: the callee with its port or other endpoint, as the spans of `sockcap
+/// export otlp` are named.
+fn write_operation(node: &str, port: &str, out: &mut String) {
+    out.push_str(node);
+    let has_it = || node.strip_suffix(port).is_some_and(|name| name.ends_with(':'));
+    if is_ephemeral(port) || node == port || has_it() {
+        return;
+    }
+    out.push(if port.bytes().all(|byte| byte.is_ascii_digit()) { ':' } else { ' ' });
+    out.push_str(port);
+}
+
+/// Whether the label of a port says that it is none that anybody knows.
+fn is_ephemeral(port: &str) -> bool {
+    matches!(port, "" | "*")
+}
+
+/// OpenTelemetry's word for what a protocol runs over; empty if that is unknown.
+fn transport(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Tcp => "tcp",
+        Protocol::Udp => "udp",
+        Protocol::UnixStream | Protocol::UnixDatagram | Protocol::UnixSequence => "unix",
+        Protocol::Other => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_is_the_callee_with_its_endpoint() {
+        let operation = |node: &str, port: &str| {
+            let mut text = String::new();
+            write_operation(node, port, &mut text);
+            text
+        };
+        assert_eq!(operation("nginx", "18080"), "nginx:18080");
+        assert_eq!(operation("web", "unix:/run/web"), "web unix:/run/web");
+        assert_eq!(operation("10.0.0.2:53", "53"), "10.0.0.2:53");
+        assert_eq!(operation("web", "*"), "web");
+        assert_eq!(operation("cart", "GetCart"), "cart GetCart");
+    }
+}

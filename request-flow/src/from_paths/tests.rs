@@ -1,0 +1,140 @@
+//! Requests of an analysis made by hand.
+
+use analyze::{Options, analyze};
+use message_trace::{
+    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
+    Protocol,
+};
+
+use super::*;
+use crate::tables::{Columns, RequestTables};
+
+/// A trace in the making: node names are `host/command`.
+#[derive(Default)]
+struct Trace(MessageTrace, Vec<String>);
+
+impl Trace {
+    fn node(&mut self, name: &str) -> i32 {
+        if let Some(known) = self.1.iter().position(|known| known == name) {
+            return known as i32;
+        }
+        self.1.push(name.to_owned());
+        let (host, command) = name.split_once('/').unwrap_or(("h", name));
+        let (host, command) = (host.to_owned(), command.to_owned());
+        let pid = Some(100 + self.1.len() as i32);
+        self.0.add_node(Node { host, command, pid, traced: true, ..Node::default() })
+    }
+
+    /// A message on `flow` to or from the port `port`; a time below 0 was not seen.
+    fn send(&mut self, [from, to]: [&str; 2], flow: i64, port: u16, times: [i64; 2], answer: bool) {
+        let (from, to) = (self.node(from), self.node(to));
+        let mut endpoint = |node: i32, fixed: bool| {
+            let port = if fixed { port } else { 40_000 + flow as u16 };
+            let text = format!("10.0.0.{}:{port}", node + 1);
+            let Ok(endpoint) = text.parse::<Endpoint>();
+            self.0.intern(&endpoint)
+        };
+        let (src, dst) = (endpoint(from, answer), endpoint(to, !answer));
+        let end = |node, endpoint, tid| End { node, endpoint, tid: Some(tid) };
+        let ends = Ends { src: end(from, src, 7), dst: end(to, dst, 8), protocol: Protocol::Tcp };
+        let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
+        let [sent, received] = times.map(|time| (time >= 0).then_some(time * 1_000));
+        let message = Message::between(ends, flow, direction).at(sent, received);
+        self.0.push(&message.carrying(10 + flow, 1), None);
+    }
+}
+
+fn requests(mut trace: Trace) -> (Vec<Request>, Names) {
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::new(directory.path());
+    trace.0.sort();
+    trace.0.write(&data.messages(), &data.nodes()).unwrap();
+    let algorithm = "linking".parse().unwrap();
+    analyze(&data, &Options { algorithm, ..Options::default() }, &()).unwrap();
+    let written = from_paths(&data, 0, &()).unwrap();
+    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).unwrap();
+    assert_eq!(tables.counts(), (written.requests, written.steps));
+    let mut names = Names::default();
+    (tables.all(&mut names).unwrap(), names)
+}
+
+#[test]
+fn a_path_is_a_request_and_its_calls_are_steps() {
+    let mut trace = Trace::default();
+    trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
+    trace.send(["b/web", "c/db"], 2, 5432, [20, 30], false);
+    trace.send(["c/db", "b/web"], 2, 5432, [40, 50], true);
+    trace.send(["b/web", "d/log"], 3, 514, [60, 70], false);
+    trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
+    let (requests, names) = requests(trace);
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    assert_eq!(names.text(request.caller), "curl");
+    assert_eq!((names.text(request.caller_host), request.torn), ("a", false));
+    assert_eq!((request.pattern, request.trace.as_str()), (Some(0), ""));
+    assert_eq!((request.begin(), request.end()), (Some(0), Some(90_000)));
+    let steps: Vec<_> = request
+        .steps
+        .iter()
+        .map(|step| {
+            let times = [step.caller_begin, step.begin, step.end, step.caller_end];
+            (
+                names.text(step.operation),
+                names.text(step.host),
+                step.parent,
+                times.map(|time| time.map_or(-1, |time| time / 1_000)),
+                [step.bytes_in, step.bytes_out],
+            )
+        })
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            ("b/web:80", "b", None, [0, 10, 80, 90], [Some(11), Some(11)]),
+            ("c/db:5432", "c", Some(0), [20, 30, 40, 50], [Some(12), Some(12)]),
+            ("d/log:514", "d", Some(0), [60, 70, -1, -1], [Some(13), None]),
+        ]
+    );
+    let parameters: Vec<_> = request
+        .parameters
+        .of(1)
+        .map(|(name, value)| format!("{}={value}", names.text(name)))
+        .collect();
+    assert_eq!(
+        parameters,
+        [
+            "server.address=10.0.0.3",
+            "server.port=5432",
+            "network.transport=tcp",
+            "process.pid=103",
+            "thread.id=8"
+        ]
+    );
+}
+
+#[test]
+fn what_a_server_begins_by_itself_is_torn() {
+    let mut trace = Trace::default();
+    trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
+    trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
+    // A minute later nothing is left that could have caused it.
+    trace.send(["b/web", "c/db"], 2, 5432, [60_000_000, 60_000_010], false);
+    trace.send(["c/db", "b/web"], 2, 5432, [60_000_020, 60_000_030], true);
+    let (requests, names) = requests(trace);
+    let torn: Vec<(&str, bool)> =
+        requests.iter().map(|request| (names.text(request.caller), request.torn)).collect();
+    assert_eq!(torn, [("curl", false), ("b/web", true)]);
+}
+
+#[test]
+fn requests_come_by_their_begins() {
+    let mut trace = Trace::default();
+    for call in 0..50 {
+        let at = 1_000 * call;
+        let client = ["a/curl", "a/wget"][call as usize % 2];
+        trace.send([client, "b/web"], 10 + call, 80, [at, at + 10], false);
+        trace.send(["b/web", client], 10 + call, 80, [at + 80, at + 90], true);
+    }
+    let (requests, _) = requests(trace);
+    let begins: Vec<_> = requests.iter().map(|request| request.begin().unwrap()).collect();
+    assert_eq!(begins, (0..50).map(|call| 1_000_000 * call).collect::<Vec<_>>());
+}

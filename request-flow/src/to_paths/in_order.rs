@@ -1,0 +1,162 @@
+//! Messages in the order of time, and their tables. Messages are known by the numbers in which they
+//! were made until they are sorted; then each gets its place, and causes become places.
+
+use std::fmt::{self, Write};
+use std::path::Path;
+
+use analyze::infer::CauseWriter;
+use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
+use message_trace::{DataDir, EndpointId, PathError};
+use out_of_core::{ExternalSorter, MemoryBudget, MemoryPool, ReadFailure, SpillableVec, workers};
+
+use super::record::{NO_CAUSE, Record};
+use crate::tuning::MESSAGES_AT_ONCE;
+
+/// All messages.
+pub(super) struct InOrder<'a> {
+    sorter: ExternalSorter<'a, Record>,
+    /// Numbers of messages and steps so far.
+    made: u64,
+    steps: u64,
+}
+
+impl<'a> InOrder<'a> {
+    /// No messages yet. What is more than `budget` goes to a temporary file in `directory`.
+    pub(super) fn new(budget: &'a MemoryBudget, directory: &Path) -> InOrder<'a> {
+        let sorter = ExternalSorter::new(budget, directory, MESSAGES_AT_ONCE);
+        InOrder { sorter, made: 0, steps: 0 }
+    }
+
+    /// Number of messages.
+    pub(super) fn len(&self) -> u64 {
+        self.made
+    }
+
+    /// Adds the messages of the next group of requests, which has that many steps.
+    pub(super) fn push(&mut self, records: Vec<Record>, steps: u64) -> Result<(), PathError> {
+        let count = records.len() as u64;
+        for mut record in records {
+            record.made += self.made;
+            record.step += self.steps;
+            if record.cause != NO_CAUSE {
+                record.cause += self.made;
+            }
+            self.sorter.push(record)?;
+        }
+        self.made += count;
+        self.steps += steps;
+        Ok(())
+    }
+
+    /// Writes messages and causes to `data`. `endpoints` are the texts of endpoints.
+    pub(super) fn write(
+        self,
+        data: &DataDir,
+        endpoints: &[String],
+        pool: &MemoryPool,
+    ) -> Result<(), PathError> {
+        let sorted = self.sorter.finish();
+        let failed = ReadFailure::default();
+        let mut table = GroupWriter::create(&data.messages())?;
+        let mut causes = Causes::new(pool, self.made)?;
+        let (mut written, mut waiting): (u64, Vec<Record>) = (0, Vec::new());
+        let most = GROUP_ROWS * workers::threads();
+        let mut records = sorted.iter(&failed);
+        loop {
+            waiting.clear();
+            waiting.extend(records.by_ref().take(most));
+            if waiting.is_empty() {
+                break;
+            }
+            for record in &waiting {
+                causes.push(record)?;
+            }
+            let groups: Vec<&[Record]> = waiting.chunks(GROUP_ROWS).collect();
+            let (encoder, first) = (table.encoder(), written as i64);
+            let work = |group: usize| {
+                encode(&encoder, first + (group * GROUP_ROWS) as i64, groups[group], endpoints)
+            };
+            let append = |_, group: RowGroup| table.append(group);
+            workers::in_order(workers::threads(), groups.len(), work, append)?;
+            written += waiting.len() as u64;
+        }
+        failed.check()?;
+        table.finish()?;
+        causes.write(&data.causes())
+    }
+}
+
+/// The causes of messages in their order, by the numbers in which messages were made.
+struct Causes {
+    of_place: SpillableVec<Cause>,
+    /// By the number in which it was made: the place of each message.
+    places: SpillableVec<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Cause {
+    made: u64,
+    probability: f64,
+}
+
+impl Causes {
+    fn new(pool: &MemoryPool, messages: u64) -> Result<Causes, PathError> {
+        let places = SpillableVec::filled(pool, messages as usize, 0)?;
+        Ok(Causes { of_place: SpillableVec::new(pool), places })
+    }
+
+    fn push(&mut self, record: &Record) -> Result<(), PathError> {
+        if let Some(place) = self.places.get_mut(record.made as usize) {
+            *place = self.of_place.len() as u64;
+        }
+        self.of_place.push(Cause { made: record.cause, probability: record.probability })
+    }
+
+    fn write(&self, path: &Path) -> Result<(), PathError> {
+        let mut writer = CauseWriter::create(path)?;
+        for cause in self.of_place.iter() {
+            let place = match cause.made {
+                NO_CAUSE => None,
+                made => self.places.get(made as usize).copied(),
+            };
+            writer.push(place, cause.probability)?;
+        }
+        writer.finish()
+    }
+}
+
+/// The texts of a group of messages.
+struct OfGroup<'a> {
+    endpoints: &'a [String],
+    /// The ids of the calls one behind the other, and where that of each row ends.
+    calls: String,
+    ends: Vec<u32>,
+}
+
+impl Texts for OfGroup<'_> {
+    fn endpoint(&self, id: EndpointId, text: &mut impl fmt::Write) {
+        // Writing into memory does not fail.
+        let _ = text.write_str(self.endpoints.get(id as usize).map_or("", String::as_str));
+    }
+
+    fn call_id(&self, row: usize) -> Option<&str> {
+        let begin = row.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.calls.get(begin as usize..*self.ends.get(row)? as usize)
+    }
+}
+
+/// Messages as a group of rows, of which the first is message `first`. The number of its step is the
+/// id of a call.
+fn encode(
+    encoder: &GroupEncoder,
+    first: i64,
+    records: &[Record],
+    endpoints: &[String],
+) -> Result<RowGroup, PathError> {
+    let mut texts = OfGroup { endpoints, calls: String::new(), ends: Vec::new() };
+    for record in records {
+        let _ = write!(texts.calls, "{}", record.step);
+        texts.ends.push(texts.calls.len() as u32);
+    }
+    encoder.encode(first, records.len(), |row| records[row].message(), &texts)
+}

@@ -1,0 +1,150 @@
+//! All imports of requests as one. A single one is not written again: both tables are linked.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clocks::Clocks;
+use message_trace::{DataDir, Import, PathError, Progress};
+
+use crate::names::{NameId, Names};
+use crate::request::Request;
+use crate::tables::{Columns, RequestTables, RequestWriter};
+
+/// Puts all imports of requests in `data` together: [`DataDir::requests`], [`DataDir::steps`] and
+/// [`DataDir::clocks`].
+///
+/// # Errors
+/// When a table cannot be read, or a file cannot be written.
+pub fn merge_imports(data: &DataDir, progress: &dyn Progress) -> Result<(), PathError> {
+    let imports = data.imported_requests()?;
+    if let [only] = &imports[..] {
+        link(&only.requests(), &data.requests())?;
+        link(&only.steps(), &data.steps())?;
+    } else {
+        let mut sources = imports.iter().map(Source::open).collect::<Result<Vec<_>, _>>()?;
+        let all = sources.iter().map(|source| source.tables.counts().0).sum();
+        progress.step("putting imports together", all);
+        merge(&mut sources, &data.requests(), &data.steps(), progress)?;
+    }
+    merge_clocks(&imports, &data.clocks())
+}
+
+/// An import that is read request by request.
+struct Source {
+    tables: RequestTables,
+    next_group: usize,
+    names: Names,
+    /// Number of each name among the names of all.
+    numbers: Vec<NameId>,
+    requests: std::vec::IntoIter<Request>,
+    next: Option<Request>,
+}
+
+impl Source {
+    fn open(import: &Import) -> Result<Source, PathError> {
+        let mut source = Source {
+            tables: RequestTables::open(&import.requests(), &import.steps(), Columns::ALL)?,
+            next_group: 0,
+            names: Names::default(),
+            numbers: Vec::new(),
+            requests: Vec::new().into_iter(),
+            next: None,
+        };
+        source.advance()?;
+        Ok(source)
+    }
+
+    fn begin(&self) -> Option<i64> {
+        self.next.as_ref().map(|request| request.begin().unwrap_or(i64::MIN))
+    }
+
+    /// Reads the next request.
+    fn advance(&mut self) -> Result<(), PathError> {
+        loop {
+            self.next = self.requests.next();
+            if self.next.is_some() || self.next_group == self.tables.groups() {
+                return Ok(());
+            }
+            let (names, requests) = self.tables.group(self.next_group)?;
+            self.next_group += 1;
+            (self.names, self.requests) = (names, requests.into_iter());
+            self.numbers.clear();
+        }
+    }
+
+    /// Takes the next request, with numbers of `names`.
+    fn take(&mut self, names: &mut Names) -> Result<Option<Request>, PathError> {
+        if self.numbers.is_empty() {
+            self.numbers.extend(self.names.iter().map(|text| names.number(text)));
+        }
+        let taken = self.next.take().map(|mut request| {
+            request.rename(|name| self.numbers.get(name as usize).copied().unwrap_or_default());
+            request
+        });
+        self.advance()?;
+        Ok(taken)
+    }
+}
+
+/// Writes the requests of all `sources` in the order of their begins. Of those that begin together
+/// that of the first import comes first.
+fn merge(
+    sources: &mut [Source],
+    requests: &Path,
+    steps: &Path,
+    progress: &dyn Progress,
+) -> Result<(), PathError> {
+    let mut names = Names::default();
+    let mut writer = RequestWriter::create(requests, steps)?;
+    loop {
+        let first = sources
+            .iter_mut()
+            .filter(|source| source.next.is_some())
+            .min_by_key(|source| source.begin());
+        let Some(source) = first else { break };
+        if let Some(request) = source.take(&mut names)? {
+            writer.push(request, &names)?;
+            progress.advance(1);
+        }
+    }
+    writer.finish(&names)
+}
+
+/// Gives the file `from` the name `to` as well.
+fn link(from: &Path, to: &Path) -> Result<(), PathError> {
+    match fs::remove_file(to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(PathError::io(to, error));
+        }
+        _ => {}
+    }
+    // Not every file system has links.
+    fs::hard_link(from, to)
+        .or_else(|_| fs::copy(from, to).map(drop))
+        .map_err(|error| PathError::io(to, error))
+}
+
+/// Writes the clocks of all `imports`. What each says of its hosts is against its own reference.
+fn merge_clocks(imports: &[Import], path: &Path) -> Result<(), PathError> {
+    let mut all: Option<Clocks> = None;
+    for import in imports.iter().filter(|import| import.clocks().exists()) {
+        let clocks = Clocks::read(&import.clocks())?;
+        match &mut all {
+            None => all = Some(clocks),
+            Some(all) => {
+                let new = clocks
+                    .hosts
+                    .into_iter()
+                    .filter(|host| all.hosts.iter().all(|known| known.host != host.host));
+                let new: Vec<_> = new.collect();
+                all.hosts.extend(new);
+                all.links.extend(clocks.links);
+            }
+        }
+    }
+    match all {
+        Some(clocks) => clocks.write(path),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,56 @@
+//! Packages of pip and npm that tests run, of fixed versions. Each set is installed once below the
+//! target directory, and stays there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use crate::capture::{python, successful};
+use crate::target_directory;
+
+/// One set is installed at a time.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+/// A Python with these packages of pip, such as `six==1.17.0`.
+pub fn python_with(packages: &[&str]) -> PathBuf {
+    let folder = installed("pip", packages, |folder| {
+        successful(Command::new(python()).args(["-m", "venv"]).arg(folder));
+        successful(
+            Command::new(folder.join("bin/python"))
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+                .args(packages),
+        );
+    });
+    folder.join("bin/python")
+}
+
+/// The `node_modules` with these packages of npm, such as `ws@8.18.0`.
+pub fn node_modules_with(packages: &[&str]) -> PathBuf {
+    let folder = installed("npm", packages, |folder| {
+        fs::create_dir_all(folder).expect("a folder for packages");
+        successful(
+            Command::new("npm")
+                .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix"])
+                .arg(folder)
+                .args(packages),
+        );
+    });
+    folder.join("node_modules")
+}
+
+/// The folder of a set of packages. What was not finished is begun anew.
+fn installed(tool: &str, packages: &[&str], install: impl FnOnce(&Path)) -> PathBuf {
+    let allowed = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let name: String = packages.join(" ").chars().map(allowed).collect();
+    let folder = target_directory().join("test-packages").join(tool).join(name);
+    let stamp = folder.join("installed");
+    let _one = INSTALLING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !stamp.exists() {
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.parent().expect("the tool's folder")).expect("a folder");
+        install(&folder);
+        fs::write(stamp, "").expect("the stamp of what is installed");
+    }
+    folder
+}

@@ -1,0 +1,37 @@
+// What the requests of a class do: their operations as a tree, with the step that a context is.
+
+import type { TraceClass } from "../data/contexts";
+import { count, plural } from "../format";
+
+interface Props {
+  of: TraceClass;
+  /** The step that is marked, from 0. */
+  step: number;
+  names: string[];
+}
+
+export function ClassTree({ of, step, names }: Props) {
+  // Those that go on at the same time as others have a group that is not theirs alone.
+  const members = new Map<number, number>();
+  for (const [, , , group] of of.steps) members.set(group, (members.get(group) ?? 0) + 1);
+  return (
+    <details class="class" open>
+      <summary>
+        Class {of.number}: {plural(of.requests, "request")} of {plural(of.steps.length + of.left, "step")}, begun by {of.caller}
+      </summary>
+      <ol class="steps">
+        {of.steps.map(([depth, name, times, group], place) => (
+          <li key={place} aria-current={place === step ? "step" : undefined} style={{ paddingLeft: `${Math.min(depth, 16) * 16}px` }}>
+            <span class="number">{place}</span>
+            <span>
+              {names[name]}
+              {times > 1 && <span class="soft"> ×{count(times)} at once</span>}
+              {times === 1 && (members.get(group) ?? 0) > 1 && <span class="soft" title="It goes on while others of the same caller do"> ∥</span>}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {of.left > 0 && <p class="fine">{plural(of.left, "further step")} not part of this page{step >= of.steps.length ? `, the one of this context (${step}) among them` : ""}.</p>}
+    </details>
+  );
+}
