@@ -12,7 +12,6 @@ mod folders;
 mod log;
 mod signature;
 mod types;
-mod unused;
 
 use std::path::{Path, PathBuf};
 

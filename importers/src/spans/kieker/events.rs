@@ -14,7 +14,6 @@ use super::super::unused::Unused;
 use super::fields::Fields;
 use super::signature::class_of;
 use super::types::Tells;
-use super::unused::Unused;
 use crate::error::Error;
 use crate::tabular::Wrong;
 use crate::tuning::{MAX_OPEN_TRACES, MAX_RESTING_TRACES};

@@ -8,7 +8,6 @@ use super::super::receiver::Receiver;
 use super::super::unused::Unused;
 use super::fields::Fields;
 use super::signature::class_of;
-use super::unused::Unused;
 use crate::tabular::Wrong;
 
 /// Number of fields of a record since 2011.

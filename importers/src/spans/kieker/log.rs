@@ -11,7 +11,6 @@ use super::events::{Counts, Events};
 use super::executions;
 use super::fields::Fields;
 use super::types::{Tells, Types, short};
-use super::unused::Unused;
 use crate::error::Error;
 use crate::summary::{Place, Skip};
 use crate::tabular::Wrong;
