@@ -1,9 +1,11 @@
 //! Contexts.
+mod analysis;
 pub mod collect;
 pub mod equivalence;
 pub mod explain;
 pub mod identity;
 pub mod instrumentation;
+pub mod output;
 pub mod profile;
 pub mod result;
 pub mod statistics;
@@ -11,3 +13,5 @@ mod summarise;
 pub mod traces;
 pub mod tree;
 mod tuning;
+
+pub use analysis::{Analysis, Options, analyze};

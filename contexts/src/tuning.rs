@@ -81,3 +81,6 @@ pub(crate) const MIN_CALLS: f64 = 30.0;
 /// Maximum distance of distributions that are merged: a quarter of an interquartile range. With 30
 /// response times a median is known to a sixth of it.
 pub(crate) const SIMILAR: f64 = 0.25;
+
+/// Bytes of response times in memory unless the user says otherwise: ten million of them.
+pub(crate) const MEMORY: u64 = 256 << 20;

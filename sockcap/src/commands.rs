@@ -3,6 +3,7 @@
 mod analyze;
 mod collect;
 mod completions;
+mod contexts;
 mod drop;
 mod dump;
 mod export;
@@ -31,6 +32,7 @@ pub(crate) const COMMANDS: &[Subcommand] = &[
     analyze::COMMAND,
     report::COMMAND,
     view::COMMAND,
+    contexts::COMMAND,
     export::COMMAND,
     info::COMMAND,
     keys::COMMAND,

@@ -14,6 +14,7 @@ use std::path::Path;
 use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
 use message_trace::DataDir;
+use request_flow::tables::{Columns, RequestTables};
 
 use crate::arguments::Inference;
 use crate::error::Error;

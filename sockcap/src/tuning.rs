@@ -34,3 +34,10 @@ pub(crate) const INSTANCES_A_PIECE: usize = 96;
 
 /// The data directory unless the user names another.
 pub(crate) const DEFAULT_DIRECTORY: &str = "sockcap.data";
+
+/// Maximum number of operations that are named where one is asked for that is not there.
+pub(crate) const MAX_OPERATIONS_NAMED: usize = 12;
+
+/// Number of lines that `sockcap contexts` has for instrumentations, by the number of monitored
+/// operations.
+pub(crate) const INSTRUMENTATION_BINS: u64 = 10;

@@ -16,6 +16,32 @@ use crate::error::Error;
 /// # Errors
 /// When a file cannot be written.
 pub fn write(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<PathBuf, Error> {
+    let write = |unfinished: &Path| {
+        let tables = ["messages.parquet", "nodes.parquet"].map(|table| unfinished.join(table));
+        Ok(trace.write(&tables[0], &tables[1])?)
+    };
+    write_whole(data, name, write).map(|((), directory)| directory)
+}
+
+/// Writes requests as the import `name` of `data`, which is a data directory of spans. `make` writes
+/// the tables into the data directory that it is given. The import's directory is returned with what
+/// that returns.
+///
+/// # Errors
+/// When a file cannot be written, and those of `make`.
+pub fn write_requests<T>(
+    data: &DataDir,
+    name: &str,
+    make: impl FnOnce(&DataDir) -> Result<T, Error>,
+) -> Result<(T, PathBuf), Error> {
+    write_whole(data, name, |unfinished| make(&DataDir::new(unfinished)))
+}
+
+fn write_whole<T>(
+    data: &DataDir,
+    name: &str,
+    make: impl FnOnce(&Path) -> Result<T, Error>,
+) -> Result<(T, PathBuf), Error> {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
     let name: String = name.chars().take(100).map(allowed).collect();
     let name = if name.is_empty() { "trace".to_owned() } else { name };
@@ -23,18 +49,16 @@ pub fn write(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<PathBuf
     let unfinished = data.imports().join(format!(".{name}"));
     remove(&unfinished)?;
     fs::create_dir_all(&unfinished).map_err(|error| Error::io(&unfinished, error))?;
-    let written = trace
-        .write(&unfinished.join("messages.parquet"), &unfinished.join("nodes.parquet"))
-        .map_err(Error::from)
-        .and_then(|()| remove(&import.directory))
-        .and_then(|()| {
-            fs::rename(&unfinished, &import.directory)
-                .map_err(|error| Error::io(&import.directory, error))
-        });
+    let written = make(&unfinished).and_then(|made| {
+        remove(&import.directory)?;
+        fs::rename(&unfinished, &import.directory)
+            .map_err(|error| Error::io(&import.directory, error))?;
+        Ok(made)
+    });
     if written.is_err() {
         let _ = fs::remove_dir_all(&unfinished);
     }
-    written.map(|()| import.directory)
+    Ok((written?, import.directory))
 }
 
 fn remove(directory: &Path) -> Result<(), Error> {

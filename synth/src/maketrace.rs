@@ -6,14 +6,14 @@
 //! caused what is known ([`TruthTable`]).
 
 mod config;
-mod delay;
+
 mod generate;
 mod shipped;
 mod tracelet;
 mod truth_table;
 
+pub use crate::delay::Delay;
 pub use config::{Changes, Config};
-pub use delay::Delay;
 pub use generate::{Made, make};
 pub use shipped::{SHIPPED, shipped};
 pub use truth_table::TruthTable;

@@ -21,3 +21,16 @@ pub(crate) const MAX_TRIED_ASSIGNMENTS: usize = 256;
 /// Maximum number of alternatives of all calls around a root; the cheapest are taken. Chosen, not
 /// measured.
 pub(crate) const MAX_ALTERNATIVES: usize = 64;
+
+/// Maximum number of executions of made operations. More are a mistake in a configuration.
+pub(crate) const MAX_EXECUTIONS: u64 = 1 << 32;
+
+/// How deep the stacks of made operations are at most.
+pub(crate) const MAX_STACK: usize = 12;
+
+/// The exponent of the frequencies of made classes: the n-th most frequent has n to the minus this
+/// of the requests of the most frequent one.
+pub(crate) const CLASS_EXPONENT: f64 = 0.8;
+
+/// Number of made operations on one node.
+pub(crate) const OPERATIONS_PER_NODE: usize = 8;

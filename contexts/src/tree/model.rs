@@ -26,6 +26,7 @@ pub fn model(
     let profile = &profiled.profile;
     let (tree, bound) = fixpoint(&ContextTree::of(profile), options);
     let (mut leaves, mut parts) = (Vec::new(), AverageDeviation::default());
+    let mut part_of: Vec<Option<u32>> = vec![None; tree.nodes.len()];
     for (place, operation) in (0..).zip(&profile.operations) {
         let summaries = summaries(operation);
         for (id, summary) in (operation.id..).zip(&summaries) {
@@ -47,6 +48,7 @@ pub fn model(
                 (false, _) => continue,
             };
             parts.add(&moments);
+            part_of[id as usize] = Some(leaves.len() as u32);
             let mut contexts: Vec<NodeId> = std::iter::once(id).collect();
             contexts.extend(&node.merged);
             contexts.sort_unstable();
@@ -61,6 +63,12 @@ pub fn model(
         }
     }
     pool(profiled, collected, &mut leaves)?;
+    // An inner node that others are linked to is a part only for those.
+    let leaf_of = (0..).zip(&tree.nodes).map(|(id, node)| {
+        let is_inner = node.state == State::There && !tree.is_leaf(id);
+        if is_inner { None } else { part_of[tree.stands_for(id) as usize] }
+    });
+    let leaf_of = leaf_of.collect();
     let without = AverageDeviation::of(
         &profile.operations.iter().map(|one| one.summary.moments()).collect::<Vec<_>>(),
     );
@@ -83,6 +91,7 @@ pub fn model(
         deviation: parts.mean(),
         decrease: decrease(&without, &parts),
         leaves,
+        leaf_of,
     })
 }
 

@@ -47,6 +47,9 @@ pub struct TimingModel {
     pub decrease: f64,
     /// The parts.
     pub leaves: Vec<Leaf>,
+    /// For each node of the whole tree, by its number, the place of the part that stands for all its
+    /// executions; `None` where several do.
+    pub leaf_of: Vec<Option<u32>>,
 }
 
 /// What a part of the model is.

@@ -7,3 +7,4 @@ mod instrumenting;
 mod modelling;
 mod profiling;
 mod support;
+mod truth;

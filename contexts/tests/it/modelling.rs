@@ -58,6 +58,12 @@ fn leaves_are_a_partition_and_merged_ones_have_the_times_of_all() {
         assert_eq!((model.too_few, names.len()), (1, 3 + 3 + 4));
         assert_eq!(model.leaves.iter().map(|leaf| leaf.calls).sum::<f64>(), 1_200.0);
         assert!(model.decrease > 0.5, "{}", model.decrease);
+        // What is linked has the part that it is linked to, and what is divided has none.
+        assert_eq!((model.leaf_of[0], model.leaf_of.len() as u64), (None, model.nodes + 1));
+        for (leaf, place) in model.leaves.iter().zip(0..) {
+            let expected = (leaf.kind != LeafKind::Linked).then_some(place);
+            assert!(leaf.contexts.iter().all(|node| model.leaf_of[*node as usize] == expected));
+        }
         let gone = model.removed + model.merged + model.linked;
         assert!(gone < model.nodes && model.linked == 3);
     }

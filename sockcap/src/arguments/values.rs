@@ -15,7 +15,7 @@ pub(crate) use registry::values::{bytes, duration, positive, share};
 
 /// One of a few values, by their names. The names are completed, and a wrong one is answered with
 /// them.
-fn one_of<T>(
+pub(crate) fn one_of<T>(
     names: impl IntoIterator<Item = impl Into<PossibleValue>>,
 ) -> impl TypedValueParser<Value = T>
 where

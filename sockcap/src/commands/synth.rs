@@ -7,6 +7,7 @@ use clap::Parser;
 use message_trace::DataDir;
 use synth::made_import;
 use synth::maketrace::{self, Changes, Config, TruthTable};
+use synth::operations;
 
 use crate::arguments::Data;
 use crate::arguments::offers::configurations;
@@ -22,6 +23,7 @@ with sockcap:
   multi-tier, multi-tier-added-delay       the system of Project 5's Figure 10
   children-parallel, children-0-2, children-d-cc, penalty-breaker
                                            the pathological cases of Figure 18
+  operations                               spans whose times depend on context
 
 Examples:
   sockcap synth children-0-2 --truth t.csv && sockcap score --truth t.csv
@@ -42,7 +44,7 @@ pub(crate) struct Synth {
     /// Another seed than the configuration's
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Number of instances of each sequence of a tracelet
+    /// Number of instances of each sequence of a tracelet; of operations, number of requests
     #[arg(long, value_name = "N")]
     instances: Option<u64>,
     /// Multiply the number of sequences in parallel by N
@@ -59,12 +61,16 @@ impl Run for Synth {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
         let path = Path::new(&self.config);
+        if let Some(config) = operations_config(&self.config, path)? {
+            return self.make_operations(config, &data);
+        }
         // A file goes before a configuration that comes with the program.
         let config = match maketrace::shipped(&self.config).filter(|_| !path.exists()) {
             Some(config) => config?,
             None if !path.exists() => {
-                let known = maketrace::SHIPPED.map(|(name, _)| name).join(", ");
-                return Err(Error::NoConfig(path.to_owned(), known));
+                let known = maketrace::SHIPPED.iter().chain(&operations::SHIPPED);
+                let known: Vec<&str> = known.map(|(name, _)| *name).collect();
+                return Err(Error::NoConfig(path.to_owned(), known.join(", ")));
             }
             None => Config::read(path)?,
         };
@@ -97,11 +103,54 @@ impl Run for Synth {
 }
 
 impl Synth {
+    /// Makes traces of operations: requests, as an import of spans.
+    fn make_operations(
+        &self,
+        config: operations::Config,
+        data: &DataDir,
+    ) -> Result<ExitCode, Error> {
+        if self.parallel.is_some() {
+            let why = "operations have no sequences, and so no --parallel; --instances N makes N requests";
+            return Err(Error::Usage(why.to_owned()));
+        }
+        let config = config.changed(&self.changes());
+        let name = config.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let (made, place) = made_import::write_requests(&data.spans(), &name, |tables| {
+            operations::make(&config, tables, &Terminal::new())
+        })?;
+        if let Some(truth) = &self.truth {
+            operations::write_truth(&made.truth, truth)?;
+        }
+        anstream::eprintln!(
+            "sockcap: {} of {} of {} in {}{}; next: sockcap contexts{}",
+            counted(made.executions, "execution", "executions"),
+            counted(made.requests, "request", "requests"),
+            counted(made.classes, "class", "classes"),
+            place.display(),
+            match &self.truth {
+                Some(truth) => format!(", the truth about contexts in {}", truth.display()),
+                None => String::new(),
+            },
+            words::same_directory(data),
+        );
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// Differences from the configuration.
     pub(crate) fn changes(&self) -> Changes {
         let Synth { seed, instances, parallel, deviation, .. } = *self;
         Changes { seed, instances, parallel, deviation }
     }
+}
+
+/// The configuration of that name or at that path, where it is one of operations. A file goes before
+/// what comes with the program.
+fn operations_config(name: &str, path: &Path) -> Result<Option<operations::Config>, Error> {
+    if !path.exists() {
+        return Ok(operations::shipped(name).transpose()?);
+    }
+    let text = std::fs::read_to_string(path).map_err(|source| Error::file(path, source))?;
+    Ok(operations::Config::parse(path, &text)?)
 }
 
 /// A factor: 0 or more.

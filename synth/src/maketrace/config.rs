@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::delay::Delay;
+use crate::delay::Delay;
 use crate::error::Error;
 
 /// Configuration of a trace.

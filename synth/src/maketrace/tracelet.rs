@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::config::{self, Config, Names};
-use super::delay::Delay;
+use crate::delay::Delay;
 use crate::error::Error;
 
 /// A tracelet whose names are numbers.

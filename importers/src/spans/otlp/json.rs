@@ -33,37 +33,40 @@ pub(super) const KEYS: &[&str] = &["resourceSpans", "resource_spans", "batches",
 pub(super) fn read(text: Text<'_>, file: &Path, receiver: &mut impl Receiver) -> Result<(), Error> {
     let reader = Reader { receiver, file, at: text.at };
     let mut state = State { reader, resource: None, failed: None };
-    let (mut at, mut begun) = (0, Begun::Request);
+    // All at once, what is no UTF-8 is found faster than text by text.
+    let whole = String::from_utf8_lossy(text.bytes);
+    let (mut rest, mut line, mut begun) = (whole.as_ref(), 0, None);
     loop {
-        let rest = text.bytes.get(at..).unwrap_or_default();
-        let mut json = serde_json::Deserializer::from_slice(rest);
+        let mut json = serde_json::Deserializer::from_str(rest);
         let read = match begun {
-            Begun::Request => Objects(&mut state, Request::default()).deserialize(&mut json),
-            Begun::Span => {
+            // The text is one value, but what is found behind damage is followed by others.
+            None => Objects(&mut state, Request::default())
+                .deserialize(&mut json)
+                .and_then(|()| json.end()),
+            Some(Begun::Request) => {
+                Objects(&mut state, Request::default()).deserialize(&mut json)
+            }
+            Some(Begun::Span) => {
                 let resource = state.resource();
                 Objects(&mut state, Span::recovered(resource)).deserialize(&mut json)
             }
         };
-        // The text is one value, but what is found behind damage is followed by others.
-        let read = if at == 0 { read.and_then(|()| json.end()) } else { read };
         if let Some(error) = state.failed {
             return Err(error);
         }
-        let passed = match &read {
-            Ok(()) if at == 0 => return Ok(()),
+        let passed = match read {
+            Ok(()) if begun.is_none() => return Ok(()),
             Ok(()) => recovery::length(rest),
             Err(error) => {
-                let lines = memchr::memchr_iter(b'\n', text.bytes.get(..at).unwrap_or_default());
-                let line = lines.count() + error.line();
-                state.reader.damage(text.line(line), format!("this is no JSON of OTLP: {error}"));
-                recovery::offset(rest, error)
+                let at = text.line(line + error.line());
+                state.reader.damage(at, format!("this is no JSON of OTLP: {error}"));
+                recovery::offset(rest, &error)
             }
         };
-        at += passed.max(1);
-        let Some((further, next)) = recovery::next(text.bytes.get(at..).unwrap_or_default()) else {
-            return Ok(());
-        };
-        (at, begun) = (at + further, next);
+        let Some((further, next)) = recovery::next(rest, passed) else { return Ok(()) };
+        let (before, behind) = rest.split_at_checked(further).unwrap_or_default();
+        line += memchr::memchr_iter(b'\n', before.as_bytes()).count();
+        (rest, begun) = (behind, Some(next));
     }
 }
 

@@ -12,9 +12,13 @@ pub(super) enum Begun {
     Span,
 }
 
-/// The next place in `text` at which something begins.
-pub(super) fn next(text: &[u8]) -> Option<(usize, Begun)> {
-    memchr::memchr_iter(b'{', text).find_map(|place| Some((place, begun(text.get(place + 1..)?)?)))
+/// The next place in `text` at which something begins, `passed` bytes or more from its beginning,
+/// and not there.
+pub(super) fn next(text: &str, passed: usize) -> Option<(usize, Begun)> {
+    let passed = passed.max(1);
+    let rest = text.as_bytes().get(passed..)?;
+    memchr::memchr_iter(b'{', rest)
+        .find_map(|place| Some((passed + place, begun(rest.get(place + 1..)?)?)))
 }
 
 /// What the object is whose members these are.
@@ -29,15 +33,15 @@ fn begun(members: &[u8]) -> Option<Begun> {
 }
 
 /// The length of the object that begins here.
-pub(super) fn length(text: &[u8]) -> usize {
-    Scan::default().end(text).unwrap_or(text.len())
+pub(super) fn length(text: &str) -> usize {
+    Scan::default().end(text.as_bytes()).unwrap_or(text.len())
 }
 
 /// Where in `text` an error is: no farther than the byte that is wrong.
-pub(super) fn offset(text: &[u8], error: &serde_json::Error) -> usize {
+pub(super) fn offset(text: &str, error: &serde_json::Error) -> usize {
     let mut begin = 0;
     for _ in 1..error.line() {
-        let rest = text.get(begin..).unwrap_or_default();
+        let rest = text.as_bytes().get(begin..).unwrap_or_default();
         begin += memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
     }
     (begin + error.column().saturating_sub(1)).min(text.len())
@@ -49,18 +53,18 @@ mod tests {
 
     #[test]
     fn what_begins_is_told_by_its_first_member() {
-        let text = br#"x {"key": {}} , { "traceId": "{", {"resource": 1"#;
-        assert_eq!(next(text), Some((16, Begun::Span)));
-        assert_eq!(next(&text[17..]), Some((17, Begun::Request)));
-        assert_eq!(next(&text[35..]), None);
-        assert_eq!(next(b"{"), None);
-        assert_eq!(length(br#"{"a": "}"}, {}"#), 10);
+        let text = r#"x {"key": {}} , { "traceId": "{", {"resource": 1"#;
+        assert_eq!(next(text, 0), Some((16, Begun::Span)));
+        assert_eq!(next(text, 17), Some((34, Begun::Request)));
+        assert_eq!(next(text, 35), None);
+        assert_eq!(next("{\"spanId\"", 0), None);
+        assert_eq!(length(r#"{"a": "}"}, {}"#), 10);
     }
 
     #[test]
     fn an_error_is_where_the_wrong_byte_is() {
-        let text = b"{\n \"a\": 1,\n x";
-        let error = serde_json::from_slice::<serde_json::Value>(text).unwrap_err();
-        assert_eq!(text[offset(text, &error)], b'x');
+        let text = "{\n \"a\": 1,\n x";
+        let error = serde_json::from_str::<serde_json::Value>(text).unwrap_err();
+        assert_eq!(&text[offset(text, &error)..], "x");
     }
 }

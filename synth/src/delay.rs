@@ -42,7 +42,7 @@ impl Default for Delay {
 
 impl Delay {
     /// One delay, in nanoseconds.
-    pub(super) fn sample(&self, random: &mut ChaCha8Rng) -> i64 {
+    pub(crate) fn sample(&self, random: &mut ChaCha8Rng) -> i64 {
         let sampled = match *self {
             Delay::Constant(delay) => return delay,
             Delay::Gaussian { mean, deviation } => {
@@ -61,7 +61,7 @@ impl Delay {
 
     /// This delay with its standard deviation times `factor`, where it is Gaussian (Project 5,
     /// section 7.5.4).
-    pub(super) fn varied(self, factor: f64) -> Delay {
+    pub(crate) fn varied(self, factor: f64) -> Delay {
         match self {
             Delay::Gaussian { mean, deviation } => {
                 Delay::Gaussian { mean, deviation: deviation * factor }
@@ -128,7 +128,7 @@ impl TryFrom<Written> for Delay {
 }
 
 /// A time span in nanoseconds, of at most a year.
-pub(super) fn span(text: &str) -> Result<i64, String> {
+pub(crate) fn span(text: &str) -> Result<i64, String> {
     const YEAR: i128 = 366 * 24 * 60 * 60 * 1_000_000_000;
     let span = text.parse::<SignedDuration>().ok().map(|span| span.as_nanos());
     span.filter(|span| (0..=YEAR).contains(span))

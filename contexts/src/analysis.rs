@@ -1,0 +1,73 @@
+//! The whole analysis: from the tables of requests to all results.
+
+use std::path::Path;
+
+use message_trace::{PathError, Progress};
+use out_of_core::MemoryBudget;
+use request_flow::tables::RequestTables;
+use serde::{Deserialize, Serialize};
+
+use crate::collect::Collected;
+use crate::identity::By;
+use crate::instrumentation::{Instrumented, evaluate};
+use crate::profile::profile;
+use crate::result::Profile;
+use crate::tree::{ModelOptions, TimingModel, model};
+use crate::tuning::MEMORY;
+
+/// What is analyzed, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// What identifies an operation.
+    pub by: By,
+    /// Bytes of response times in memory; more go to a temporary file.
+    pub memory: u64,
+    /// How the timing model is made.
+    pub model: ModelOptions,
+    /// Number of random instrumentations to evaluate, and the seed that chooses them.
+    pub instrumentations: Option<(u64, u64)>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            by: By::default(),
+            memory: MEMORY,
+            model: ModelOptions::default(),
+            instrumentations: None,
+        }
+    }
+}
+
+/// All results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Analysis {
+    /// The profile.
+    #[serde(flatten)]
+    pub profile: Profile,
+    /// The timing model.
+    pub model: TimingModel,
+    /// The instrumentations, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub instrumentations: Option<Instrumented>,
+}
+
+/// Analyzes the requests of `tables`. A temporary file, if there has to be one, is in `directory`.
+///
+/// # Errors
+/// When a table cannot be read, or the temporary file not be written.
+pub fn analyze(
+    tables: &RequestTables,
+    options: &Options,
+    directory: &Path,
+    progress: &dyn Progress,
+) -> Result<Analysis, PathError> {
+    let budget = MemoryBudget::new(options.memory);
+    let collected = Collected::read(tables, options.by, &budget, directory, progress)?;
+    let profiled = profile(&collected, &budget, progress)?;
+    let model = model(&profiled, &collected, &options.model)?;
+    let instrumentations = options
+        .instrumentations
+        .map(|(count, seed)| evaluate(&collected, &profiled.moments, count, seed, progress));
+    Ok(Analysis { profile: profiled.profile, model, instrumentations })
+}

@@ -1,0 +1,62 @@
+//! The table of instrumentations: what Figures 8 to 10 plot. The full instrumentation is first and
+//! has no number.
+
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{DataType, SchemaRef};
+use message_trace::PathError;
+use message_trace::table::columns::{
+    batch as batch_of, float64, int64, nullable, required, schema,
+};
+
+use crate::instrumentation::{Instrumentation, Instrumented};
+
+fn columns() -> SchemaRef {
+    let counts = [
+        "monitoring_points",
+        "executions",
+        "traces",
+        "classes",
+        "caller_contexts",
+        "stack_contexts",
+        "trace_contexts",
+    ];
+    let shares = ["deviation", "caller_decrease", "stack_decrease", "trace_decrease"];
+    let number = std::iter::once(nullable("number", DataType::Int64));
+    schema(
+        number
+            .chain(counts.map(|name| required(name, DataType::Int64)))
+            .chain(shares.map(|name| required(name, DataType::Float64))),
+    )
+}
+
+/// All instrumentations. Errors call the table `name`.
+///
+/// # Errors
+/// When the columns do not fit, which would be a mistake here.
+pub fn batch(instrumented: &Instrumented, name: &Path) -> Result<RecordBatch, PathError> {
+    let full = std::iter::once((None, &instrumented.full));
+    let random = instrumented.random.iter().map(|one| (Some(one.number as i64), one));
+    let all: Vec<(Option<i64>, &Instrumentation)> = full.chain(random).collect();
+    let count = |of: fn(&Instrumentation) -> u64| {
+        int64(all.iter().map(move |(_, one)| Some(of(one) as i64)))
+    };
+    let share =
+        |of: fn(&Instrumentation) -> f64| float64(all.iter().map(move |(_, one)| Some(of(one))));
+    let columns_of = vec![
+        int64(all.iter().map(|(number, _)| *number)),
+        count(|one| one.monitoring_points),
+        count(|one| one.executions),
+        count(|one| one.traces),
+        count(|one| one.classes),
+        count(|one| one.contexts.caller),
+        count(|one| one.contexts.stack),
+        count(|one| one.contexts.trace),
+        share(|one| one.deviation),
+        share(|one| one.decrease.caller),
+        share(|one| one.decrease.stack),
+        share(|one| one.decrease.trace),
+    ];
+    batch_of(name, &columns(), columns_of)
+}

@@ -1,0 +1,77 @@
+//! Profiles of made traces, against the truth that they were made with.
+
+use std::path::Path;
+
+use contexts::result::ContextProfile;
+use contexts::{Options, analyze};
+use message_trace::DataDir;
+use request_flow::tables::{Columns, RequestTables};
+use synth::operations::{Config, make};
+
+const SHOP: &str = r#"
+[operations]
+seed = 3
+requests = 4000
+executions = 60000
+operations = 40
+caller_contexts = 60
+stack_contexts = 75
+trace_contexts = 300
+entries = 4
+own = "200us"
+spread = 1.0
+noise = 0.3
+by_caller = 0.6
+by_stack = 0.4
+by_trace = 0.8
+"#;
+
+#[test]
+fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::new(directory.path());
+    let config = Config::parse(Path::new("shop"), SHOP).unwrap().unwrap();
+    let made = make(&config, &data, &()).unwrap();
+    assert_eq!((made.requests, made.executions), (4_000, 60_000));
+    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::default()).unwrap();
+    let profile = analyze(&tables, &Options::default(), directory.path(), &()).unwrap().profile;
+    let contexts = profile.totals.contexts;
+    assert_eq!((profile.totals.requests, profile.totals.steps), (4_000, 60_000));
+    assert_eq!(profile.totals.classes, made.classes);
+    assert_eq!(
+        (profile.totals.operations, contexts.caller, contexts.stack, contexts.trace),
+        (40, 60, 75, 300)
+    );
+    let mut compared = 0;
+    for operation in &profile.operations {
+        for caller in &operation.contexts {
+            let traces = caller.all().filter(|context| context.class.is_some());
+            for context in traces {
+                let place = (context.class.unwrap() as usize, context.step.unwrap() as usize);
+                let truth = made.truth.iter().find(|truth| (truth.class, truth.step) == place);
+                let truth = truth.unwrap();
+                assert_eq!(
+                    (&truth.operation, &truth.caller),
+                    (&operation.names.operation, &caller.name)
+                );
+                is_as_made(context, truth.count, truth.mean, truth.deviation);
+                compared += 1;
+            }
+        }
+    }
+    assert_eq!(compared, 300);
+}
+
+/// Within five standard errors; those of a deviation are taken as if the distribution had a kurtosis
+/// of 5.
+fn is_as_made(context: &ContextProfile, count: u64, mean: f64, deviation: f64) {
+    let times = context.summary.times.as_ref().unwrap();
+    assert_eq!(context.summary.count, count);
+    let of = count as f64;
+    assert!((times.mean - mean).abs() <= 5.0 * deviation / of.sqrt() + 100.0, "{context:?} {mean}");
+    if count > 30 {
+        let apart = (times.deviation - deviation).abs();
+        assert!(apart <= 5.0 * deviation / of.sqrt(), "{context:?} {deviation}");
+        assert_eq!(times.modes, Some(1), "{context:?}");
+    }
+}

@@ -1,0 +1,200 @@
+//! `sockcap contexts`: how much of each operation's response time its calling context decides.
+
+mod explained;
+mod overview;
+
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::builder::PossibleValue;
+use contexts::identity::By;
+use contexts::tree::ModelOptions;
+use contexts::{Analysis, Options, output};
+use message_trace::table::export::{Format, export_batches};
+use request_flow::tables::{Columns, RequestTables};
+
+use crate::arguments::values::{bytes, one_of};
+use crate::arguments::{Data, Inference, SourceChoice};
+use crate::command::{Run, Subcommand};
+use crate::error::Error;
+use crate::output::{Target, say};
+use crate::progress::Terminal;
+use crate::stages;
+
+const HELP: &str = "\
+A context is what an execution of an operation was called in: its caller, the
+path to the root of its trace (stack), or the whole trace and its place in it.
+CALLER, STACK and TRACE say how much of the standard deviation is gone within
+contexts of each kind. docs/contexts.md says what each figure is.
+
+Requests are those of spans that were imported, or the paths that sockcap
+inferred, each weighted by its probability.
+
+Examples:
+  sockcap contexts
+  sockcap contexts --explain GET                which context makes it slow?
+  sockcap contexts --by host                    the same operation on two hosts is two
+  sockcap contexts --json | jq '.operations[0].reason.sentence'
+  sockcap contexts --format parquet -o contexts.parquet
+  sockcap contexts --format dot | dot -Tsvg > tree.svg
+  sockcap contexts --instrumentations 1000 --format csv -o figures8to10.csv";
+
+/// Show how much of response times the calling context decides
+#[derive(Debug, Parser)]
+#[command(name = "contexts", after_help = HELP)]
+pub(crate) struct Contexts {
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    source: SourceChoice,
+    /// What identifies an operation: its node and name, or its host, too
+    #[arg(long, value_name = "WHAT", default_value_t, value_parser = one_of(By::ALL.map(|by| by.to_string())))]
+    by: By,
+    /// Say which context makes this operation slow, and show all its contexts
+    #[arg(long, value_name = "OPERATION", conflicts_with_all = ["json", "format", "instrumentations"])]
+    explain: Option<String>,
+    /// Print JSON, with all contexts and all figures
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Write a table of all contexts, or the calling-context tree as a graph
+    #[arg(long, value_parser = one_of(formats()))]
+    format: Option<Written>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print at most N operations, or draw them; contexts of one operation with --explain
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    /// Evaluate N random partial instrumentations: what would be seen if only some operations were
+    /// monitored
+    #[arg(long, value_name = "N")]
+    instrumentations: Option<u64>,
+    /// The seed that chooses them
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "instrumentations")]
+    seed: u64,
+    /// Contexts with fewer response times are no leaf of the timing model [default: 30]
+    #[arg(long, value_name = "N", help_heading = "Timing model")]
+    min_calls: Option<u32>,
+    /// Contexts whose median and interquartile range are at most this apart, in interquartile
+    /// ranges, are one leaf of the timing model [default: 0.25]
+    #[arg(long, value_name = "DISTANCE", value_parser = distance, help_heading = "Timing model")]
+    similar: Option<f64>,
+    /// Make more contexts one, until the timing model has at most N leaves
+    #[arg(long, value_name = "N", help_heading = "Timing model")]
+    max_leaves: Option<usize>,
+    /// Hold this much of the response times in memory, and the rest in a temporary file [default:
+    /// 256M]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
+}
+
+/// What is written for other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    Table(Format),
+    Dot,
+}
+
+impl std::str::FromStr for Written {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Written, String> {
+        if text == "dot" { Ok(Written::Dot) } else { text.parse().map(Written::Table) }
+    }
+}
+
+fn formats() -> [PossibleValue; 4] {
+    [
+        PossibleValue::new("csv").help("A row for each context"),
+        PossibleValue::new("json").help("The same, an object a line"),
+        PossibleValue::new("parquet").help("The same as Parquet"),
+        PossibleValue::new("dot").help("The calling-context tree, for Graphviz"),
+    ]
+}
+
+/// A distance: 0 or more.
+fn distance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
+    number.ok_or_else(|| format!("'{text}' is no distance; write a number from 0 on, like 0.25"))
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Contexts>();
+
+impl Run for Contexts {
+    fn run(&self) -> Result<ExitCode, Error> {
+        if self.format == Some(Written::Dot) && self.instrumentations.is_some() {
+            let why = "--instrumentations are a table; --format csv, json or parquet writes it";
+            return Err(Error::Usage(why.to_owned()));
+        }
+        let refused = |path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::file(&path, source)
+        };
+        let path = self.output.as_deref();
+        let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+        let shown = self.source.of(&self.data)?;
+        stages::requests(&shown, &Inference::default())?;
+        let data = &shown.data;
+        let requests = RequestTables::open(&data.requests(), &data.steps(), Columns::default())?;
+        let progress = Terminal::new();
+        let analysis = contexts::analyze(&requests, &self.options(), data.path(), &progress)?;
+        drop(progress);
+        if analysis.profile.totals.spilled > 0 {
+            let size = crate::output::bytes(analysis.profile.totals.spilled);
+            say(&format!(
+                "{size} of response times were in a temporary file; --memory gives more room"
+            ));
+        }
+        let (out, name): (Box<dyn Write + Send>, &Path) = match (path, target) {
+            (Some(path), Some(target)) => (Box::new(target.create().map_err(refused(path))?), path),
+            _ => (Box::new(io::stdout()), Path::new("standard output")),
+        };
+        let mut out = BufWriter::new(out);
+        self.write(&analysis, name, &mut out)?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Contexts {
+    fn options(&self) -> Options {
+        let default = Options::default();
+        Options {
+            by: self.by,
+            memory: self.memory.unwrap_or(default.memory),
+            model: ModelOptions {
+                min_calls: self.min_calls.map_or(default.model.min_calls, f64::from),
+                similar: self.similar.unwrap_or(default.model.similar),
+                max_leaves: self.max_leaves,
+            },
+            instrumentations: self.instrumentations.map(|count| (count, self.seed)),
+        }
+    }
+
+    fn write(
+        &self,
+        analysis: &Analysis,
+        name: &Path,
+        out: &mut (impl Write + Send),
+    ) -> Result<(), Error> {
+        if self.json {
+            serde_json::to_writer(&mut *out, analysis).map_err(io::Error::from)?;
+            return Ok(writeln!(out)?);
+        }
+        match (self.format, &self.explain, &analysis.instrumentations) {
+            (Some(Written::Dot), ..) => Ok(output::write_dot(analysis, self.limit, out)?),
+            (Some(Written::Table(format)), _, instrumented) => {
+                let batch = match instrumented {
+                    Some(instrumented) => output::instrumentations(instrumented, name)?,
+                    None => output::contexts(analysis, name)?,
+                };
+                Ok(export_batches(batch.schema(), [Ok(batch)], format, out, name)?)
+            }
+            (None, Some(operation), _) => explained::write(analysis, operation, self.limit, out),
+            (None, None, Some(instrumented)) => Ok(overview::instrumentations(instrumented, out)?),
+            (None, None, None) => Ok(overview::write(analysis, self.limit, out)?),
+        }
+    }
+}

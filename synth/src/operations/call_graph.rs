@@ -1,0 +1,145 @@
+//! Call graph: which operation is called on which stack. It has exactly as many operations,
+//! caller-contexts and stack-contexts as are asked for, or as are possible.
+//!
+//! A stack is added as a child of another, in three ways: a new operation makes all three kinds
+//! more; a known operation that its caller never called makes caller- and stack-contexts more; a
+//! call that its caller makes on another stack already makes stack-contexts more.
+
+use std::collections::BTreeSet;
+
+use rand_chacha::ChaCha8Rng;
+
+use super::config::Config;
+use crate::random::below;
+use crate::tuning::MAX_STACK;
+
+/// A stack: an operation, and the stack of its caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stack {
+    pub(super) operation: usize,
+    /// `None` where it begins traces.
+    pub(super) caller: Option<usize>,
+    pub(super) calls: Vec<usize>,
+    depth: usize,
+}
+
+/// All stacks; a caller comes before what it calls, and the first ones begin traces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CallGraph {
+    pub(super) stacks: Vec<Stack>,
+    /// Pairs of a caller and what it calls; the external caller is `None`.
+    pub(super) pairs: BTreeSet<(Option<usize>, usize)>,
+}
+
+impl CallGraph {
+    /// A graph with the numbers of the configuration, at random.
+    pub(super) fn make(config: &Config, random: &mut ChaCha8Rng) -> CallGraph {
+        let mut graph = CallGraph::default();
+        for operation in 0..config.entries {
+            graph.add(None, operation);
+        }
+        // Each entry calls something, as far as there are operations.
+        for operation in config.entries..config.operations {
+            let entry = operation - config.entries;
+            let caller = if entry < config.entries { entry } else { graph.any_caller(random) };
+            graph.add(Some(caller), operation);
+        }
+        while graph.pairs.len() < config.caller_contexts && graph.add_pair(config, random) {}
+        while graph.stacks.len() < config.stack_contexts && graph.add_stack(random) {}
+        graph
+    }
+
+    fn add(&mut self, caller: Option<usize>, operation: usize) {
+        let stack = self.stacks.len();
+        let depth = caller.map_or(0, |caller| self.stacks[caller].depth + 1);
+        self.stacks.push(Stack { operation, caller, calls: Vec::new(), depth });
+        self.pairs.insert((caller.map(|caller| self.stacks[caller].operation), operation));
+        if let Some(caller) = caller {
+            self.stacks[caller].calls.push(stack);
+        }
+    }
+
+    /// Any stack that is not too deep.
+    fn any_caller(&self, random: &mut ChaCha8Rng) -> usize {
+        loop {
+            let caller = below(random, self.stacks.len());
+            if self.stacks[caller].depth + 1 < MAX_STACK {
+                return caller;
+            }
+        }
+    }
+
+    /// Adds a call of a known operation by one that never called it; those that call others are
+    /// preferred, as their calls can be added later. Tells whether there was one.
+    fn add_pair(&mut self, config: &Config, random: &mut ChaCha8Rng) -> bool {
+        let calls: BTreeSet<usize> = self.pairs.iter().filter_map(|(caller, _)| *caller).collect();
+        for tries in 0..100 * config.operations {
+            let caller = self.any_caller(random);
+            let operation = below(random, config.operations);
+            let is_preferred = calls.contains(&operation) || tries > config.operations;
+            let pair = (Some(self.stacks[caller].operation), operation);
+            if is_preferred && !self.pairs.contains(&pair) && !self.is_on(caller, operation) {
+                self.add(Some(caller), operation);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Adds a call that its caller makes on another stack already. Tells whether there was one.
+    fn add_stack(&mut self, random: &mut ChaCha8Rng) -> bool {
+        let missing: Vec<(usize, usize)> = (0..self.stacks.len())
+            .filter(|stack| self.stacks[*stack].depth + 1 < MAX_STACK)
+            .flat_map(|stack| {
+                let operation = Some(self.stacks[stack].operation);
+                let calls = self.pairs.range((operation, 0)..=(operation, usize::MAX));
+                calls.map(move |(_, call)| (stack, *call))
+            })
+            .filter(|(stack, call)| {
+                let is_there = |known: &usize| self.stacks[*known].operation == *call;
+                !self.stacks[*stack].calls.iter().any(is_there) && !self.is_on(*stack, *call)
+            })
+            .collect();
+        if missing.is_empty() {
+            return false;
+        }
+        let (caller, operation) = missing[below(random, missing.len())];
+        self.add(Some(caller), operation);
+        true
+    }
+
+    /// Whether an operation is on a stack: nothing here calls itself.
+    fn is_on(&self, stack: usize, operation: usize) -> bool {
+        let mut stacks = std::iter::successors(Some(stack), |stack| self.stacks[*stack].caller);
+        stacks.any(|stack| self.stacks[stack].operation == operation)
+    }
+
+    /// Number of stacks from `stack` on.
+    pub(super) fn size(&self, stack: usize) -> usize {
+        1 + self.stacks[stack].calls.iter().map(|call| self.size(*call)).sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::shipped;
+    use super::*;
+    use rand_chacha::rand_core::SeedableRng;
+
+    #[test]
+    fn it_has_as_many_of_each_as_asked_for() {
+        let config = shipped("operations").unwrap().unwrap();
+        for seed in 0..20 {
+            let graph = CallGraph::make(&config, &mut ChaCha8Rng::seed_from_u64(seed));
+            let operations: BTreeSet<usize> =
+                graph.stacks.iter().map(|stack| stack.operation).collect();
+            assert_eq!((operations.len(), graph.pairs.len(), graph.stacks.len()), (199, 290, 368));
+            let mut paths = BTreeSet::new();
+            for stack in 0..graph.stacks.len() {
+                let above = std::iter::successors(Some(stack), |one| graph.stacks[*one].caller);
+                let path: Vec<usize> = above.map(|one| graph.stacks[one].operation).collect();
+                assert!(path.len() <= MAX_STACK && paths.insert(path), "each stack once");
+            }
+        }
+    }
+}

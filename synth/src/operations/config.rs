@@ -1,0 +1,209 @@
+//! Configuration of traces of operations, as it is written in TOML.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::delay::{Delay, span};
+use crate::error::Error;
+use crate::maketrace::Changes;
+use crate::tuning::MAX_EXECUTIONS;
+
+/// The configurations that come with the program: names and texts.
+pub const SHIPPED: [(&str, &str); 1] =
+    [("operations", include_str!("../../configs/operations.toml"))];
+
+/// The configuration of that name that comes with the program, if there is one.
+///
+/// # Errors
+/// When it is damaged, which a test rules out.
+pub fn shipped(name: &str) -> Option<Result<Config, Error>> {
+    let (name, text) = SHIPPED.into_iter().find(|(known, _)| *known == name)?;
+    Config::parse(Path::new(name), text).transpose()
+}
+
+/// Configuration of traces of operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Seed: the same configuration always makes the same requests.
+    pub seed: u64,
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of executions; `None` for whatever the classes make.
+    pub executions: Option<u64>,
+    /// Number of operations.
+    pub operations: usize,
+    /// Number of caller-contexts.
+    pub caller_contexts: usize,
+    /// Number of stack-contexts.
+    pub stack_contexts: usize,
+    /// Number of trace-contexts.
+    pub trace_contexts: usize,
+    /// Number of operations that begin traces.
+    pub entries: usize,
+    /// Time from the begin of one request to that of the next.
+    pub gap: Delay,
+    /// Median of an operation's own time in nanoseconds.
+    pub own: i64,
+    /// Standard deviation of the logarithms of the operations' own times.
+    pub spread: f64,
+    /// Standard deviation of the logarithm of an execution's own time in its context.
+    pub noise: f64,
+    /// Standard deviation of the logarithms of the factors of callers.
+    pub by_caller: f64,
+    /// The same of stacks.
+    pub by_stack: f64,
+    /// The same of positions in classes.
+    pub by_trace: f64,
+    /// The file it was read from.
+    pub path: PathBuf,
+}
+
+/// A file with such a configuration.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    operations: Written,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    #[serde(default = "one")]
+    seed: u64,
+    requests: u64,
+    executions: Option<u64>,
+    operations: usize,
+    caller_contexts: usize,
+    stack_contexts: usize,
+    trace_contexts: usize,
+    #[serde(default = "one_entry")]
+    entries: usize,
+    #[serde(default)]
+    gap: Delay,
+    own: String,
+    #[serde(default)]
+    spread: f64,
+    #[serde(default)]
+    noise: f64,
+    #[serde(default)]
+    by_caller: f64,
+    #[serde(default)]
+    by_stack: f64,
+    #[serde(default)]
+    by_trace: f64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn one_entry() -> usize {
+    1
+}
+
+impl Config {
+    /// Parses `text`, which errors call `path`; `None` where it is of another kind: it has no
+    /// `[operations]`.
+    ///
+    /// # Errors
+    /// When it makes no sense.
+    pub fn parse(path: &Path, text: &str) -> Result<Option<Config>, Error> {
+        let malformed = |why: String| Error::malformed(path, why);
+        let is_one = toml::from_str::<toml::Table>(text)
+            .map_err(|error| malformed(error.to_string()))?
+            .contains_key("operations");
+        if !is_one {
+            return Ok(None);
+        }
+        let File { operations: written } =
+            toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        let config = Config {
+            seed: written.seed,
+            requests: written.requests,
+            executions: written.executions,
+            operations: written.operations,
+            caller_contexts: written.caller_contexts,
+            stack_contexts: written.stack_contexts,
+            trace_contexts: written.trace_contexts,
+            entries: written.entries,
+            gap: written.gap,
+            own: span(&written.own).map_err(&malformed)?,
+            spread: written.spread,
+            noise: written.noise,
+            by_caller: written.by_caller,
+            by_stack: written.by_stack,
+            by_trace: written.by_trace,
+            path: path.to_owned(),
+        };
+        config.check().map_err(malformed)?;
+        Ok(Some(config))
+    }
+
+    /// This configuration with changes: another seed, another number of requests, more or less
+    /// noise.
+    pub fn changed(mut self, changes: &Changes) -> Config {
+        self.seed = changes.seed.unwrap_or(self.seed);
+        self.noise *= changes.deviation.unwrap_or(1.0);
+        if let Some(requests) = changes.instances {
+            let scaled =
+                |all: u64| u128::from(all) * u128::from(requests) / u128::from(self.requests);
+            self.executions = self.executions.map(|all| scaled(all) as u64);
+            self.requests = requests;
+        }
+        self
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let Config { operations, caller_contexts, stack_contexts, trace_contexts, .. } = *self;
+        let ordered = [self.entries, operations, caller_contexts, stack_contexts, trace_contexts];
+        if self.entries == 0 || self.requests == 0 || !ordered.is_sorted() {
+            return Err(
+                "there must be at least one request and one entry, and no more entries than \
+                        operations, operations than caller_contexts, caller_contexts than \
+                        stack_contexts, stack_contexts than trace_contexts"
+                    .to_owned(),
+            );
+        }
+        if self.executions.unwrap_or(self.requests).max(self.requests) > MAX_EXECUTIONS {
+            return Err(format!("it makes more than {MAX_EXECUTIONS} executions; take fewer"));
+        }
+        let spreads = [self.spread, self.noise, self.by_caller, self.by_stack, self.by_trace];
+        match spreads.iter().all(|spread| (0.0..=3.0).contains(spread)) {
+            true => Ok(()),
+            false => {
+                Err("spread, noise, by_caller, by_stack and by_trace are from 0 to 3".to_owned())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_with_the_program_is_whole_and_other_kinds_are_told() {
+        let config = shipped("operations").unwrap().unwrap();
+        assert_eq!((config.requests, config.executions), (36_036, Some(2_032_573)));
+        let less = config.changed(&Changes { instances: Some(3_603), ..Changes::default() });
+        assert_eq!(less.executions, Some(203_223));
+        let other = Config::parse(Path::new("x"), "[[tracelet]]\nname = 'x'").unwrap();
+        assert_eq!(other, None);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let (_, text) = SHIPPED[0];
+        for (from, to, why) in [
+            ("operations = 199", "operations = 291", "no more entries than operations"),
+            ("noise = 0.3", "noise = 4.0", "are from 0 to 3"),
+            ("own = \"200us\"", "own = \"soon\"", "no time span"),
+            ("executions = 2032573", "executions = 20325730000", "take fewer"),
+            ("entries = 12", "entry = 12", "unknown field `entry`"),
+        ] {
+            let error = Config::parse(Path::new("x"), &text.replace(from, to)).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+}

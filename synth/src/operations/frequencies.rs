@@ -1,0 +1,79 @@
+//! Frequencies: how many requests each class has. A few classes have most of them, and together they
+//! have as many executions as are asked for.
+
+use rand_chacha::ChaCha8Rng;
+
+use super::config::Config;
+use crate::random::shuffle;
+use crate::tuning::CLASS_EXPONENT;
+
+/// Number of requests of each class; `sizes` are their executions in a request. Where the number of
+/// executions cannot be had exactly, it is nearly so.
+pub(super) fn make(config: &Config, sizes: &[usize], random: &mut ChaCha8Rng) -> Vec<u64> {
+    let mut ranks: Vec<usize> = (1..=sizes.len()).collect();
+    shuffle(random, &mut ranks);
+    let weights: Vec<f64> = ranks.iter().map(|rank| (*rank as f64).powf(-CLASS_EXPONENT)).collect();
+    let whole: f64 = weights.iter().sum();
+    let beside = config.requests.saturating_sub(sizes.len() as u64) as f64;
+    let mut counts: Vec<u64> =
+        weights.iter().map(|weight| 1 + (weight / whole * beside) as u64).collect();
+    let most = (0..sizes.len()).max_by_key(|class| counts[*class]).unwrap_or(0);
+    let missing = config.requests.saturating_sub(counts.iter().sum());
+    if let Some(count) = counts.get_mut(most) {
+        *count += missing;
+    }
+    if let Some(executions) = config.executions {
+        reach(&mut counts, sizes, executions as i64);
+    }
+    counts
+}
+
+/// Moves requests from classes to larger or smaller ones until there are so many executions.
+fn reach(counts: &mut [u64], sizes: &[usize], executions: i64) {
+    let total: i64 =
+        counts.iter().zip(sizes).map(|(count, size)| *count as i64 * *size as i64).sum();
+    let mut missing = executions - total;
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|class| sizes[*class]);
+    // Far ones first; those that differ by one execution do the rest.
+    let mut pairs: Vec<(i64, usize, usize)> = Vec::new();
+    for (place, small) in order.iter().enumerate() {
+        for large in &order[place + 1..] {
+            let apart = sizes[*large] as i64 - sizes[*small] as i64;
+            pairs.push((apart, *small, *large));
+        }
+    }
+    pairs.sort_by_key(|(apart, ..)| std::cmp::Reverse(*apart));
+    for (apart, small, large) in pairs {
+        if apart == 0 || missing == 0 {
+            break;
+        }
+        let (from, to) = if missing > 0 { (small, large) } else { (large, small) };
+        // A class keeps a tenth of its requests, so that no class is emptied while others are left.
+        let spare = counts[from] - (counts[from] / 10).max(1);
+        let moved = spare.min(missing.unsigned_abs() / apart.unsigned_abs());
+        counts[from] -= moved;
+        counts[to] += moved;
+        missing -= missing.signum() * apart * moved as i64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::shipped;
+    use super::*;
+    use rand_chacha::rand_core::SeedableRng;
+
+    #[test]
+    fn requests_and_executions_are_as_many_as_asked_for() {
+        let config = shipped("operations").unwrap().unwrap();
+        let sizes: Vec<usize> = (0..125).map(|class| 20 + class * 73 % 80).collect();
+        for seed in 0..20 {
+            let counts = make(&config, &sizes, &mut ChaCha8Rng::seed_from_u64(seed));
+            let executions: u64 =
+                counts.iter().zip(&sizes).map(|(count, size)| count * *size as u64).sum();
+            assert_eq!((counts.iter().sum::<u64>(), executions), (36_036, 2_032_573));
+            assert!(counts.iter().all(|count| *count > 0));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Making requests: one after the other, so that memory does not grow with their number.
+
+use message_trace::{DataDir, Progress};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use request_flow::tables::RequestWriter;
+use request_flow::{NameId, Names, Request, Step};
+
+use super::call_graph::CallGraph;
+use super::classes::{self, Class};
+use super::config::Config;
+use super::frequencies;
+use super::times::{self, Times, factor};
+use super::truth_table::ContextTruth;
+use crate::error::Error;
+use crate::random::shuffle;
+use crate::tuning::OPERATIONS_PER_NODE;
+
+/// What was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// The truth, by class and step.
+    pub truth: Vec<ContextTruth>,
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of executions.
+    pub executions: u64,
+    /// Number of classes of traces.
+    pub classes: u64,
+}
+
+/// Makes the requests that `config` describes, and writes them to the tables of `data`.
+///
+/// # Errors
+/// When the configuration asks for what cannot be, or a table cannot be written.
+pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<Made, Error> {
+    let random = &mut ChaCha8Rng::seed_from_u64(config.seed);
+    let graph = CallGraph::make(config, random);
+    let classes = classes::make(config, &graph, random)?;
+    let sizes: Vec<usize> = classes.iter().map(|class| class.stacks.len()).collect();
+    let counts = frequencies::make(config, &sizes, random);
+    let times = times::make(config, &graph, &classes, random);
+    let mut order: Vec<u32> = Vec::with_capacity(config.requests as usize);
+    for (class, count) in (0..).zip(&counts) {
+        order.extend((0..*count).map(|_| class));
+    }
+    shuffle(random, &mut order);
+    progress.step("making requests", order.len() as u64);
+    let mut names = Names::default();
+    let host = names.number("app");
+    let of_stack: Vec<(NameId, NameId)> = graph
+        .stacks
+        .iter()
+        .map(|stack| {
+            let (node, operation) = called(stack.operation);
+            (names.number(&node), names.number(&operation))
+        })
+        .collect();
+    let mut writer = RequestWriter::create(&data.requests(), &data.steps())?;
+    let mut now = 0;
+    for (number, class) in order.iter().enumerate() {
+        let (class, times) = (&classes[*class as usize], &times[*class as usize]);
+        let own: Vec<i64> = times
+            .iter()
+            .map(|times| {
+                let noise = factor(config.noise, random) * (-config.noise.powi(2) / 2.0).exp();
+                (times.own * noise).round() as i64
+            })
+            .collect();
+        let mut request =
+            Request { trace: number.to_string(), probability: 1.0, ..Request::default() };
+        for (step, stack) in steps(class, &own, now).zip(&class.stacks) {
+            let (node, operation) = of_stack[*stack];
+            request.push(Step { node, operation, host, probability: 1.0, ..step }, []);
+        }
+        writer.push(request, &names)?;
+        now += config.gap.sample(random);
+        progress.advance(1);
+    }
+    writer.finish(&names)?;
+    Ok(Made {
+        truth: truth(&graph, &classes, &times, &order),
+        requests: order.len() as u64,
+        executions: sizes.iter().zip(&counts).map(|(size, count)| *size as u64 * count).sum(),
+        classes: classes.len() as u64,
+    })
+}
+
+/// The steps of a request of `class` that begins at `begin`, when each takes so long itself. Calls
+/// come one after the other, in the middle of their caller's own time.
+fn steps(class: &Class, own: &[i64], begin: i64) -> impl Iterator<Item = Step> {
+    let mut whole = own.to_vec();
+    for place in (1..whole.len()).rev() {
+        whole[class.callers[place]] += whole[place];
+    }
+    // When the next call of each begins.
+    let mut next: Vec<i64> = vec![begin; own.len()];
+    (0..own.len()).map(move |place| {
+        let caller = (place > 0).then(|| class.callers[place]);
+        let begin = caller.map_or(begin, |caller| {
+            let begin = next[caller];
+            next[caller] += whole[place];
+            begin
+        });
+        next[place] = begin + own[place] / 2;
+        Step {
+            parent: caller.map(|caller| caller as u32),
+            begin: Some(begin),
+            end: Some(begin + whole[place]),
+            ..Step::default()
+        }
+    })
+}
+
+/// The names of an operation: its node, and its own.
+fn called(operation: usize) -> (String, String) {
+    (format!("component{}", operation / OPERATIONS_PER_NODE), format!("operation{operation}"))
+}
+
+/// The truth about all positions, the most frequent classes first.
+fn truth(
+    graph: &CallGraph,
+    classes: &[Class],
+    times: &[Vec<Times>],
+    order: &[u32],
+) -> Vec<ContextTruth> {
+    let mut seen: Vec<(u64, usize)> = vec![(0, usize::MAX); classes.len()];
+    for (request, class) in order.iter().enumerate() {
+        let (count, first) = &mut seen[*class as usize];
+        (*count, *first) = (*count + 1, (*first).min(request));
+    }
+    let mut by_frequency: Vec<usize> = (0..classes.len()).collect();
+    by_frequency.sort_by_key(|class| (std::cmp::Reverse(seen[*class].0), seen[*class].1));
+    let mut truth = Vec::new();
+    for (number, class) in by_frequency.into_iter().enumerate() {
+        for (step, (stack, times)) in classes[class].stacks.iter().zip(&times[class]).enumerate() {
+            let stack = &graph.stacks[*stack];
+            let (node, operation) = called(stack.operation);
+            let caller = stack.caller.map(|caller| called(graph.stacks[caller].operation));
+            truth.push(ContextTruth {
+                class: number,
+                step,
+                node,
+                operation,
+                caller: caller.map_or("$".to_owned(), |(node, name)| format!("{node} {name}")),
+                count: seen[class].0,
+                mean: times.mean,
+                deviation: times.variance.sqrt(),
+            });
+        }
+    }
+    truth
+}

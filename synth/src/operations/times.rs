@@ -1,0 +1,68 @@
+//! Times: how long each position of each class takes itself, on average, and what that makes of its
+//! response time. This is the truth.
+
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+use super::call_graph::CallGraph;
+use super::classes::Class;
+use super::config::Config;
+
+/// The times of a position, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Times {
+    /// Mean of its own time.
+    pub(super) own: f64,
+    /// Mean of its response time.
+    pub(super) mean: f64,
+    /// Variance of its response time.
+    pub(super) variance: f64,
+}
+
+/// A factor whose logarithm has this standard deviation, with a median of 1.
+pub(super) fn factor(deviation: f64, random: &mut ChaCha8Rng) -> f64 {
+    let normal: f64 = StandardNormal.sample(random);
+    (deviation * normal).exp()
+}
+
+/// The times of all positions, by class.
+pub(super) fn make(
+    config: &Config,
+    graph: &CallGraph,
+    classes: &[Class],
+    random: &mut ChaCha8Rng,
+) -> Vec<Vec<Times>> {
+    let mut factors = |count: usize, deviation: f64| -> Vec<f64> {
+        (0..count).map(|_| factor(deviation, random)).collect()
+    };
+    let of_operation = factors(config.operations, config.spread);
+    let pairs: Vec<(Option<usize>, usize)> = graph.pairs.iter().copied().collect();
+    let of_pair = factors(pairs.len(), config.by_caller);
+    let of_stack = factors(graph.stacks.len(), config.by_stack);
+    let own = |stack: usize| {
+        let of = &graph.stacks[stack];
+        let pair = (of.caller.map(|caller| graph.stacks[caller].operation), of.operation);
+        let of_pair = pairs.binary_search(&pair).map_or(1.0, |place| of_pair[place]);
+        config.own as f64 * of_operation[of.operation] * of_pair * of_stack[stack]
+    };
+    let own: Vec<f64> = (0..graph.stacks.len()).map(own).collect();
+    // Noise has the mean 1, and a variance that follows from its logarithm's.
+    let noise = config.noise.powi(2).exp_m1();
+    let of_class = |class: &Class| {
+        let mut times: Vec<Times> = class
+            .stacks
+            .iter()
+            .map(|stack| {
+                let own = own[*stack] * factor(config.by_trace, random);
+                Times { own, mean: own, variance: own * own * noise }
+            })
+            .collect();
+        for place in (1..times.len()).rev() {
+            let Times { mean, variance, .. } = times[place];
+            let caller = &mut times[class.callers[place]];
+            (caller.mean, caller.variance) = (caller.mean + mean, caller.variance + variance);
+        }
+        times
+    };
+    classes.iter().map(of_class).collect()
+}
