@@ -1,5 +1,5 @@
-//! Collecting: one pass over all requests, which gives each step its contexts and keeps its response
-//! time. It costs a step one hash.
+//! Collecting: one pass over all requests, which gives each step its contexts and keeps its
+//! response time. It costs a step one hash.
 //!
 //! Response times are dealt by operation, in memory while a budget lasts and in a temporary file
 //! beyond it, so that each operation can be looked at alone.

@@ -4,7 +4,8 @@
 //! |---|---|---|
 //! | caller-context | if operations of one name call them | a pair of operations |
 //! | stack-context | if the paths to their roots are equal | [`StackId`] |
-//! | trace-context | if their traces are equal, and their positions in these | [`PositionId`](crate::traces::PositionId) |
+//! | trace-context | if their traces are equal, and their positions in these |
+//! [`PositionId`](crate::traces::PositionId) |
 //!
 //! A root's caller is the request's, where it is known, else the external one, `$`.
 

@@ -1,15 +1,15 @@
 //! Explaining: which contexts make an operation slow, in a sentence with figures; and when to say
 //! that none does.
 //!
-//! 1. [`evidence`]: how much each kind of context explains. The coarsest kind that explains nearly as
-//!    much as the best is looked at.
+//! 1. [`evidence`]: how much each kind of context explains. The coarsest kind that explains nearly
+//!    as much as the best is looked at.
 //! 2. [`split`]: the contexts of that kind in two: slow ones and the rest.
 //! 3. [`sentence`]: both in words.
 //!
-//! Nothing is said unless the test of Kruskal and Wallis is sure that contexts differ, the part that
-//! they explain beyond chance is large enough, and slow contexts are clearly slower than the rest. A
-//! few very long times in all contexts can hide the difference from the standard deviation; then
-//! ranks and medians tell it.
+//! Nothing is said unless the test of Kruskal and Wallis is sure that contexts differ, the part
+//! that they explain beyond chance is large enough, and slow contexts are clearly slower than the
+//! rest. A few very long times in all contexts can hide the difference from the standard deviation;
+//! then ranks and medians tell it.
 
 mod evidence;
 mod sentence;

@@ -93,7 +93,7 @@ impl Operations {
         self.number(step.host, step.node, step.operation)
     }
 
-    /// The caller of a root: a node, of which nobody knows what it does.
+    /// The caller of a root: a node that nobody knows more about.
     pub fn of_caller(&mut self, node: NameId, host: NameId) -> OperationId {
         match node {
             Names::UNKNOWN => Operations::EXTERNAL,

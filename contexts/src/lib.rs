@@ -1,4 +1,5 @@
-//! Contexts.
+#![doc = include_str!("../README.md")]
+
 mod analysis;
 pub mod collect;
 pub mod equivalence;

@@ -3,8 +3,8 @@
 //!
 //! Variances are those of the population (divided by the sum of the weights). So the variance of an
 //! operation is exactly the one within its contexts plus the one between them, and a context with a
-//! single observation has the deviation 0. The paper's figures are of so many observations that they
-//! do not tell which definition it used.
+//! single observation has the deviation 0. The paper's figures are of many observations, so that
+//! they do not tell which definition it used.
 
 mod deviation;
 mod histogram;

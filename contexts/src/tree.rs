@@ -16,7 +16,7 @@
 //! | [`merge`] | is distributed much like a sibling is merged with it |
 //! | [`link`] | has too few response times is linked to an ancestor that has enough |
 //!
-//! The leaves that are left are the timing model ([`model`]). In whatever order the operators are
+//! The leaves that are left are the timing model ([`model()`]). In whatever order the operators are
 //! applied, the same model comes out (docs/decisions/0701).
 
 mod context_tree;

@@ -3,10 +3,10 @@
 /// Number of bins of an operation's histogram. Chosen, not measured.
 pub(crate) const HISTOGRAM_BINS: usize = 32;
 
-/// Minimum number of samples of which modes are counted. Chosen, not measured.
+/// Minimum number of samples whose modes are counted. Chosen, not measured.
 pub(crate) const MIN_FOR_MODES: f64 = 20.0;
 
-/// Minimum number of samples of which the shortest fifth tells how wide a cluster is. Of fewer the
+/// Minimum number of samples whose shortest fifth tells how wide a cluster is. Of fewer the
 /// shortest half does.
 pub(crate) const MIN_FOR_FIFTH: f64 = 80.0;
 
@@ -21,18 +21,19 @@ pub(crate) const MIN_PEAK_ERRORS: f64 = 3.0;
 /// Minimum share of the samples around a mode.
 pub(crate) const MIN_PEAK_SHARE: f64 = 0.005;
 
-/// Number of parts that response times are dealt into by their operation. The operations of one part
-/// are in memory together. Chosen, not measured.
+/// Number of parts that response times are dealt into by their operation. The operations of one
+/// part are in memory together. Chosen, not measured.
 pub(crate) const OPERATION_PARTITIONS: usize = 64;
 
-/// Minimum number of response times of which a histogram is made. Chosen, not measured.
+/// Minimum number of response times that make a histogram. Chosen, not measured.
 pub(crate) const MIN_FOR_HISTOGRAM: usize = 5;
 
 /// Maximum number of examples of a context.
 pub(crate) const MAX_EXAMPLES: usize = 20;
 
 /// Maximum number of trace-contexts that are told one by one whatever they are. Where there are
-/// more, only those with [`MIN_TOLD_STEPS`] steps are, and the rest is counted. Chosen, not measured.
+/// more, only those with [`MIN_TOLD_STEPS`] steps are, and the rest is counted. Chosen, not
+/// measured.
 pub(crate) const MAX_TOLD: usize = 100_000;
 
 /// Minimum number of steps of a trace-context that is told where there are more than [`MAX_TOLD`].
@@ -46,12 +47,12 @@ pub(crate) const MIN_SURENESS: f64 = 5.0;
 /// said to make an operation slow.
 pub(crate) const MIN_DEVIATION_EXPLAINED: f64 = 0.1;
 
-/// Minimum share of the variance of the ranks that is between contexts, before they are said to make
-/// an operation slow although they take away little of the standard deviation.
+/// Minimum share of the variance of the ranks that is between contexts, before they are said to
+/// make an operation slow although they take away little of the standard deviation.
 pub(crate) const MIN_RANKS_EXPLAINED: f64 = 0.2;
 
-/// A kind of context is looked at if it explains this share of what the best one explains. The paper
-/// asks for the computationally cheaper kind where it gives an equal result (section 4.1).
+/// A kind of context is looked at if it explains this share of what the best one explains. The
+/// paper asks for the computationally cheaper kind where it gives an equal result (section 4.1).
 pub(crate) const NEARLY_AS_MUCH: f64 = 0.8;
 
 /// How many times longer the mean or median in slow contexts is at least than otherwise.
@@ -68,14 +69,14 @@ pub(crate) const MAX_NAMED: usize = 3;
 pub(crate) const INSTRUMENTATIONS_AT_ONCE: usize = 16;
 
 /// The unit of a distance of two distributions is at least this share of their mean median.
-pub(crate) const LEAST_SCALE: f64 = 0.02;
+pub(crate) const MIN_SCALE: f64 = 0.02;
 
-/// How often an interval of bounds is halved to find the one that leaves few enough leaves. 48 times
-/// find it to a part in 10^13. Chosen, not measured.
+/// How often an interval of bounds is halved to find the one that leaves few enough leaves. 48
+/// times find it to a part in 10^13. Chosen, not measured.
 pub(crate) const BOUND_STEPS: u32 = 48;
 
-/// Minimum number of executions with a response time in a part of the timing model: the rule of thumb
-/// for means of samples.
+/// Minimum number of executions with a response time in a part of the timing model: the rule of
+/// thumb for means of samples.
 pub(crate) const MIN_CALLS: f64 = 30.0;
 
 /// Maximum distance of distributions that are merged: a quarter of an interquartile range. With 30

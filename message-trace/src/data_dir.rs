@@ -147,9 +147,9 @@ impl DataDir {
         self.0.join("steps.parquet")
     }
 
-    /// The data directory of what tracers wrote down: requests by spans, and the messages, paths and
-    /// patterns that are made of them. It lies apart from what was recorded, as both may be of the
-    /// same requests.
+    /// The data directory of what tracers wrote down: requests by spans, and the messages, paths
+    /// and patterns that are made of them. It lies apart from what was recorded, as both may be of
+    /// the same requests.
     pub fn spans(&self) -> DataDir {
         DataDir(self.0.join("spans"))
     }

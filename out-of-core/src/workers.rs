@@ -4,7 +4,7 @@
 //! | helper | for |
 //! |---|---|
 //! | [`in_order`] | pieces of work whose results are taken one by one, in the order of the pieces |
-//! | [`stream`] | the same, where one source makes the pieces one after the other |
+//! | [`stream()`] | the same, where one source makes the pieces one after the other |
 //! | [`ahead`] | one producer that runs ahead of its consumer |
 //! | [`in_parts`] | one contiguous part of a range for each processor |
 //! | [`one_by_one`] | few items, each worth a thread |

@@ -32,7 +32,8 @@ pub(crate) struct Label {
     pub(crate) src: String,
     /// The receiver, with a sign if it was not traced.
     pub(crate) dst: String,
-    /// The port behind the name of the receiver: `:port`, ` path` or ` operation`; empty for an ephemeral port.
+    /// The port behind the name of the receiver: `:port`, ` path` or ` operation`; empty for an
+    /// ephemeral port.
     pub(crate) port: String,
     /// The protocol with a space before it. It is empty for TCP, which the port implies, and for an
     /// unknown protocol.

@@ -1,5 +1,5 @@
-//! Requests from sockcap's own paths: every path instance is a request, and each of its calls a step
-//! at the node that was called. A message that nothing answers is a step without an end.
+//! Requests from sockcap's own paths: every path instance is a request, and each of its calls a
+//! step at the node that was called. A message that nothing answers is a step without an end.
 //!
 //! ```text
 //! paths, patterns, messages, nodes

@@ -23,8 +23,8 @@ pub struct Request {
     pub torn: bool,
     /// Number of the path pattern that it is an instance of, where it comes from paths.
     pub pattern: Option<i64>,
-    /// Steps in depth-first order. A parent comes before its children, and siblings are in the order
-    /// of [`order_of`](crate::order_of).
+    /// Steps in depth-first order. A parent comes before its children, and siblings are in the
+    /// order of [`order_of`](crate::order_of).
     pub steps: Vec<Step>,
     /// Parameters of the steps.
     pub parameters: Parameters,
@@ -42,7 +42,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Those of the step at that place.
+    /// Parameters of the step at that place.
     pub fn of(&self, step: usize) -> impl ExactSizeIterator<Item = (NameId, &str)> {
         let end = |ends: &[u32], place: usize| ends.get(place).map_or(0, |end| *end as usize);
         let begin = step.checked_sub(1).map_or(0, |before| end(&self.ends, before));
@@ -54,7 +54,7 @@ impl Parameters {
         })
     }
 
-    /// Adds those of the next step.
+    /// Adds the parameters of the next step.
     fn push<'a>(&mut self, of: impl IntoIterator<Item = (NameId, &'a str)>) {
         for (name, value) in of {
             self.values.push_str(value);

@@ -5,9 +5,9 @@
 //!   Span -> SpanPiece --by trace--> SpanSink --join--> requests --clocks--> --by begin--> tables
 //! ```
 //!
-//! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while a
-//! budget lasts and in a temporary file beyond it. [`join`] makes drafts of requests of the spans of
-//! one trace, [`draft`] has their clocks and their order, and [`finish`] runs all passes.
+//! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while
+//! a budget lasts and in a temporary file beyond it. [`join`] makes drafts of requests of the spans
+//! of one trace, [`draft`] has their clocks and their order, and [`finish`] runs all passes.
 
 mod draft;
 mod finish;

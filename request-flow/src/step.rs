@@ -41,7 +41,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step of `operation` at `node` that is certain, and of which nothing else is known.
+    /// A step of `operation` at `node` that is certain, and nothing else of it is known.
     pub fn of(node: NameId, operation: NameId) -> Step {
         Step { node, operation, probability: 1.0, host: Names::UNKNOWN, ..Step::default() }
     }

@@ -1,5 +1,5 @@
-//! Paths from requests: what tracers wrote down becomes messages, links, paths and patterns, so that
-//! whatever shows those shows spans.
+//! Paths from requests: what tracers wrote down becomes messages, links, paths and patterns, so
+//! that whatever shows those shows spans.
 //!
 //! ```text
 //! imports/NAME/requests.parquet, steps.parquet

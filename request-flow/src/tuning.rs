@@ -8,7 +8,7 @@ pub(crate) const GROUP_STEPS: usize = 64 * 1024;
 /// joined in memory. Chosen, not measured.
 pub(crate) const TRACE_PARTITIONS: usize = 64;
 
-/// Number of requests of which the places are sorted in memory at once, beside what the budget
+/// Number of requests whose places are sorted in memory at once, beside what the budget
 /// holds: 32 bytes each. Chosen, not measured.
 pub(crate) const PLACES_AT_ONCE: usize = 256 * 1024;
 
@@ -16,14 +16,15 @@ pub(crate) const PLACES_AT_ONCE: usize = 256 * 1024;
 /// measured.
 pub(crate) const TIME_PARTITIONS: usize = 64;
 
-/// Number of begins of each partition of traces by which the partitions of time are bounded. Chosen,
-/// not measured.
+/// Number of begins of each partition of traces by which the partitions of time are bounded.
+/// Chosen, not measured.
 pub(crate) const BEGIN_SAMPLES: usize = 256;
 
 /// Number of messages that are sorted in memory at once, beside what the budget holds: 112 bytes
 /// each. Chosen, not measured.
 pub(crate) const MESSAGES_AT_ONCE: usize = 256 * 1024;
 
-/// Maximum number of messages of a path of spans. Causes are known there, so that a path is as large
-/// as its request; this only keeps one that never ends from taking all memory. Chosen, not measured.
+/// Maximum number of messages of a path of spans. Causes are known there, so that a path is as
+/// large as its request; this only keeps one that never ends from taking all memory. Chosen, not
+/// measured.
 pub(crate) const PATH_MESSAGES: usize = 64 * 1024;

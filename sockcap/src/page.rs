@@ -11,20 +11,24 @@ use reconcile::Reconciliation;
 use report::page::{Instances, Page, PageBuilder};
 use report::{Options, Report};
 
+use crate::arguments::Inference;
 use crate::error::Error;
+use crate::shown::Shown;
 
 /// The page of `report` with the instances that `filter` leaves. Instances that the page has no
-/// room for go to `all`, if it is given.
+/// room for go to `all`, if it is given. `inference` is what the last analysis was asked for with.
 pub(crate) fn read(
-    data: &DataDir,
+    shown: &Shown,
+    inference: &Inference,
     report: &Report<'_>,
     options: &Options,
     filter: &PathFilter,
     mut all: Option<&mut Instances>,
 ) -> Result<Page, Error> {
+    let data = &shown.data;
     let mut builder = PageBuilder::new(report, options);
     builder.one_sided(&one_sided(data)?);
-    if let Some(contexts) = contexts::of(data, all.is_some())? {
+    if let Some(contexts) = contexts::of(shown, inference, all.is_some())? {
         builder.contexts(contexts);
     }
     let instances = LeftInstances::open(data, filter)?;

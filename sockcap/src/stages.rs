@@ -26,7 +26,8 @@ use names::with_names;
 
 pub(crate) use names::aliases;
 
-/// Makes the messages of what is shown, unless they are there and as new as what they are made from.
+/// Makes the messages of what is shown, unless they are there and as new as what they are made
+/// from.
 pub(crate) fn messages(shown: &Shown) -> Result<(), Error> {
     match shown.source {
         Source::Messages => recorded_messages(&shown.data),
@@ -34,8 +35,8 @@ pub(crate) fn messages(shown: &Shown) -> Result<(), Error> {
     }
 }
 
-/// Makes the analysis of what is shown, unless it is there, as new as the messages, and made with the
-/// options of `inference`.
+/// Makes the analysis of what is shown, unless it is there, as new as the messages, and made with
+/// the options of `inference`.
 pub(crate) fn analysis(shown: &Shown, inference: &Inference) -> Result<AnalysisSummary, Error> {
     match shown.source {
         Source::Messages => recorded_analysis(&shown.data, inference),

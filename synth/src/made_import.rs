@@ -23,9 +23,9 @@ pub fn write(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<PathBuf
     write_whole(data, name, write).map(|((), directory)| directory)
 }
 
-/// Writes requests as the import `name` of `data`, which is a data directory of spans. `make` writes
-/// the tables into the data directory that it is given. The import's directory is returned with what
-/// that returns.
+/// Writes requests as the import `name` of `data`, which is a data directory of spans. `make`
+/// writes the tables into the data directory that it is given. The import's directory is returned
+/// with what that returns.
 ///
 /// # Errors
 /// When a file cannot be written, and those of `make`.

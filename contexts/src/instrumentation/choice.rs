@@ -1,6 +1,6 @@
-//! Choosing what is instrumented: a number of operations, each number as likely as any other, and as
-//! many operations at random. The paper's figures need all numbers; choosing each operation with a
-//! half would give hardly any but the middle ones.
+//! Choosing what is instrumented: a number of operations, each number as likely as any other, and
+//! as many operations at random. The paper's figures need all numbers; choosing each operation with
+//! a half would give hardly any but the middle ones.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

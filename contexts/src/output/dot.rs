@@ -1,5 +1,5 @@
-//! The calling-context tree as a graph of Graphviz (Figure 7): what is left of it, with the parts of
-//! the timing model filled, merged contexts as one, and a dashed line to what rare contexts are
+//! The calling-context tree as a graph of Graphviz (Figure 7): what is left of it, with the parts
+//! of the timing model filled, merged contexts as one, and a dashed line to what rare contexts are
 //! linked to.
 
 use std::io;

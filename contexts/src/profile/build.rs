@@ -24,7 +24,7 @@ pub struct Profiled {
     pub moments: Vec<Moments>,
     /// The trace-contexts in the order of the calling-context tree.
     pub by_context: Vec<PositionId>,
-    /// Those of each node of that tree, as places in that order, by the node's number.
+    /// Items of each node of that tree, as places in that order, by the node's number.
     pub of_node: Vec<Range<usize>>,
 }
 
@@ -83,7 +83,8 @@ pub fn profile(
         Ok::<(), PathError>(())
     })?;
     rank_by_what_context_explains(&mut operations);
-    let mut of_node = vec![0..by_context.len()];
+    let mut of_node = Vec::new();
+    of_node.push(0..by_context.len());
     operations.iter_mut().for_each(|found| number(found, &mut of_node));
     let operation_of = |found: &Found| {
         let first = by_context.get(found.range.start);
@@ -135,7 +136,7 @@ fn parts(collected: &Collected<'_>, by_context: &[PositionId]) -> Vec<Vec<Range<
     parts
 }
 
-/// Puts those operations first of which context takes the most standard deviation away: beyond
+/// Puts the operations first whose context takes the most standard deviation away: beyond
 /// chance, times the number of calls.
 fn rank_by_what_context_explains(operations: &mut [Found]) {
     let explained = |operation: &OperationProfile| {

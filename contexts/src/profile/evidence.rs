@@ -1,5 +1,5 @@
-//! Evidence: how much of an operation's standard deviation a kind of context takes away, how much of
-//! that chance would, and how sure it is that contexts differ.
+//! Evidence: how much of an operation's standard deviation a kind of context takes away, how much
+//! of that chance would, and how sure it is that contexts differ.
 
 use crate::result::Decrease;
 use crate::statistics::{AverageDeviation, Moments, RankSums, Sample, decrease, kruskal_wallis};

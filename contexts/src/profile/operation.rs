@@ -234,8 +234,8 @@ impl Work<'_> {
         }
     }
 
-    /// A context without what it is made of. Its id is its number among those of its kind, until the
-    /// tree of all operations is there.
+    /// A context without what it is made of. Its id is its number among those of its kind, until
+    /// the tree of all operations is there.
     fn context(
         &self,
         level: Level,

@@ -22,7 +22,7 @@ pub struct ClassProfile {
 pub struct ClassStep {
     /// 0 for the root.
     pub depth: u32,
-    /// Place of the operation among [`Profile::operations`].
+    /// Place of the operation among [`Profile::operations`](super::Profile::operations).
     pub operation: u32,
     /// How many equal concurrent calls it stands for.
     pub times: u32,

@@ -19,7 +19,7 @@ pub struct Profile {
     pub deviation: f64,
     /// The share of it that is gone within each kind of context (section 5.2).
     pub decrease: PerLevel<f64>,
-    /// The operations; those of which context explains most are first.
+    /// The operations; those that context explains best are first.
     pub operations: Vec<OperationProfile>,
     /// The classes of traces, the most frequent first: the place here is a class's number. Where
     /// there are too many, the rarest are left out.

@@ -46,7 +46,8 @@ pub struct Times {
     pub modes: Option<u32>,
     /// Weight in each bin of the operation; empty where there are too few response times.
     pub histogram: Vec<f32>,
-    /// Some of the requests, from the slowest to the fastest, evenly spread over the response times.
+    /// Some of the requests, from the slowest to the fastest, evenly spread over the response
+    /// times.
     pub examples: Vec<Example>,
 }
 

@@ -5,19 +5,19 @@
 //!   peak of every long one.
 //! - **Coarse clocks.** Times of one tick are spread evenly over that tick, so that a tick is no
 //!   peak.
-//! - **Bandwidth.** Silverman's rule of thumb, 0.9 s n^(-1/5), with s from the least to the greatest
-//!   of three: the standard deviation, the interquartile range / 1.349, and the shortest interval
-//!   with a fifth of the samples / 0.507. Each is the standard deviation where the distribution is
-//!   normal. Of several clusters the first two tell how far they are apart, and may smooth them
-//!   into one; the third tells how wide the narrowest is, and may make single points of a wider one.
-//!   So bandwidths are doubled from a quarter of the least to the greatest, and the one that shows
-//!   the most peaks is taken.
-//! - **What counts as a peak.** Small bandwidths show peaks that are chance. A peak counts where the
-//!   density falls, on the way to any higher one, to at most [`VALLEY`] of it and by several of its
-//!   standard errors, and where [`MIN_PEAK_SHARE`] of the samples are around it. The variance of the
-//!   estimate f at a place is f / (2 n h sqrt(pi)). The number of standard errors is what the highest
-//!   and the lowest of m normal numbers are apart, 2 sqrt(ln m), m being how many bandwidths lie side
-//!   by side in the distribution; at least [`MIN_PEAK_ERRORS`].
+//! - **Bandwidth.** Silverman's rule of thumb, 0.9 s n^(-1/5), with s from the least to the
+//!   greatest of three: the standard deviation, the interquartile range / 1.349, and the shortest
+//!   interval with a fifth of the samples / 0.507. Each is the standard deviation where the
+//!   distribution is normal. Of several clusters the first two tell how far they are apart, and may
+//!   smooth them into one; the third tells how wide the narrowest is, and may make single points of
+//!   a wider one. So bandwidths are doubled from a quarter of the least to the greatest, and the
+//!   one that shows the most peaks is taken.
+//! - **What counts as a peak.** Small bandwidths show peaks that are chance. A peak counts where
+//!   the density falls, on the way to any higher one, to at most [`VALLEY`] of it and by several of
+//!   its standard errors, and where [`MIN_PEAK_SHARE`] of the samples are around it. The variance
+//!   of the estimate f at a place is f / (2 n h sqrt(pi)). The number of standard errors is what
+//!   the highest and the lowest of m normal numbers are apart, 2 sqrt(ln m), m being how many
+//!   bandwidths lie side by side in the distribution; at least [`MIN_PEAK_ERRORS`].
 
 use crate::tuning::{MIN_FOR_FIFTH, MIN_FOR_MODES, MIN_PEAK_ERRORS, MIN_PEAK_SHARE, VALLEY};
 
@@ -28,8 +28,8 @@ const REACH: f64 = 4.0;
 /// Places of the grid for each bandwidth.
 const FINENESS: f64 = 4.0;
 
-/// Number of modes of sorted samples that a clock with this tick told; `None` where they are too few
-/// to tell.
+/// Number of modes of sorted samples that a clock with this tick told; `None` where they are too
+/// few to tell.
 pub fn modes(sorted: &[Sample], tick: i64) -> Option<u32> {
     let values = spread(sorted, tick);
     let whole: f64 = values.iter().map(|value| value.weight).sum();

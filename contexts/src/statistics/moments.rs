@@ -13,12 +13,12 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Those of one value.
+    /// Moments of one value.
     pub fn of(value: f64, weight: f64) -> Moments {
         Moments { weight, mean: value, squares: 0.0 }
     }
 
-    /// Those of a context whose figures are known.
+    /// Moments of a context whose figures are known.
     pub fn known(weight: f64, mean: f64, deviation: f64) -> Moments {
         Moments { weight, mean, squares: deviation * deviation * weight }
     }

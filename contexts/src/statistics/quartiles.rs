@@ -72,7 +72,8 @@ mod tests {
     }
 
     /// Weights 1 and 3 are as good as n = 16 / 10 samples, each 4 / 1.6 = 2.5 of the weight. The
-    /// median is the mean from 0.6 * 0.5 * 2.5 = 0.75 to 3.25: 0.25 of the first, 2.25 of the other.
+    /// median is the mean from 0.6 * 0.5 * 2.5 = 0.75 to 3.25: 0.25 of the first, 2.25 of the
+    /// other.
     #[test]
     fn weights_count() {
         let median = of(&[(10, 1.0), (20, 3.0)]).unwrap()[1];

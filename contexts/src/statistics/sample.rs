@@ -17,8 +17,8 @@ impl Sample {
     }
 }
 
-/// The tick of the clock that the times were read from: the largest power of ten that divides all of
-/// them, from 1 ns to 1 s.
+/// The tick of the clock that the times were read from: the largest power of ten that divides all
+/// of them, from 1 ns to 1 s.
 pub fn tick(samples: &[Sample]) -> i64 {
     let mut tick = 1_000_000_000;
     for sample in samples {

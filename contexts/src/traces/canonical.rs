@@ -92,8 +92,8 @@ impl Canonical {
         shape
     }
 
-    /// The shape that begins with the words so far and whose calls are on the stack from `below` on.
-    /// The first of its places is that of the first call where `first` is 0, else of its root.
+    /// The shape that begins with the words so far and whose calls are on the stack from `below`
+    /// on. The first of its places is that of the first call where `first` is 0, else of its root.
     fn shape(&mut self, below: usize, first: u32) -> ShapeId {
         let Canonical { stack, words, shapes, offsets, times, .. } = self;
         let calls = stack.get_mut(below..).unwrap_or_default();

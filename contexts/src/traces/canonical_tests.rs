@@ -103,8 +103,8 @@ proptest! {
         }
     }
 
-    /// Places are dense, in depth-first order, and nodes at one place are equal: the same operation,
-    /// with callers at one place.
+    /// Places are dense, in depth-first order, and nodes at one place are equal: the same
+    /// operation, with callers at one place.
     #[test]
     fn places_are_those_of_a_tree(tree in drawn(), seen in proptest::collection::vec(any::<bool>(), 5)) {
         let nodes = nodes(&tree, 1);

@@ -10,8 +10,8 @@ use rustc_hash::FxHasher;
 /// Number of a shape, dense.
 pub type ShapeId = u32;
 
-/// Every shape so far. A shape is known by its words: what is executed, and then two for each child,
-/// as [`super::canonical`] writes them.
+/// Every shape so far. A shape is known by its words: what is executed, and then two for each
+/// child, as [`super::canonical`] writes them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shapes {
     table: HashTable<ShapeId>,

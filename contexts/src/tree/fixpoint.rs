@@ -1,6 +1,6 @@
-//! Applying the operators until none applies. From the deepest nodes up one pass does it: linking and
-//! merging only look at the children of one node, and what is removed or linked makes a leaf of a
-//! node above.
+//! Applying the operators until none applies. From the deepest nodes up one pass does it: linking
+//! and merging only look at the children of one node, and what is removed or linked makes a leaf of
+//! a node above.
 
 use super::context_tree::{ContextTree, NodeId};
 use super::timing_model::ModelOptions;

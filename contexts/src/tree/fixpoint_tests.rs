@@ -35,6 +35,7 @@ fn tree(leaves: &[([u8; 4], u16, u8, u8)]) -> ContextTree {
     for path in &paths {
         let below = || leaves.iter().filter(|(of, ..)| of.starts_with(path));
         let calls: f64 = below().map(|(_, calls, ..)| f64::from(*calls)).sum();
+        #[expect(clippy::type_complexity, reason = "a leaf is a tuple in this test only")]
         let mean = |of: fn(&([u8; 4], u16, u8, u8)) -> u8| {
             below().map(|leaf| f64::from(of(leaf))).sum::<f64>() / below().count() as f64
         };
@@ -150,8 +151,8 @@ fn by_hand() {
     let options = ModelOptions { min_calls: 30.0, similar: 0.25, max_leaves: None };
     let (end, bound) = fixpoint(&whole, &options);
     assert_eq!(bound, 0.25);
-    // Root 0, operation 1, caller 2, stack 3, traces 4 and 5, caller 6, stacks 7 and 9, traces 8 and
-    // 10, caller 11, stack 12, trace 13; operation 14 and one below the other 15 to 17.
+    // Root 0, operation 1, caller 2, stack 3, traces 4 and 5, caller 6, stacks 7 and 9, traces 8
+    // and 10, caller 11, stack 12, trace 13; operation 14 and one below the other 15 to 17.
     let stands: Vec<NodeId> = [4, 5, 8, 10, 13, 17].map(|id| end.stands_for(id)).to_vec();
     assert_eq!(stands, [4, 5, 6, 6, 1, 14]);
     assert!(end.has_links(1) && !end.has_links(2));

@@ -7,9 +7,10 @@
 
 use super::context_tree::{ContextTree, NodeId, State};
 use super::similarity::Spread;
-use crate::tuning::LEAST_SCALE;
+use crate::tuning::MIN_SCALE;
 
 /// Whether the operator applies to two nodes.
+#[cfg(test)]
 pub(super) fn applies(
     tree: &ContextTree,
     one: NodeId,
@@ -53,8 +54,9 @@ pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: 
     for one in 0..leaves.len() {
         for other in one + 1..leaves.len() {
             let ((_, low), (_, high)) = (leaves[one], leaves[other]);
-            // The unit of a distance is at most the widest range, or that part of the higher median.
-            if high.median - low.median > bound * widest.max(LEAST_SCALE * high.median) {
+            // The unit of a distance is at most the widest range, or that part of the higher
+            // median.
+            if high.median - low.median > bound * widest.max(MIN_SCALE * high.median) {
                 break;
             }
             let [a, b] = [one, other].map(|place| first_of(&mut group, place));
@@ -64,9 +66,9 @@ pub(super) fn merge_children(tree: &mut ContextTree, parent: NodeId, min_calls: 
         }
     }
     let mut lowest: Vec<NodeId> = leaves.iter().map(|(id, _)| *id).collect();
-    for place in 0..leaves.len() {
+    for (place, (id, _)) in leaves.iter().enumerate() {
         let first = first_of(&mut group, place);
-        lowest[first] = lowest[first].min(leaves[place].0);
+        lowest[first] = lowest[first].min(*id);
     }
     for (place, (id, _)) in leaves.iter().enumerate() {
         let into = lowest[first_of(&mut group, place)];

@@ -2,7 +2,7 @@
 //! paper prefers to mean and deviation, as few very long times hardly move them (section 4.3).
 
 use crate::result::Times;
-use crate::tuning::LEAST_SCALE;
+use crate::tuning::MIN_SCALE;
 
 /// Median and interquartile range of response times, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,7 +18,7 @@ impl Spread {
 
     /// The distance of two distributions: how far their medians are apart, or their interquartile
     /// ranges if that is more, in units of the mean interquartile range. That unit is at least
-    /// [`LEAST_SCALE`] of the mean median, so that distributions without any spread are similar
+    /// [`MIN_SCALE`] of the mean median, so that distributions without any spread are similar
     /// where they are nearly the same.
     pub(super) fn distance(&self, other: &Spread) -> f64 {
         let apart = (self.median - other.median).abs().max((self.range - other.range).abs());
@@ -26,7 +26,7 @@ impl Spread {
             return 0.0;
         }
         let mean = |one: f64, other: f64| (one + other) / 2.0;
-        let least = LEAST_SCALE * mean(self.median, other.median);
+        let least = MIN_SCALE * mean(self.median, other.median);
         apart / mean(self.range, other.range).max(least)
     }
 }

@@ -47,8 +47,8 @@ pub struct TimingModel {
     pub decrease: f64,
     /// The parts.
     pub leaves: Vec<Leaf>,
-    /// For each node of the whole tree, by its number, the place of the part that stands for all its
-    /// executions; `None` where several do.
+    /// For each node of the whole tree, by its number, the place of the part that stands for all
+    /// its executions; `None` where several do.
     pub leaf_of: Vec<Option<u32>>,
 }
 
@@ -73,8 +73,8 @@ pub struct Leaf {
     pub operation: u32,
     /// The level of its nodes.
     pub level: Level,
-    /// The numbers of its nodes in the profile. Of [`LeafKind::Linked`] it is the one whose response
-    /// times are used.
+    /// The numbers of its nodes in the profile. Of [`LeafKind::Linked`] it is the one whose
+    /// response times are used.
     pub contexts: Vec<u32>,
     /// Expected number of executions that it stands for and that have a response time.
     pub calls: f64,

@@ -23,8 +23,8 @@ fn requests(made: &mut Made) {
     }
 }
 
-/// The requests with only those steps that are seen: their calls are those of the nearest caller that
-/// is. `None` where a request falls into several.
+/// The requests with only those steps that are seen: their calls are those of the nearest caller
+/// that is. `None` where a request falls into several.
 fn only(made: &Made, is_seen: impl Fn(&Names, u32) -> bool) -> Option<Made> {
     let left = |request: &Request| {
         let mut builder = RequestBuilder::default();

@@ -62,8 +62,8 @@ fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
     assert_eq!(compared, 300);
 }
 
-/// Within five standard errors; those of a deviation are taken as if the distribution had a kurtosis
-/// of 5.
+/// Within five standard errors; those of a deviation are taken as if the distribution had a
+/// kurtosis of 5.
 fn is_as_made(context: &ContextProfile, count: u64, mean: f64, deviation: f64) {
     let times = context.summary.times.as_ref().unwrap();
     assert_eq!(context.summary.count, count);

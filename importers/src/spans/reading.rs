@@ -88,7 +88,7 @@ impl<'r, 'a> Reading<'r, 'a> {
         done
     }
 
-    /// Something is passed over of which nobody knows how many spans it has.
+    /// Counts something that is passed over, whose number of spans nobody knows.
     pub(crate) fn damage(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
         self.summary.skipped.add(cause, skip);
     }

@@ -20,8 +20,8 @@ impl Tally {
         self.skipped.add(cause, skip);
     }
 
-    /// Something is passed over of which nobody knows how many spans it has, such as the rest of a
-    /// damaged file.
+    /// Counts something that is passed over, whose number of spans nobody knows, such as the rest
+    /// of a damaged file.
     pub(crate) fn damage(&mut self, cause: &'static str, skip: impl FnOnce() -> Skip) {
         self.skipped.add(cause, skip);
     }

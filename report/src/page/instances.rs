@@ -101,8 +101,8 @@ impl Instances {
         places.map(|place| pattern.at(place)).collect()
     }
 
-    /// Which instance of the pattern of that rank the path of that number is, counted from 0 in that
-    /// order; `None` if it is not among them.
+    /// Which instance of the pattern of that rank the path of that number is, counted from 0 in
+    /// that order; `None` if it is not among them.
     pub fn place(&self, rank: usize, order: Order, path: i64) -> Option<usize> {
         let pattern = self.patterns.get(rank)?;
         let is_it = |place: usize| pattern.instances.get(place).is_some_and(|one| one.0 == path);

@@ -62,7 +62,7 @@ pub(super) fn connecting(
 pub(super) struct Sample {
     slowest: Vec<PageInstance>,
     others: Vec<(u64, PageInstance)>,
-    /// Those that are kept whatever they are like.
+    /// Instances that are kept whatever they are like.
     kept: Vec<PageInstance>,
 }
 

@@ -40,8 +40,9 @@ impl Draft {
         self.clocks.push(clocks);
     }
 
-    /// The times that two clocks read of the two ends of a message: the call, from caller to callee,
-    /// and the answer, back. `is_related` is told of clocks that a call and its answer relate.
+    /// The times that two clocks read of the two ends of a message: the call, from caller to
+    /// callee, and the answer, back. `is_related` is told of clocks that a call and its answer
+    /// relate.
     ///
     /// Where the caller's times of a call are not known its parent's are taken: they are further
     /// apart, and so say less. A step that nobody is known to wait for may go on after its parent,
@@ -128,8 +129,8 @@ impl Draft {
     }
 }
 
-/// Moves what is left of wrong clocks: no step begins before its parent, none ends before it begins,
-/// and no answer is sent after it was received. `steps` are in depth-first order.
+/// Moves what is left of wrong clocks: no step begins before its parent, none ends before it
+/// begins, and no answer is sent after it was received. `steps` are in depth-first order.
 fn nest(steps: &mut [Step]) -> u64 {
     let mut moved = 0;
     for place in 0..steps.len() {

@@ -2,8 +2,8 @@
 //!
 //! 1. Partition by partition of traces, spans are joined into drafts, and the calls between clocks
 //!    are sampled.
-//! 2. The clocks are estimated. Each draft's times come to the common clock, and the request goes to
-//!    the partition of the time at which it begins.
+//! 2. The clocks are estimated. Each draft's times come to the common clock, and the request goes
+//!    to the partition of the time at which it begins.
 //! 3. Partition by partition of time, requests are sorted and written.
 //!
 //! Between passes everything is bytes, in memory while the budget lasts and in a temporary file

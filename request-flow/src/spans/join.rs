@@ -7,8 +7,8 @@
 //! prices           |--SELECT--|                       step: prices SELECT
 //! ```
 //!
-//! A call has a span at its caller and one at its callee, the two ends of a message. Both become one
-//! step at the callee. A client's span without the callee's becomes a step at the node that it
+//! A call has a span at its caller and one at its callee, the two ends of a message. Both become
+//! one step at the callee. A client's span without the callee's becomes a step at the node that it
 //! names. All other spans are a step each.
 
 use rustc_hash::FxHashMap;
@@ -206,7 +206,7 @@ impl Tree {
     }
 }
 
-/// Calls of which both ends have a span.
+/// Calls whose ends both have a span.
 struct Merged {
     /// By the callee's span: the caller's.
     caller: Vec<Option<u32>>,
@@ -264,7 +264,7 @@ impl Merged {
             let parent = above.and_then(|above| places.get(&above)).copied();
             let is_torn = tree.torn[caller.unwrap_or(*span) as usize];
             let caller = caller.map(|caller| &spans[caller as usize]);
-            // A call of which only the caller has a span.
+            // A call whose caller alone has a span.
             let is_lone_client = caller.is_none()
                 && matches!(callee.kind, SpanKind::Client | SpanKind::Producer)
                 && callee.peer != Names::UNKNOWN

@@ -86,7 +86,7 @@ pub struct Span<'a> {
 }
 
 impl<'a> Span<'a> {
-    /// A span of which nothing but these is known.
+    /// A span that nothing but these is known of.
     pub fn of(trace: Id<'a>, id: Id<'a>, resource: ResourceId, operation: &'a str) -> Span<'a> {
         Span {
             trace,

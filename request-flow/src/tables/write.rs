@@ -1,5 +1,5 @@
-//! Writing requests. Two row groups of steps at most wait for each processor, whatever the number of
-//! requests.
+//! Writing requests. Two row groups of steps at most wait for each processor, whatever the number
+//! of requests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Nodes, endpoints and flows of messages, as numbers: each group of requests has its own, and those
-//! of all groups are put together.
+//! Nodes, endpoints and flows of messages, as numbers: each group of requests has its own, and
+//! those of all groups are put together.
 
 use std::hash::Hash;
 

@@ -145,8 +145,8 @@ impl Texts for OfGroup<'_> {
     }
 }
 
-/// Messages as a group of rows, of which the first is message `first`. The number of its step is the
-/// id of a call.
+/// Messages as a group of rows; the first is message `first`. The number of its step is
+/// the id of a call.
 fn encode(
     encoder: &GroupEncoder,
     first: i64,

@@ -2,6 +2,7 @@
 //! seen.
 
 mod json;
+mod line;
 mod processes;
 mod spans;
 
@@ -26,6 +27,7 @@ use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::ways_out::way_out;
 use crate::{clock_words, notes, stages, tidy, words};
+use line::line;
 use processes::Processes;
 use spans::Spans;
 
@@ -129,12 +131,6 @@ impl Run for Info {
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// Writes the result of a stage, as a part of its own.
-fn line(text: &str, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out)?;
-    folded(text, "", output::limit(), out)
 }
 
 /// Writes a line for each trace that was imported as messages.

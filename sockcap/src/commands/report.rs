@@ -121,7 +121,14 @@ impl Run for Report {
         let written = match filter.is_some() && self.html.is_none() {
             true => Ok(()),
             false => {
-                let shown = page::read(data, &report, &options, &filter.unwrap_or_default(), None)?;
+                let shown = page::read(
+                    &shown,
+                    &self.inference,
+                    &report,
+                    &options,
+                    &filter.unwrap_or_default(),
+                    None,
+                )?;
                 page.write(&report, &shown)
             }
         };

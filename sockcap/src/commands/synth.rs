@@ -143,8 +143,8 @@ impl Synth {
     }
 }
 
-/// The configuration of that name or at that path, where it is one of operations. A file goes before
-/// what comes with the program.
+/// The configuration of that name or at that path, where it is one of operations. A file goes
+/// before what comes with the program.
 fn operations_config(name: &str, path: &Path) -> Result<Option<operations::Config>, Error> {
     if !path.exists() {
         return Ok(operations::shipped(name).transpose()?);

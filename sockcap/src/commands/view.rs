@@ -74,8 +74,14 @@ impl Run for View {
         let options = Options { sort: self.sort, ..Options::default() };
         let report = report::Report::new(&chosen.patterns, meta);
         let mut instances = Instances::new(report.meta.begin.unwrap_or_default());
-        let page =
-            page::read(data, &report, &options, &PathFilter::default(), Some(&mut instances))?;
+        let page = page::read(
+            &shown,
+            &self.inference,
+            &report,
+            &options,
+            &PathFilter::default(),
+            Some(&mut instances),
+        )?;
         let frame = Html.frame(&report).into_bytes().into();
         let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
         let stop = stopped_by_signals()?;

@@ -16,7 +16,7 @@ const NOT_RUN: [(&str, usize); 12] = [
     ("docs/commands/collect.md", 2),
     ("docs/commands/completions.md", 1),
     ("docs/commands/export.md", 1),
-    ("docs/commands/import.md", 3),
+    ("docs/commands/import.md", 4),
     ("docs/commands/man.md", 1),
     ("docs/commands/record.md", 2),
     ("docs/commands/ship.md", 2),

@@ -102,8 +102,8 @@ impl Call {
     }
 }
 
-/// A class with `size` positions of that entry: all its stacks, or some of them where the class need
-/// not be whole, and some calls repeated.
+/// A class with `size` positions of that entry: all its stacks, or some of them where the class
+/// need not be whole, and some calls repeated.
 fn grown(
     graph: &CallGraph,
     entry: usize,

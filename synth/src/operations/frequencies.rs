@@ -1,5 +1,5 @@
-//! Frequencies: how many requests each class has. A few classes have most of them, and together they
-//! have as many executions as are asked for.
+//! Frequencies: how many requests each class has. A few classes have most of them, and together
+//! they have as many executions as are asked for.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -28,7 +28,7 @@ pub(super) fn make(config: &Config, sizes: &[usize], random: &mut ChaCha8Rng) ->
     counts
 }
 
-/// Moves requests from classes to larger or smaller ones until there are so many executions.
+/// Moves requests from classes to larger or smaller ones until there are that many executions.
 fn reach(counts: &mut [u64], sizes: &[usize], executions: i64) {
     let total: i64 =
         counts.iter().zip(sizes).map(|(count, size)| *count as i64 * *size as i64).sum();

@@ -1,6 +1,6 @@
-//! The path instances as calls: what a request flow is made from. Each instance comes with the times
-//! of its messages, the labels of their hops, the calls that they are of, and their receivers.
-//! Pieces are read by several threads and in any order, as those of
+//! The path instances as calls: what a request flow is made from. Each instance comes with the
+//! times of its messages, the labels of their hops, the calls that they are of, and their
+//! receivers. Pieces are read by several threads and in any order, as those of
 //! [`timed_instances`](super::timed_instances); a message takes some 50 bytes more.
 
 use message_trace::{DataDir, PathError};

@@ -374,7 +374,7 @@ fn written(span: &KeptSpan) -> ResourceSpans {
     }
 }
 
-/// Requests of so many spans each.
+/// Requests of that many spans each.
 fn requests(spans: &[KeptSpan], at_once: usize) -> Vec<ExportTraceServiceRequest> {
     let request = |chunk: &[KeptSpan]| ExportTraceServiceRequest {
         resource_spans: chunk.iter().map(written).collect(),

@@ -28,7 +28,7 @@ pub(super) struct Chosen<'a> {
     pub(super) all: u64,
     /// Number of steps of those that are left out.
     pub(super) left_calls: u64,
-    /// Those that make the operation slow, in the order of its reason, then those with the most
+    /// Contexts that make the operation slow, in the order of its reason, then those with the most
     /// calls; with whether they are slow.
     pub(super) shown: Vec<(&'a ContextProfile, bool)>,
 }

@@ -14,8 +14,8 @@ pub(super) struct Class {
     number: u32,
     requests: u64,
     caller: String,
-    /// Depth, number of the operation's name, how many equal concurrent calls it stands for, and the
-    /// first step of its group, in depth-first order.
+    /// Depth, number of the operation's name, how many equal concurrent calls it stands for, and
+    /// the first step of its group, in depth-first order.
     steps: Vec<(u32, u32, u32, u32)>,
     /// Number of further steps.
     left: usize,

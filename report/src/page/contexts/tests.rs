@@ -49,8 +49,8 @@ fn context(id: u32, level: Level, count: u64) -> ContextProfile {
     }
 }
 
-/// An operation with one caller, one stack, and `traces` trace-contexts, the rarest of which make it
-/// slow.
+/// An operation with one caller, one stack, and `traces` trace-contexts, and the rarest ones make
+/// it slow.
 fn operation(id: u32, traces: u32) -> OperationProfile {
     let mut caller = context(id + 1, Level::Caller, 1_000);
     let mut stack = context(id + 2, Level::Stack, 1_000);

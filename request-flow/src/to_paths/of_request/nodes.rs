@@ -1,8 +1,8 @@
 //! The nodes and endpoints of a step.
 //!
-//! A step of a tracer is at a service, and what was called is its operation. A step of sockcap's own
-//! export says of which program and process its node was and at which endpoint it was called, so
-//! that the paths are those that were exported.
+//! A step of a tracer is at a service, and what was called is its operation. A step of sockcap's
+//! own export says whose program and process its node was and at which endpoint it was called,
+//! so that the paths are those that were exported.
 
 use message_trace::{Endpoint, Node};
 use rustc_hash::FxHashMap;

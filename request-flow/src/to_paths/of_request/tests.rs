@@ -103,10 +103,10 @@ fn what_was_not_seen_is_not_made_up() {
     tree.step(Some(web), "web", "render", [-1, 20, 30, -1], &[]);
     // A node that wrote nothing.
     tree.step(Some(web), "redis", "GET", [40, -1, -1, 50], &[]);
-    // A message that nobody answers, of which the work goes on.
+    // A message that nobody answers; its work goes on.
     let mailer = tree.step(Some(web), "mailer", "send", [60, 65, 200, -1], &[]);
     tree.step(Some(mailer), "smtp", "", [70, 75, 80, 85], &[]);
-    // A call of which the caller's end was not seen.
+    // A call whose end was not seen by its caller.
     tree.step(Some(web), "log", "write", [-1, 86, 88, -1], &[]);
     let expected = [
         "0: <> > web GET / ?..10 by -",

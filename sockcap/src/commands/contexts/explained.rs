@@ -12,8 +12,8 @@ use crate::output;
 use crate::table::{Side, Table, folded};
 use crate::tuning::MAX_OPERATIONS_NAMED;
 
-/// Writes the explanation of the operation that `wanted` names, with at most `limit` contexts of each
-/// context.
+/// Writes the explanation of the operation that `wanted` names, with at most `limit` contexts of
+/// each context.
 pub(super) fn write(
     analysis: &Analysis,
     wanted: &str,

@@ -1,5 +1,5 @@
-//! The operations, those first of which context explains most; and instrumentations by the number of
-//! monitored operations.
+//! The operations, those that context explains best first; and instrumentations by the number
+//! of monitored operations.
 
 use std::io::{self, Write};
 

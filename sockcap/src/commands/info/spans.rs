@@ -7,13 +7,14 @@ use clocks::Clocks;
 use message_trace::{DataDir, table};
 use serde::Serialize;
 
-use super::line;
+use super::line::line;
 use crate::clock_words;
 use crate::error::Error;
 use crate::output::{self, counted};
 use crate::words;
 
-/// The imports of spans, and the results of their stages; that of one which has not run yet is null.
+/// The imports of spans, and the results of their stages; that of one which has not run yet is
+/// null.
 #[derive(Debug, Serialize)]
 pub(super) struct Spans {
     imports: Vec<ImportOfSpans>,

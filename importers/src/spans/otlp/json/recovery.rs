@@ -1,5 +1,5 @@
-//! Recovery: where a damaged text can be read again. An object whose first member is one of spans or
-//! of requests is taken to be one.
+//! Recovery: where a damaged text can be read again. An object whose first member is one of spans
+//! or of requests is taken to be one.
 
 use crate::spans::json::Scan;
 
