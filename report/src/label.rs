@@ -83,16 +83,18 @@ impl Label {
             + self.arrow.chars().count()
     }
 
-    /// The label in at limit `width` characters. The longer name is shortened first, then the port,
-    /// then both names.
+    /// The label in at most `width` characters. The port gives way to the names down to a half of
+    /// the room; then the longer name is shortened, then both.
     pub(crate) fn fitted(&self, width: usize) -> String {
         let length = |text: &str| text.chars().count();
         let (mut port, mut protocol) = (self.port.clone(), self.protocol.clone());
         let names = |port: &str, protocol: &str| {
             width.saturating_sub(length(self.arrow) + length(port) + length(protocol))
         };
-        if self.width() > width && names(&port, &protocol) < 16 {
-            port = shorten(&port, 10, self.ellipsis);
+        if self.width() > width && length(&port) > 10 {
+            let room = names("", &protocol);
+            let left = room.saturating_sub(length(&self.src) + length(&self.dst));
+            port = shorten(&port, left.max(room / 2).max(10), self.ellipsis);
         }
         if self.width() > width && names(&port, &protocol) < 8 {
             (port, protocol) = (String::new(), String::new());

@@ -1,6 +1,6 @@
 //! Results in words: the line that a stage ends with.
 
-use analyze::AnalysisSummary;
+use analyze::{Algorithm, AnalysisSummary};
 use message_trace::DataDir;
 use reconcile::{Reconciliation, TranslatedEnd, Translation};
 use socket_log::Header;
@@ -63,7 +63,10 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
         match summary.options.grain {
             message_trace::Grain::Host => "hosts",
             message_trace::Grain::Process => "processes",
-            message_trace::Grain::Command => "commands",
+            message_trace::Grain::Command => match summary.options.algorithm {
+                Algorithm::SPANS => "services",
+                _ => "commands",
+            },
             message_trace::Grain::Thread => "threads",
         },
     );

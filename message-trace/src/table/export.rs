@@ -18,7 +18,7 @@ use crate::table::{self, columns, writer};
 /// The formats of [`export`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Format {
-    /// A header and a line a row; null is empty.
+    /// A header and a line a row; null is empty, and names with values are an object of JSON.
     #[default]
     Csv,
     /// An object a line; null is left out.
@@ -125,7 +125,7 @@ pub fn export_batches(
             // The header comes with the first batch, and a table without rows has none of its own.
             let header = RecordBatch::new_empty(schema);
             for batch in std::iter::once(Ok(header)).chain(batches) {
-                writer.write(&batch?).map_err(refused)?;
+                writer.write(&columns::flat(name, batch?)?).map_err(refused)?;
             }
         }
         Format::Json => {
@@ -239,6 +239,25 @@ mod tests {
         assert_eq!(table::read(&again).unwrap().schema(), table::read(&path).unwrap().schema());
         let error = export(&["to"], Format::Csv).unwrap_err().to_string();
         assert!(error.contains("table.parquet") && error.contains("no column 'to'"), "{error}");
+    }
+
+    #[test]
+    fn names_with_values_are_an_object_in_csv_and_in_json() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("table.parquet");
+        let schema = columns::schema([columns::required("of", columns::named_texts())]);
+        let rows = [vec![("a", "1"), ("b", "x\"y")], vec![]];
+        let array = columns::named(&path, rows).unwrap();
+        table::write(&path, schema.clone(), [columns::batch(&path, &schema, vec![array]).unwrap()])
+            .unwrap();
+        let text = |format| {
+            let mut output = Vec::new();
+            export(&path, format, &mut output, Path::new("output")).unwrap();
+            String::from_utf8(output).unwrap()
+        };
+        let csv = text(Format::Csv);
+        assert_eq!(csv, "of\n\"{\"\"a\"\":\"\"1\"\",\"\"b\"\":\"\"x\\\"\"y\"\"}\"\n{}\n");
+        assert!(text(Format::Json).starts_with(r#"{"of":{"a":"1","b":"x\"y"}}"#));
     }
 
     #[test]
