@@ -160,3 +160,67 @@ fn encode(
     }
     encoder.encode(first, records.len(), |row| records[row].message(), &texts)
 }
+
+#[cfg(test)]
+mod tests {
+    use message_trace::table::{columns::Columns, read};
+    use message_trace::{MessageTrace, Node, Nodes};
+
+    use super::super::record::{NIL, NO_THREAD};
+    use super::*;
+
+    /// A message at that time, with its number and that of its cause within its group.
+    fn record(time: i64, made: u64, cause: u64) -> Record {
+        Record {
+            sent: time,
+            received: NIL,
+            made,
+            cause,
+            probability: 1.0,
+            step: made / 2,
+            flow: 0,
+            bytes: time,
+            src: 0,
+            dst: 0,
+            src_endpoint: 0,
+            dst_endpoint: 1,
+            src_tid: NO_THREAD,
+            dst_tid: 7,
+            direction: 0,
+            protocol: 0,
+            unused: [0; 6],
+        }
+    }
+
+    #[test]
+    fn groups_that_overlap_come_in_order_and_causes_are_the_same_messages() {
+        for memory in [0, u64::MAX] {
+            let directory = tempfile::tempdir().unwrap();
+            let data = DataDir::new(directory.path());
+            let budget = MemoryBudget::new(memory);
+            let mut messages = InOrder::new(&budget, data.path());
+            let first = vec![record(10, 0, NO_CAUSE), record(30, 1, 0), record(50, 2, 1)];
+            let second = vec![record(20, 0, NO_CAUSE), record(30, 1, 0), record(30, 2, 1)];
+            messages.push(first, 2).unwrap();
+            messages.push(second, 2).unwrap();
+            let endpoints = [String::new(), "Get".to_owned()];
+            let pool = MemoryPool::new(memory, data.path());
+            messages.write(&data, &endpoints, &pool).unwrap();
+            Nodes(vec![Node::default()]).write(&data.nodes()).unwrap();
+            let trace = MessageTrace::read(&data.messages(), &data.nodes()).unwrap();
+            let seen: Vec<_> = (0..trace.len())
+                .map(|row| (trace.send_ts(row).unwrap(), trace.call_id(row).unwrap()))
+                .collect();
+            assert_eq!(seen, [(10, "0"), (20, "2"), (30, "0"), (30, "2"), (30, "3"), (50, "1")]);
+            let message = trace.message(0);
+            assert_eq!(trace.endpoint(message.dst_endpoint).unwrap().to_string(), "Get");
+            assert_eq!((message.dst_tid, message.recv_ts, message.bytes), (Some(7), None, 10));
+            let mut parents = Vec::new();
+            for batch in read(&data.causes()).unwrap() {
+                let batch = batch.unwrap();
+                parents.extend(Columns::new(&data.causes(), &batch).int64("parent").unwrap());
+            }
+            assert_eq!(parents, [None, None, Some(0), Some(1), Some(3), Some(2)]);
+        }
+    }
+}

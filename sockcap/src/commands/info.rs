@@ -89,7 +89,7 @@ impl Run for Info {
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(other) = shown.other() {
-            line(&other, &mut out)?;
+            folded(&other, "", output::limit(), &mut out)?;
             writeln!(out)?;
         }
         match (has_logs, self.processes) {

@@ -92,7 +92,7 @@ fn a_report_of_spans_is_one_like_any_other() {
     let report = out(&["report", "-d", "data"], directory);
     let expected = [
         "data  60 steps of 20 requests  2 hosts  over 1.95s",
-        "1 path pattern  20 instances  20 expected to be real",
+        "1 path pattern  20 instances  20.0 expected to be real",
         "CLIENT → web GET /cart",
         "web → cart GetCart",
         "cart → web",
