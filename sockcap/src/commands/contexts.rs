@@ -35,7 +35,7 @@ inferred, each weighted by its probability.
 Examples:
   sockcap contexts
   sockcap contexts --explain GET                which context makes it slow?
-  sockcap contexts --by host                    the same operation on two hosts is two
+  sockcap contexts --by host                    an operation for each host
   sockcap contexts --json | jq '.operations[0].reason.sentence'
   sockcap contexts --format parquet -o contexts.parquet
   sockcap contexts --format dot | dot -Tsvg > tree.svg

@@ -223,11 +223,12 @@ fn an_error_of_a_combination_names_what_came_from_files() {
 }
 
 /// Values that a data directory's file may give: they choose how a trace is analysed and shown.
-const HARMLESS: [&str; 29] = [
+const HARMLESS: [&str; 33] = [
     "BINS",
     "BOOL",
     "CONFIDENCE",
     "COUNT",
+    "DISTANCE",
     "FACTOR",
     "FORMAT",
     "GRAPH",
@@ -243,13 +244,16 @@ const HARMLESS: [&str; 29] = [
     "NAME=OFFSET[,PPM]",
     "NODE",
     "NS",
+    "OPERATION",
     "P",
     "PORT",
     "S",
     "SHARE",
     "SIZE",
+    "SOURCE",
     "TIME",
     "UNIT",
+    "WHAT",
     "WHEN",
     "WHICH",
     "Y",

@@ -102,9 +102,11 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await page.waitForURL(/instance=1/);
     await shoot(page, `${way}-instance`);
     const count = Number(/of ([\d,]+)/.exec(await page.locator(".instances output").innerText())?.[1]?.replace(",", ""));
-    // From disk there is a choice, from the server all.
-    if (isDisk) expect(count).toBe(24);
-    else expect(count).toBeGreaterThan(300);
+    // From disk there is a choice: 24, and those that are examples of contexts. From the server, all.
+    if (isDisk) {
+      expect(count).toBeGreaterThanOrEqual(24);
+      expect(count).toBeLessThan(100);
+    } else expect(count).toBeGreaterThan(300);
     await page.selectOption(".instances select", "time");
     await expectText(page, ".instances output", /^1 of /);
     await page.getByRole("button", { name: "average" }).click();
