@@ -165,17 +165,22 @@ fn of_a_directory_with_both_the_user_chooses() {
     assert!(spans.contains("60 steps of 20 requests"), "{spans}");
     assert!(spans.contains("spans are shown; --source messages shows the messages"), "{spans}");
     let info = out(&["info", "-d", "data"], directory);
-    for line in ["messages are shown", "imported multi-tier: 400 messages", "spans traces: 60 steps"]
+    for line in
+        ["messages are shown", "imported multi-tier: 400 messages", "spans traces: 60 steps"]
     {
         assert!(info.contains(line), "{line:?} is not in\n{info}");
     }
     let json = out(&["info", "-d", "data", "--source", "spans", "--json"], directory);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&json["source"], &json["spans"]["imports"][0]["steps"]), (&json!("spans"), &json!(60)));
+    assert_eq!(
+        (&json["source"], &json["spans"]["imports"][0]["steps"]),
+        (&json!("spans"), &json!(60))
+    );
     let report = out(&["report", "-d", "data", "--source", "spans", "--json"], directory);
     let report: serde_json::Value = serde_json::from_str(&report).unwrap();
     assert_eq!((&report["requests"], &report["steps"]), (&json!(20), &json!(60)));
-    let exported = |source: &str| out(&["export", "patterns", "-d", "data", "--source", source], directory);
+    let exported =
+        |source: &str| out(&["export", "patterns", "-d", "data", "--source", source], directory);
     assert!(exported("spans").contains("GetCart") && !exported("messages").contains("GetCart"));
 }
 

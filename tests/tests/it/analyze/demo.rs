@@ -234,7 +234,12 @@ fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64)> {
         let hops = pattern.hops.iter().map(|hop| {
             let [src, dst] = [(&hop.src, &hop.src_port), (&hop.dst, &hop.dst_port)]
                 .map(|(node, port)| format!("{node} {port}"));
-            format!("{:?} {src} -> {dst} {} {:?}", hop.parent, hop.protocol, [hop.src_traced, hop.dst_traced])
+            format!(
+                "{:?} {src} -> {dst} {} {:?}",
+                hop.parent,
+                hop.protocol,
+                [hop.src_traced, hop.dst_traced]
+            )
         });
         (hops.collect(), (pattern.count, pattern.duration.mean))
     };
