@@ -172,6 +172,7 @@ mod tests {
 
     use super::*;
     use crate::node::Node;
+    use crate::table::{RowGroupWriter, Stored};
 
     fn exported(nodes: &Nodes, format: Format) -> String {
         let directory = tempfile::tempdir().unwrap();
@@ -247,9 +248,12 @@ mod tests {
         let path = directory.path().join("table.parquet");
         let schema = columns::schema([columns::required("of", columns::named_texts())]);
         let rows = [vec![("a", "1"), ("b", "x\"y")], vec![]];
-        let array = columns::named(&path, rows).unwrap();
-        table::write(&path, schema.clone(), [columns::batch(&path, &schema, vec![array]).unwrap()])
-            .unwrap();
+        let mut writer = RowGroupWriter::create(&path, schema, |_| Stored::Once).unwrap();
+        let encoder = writer.encoder();
+        let mut group = encoder.begin().unwrap();
+        group.write(&[columns::named(&path, rows).unwrap()]).unwrap();
+        writer.append(group.finish().unwrap()).unwrap();
+        writer.finish().unwrap();
         let text = |format| {
             let mut output = Vec::new();
             export(&path, format, &mut output, Path::new("output")).unwrap();
