@@ -246,8 +246,8 @@ fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64)> {
     patterns.iter().map(kind).collect()
 }
 
-/// What was recorded and exported as spans is imported as spans again: the same patterns, counts and
-/// times come out.
+/// What was recorded and exported as spans is imported as spans again: the same patterns, counts
+/// and times come out.
 #[test]
 fn exported_spans_come_back_as_the_patterns_that_they_were() {
     let directory = tempfile::tempdir().unwrap();
