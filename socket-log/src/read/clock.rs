@@ -4,9 +4,23 @@
 //! `CLOCK_REALTIME`. Between two anchors ticks and monotonic time run in proportion. The wall clock
 //! runs with the monotonic one and jumps only when it is set, so it is the monotonic time plus the
 //! difference at the latest anchor before.
+//!
+//! A damaged log may hold any 64 bits as a time. All times that leave this file are within
+//! `TIMES`, so that the difference between two of them, and that difference moved by an offset
+//! of clocks, fits into 64 bits.
+
+use std::ops::RangeInclusive;
 
 use crate::layout::Anchor;
 use crate::tuning::MIN_SETTING_NS;
+
+/// Times that a clock can show, in nanoseconds since the Unix epoch: from 1897 to 2116.
+pub(super) const TIMES: RangeInclusive<i64> = -(1 << 61)..=1 << 62;
+
+/// The nearest of the `TIMES`.
+fn within_times(time: i64) -> i64 {
+    time.clamp(*TIMES.start(), *TIMES.end())
+}
 
 /// Clock that converts the ticks of one log into nanoseconds since the Unix epoch.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +49,12 @@ fn ahead(anchor: &Anchor) -> i64 {
 
 impl Clock {
     /// Clock from the anchors of a log, in any order. `ticks_are_monotonic` says that a tick is a
-    /// nanosecond of `CLOCK_MONOTONIC`, so that nothing need be interpolated.
+    /// nanosecond of `CLOCK_MONOTONIC`, so that nothing need be interpolated. Anchors with times
+    /// outside `TIMES` are damaged and left out.
     pub fn new(mut anchors: Vec<Anchor>, ticks_are_monotonic: bool) -> Clock {
+        anchors.retain(|anchor| {
+            [anchor.monotonic, anchor.realtime].iter().all(|time| TIMES.contains(time))
+        });
         anchors.sort_by_key(|anchor| anchor.ticks);
         anchors.dedup_by_key(|anchor| anchor.ticks);
         Clock { anchors, ticks_are_monotonic }
@@ -44,14 +62,17 @@ impl Clock {
 
     /// Wall-clock time of `ticks`, in nanoseconds since the Unix epoch. Before the first anchor and
     /// after the last the nearest rate is carried on. Without any anchor the ticks themselves are
-    /// returned.
+    /// returned. The result is within `TIMES`.
     pub fn realtime(&self, ticks: u64) -> i64 {
         let after = self.anchors.partition_point(|anchor| anchor.ticks <= ticks);
-        let Some(anchor) = self.anchors.get(after.saturating_sub(1)) else { return ticks as i64 };
+        let Some(anchor) = self.anchors.get(after.saturating_sub(1)) else {
+            return i64::try_from(ticks).map_or(*TIMES.end(), within_times);
+        };
         let elapsed = i128::from(ticks) - i128::from(anchor.ticks);
         let nanoseconds =
             if self.ticks_are_monotonic { elapsed } else { self.scale(after, elapsed) };
-        anchor.realtime.saturating_add(nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64)
+        let nanoseconds = nanoseconds.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        within_times(anchor.realtime.saturating_add(nanoseconds))
     }
 
     /// Wall-clock times of the first and the last anchor.
@@ -86,8 +107,8 @@ impl Clock {
     pub fn never_set(mut self, settings: &[Setting]) -> Clock {
         for anchor in &mut self.anchors {
             let since = settings.iter().filter(|setting| setting.monotonic <= anchor.monotonic);
-            let offset = since.fold(0_i64, |sum, setting| sum.wrapping_add(setting.offset));
-            anchor.realtime = anchor.realtime.wrapping_sub(offset);
+            let offset = since.fold(0_i64, |sum, setting| sum.saturating_add(setting.offset));
+            anchor.realtime = within_times(anchor.realtime.saturating_sub(offset));
         }
         self
     }
@@ -96,7 +117,7 @@ impl Clock {
     pub fn shift(&mut self, by: i64) {
         self.anchors
             .iter_mut()
-            .for_each(|anchor| anchor.realtime = anchor.realtime.wrapping_add(by));
+            .for_each(|anchor| anchor.realtime = within_times(anchor.realtime.saturating_add(by)));
     }
 
     /// Monotonic time when the log began, and the time by which the wall clock was ahead of it.
@@ -198,7 +219,7 @@ impl Stretch {
             u64::try_from(b.monotonic.checked_sub(a.monotonic)?).ok()?
         };
         let small =
-            ticks < 1 << 32 && nanoseconds < 1 << 31 && a.realtime.checked_add(1 << 32).is_some();
+            ticks < 1 << 32 && nanoseconds < 1 << 31 && TIMES.contains(&(a.realtime + (1 << 32)));
         small.then_some(Stretch {
             first: a.ticks,
             end: b.ticks,
@@ -338,5 +359,23 @@ mod tests {
     #[test]
     fn without_anchors_ticks_pass_through() {
         assert_eq!(Clock::default().realtime(7), 7);
+        assert_eq!(Clock::default().realtime(u64::MAX), 1 << 62);
+    }
+
+    #[test]
+    fn damaged_anchors_are_left_out_and_no_time_is_out_of_range() {
+        let read = |realtime: i64| anchor(50, 50, realtime);
+        let damaged = [read(i64::MAX), read(i64::MIN), anchor(50, i64::MIN, 1_050)];
+        for damaged in damaged {
+            let clock = Clock::new(vec![anchor(0, 0, 1_000), damaged], true);
+            assert_eq!(clock.realtime(60), 1_060);
+            assert_eq!(clock.cursor().realtime(60), 1_060);
+        }
+        let late = (1 << 62) - 10;
+        let clock = Clock::new(vec![anchor(0, 0, late), anchor(1_000, 1_000, late + 5)], true);
+        for ticks in [0, 9, 10, 999, 1_000, u64::MAX] {
+            assert!(TIMES.contains(&clock.realtime(ticks)), "{ticks}");
+            assert_eq!(clock.cursor().realtime(ticks), clock.realtime(ticks), "{ticks}");
+        }
     }
 }
