@@ -7,12 +7,14 @@
 //!
 //! [`span`] is what an importer gives. [`sink`] keeps it as bytes, dealt by trace, in memory while
 //! a budget lasts and in a temporary file beyond it. [`join`] makes drafts of requests of the spans
-//! of one trace, [`draft`] has their clocks and their order, and [`finish`] runs all passes.
+//! of one trace, [`draft`] has their clocks and their order, [`refine`] makes what is too large for
+//! memory smaller, and [`finish`] runs all passes.
 
 mod draft;
 mod finish;
 mod join;
 mod record;
+mod refine;
 mod shared_names;
 mod sink;
 mod span;

@@ -4,16 +4,16 @@
 /// work by groups. Chosen, not measured.
 pub(crate) const GROUP_STEPS: usize = 64 * 1024;
 
-/// Number of partitions into which spans are dealt by their trace. The spans of one partition are
-/// joined in memory. Chosen, not measured.
+/// Number of partitions into which spans are dealt by their trace; those that grow too large are
+/// dealt again. Chosen, not measured.
 pub(crate) const TRACE_PARTITIONS: usize = 64;
 
 /// Number of requests whose places are sorted in memory at once, beside what the budget
 /// holds: 32 bytes each. Chosen, not measured.
 pub(crate) const PLACES_AT_ONCE: usize = 256 * 1024;
 
-/// Number of partitions of time into which requests are dealt before they are sorted. Chosen, not
-/// measured.
+/// Number of partitions of time into which requests are dealt before they are sorted; those that
+/// grow too large are dealt again. Chosen, not measured.
 pub(crate) const TIME_PARTITIONS: usize = 64;
 
 /// Number of begins of each partition of traces by which the partitions of time are bounded.
@@ -28,3 +28,16 @@ pub(crate) const MESSAGES_AT_ONCE: usize = 256 * 1024;
 /// large as its request; this only keeps one that never ends from taking all memory. Chosen, not
 /// measured.
 pub(crate) const PATH_MESSAGES: usize = 64 * 1024;
+
+/// Bytes of the spans, or of the requests, that one thread has in memory at once: larger partitions
+/// are dealt again. As structures they take about four times as much.
+pub(crate) const PARTITION_BYTES: usize = 4 << 20;
+
+/// Maximum number of times that a partition is dealt again. Each time makes it smaller by as much as
+/// it is too large, so one is enough but where its blocks are unlike each other. Chosen, not
+/// measured.
+pub(crate) const REFINEMENTS: usize = 3;
+
+/// Number of blocks of a partition that are looked at to see where its keys are. Chosen, not
+/// measured.
+pub(crate) const SAMPLED_BLOCKS: usize = 64;

@@ -69,6 +69,24 @@ impl<'a, T: Plain> PartitionStore<'a, T> {
         self.partitions.len()
     }
 
+    /// Bytes of all records of a partition; 0 after it was taken.
+    pub fn bytes(&self, partition: usize) -> usize {
+        let records = |of: &Mutex<Vec<Block<T>>>| {
+            lock(of).iter().map(|block| block.storage.records()).sum::<usize>()
+        };
+        self.partitions.get(partition).map_or(0, records) * size_of::<T>()
+    }
+
+    /// Puts the blocks of a partition into the order of their tags, as [`PartitionStore::read`]
+    /// numbers them from then on, and returns their number.
+    pub fn order_blocks(&self, partition: usize) -> usize {
+        self.partitions.get(partition).map_or(0, |of| {
+            let mut blocks = lock(of);
+            blocks.sort_by_key(|block| block.tag);
+            blocks.len()
+        })
+    }
+
     /// Adds a block to a partition; `tag` is its place among the partition's blocks.
     ///
     /// # Errors
@@ -295,6 +313,24 @@ mod tests {
             }
             drop(store);
             assert_eq!(budget.left(), memory as i64);
+        }
+    }
+
+    #[test]
+    fn bytes_and_the_order_of_blocks_are_told() {
+        let directory = tempfile::tempdir().unwrap();
+        for memory in [0, u64::MAX] {
+            let budget = MemoryBudget::new(memory);
+            let store: PartitionStore<u64> = PartitionStore::new(&budget, directory.path(), 2);
+            store.push(1, 9, vec![1, 2]).unwrap();
+            store.push(1, 3, vec![3]).unwrap();
+            assert_eq!([0, 1, 2].map(|partition| store.bytes(partition)), [0, 24, 0]);
+            assert_eq!([0, 1, 2].map(|partition| store.order_blocks(partition)), [0, 2, 0]);
+            let mut read = Vec::new();
+            store.read(1, 0, 0, 9, &mut read).unwrap();
+            assert_eq!(read, [3], "the lower tag is the first");
+            store.take(1).unwrap();
+            assert_eq!((store.bytes(1), store.order_blocks(1)), (0, 0));
         }
     }
 

@@ -21,11 +21,12 @@ use rustc_hash::FxHashMap;
 use super::draft::{ClockNumber, Draft};
 use super::join::{Known, Misfits, join};
 use super::record::SpanRecord;
+use super::refine::refine;
 use super::sink::{ResourceRecord, SpanSink};
 use crate::names::{NameId, Names};
 use crate::request::{Request, RequestBuilder};
 use crate::tables::RequestWriter;
-use crate::tuning::{BEGIN_SAMPLES, TIME_PARTITIONS, TRACE_PARTITIONS};
+use crate::tuning::{BEGIN_SAMPLES, PARTITION_BYTES, TIME_PARTITIONS, TRACE_PARTITIONS};
 
 /// [`HostFacts::machine`] of all clocks that are taken to be one.
 const ONE_MACHINE: u128 = 1;
@@ -97,15 +98,16 @@ impl SpanSink<'_> {
         steps: &Path,
         progress: &dyn Progress,
     ) -> Result<Joined, PathError> {
-        let SpanSink { budget, directory, names, resources, by_trace } = self;
+        let SpanSink { budget, directory, names, resources, mut by_trace } = self;
         let names = names.into_names();
-        let resources = resources.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let resources = resources.into_list();
         let Hosts { facts, of_resource } = Hosts::of(&resources, &names);
         let known = Known { resources: &resources, clocks: &of_resource, names: &names };
 
         progress.step("joining spans", 0);
         let drafts = PartitionStore::new(budget, &directory, TRACE_PARTITIONS);
-        let found = join_all(&by_trace, &drafts, &known, facts.len())?;
+        let partitions = refine(&mut by_trace, PARTITION_BYTES, next_span)?;
+        let found = join_all(&by_trace, &partitions, &drafts, &known, facts.len())?;
         drop(by_trace);
         let mut joined = Joined {
             spans: found.spans,
@@ -126,13 +128,14 @@ impl SpanSink<'_> {
 
         progress.step("ordering requests", 0);
         let bounds = bounds(found.begins);
-        let by_begin = PartitionStore::new(budget, &directory, bounds.len() + 1);
+        let mut by_begin = PartitionStore::new(budget, &directory, bounds.len() + 1);
         joined.moved = order(&drafts, &by_begin, clocks, &bounds)?;
         drop(drafts);
 
         progress.step("writing requests", 0);
         let mut writer = RequestWriter::create(requests, steps)?;
-        let torn = write(&by_begin, &names, &mut writer)?;
+        let partitions = refine(&mut by_begin, PARTITION_BYTES, next_request)?;
+        let torn = write(&by_begin, &partitions, &names, &mut writer)?;
         (joined.requests, joined.steps) = writer.written();
         joined.torn = torn;
         writer.finish(&names)?;
@@ -186,13 +189,14 @@ fn with_facts(mut facts: Vec<HostFacts>, found: &Found) -> Vec<HostFacts> {
 /// The first pass.
 fn join_all(
     by_trace: &PartitionStore<'_, u8>,
+    partitions: &[usize],
     drafts: &PartitionStore<'_, u8>,
     known: &Known<'_>,
     clocks: usize,
 ) -> Result<Found, PathError> {
     let mut all = Found::of(clocks);
-    let work = |partition: usize| {
-        let blocks = by_trace.take(partition)?;
+    let work = |piece: usize| {
+        let blocks = by_trace.take(partitions.get(piece).copied().unwrap_or(usize::MAX))?;
         let mut found = Found::of(clocks);
         let mut spans: Vec<SpanRecord<'_>> = Vec::new();
         for block in &blocks {
@@ -203,7 +207,7 @@ fn join_all(
         }
         // Stable, so that the spans of a trace stay in the order of the files.
         spans.sort_by_key(|span| span.trace);
-        let mut writer = PartitionWriter::new(drafts, partition);
+        let mut writer = PartitionWriter::new(drafts, piece);
         let mut bytes = Vec::new();
         let mut failed = None;
         let mut of_trace = Vec::new();
@@ -230,7 +234,8 @@ fn join_all(
                 found.begins.extend(root.and_then(|root| root.caller_begin.or(root.begin)));
                 bytes.clear();
                 put(&draft, &mut bytes);
-                failed = failed.take().or(writer.deal_together(partition, &bytes).err());
+                let to = piece % drafts.partitions();
+                failed = failed.take().or(writer.deal_together(to, &bytes).err());
             });
             found.spans += of_trace.len() as u64;
             found.traces += 1;
@@ -240,7 +245,7 @@ fn join_all(
         thin(&mut found.begins);
         Ok(found)
     };
-    workers::in_order(workers::threads(), by_trace.partitions(), work, |_, found: Found| {
+    workers::in_order(workers::threads(), partitions.len(), work, |_, found: Found| {
         all.spans += found.spans;
         all.traces += found.traces;
         all.misfits.duplicates += found.misfits.duplicates;
@@ -291,7 +296,8 @@ fn order(
         let mut writer = PartitionWriter::new(by_begin, partition);
         let (mut builder, mut request) = (RequestBuilder::default(), Request::default());
         let (mut moved, mut bytes, mut framed) = (0, Vec::new(), Vec::new());
-        for block in drafts.take(partition)? {
+        for block in drafts.blocks(partition) {
+            let block = block?;
             let mut rest = block.as_slice();
             while let Ok((mut draft, behind)) = postcard::take_from_bytes::<Draft>(rest) {
                 rest = behind;
@@ -320,21 +326,18 @@ fn order(
 /// The third pass. Returns the number of requests that are torn.
 fn write(
     by_begin: &PartitionStore<'_, u8>,
+    partitions: &[usize],
     names: &Names,
     writer: &mut RequestWriter,
 ) -> Result<u64, PathError> {
     let torn = Mutex::new(0);
-    let work = |partition: usize| {
-        let blocks = by_begin.take(partition)?;
+    let work = |piece: usize| {
+        let blocks = by_begin.take(partitions.get(piece).copied().unwrap_or(usize::MAX))?;
         let mut begun: Vec<Begun<'_>> = Vec::new();
         for block in &blocks {
             let mut rest = block.as_slice();
-            while let Some((begin, behind)) = rest.split_first_chunk::<8>() {
-                let Some((length, behind)) = behind.split_first_chunk::<8>() else { break };
-                let length = u64::from_le_bytes(*length) as usize;
-                let Some((bytes, behind)) = behind.split_at_checked(length) else { break };
-                begun.push(Begun { begin: i64::from_le_bytes(*begin), bytes });
-                rest = behind;
+            while let Some((begin, record)) = next_request(&mut rest) {
+                begun.push(Begun { begin, bytes: record.get(FRAME_BYTES..).unwrap_or_default() });
             }
         }
         // Stable: requests that begin together stay in the order of their traces' partitions.
@@ -345,10 +348,30 @@ fn write(
         Ok(requests)
     };
     let threads = workers::threads();
-    workers::in_order(threads, by_begin.partitions(), work, |_, requests: Vec<Request>| {
+    workers::in_order(threads, partitions.len(), work, |_, requests: Vec<Request>| {
         requests.into_iter().try_for_each(|request| writer.push(request, names))
     })?;
     Ok(torn.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// Bytes before those of a request: when it begins, and how many its bytes are.
+const FRAME_BYTES: usize = 16;
+
+/// The first request of `bytes`, with when it begins.
+fn next_request<'b>(bytes: &mut &'b [u8]) -> Option<(i64, &'b [u8])> {
+    let begin = i64::from_le_bytes(*bytes.first_chunk()?);
+    let length = u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?) as usize;
+    let (record, rest) = bytes.split_at_checked(FRAME_BYTES.checked_add(length)?)?;
+    *bytes = rest;
+    Some((begin, record))
+}
+
+/// The first span of `bytes`, with a number that all spans of its trace share.
+fn next_span<'b>(bytes: &mut &'b [u8]) -> Option<(i64, &'b [u8])> {
+    let whole = *bytes;
+    let trace = SpanRecord::next(bytes)?.trace;
+    let record = whole.get(..whole.len() - bytes.len())?;
+    Some((message_trace::mixed((trace ^ trace >> 64) as u64) as i64, record))
 }
 
 /// Appends the bytes of `value`.

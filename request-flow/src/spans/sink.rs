@@ -1,11 +1,12 @@
 //! Sink: takes spans from importers on all processors, and deals them by trace.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 use message_trace::PathError;
 use out_of_core::workers::lock;
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
+use rustc_hash::FxHashMap;
 
 use super::record::SpanRecord;
 use super::shared_names::{NameCache, SharedNames};
@@ -18,16 +19,36 @@ pub struct SpanSink<'a> {
     pub(super) budget: &'a MemoryBudget,
     pub(super) directory: PathBuf,
     pub(super) names: SharedNames,
-    pub(super) resources: Mutex<Vec<ResourceRecord>>,
+    pub(super) resources: Resources,
     pub(super) by_trace: PartitionStore<'a, u8>,
 }
 
 /// A resource with numbers in place of names.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ResourceRecord {
     pub(super) node: NameId,
     pub(super) host: NameId,
     pub(super) parameters: Vec<(NameId, String)>,
+}
+
+/// All resources, each once.
+#[derive(Debug, Default)]
+pub(super) struct Resources(Mutex<FxHashMap<ResourceRecord, ResourceId>>);
+
+impl Resources {
+    fn number(&self, resource: ResourceRecord) -> ResourceId {
+        let mut numbers = lock(&self.0);
+        let next = numbers.len() as ResourceId;
+        *numbers.entry(resource).or_insert(next)
+    }
+
+    /// The resources in the order of their numbers.
+    pub(super) fn into_list(self) -> Vec<ResourceRecord> {
+        let numbers = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut list: Vec<(ResourceRecord, ResourceId)> = numbers.into_iter().collect();
+        list.sort_unstable_by_key(|(_, number)| *number);
+        list.into_iter().map(|(resource, _)| resource).collect()
+    }
 }
 
 impl<'a> SpanSink<'a> {
@@ -37,7 +58,7 @@ impl<'a> SpanSink<'a> {
             budget,
             directory: directory.to_owned(),
             names: SharedNames::default(),
-            resources: Mutex::default(),
+            resources: Resources::default(),
             by_trace: PartitionStore::new(budget, directory, TRACE_PARTITIONS),
         }
     }
@@ -55,8 +76,7 @@ impl<'a> SpanSink<'a> {
         }
     }
 
-    /// The number of a resource. One that is equal to another may get a number of its own, so ask
-    /// once for many spans.
+    /// The number of a resource; equal ones have equal numbers. Ask once for many spans.
     pub fn resource(&self, resource: &Resource<'_>) -> ResourceId {
         let mut cache = NameCache::default();
         let mut number = |text: &str| self.names.number(text, &mut cache);
@@ -69,15 +89,7 @@ impl<'a> SpanSink<'a> {
                 .map(|(name, value)| (number(name), value.clone().into_owned()))
                 .collect(),
         };
-        let mut all = lock(&self.resources);
-        // Files repeat a few resources over and over; the latest ones are looked at.
-        let recent = all.len().saturating_sub(64);
-        let known = all.iter().skip(recent).position(|known| *known == record);
-        if let Some(known) = known {
-            return (recent + known) as ResourceId;
-        }
-        all.push(record);
-        all.len() as ResourceId - 1
+        self.resources.number(record)
     }
 }
 
