@@ -32,6 +32,9 @@ fn of_ten_hosts_the_one_that_contradicts_has_a_clock_of_its_own() {
         assert_eq!((estimated.reference.as_str(), apart(&estimated)), ("h0", vec!["h4"]));
         for host in estimated.hosts.iter().filter(|host| host.host != "h4") {
             assert_eq!((host.offset_ns, host.skew_ppm), (0, 0.0), "{}", host.host);
+            let is_first = host.host == "h0";
+            let source = if is_first { Source::Reference } else { Source::Presumed };
+            assert_eq!((host.source, host.uncertainty_ns.is_some()), (source, is_first));
         }
         // The delays leave 1.1 ms, and the estimate is in the middle.
         assert!(worst(&clocks, &estimated, 4, [0, 60 * SECOND]) < 550_000);
@@ -46,9 +49,9 @@ fn hosts_that_differ_from_each_other_are_not_one_because_they_do_not_talk() {
     // The first explains both contradictions, but there is no line for its clock then.
     let estimated = estimate(&presumed(4), &samples(&clocks, &messages), Some(3));
     assert_eq!(apart(&estimated), ["h0", "h1", "h2"]);
-    for host in 0..3 {
-        let apart = estimated.hosts[host].offset_ns - clocks[host].offset;
-        assert!(apart.abs() < 100_000, "{host} {apart}");
+    for (host, clock) in estimated.hosts.iter().zip(&clocks) {
+        let apart = host.offset_ns - clock.offset;
+        assert!(apart.abs() < 100_000, "{} {apart}", host.host);
     }
 }
 
