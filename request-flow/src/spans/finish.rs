@@ -16,7 +16,7 @@ use clocks::{Clocks, HostFacts, Samples, estimate};
 use message_trace::{PathError, Progress};
 use out_of_core::workers::{self, lock};
 use out_of_core::{PartitionStore, PartitionWriter};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::{ClockNumber, Draft};
 use super::join::{Known, Misfits, join};
@@ -147,13 +147,19 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// A clock for each host, and for each node whose host is not known.
+    /// A clock for each host, and for each node whose host is not known. A caller that nothing is
+    /// known of may have such a node for its host: then both have one clock.
     fn of(resources: &[ResourceRecord], names: &Names) -> Hosts {
         let mut numbers: FxHashMap<(NameId, bool), ClockNumber> = FxHashMap::default();
         let mut hosts = Hosts { facts: Vec::new(), of_resource: Vec::new() };
+        let without_host: FxHashSet<NameId> = (resources.iter())
+            .filter(|resource| resource.host == Names::UNKNOWN)
+            .map(|resource| resource.node)
+            .collect();
         for resource in resources {
-            let is_known = resource.host != Names::UNKNOWN;
-            let name = if is_known { resource.host } else { resource.node };
+            let is_node = resource.node == Names::UNKNOWN && without_host.contains(&resource.host);
+            let is_known = resource.host != Names::UNKNOWN && !is_node;
+            let name = if is_known || is_node { resource.host } else { resource.node };
             let next = hosts.facts.len() as ClockNumber;
             let number = *numbers.entry((name, is_known)).or_insert(next);
             if number == next {

@@ -272,6 +272,20 @@ fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
     }
 }
 
+#[test]
+fn an_unknown_caller_on_the_clock_of_a_node_without_host_has_no_clock_of_its_own() {
+    let on = |host, of: Made| Made { host, ..of };
+    let spans = [
+        on("prices", made("", 2, 0, SpanKind::Client, [10, 700])),
+        made("prices", 3, 2, SpanKind::Server, [500, 690]),
+    ];
+    let (requests, _, joined) = joined(&spans, u64::MAX);
+    let hosts: Vec<_> = joined.clocks.hosts.iter().map(|host| host.host.as_str()).collect();
+    assert_eq!(hosts, ["prices"]);
+    let step = &requests[0].steps[0];
+    assert_eq!((step.caller_begin, step.begin), (Some(10), Some(500)), "as they were written");
+}
+
 /// A request as a list of steps, each with its parent, node, times and whether its caller is seen.
 #[derive(Clone, Debug)]
 struct MadeTree(Vec<(Option<usize>, usize, [i64; 2], bool)>);
