@@ -113,8 +113,8 @@ pub enum Source {
     Reference,
     /// It is the same kernel's clock as that of the host it is compared with.
     Machine,
-    /// Nothing is known of its kernel, and no message contradicts that its clock is that of the host
-    /// it is compared with.
+    /// Nothing is known of its kernel, and no message contradicts that its clock is that of the
+    /// host it is compared with.
     Presumed,
     /// From messages in both directions.
     Messages,

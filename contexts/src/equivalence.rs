@@ -7,8 +7,8 @@
 //! | trace-context | if their traces are equal, and their positions in these |
 //! [`PositionId`](crate::traces::PositionId) |
 //!
-//! A root's caller is the request's, where it is known, else the external one, `$`. Traces are equal
-//! as well where concurrent calls ended by chance before others began: [`ByKind`].
+//! A root's caller is the request's, where it is known, else the external one, `$`. Traces are
+//! equal as well where concurrent calls ended by chance before others began: [`ByKind`].
 
 mod by_kind;
 mod level;

@@ -128,8 +128,8 @@ fn words(calls: &[(u32, u32)]) -> (Box<[u32]>, Groups) {
     (called.into(), groups.into())
 }
 
-/// The place of each call among `called`, which are in order: the first call of an operation has the
-/// first place of that, the second the second.
+/// The place of each call among `called`, which are in order: the first call of an operation has
+/// the first place of that, the second the second.
 fn numbers(called: &[u32], operations: impl Iterator<Item = u32>) -> Vec<usize> {
     let mut made: FxHashMap<u32, usize> = FxHashMap::default();
     operations

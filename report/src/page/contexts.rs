@@ -19,6 +19,7 @@ pub use commands::MoreByCommand;
 
 use crate::tuning::MAX_REQUEST_MESSAGES;
 use shape::Shape;
+use summary::PathOfExample;
 
 /// What tells which request a path instance is: its number by that of the path, or by that of the
 /// path's first message.
@@ -28,13 +29,6 @@ pub enum RequestsBy {
     Path(FxHashMap<i64, i64>),
     /// Requests that paths were made of.
     Message(FxHashMap<i64, i64>),
-}
-
-/// The path of a request that is an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PathOfExample {
-    pub(super) path: i64,
-    pub(super) pattern: i64,
 }
 
 /// The contexts of a page, while it is found out which paths its examples of requests are.

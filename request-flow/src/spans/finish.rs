@@ -191,7 +191,7 @@ fn with_facts(mut facts: Vec<HostFacts>, found: &Found) -> Vec<HostFacts> {
     facts
 }
 
-/// Takes the clock to be one with all others of which that is presumed.
+/// Takes the clock to be one with all others that are presumed so.
 fn presume_one_clock(host: &mut HostFacts) {
     (host.machine, host.is_presumed) = (ONE_MACHINE, true);
 }

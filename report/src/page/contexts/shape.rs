@@ -8,11 +8,10 @@ use message_trace::units::printable;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::PathOfExample;
 use super::chosen::{Chosen, Room};
 use super::classes::{self, Class, shown};
 use super::commands::MoreByCommand;
-use super::summary::PageSummary;
+use super::summary::{PageSummary, PathOfExample};
 use crate::page::names::Names;
 use crate::page::number::Number;
 use crate::tuning::MAX_OPERATIONS;

@@ -4,10 +4,16 @@
 use contexts::result::{Summary, Times};
 use serde::Serialize;
 
-use super::PathOfExample;
 use super::chosen::spread;
 use crate::page::number::Number;
 use crate::tuning::MAX_CONTEXT_BINS;
+
+/// The path of a request that is an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PathOfExample {
+    pub(super) path: i64,
+    pub(super) pattern: i64,
+}
 
 /// The executions of an operation or in a context.
 #[derive(Debug, Serialize)]
