@@ -62,6 +62,10 @@ pub(crate) fn assemble(
         // The others of a machine whose clock is the one that all is compared with.
         if model.source == Source::Reference && model.host != model.against {
             model.source = Source::Machine;
+            if host.is_presumed {
+                model.source = Source::Presumed;
+                (model.uncertainty_ns, model.skew_uncertainty_ppm) = (None, None);
+            }
         }
         model
     };

@@ -10,6 +10,10 @@ pub struct HostFacts {
     /// What hosts with the same clock have in common: a number of their kernel, 0 if unknown. It is
     /// believed where the messages do not contradict.
     pub machine: u128,
+    /// Whether the machine is presumed: nothing is known of its kernel, and its clock is taken to
+    /// be that of all others as long as messages do not contradict. Then only the hosts that they
+    /// speak against have clocks of their own; otherwise all of the machine's hosts have.
+    pub is_presumed: bool,
     /// Time that its clock showed when its first log began or its first message came, in
     /// nanoseconds.
     pub first: i64,

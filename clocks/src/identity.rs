@@ -5,10 +5,12 @@
 //! estimate would put an error of some microseconds where there is none, so if no message among
 //! them arrives before it was sent by the times as they are, they are one clock exactly. If some
 //! do, somebody shifted the clocks (as tests do), and none of the machine's hosts is believed.
+//! Where the machine is only presumed, [`presumed`] says whose clock is another one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::facts::HostFacts;
+use crate::presumed::{self, between};
 use crate::samples::Minima;
 use crate::tuning::{ONE_WRONG_IN, READING_NS};
 
@@ -16,24 +18,27 @@ use crate::tuning::{ONE_WRONG_IN, READING_NS};
 /// have one each.
 pub(crate) fn clocks(hosts: &[HostFacts], pairs: &[&Minima]) -> Vec<usize> {
     let machine = |host: u32| hosts.get(host as usize).map_or(0, |host| host.machine);
-    // Of each machine's messages between its hosts: how many there are, and how many came too
-    // early.
-    let mut early: BTreeMap<u128, bool> = BTreeMap::new();
-    for pair in pairs.iter().filter(|pair| machine(pair.from) == machine(pair.to)) {
-        let too_early = pair
-            .points
-            .iter()
-            .filter(|sample| sample.received.saturating_sub(sample.sent) < -READING_NS);
-        *early.entry(machine(pair.from)).or_default() |=
-            too_early.count() * ONE_WRONG_IN > pair.points.len();
-    }
+    // The hosts of one machine between which messages came too early.
+    let contradictions: BTreeSet<[u32; 2]> = pairs
+        .iter()
+        .filter(|pair| machine(pair.from) != 0 && machine(pair.from) == machine(pair.to))
+        .filter(|pair| is_too_early(pair))
+        .map(|pair| between(pair))
+        .collect();
+    let apart = presumed::apart(hosts, pairs, &contradictions);
+    let is_presumed = |host: u32| hosts.get(host as usize).is_some_and(|host| host.is_presumed);
+    let not_believed: BTreeSet<u128> = contradictions
+        .iter()
+        .filter(|pair| !pair.iter().all(|host| is_presumed(*host)))
+        .map(|[host, _]| machine(*host))
+        .collect();
     let mut of_machine: BTreeMap<u128, usize> = BTreeMap::new();
     let mut next = 0;
     hosts
         .iter()
-        .map(|host| {
-            let is_shared =
-                host.machine != 0 && !early.get(&host.machine).copied().unwrap_or(false);
+        .zip(apart)
+        .map(|(host, is_apart)| {
+            let is_shared = host.machine != 0 && !is_apart && !not_believed.contains(&host.machine);
             let known = if is_shared { of_machine.get(&host.machine).copied() } else { None };
             let clock = known.unwrap_or(next);
             next = next.max(clock + 1);
@@ -43,4 +48,14 @@ pub(crate) fn clocks(hosts: &[HostFacts], pairs: &[&Minima]) -> Vec<usize> {
             clock
         })
         .collect()
+}
+
+/// Whether more of the messages that took the least time arrived before they were sent than are
+/// matched wrongly.
+fn is_too_early(pair: &Minima) -> bool {
+    let early = pair
+        .points
+        .iter()
+        .filter(|sample| sample.received.saturating_sub(sample.sent) < -READING_NS);
+    early.count() * ONE_WRONG_IN > pair.points.len()
 }

@@ -9,6 +9,7 @@ mod identity;
 mod lines;
 mod model;
 mod pairs;
+mod presumed;
 mod samples;
 #[cfg(test)]
 mod synthetic;

@@ -113,6 +113,9 @@ pub enum Source {
     Reference,
     /// It is the same kernel's clock as that of the host it is compared with.
     Machine,
+    /// Nothing is known of its kernel, and no message contradicts that its clock is that of the
+    /// host it is compared with.
+    Presumed,
     /// From messages in both directions.
     Messages,
     /// From messages in one direction: the fastest are taken to have taken no time.

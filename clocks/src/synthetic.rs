@@ -2,6 +2,7 @@
 
 mod hints;
 mod lines;
+mod presumed;
 mod random;
 mod steps;
 mod timeouts;

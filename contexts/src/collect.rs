@@ -12,7 +12,7 @@ use request_flow::tables::RequestTables;
 use request_flow::{Names, Request, Step};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::equivalence::TraceContexts;
+use crate::equivalence::{ByKind, TraceContexts};
 use crate::identity::{By, Operation, OperationId, Operations};
 use crate::traces::{CallTree, PositionId};
 use crate::tuning::OPERATION_PARTITIONS;
@@ -116,7 +116,39 @@ impl<'b> Collected<'b> {
         let Pass { writer, contexts, counts, classes, torn, .. } = pass;
         writer.finish()?;
         let operations = operations.names(&names);
-        Ok(Collected { by, operations, contexts, counts, classes, torn, observations })
+        let mut collected =
+            Collected { by, operations, contexts, counts, classes, torn, observations };
+        collected.join_by_kind()?;
+        Ok(collected)
+    }
+
+    /// Joins classes of traces that differ by chance in what was at once.
+    fn join_by_kind(&mut self) -> Result<(), PathError> {
+        let requests: Vec<u64> = self.classes.iter().map(|class| class.requests).collect();
+        let Some(by_kind) = ByKind::of(&self.contexts, &requests) else { return Ok(()) };
+        let ByKind { contexts, class_of, position_of } = by_kind;
+        let mut classes = vec![ClassCounts::default(); contexts.classes.classes().len()];
+        for (old, new) in self.classes.iter().zip(class_of) {
+            let Some(class) = classes.get_mut(new as usize) else { continue };
+            let is_first = class.requests == 0;
+            class.example = if is_first { old.example } else { class.example.min(old.example) };
+            class.requests += old.requests;
+            class.expected += old.expected;
+        }
+        let mut counts = vec![Counts::default(); contexts.len()];
+        for (old, new) in self.counts.iter().zip(&position_of) {
+            counts.get_mut(*new as usize).into_iter().for_each(|counts| counts.add(old));
+        }
+        for partition in 0..self.partitions() {
+            let mut observations = self.take(partition)?;
+            for observation in &mut observations {
+                let new = position_of.get(observation.position as usize);
+                observation.position = new.copied().unwrap_or(observation.position);
+            }
+            self.give(partition, observations)?;
+        }
+        (self.contexts, self.counts, self.classes) = (contexts, counts, classes);
+        Ok(())
     }
 
     /// Number of the parts that the response times are dealt into.

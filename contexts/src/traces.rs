@@ -7,13 +7,16 @@
 //! The paper leaves concurrent calls out (6.2). Here the calls of one step that overlap in time are
 //! a group. Groups follow each other in their order; within a group it does not matter which call
 //! came first, and equal calls have the same place, with the number of times they are made.
+//! [`concurrency`] says which calls are concurrent although they do not overlap in every request.
 
 mod call_tree;
 mod canonical;
 mod classes;
+mod concurrency;
 mod shapes;
 
 pub use call_tree::{CallNode, CallTree, NO_PARENT};
 pub use canonical::Canonical;
 pub use classes::{Class, PositionId, TraceClasses};
+pub use concurrency::Concurrency;
 pub use shapes::ShapeId;

@@ -1,5 +1,13 @@
 //! The tuned figures of this crate.
 
+/// Share of the executions in which two calls overlap, beyond which they are concurrent by kind.
+/// What overlaps less often may be an answer that is at times waited for. Chosen, not measured.
+pub(crate) const CONCURRENT_SHARE: f64 = 2.0 / 3.0;
+
+/// Maximum number of calls of one execution that are compared pair by pair to find those that are
+/// concurrent by kind: 256 make 64 Ki pairs. Chosen, not measured.
+pub(crate) const MAX_COMPARED_CALLS: usize = 256;
+
 /// Number of bins of an operation's histogram. Chosen, not measured.
 pub(crate) const HISTOGRAM_BINS: usize = 32;
 

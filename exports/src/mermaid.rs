@@ -112,7 +112,9 @@ fn label(hop: &Hop, is_request: bool, connects: bool) -> String {
         let (mean, share) = (duration(connect.delay.mean), whole_percent(connect.share));
         parts.push(format!("connecting {mean} in {share}"));
     }
-    if let Some(network) = hop.network {
+    // A step within a node is on no way.
+    let is_within = hop.src == hop.dst;
+    if let Some(network) = hop.network.filter(|network| !is_within || network.mean != 0.0) {
         parts.push(format!("{} on the way", duration(network.mean)));
     }
     if let Some(untraced) = hop.untraced {
@@ -156,6 +158,16 @@ mod tests {
         let all: Vec<String> =
             [patterns::forked(), patterns::lookup()].iter().map(mermaid).collect();
         assert_golden!("mermaid.txt", &all.join("\n"));
+    }
+
+    #[test]
+    fn a_step_within_a_node_is_on_no_way() {
+        let mut pattern = patterns::lookup();
+        let hop = &mut pattern.hops[1];
+        (hop.dst, hop.dst_port) = (hop.src.clone(), "Parse".to_owned());
+        assert!(mermaid(&pattern).contains("tcp Parse, after 98.0 µs, 46.0 µs on the way"));
+        pattern.hops[1].network = pattern.hops[1].network.map(|_| Default::default());
+        assert!(mermaid(&pattern).contains("tcp Parse, after 98.0 µs\n"));
     }
 
     #[test]

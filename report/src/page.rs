@@ -26,7 +26,7 @@ use analyze::OneSided;
 use analyze::paths::{PathPattern, TimedInstance};
 use rustc_hash::FxHashMap;
 
-pub use contexts::{MoreByCommand, PageContexts};
+pub use contexts::{MoreByCommand, PageContexts, RequestsBy};
 pub use instances::{Instances, Order};
 
 use crate::options::Options;
@@ -122,8 +122,9 @@ impl<'a> PageBuilder<'a> {
             let hops = &self.ranked[rank].hops;
             self.observed[rank].add(instance, hops, self.begin, self.slices, self.limits[rank]);
             let (path, pattern) = (instance.which.path, instance.which.pattern);
+            let root = instance.hops.first().map_or(-1, |hop| hop.message);
             let messages = hops.len().min(MAX_HOPS);
-            if self.contexts.as_mut().is_some_and(|of| of.saw(path, pattern, messages)) {
+            if self.contexts.as_mut().is_some_and(|of| of.saw(path, root, pattern, messages)) {
                 self.observed[rank].keep(instance, hops, self.begin);
             }
         }

@@ -23,6 +23,9 @@ pub struct Request {
     pub torn: bool,
     /// Number of the path pattern that it is an instance of, where it comes from paths.
     pub pattern: Option<i64>,
+    /// Number of the path instance that it was made of. Requests are in the order of their begins,
+    /// and paths only nearly so.
+    pub path: Option<i64>,
     /// Steps in depth-first order. A parent comes before its children, and siblings are in the
     /// order of [`order_of`](crate::order_of).
     pub steps: Vec<Step>,

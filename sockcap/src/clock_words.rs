@@ -71,6 +71,7 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
     let mut words = match host.source {
         Source::Reference => "the common clock".to_owned(),
         Source::Machine => format!("same machine as {}", host.against),
+        Source::Presumed => format!("taken to be that of {}, nothing contradicts", host.against),
         Source::Messages => counted(messages(), "message", "messages"),
         Source::OneWay => {
             format!("{} in one direction only", counted(messages(), "message", "messages"))
@@ -102,7 +103,8 @@ fn found(clocks: &Clocks, host: &HostClock) -> String {
 /// that was never set is not written.
 pub(crate) fn table(clocks: &Clocks, width: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let is_plain = |host: &HostClock| {
-        matches!(host.source, Source::Reference | Source::Machine) && host.steps.is_empty()
+        let is_one = matches!(host.source, Source::Reference | Source::Machine | Source::Presumed);
+        is_one && host.steps.is_empty()
     };
     if clocks.hosts.iter().all(is_plain) {
         return Ok(());
@@ -254,6 +256,20 @@ alone                      -           -            -        -  no messages
 no messages lead from web to far1, alone: their times are as their clocks have them; record a host that talks to both
 ";
         assert_eq!(String::from_utf8(out).unwrap(), wanted);
+    }
+
+    #[test]
+    fn a_clock_that_is_presumed_says_so() {
+        let mut clocks = some();
+        clocks.hosts.truncate(1);
+        clocks.hosts.push(host("ads", "web", Source::Presumed));
+        let mut out = Vec::new();
+        table(&clocks, None, &mut out).unwrap();
+        assert!(out.is_empty(), "all are one clock");
+        clocks.hosts.push(host("db", "web", Source::Messages));
+        table(&clocks, None, &mut out).unwrap();
+        let said = String::from_utf8(out).unwrap();
+        assert!(said.contains("unknown  taken to be that of web, nothing contradicts"), "{said}");
     }
 
     #[test]

@@ -42,6 +42,42 @@ fn a_book_shop_has_one_class_by_operations_and_four_by_hosts() {
     assert!(by_host.operations.iter().any(|operation| operation.name == "n getBook @SRV1"));
 }
 
+/// The cart and the prices are asked for at once, and the prices look something up. Of twenty
+/// pages, two have the cart before they ask for prices, and one the other way round.
+#[test]
+fn calls_that_by_chance_do_not_overlap_are_no_class_of_their_own() {
+    let cart = || call("cart", 10, vec![]);
+    let prices = || call("prices", 20, vec![call("lookup", 5, vec![])]);
+    let page = || call("page", 1, vec![]);
+    let in_order = |calls: Vec<Call>| call("page", 1, calls);
+    for memory in [0, u64::MAX] {
+        let mut made = Made::new();
+        for number in 0..20 {
+            made.add(&match number {
+                3 | 7 => in_order(vec![cart(), prices()]),
+                11 => in_order(vec![prices(), cart()]),
+                number if number % 2 == 0 => page().at_once(vec![cart(), prices()]),
+                _ => page().at_once(vec![prices(), cart()]),
+            });
+        }
+        // Another page never asks for both at once.
+        (0..5).for_each(|_| {
+            made.add(&call("other", 1, vec![cart(), prices()]));
+        });
+        let profile = made.with(By::Operation, memory, |_, profiled| profiled.profile.clone());
+        let classes: Vec<(u64, u64)> =
+            profile.classes.iter().map(|class| (class.requests, class.example)).collect();
+        assert_eq!(classes, [(20, 0), (5, 20)]);
+        assert_eq!(contexts(&profile), (5, 7, 8, 8));
+        let lookup = operation(&profile, "lookup");
+        let of_page: Vec<u64> = (lookup.all())
+            .filter(|context| context.level.to_string() == "trace")
+            .map(|context| context.summary.timed)
+            .collect();
+        assert_eq!(of_page, [20, 5]);
+    }
+}
+
 /// Trees of Figures 2 and 3: f is called twice by a in traces of the one kind, and alone in others.
 #[test]
 fn the_example_of_the_paper_has_its_contexts() {

@@ -62,7 +62,10 @@ fn label(hop: &Hop, critical: Option<Part>, connects: bool) -> String {
         delay.map_or(String::new(), |delay| text(duration(delay.mean)))
     };
     let node = delay(hop.node, &|time| format!("after {time}"));
-    let network = delay(hop.network, &|time| format!("{time} on the way"));
+    // A step within a node is on no way.
+    let is_within = hop.src == hop.dst;
+    let network = hop.network.filter(|network| !is_within || network.mean != 0.0);
+    let network = delay(network, &|time| format!("{time} on the way"));
     let untraced = delay(hop.untraced, &|time| format!("{time} there and back"));
     let connect = hop.connect.filter(|_| connects).map_or(String::new(), |connect| {
         let (time, share) = (duration(connect.delay.mean), whole_percent(connect.share));
@@ -82,6 +85,15 @@ fn label(hop: &Hop, critical: Option<Part>, connects: bool) -> String {
 mod tests {
     use super::*;
     use test_support::{assert_golden, patterns};
+
+    #[test]
+    fn a_step_within_a_node_is_on_no_way() {
+        let mut hop = patterns::lookup().hops[1].clone();
+        hop.src.clone_from(&hop.dst);
+        assert!(label(&hop, None, false).contains("on the way"));
+        hop.network = hop.network.map(|_| Default::default());
+        assert!(!label(&hop, None, false).contains("on the way"));
+    }
 
     #[test]
     fn the_graph_of_a_fork_and_of_names_that_would_be_markup() {

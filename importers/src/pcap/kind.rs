@@ -24,7 +24,7 @@ static ADDRESSES: Flag<(String, IpAddr)> =
 pub(crate) static PCAP: Kind = Kind {
     about: About {
         name: "pcap",
-        summary: "Captured packets: pcap or pcapng, plain or compressed (gzip, zstd)",
+        summary: "Captured packets: pcap or pcapng, plain or compressed (gzip, zstd, xz)",
         details: "\
 TCP connections are put together from their segments, and become with the datagrams what the \
 programs at both ends would have logged. Name all captures of a system at once: each host's \

@@ -76,10 +76,11 @@ fn notes(joined: &Joined) -> Vec<String> {
     notes
 }
 
-/// How far each host's clock was off, where spans tell.
+/// How far each host's clock was off, where spans tell that it was.
 fn of_clocks(clocks: &Clocks) -> impl Iterator<Item = String> {
     let compared = clocks.hosts.iter().filter(|host| {
-        host.host != clocks.reference && host.source != Source::None && host.offset_ns != 0
+        let is_off = host.offset_ns.saturating_abs() > host.uncertainty_ns.unwrap_or(0);
+        host.host != clocks.reference && host.source != Source::None && is_off
     });
     compared.map(|host| {
         let within = host
@@ -97,4 +98,40 @@ fn of_clocks(clocks: &Clocks) -> impl Iterator<Item = String> {
 
 fn in_microseconds(ns: i64) -> String {
     format!("{:.1}", ns as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use clocks::HostClock;
+
+    use super::*;
+
+    #[test]
+    fn clocks_that_may_be_right_are_not_named() {
+        let host = |host: &str, offset_ns, uncertainty_ns, source| HostClock {
+            host: host.to_owned(),
+            against: "web".to_owned(),
+            offset_ns,
+            uncertainty_ns,
+            source,
+            ..HostClock::default()
+        };
+        let hosts = vec![
+            host("web", 0, Some(0), Source::Reference),
+            host("sure", -448_200, Some(396_400), Source::Messages),
+            host("within", 1_451_900, Some(6_073_200), Source::Messages),
+            host("just", 500, Some(500), Source::Messages),
+            host("one-way", 70, None, Source::OneWay),
+            host("nobody", 9_000, None, Source::None),
+        ];
+        let clocks = Clocks { reference: "web".to_owned(), hosts, ..Clocks::default() };
+        let notes: Vec<String> = of_clocks(&clocks).collect();
+        assert_eq!(
+            notes,
+            [
+                "clock of sure: 448.2 us behind that of web (within 396.4 us)",
+                "clock of one-way: 0.1 us ahead of that of web",
+            ]
+        );
+    }
 }

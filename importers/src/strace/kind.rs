@@ -25,7 +25,7 @@ What it saw becomes logs, as 'sockcap record' writes them: programs of which som
 and others traced by strace are one system. Needed are whole times (-ttt) and the sockets' names \
 (-yy). The payloads of datagrams tell which is which (-s 65535); of them, only checksums are kept. \
 A file of 'strace -f', those of one 'strace -ff', and those of several at once on one host; plain \
-or compressed (gzip, zstd).",
+or compressed (gzip, zstd, xz).",
         notes: "\
 Run strace like this:
   CALLS=%network,%process,read,readv,write,writev,sendfile,splice,close

@@ -30,7 +30,7 @@ use crate::target::Target;
 pub(crate) static CALLS: Kind = Kind {
     about: About {
         name: "calls",
-        summary: "A table of calls: CSV, plain or compressed (gzip, zstd)",
+        summary: "A table of calls: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
 Its columns, in any order: call_id, caller, callee; t_call_send, t_call_recv, t_ret_send and \
 t_ret_recv, each on the clock of the side that read it, empty where unknown; caller_thread, \

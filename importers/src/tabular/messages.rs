@@ -41,7 +41,7 @@ static NODES: Flag<PathBuf> = Flag::path(
 pub(crate) static MESSAGES: Kind = Kind {
     about: About {
         name: "messages",
-        summary: "A table of messages: CSV, plain or compressed (gzip, zstd)",
+        summary: "A table of messages: CSV, plain or compressed (gzip, zstd, xz)",
         details: "\
 Its columns, in any order, are those of 'sockcap export messages'. Needed are src, dst and a \
 column with times: send_ts and recv_ts are on one clock, send_first, send_last, recv_first and \

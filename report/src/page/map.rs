@@ -3,6 +3,7 @@
 
 use analyze::paths::PathPattern;
 use analyze::system_map::{self, Between, MapEdge, MapNode, Sum};
+use message_trace::Protocol;
 use serde::Serialize;
 
 use super::names::Names;
@@ -79,7 +80,11 @@ impl PageEdge {
             from: names.number(&between.caller),
             to: names.number(&between.callee),
             port: names.number(&between.port),
-            protocol: between.protocol,
+            // Of one that is not known there is nothing to say.
+            protocol: match between.protocol {
+                other if other == Protocol::Other.name() => "",
+                known => known,
+            },
             there: Number::of(edge.requests),
             back: Number::of(edge.responses),
             network: mean(edge.network),
@@ -137,6 +142,16 @@ mod tests {
         // It works twice in each path: 0.871 and 1.94 ms.
         assert_eq!((app.traced, app.mean), (true, Some(Number::of(1_405_500.0))));
         assert_eq!(app.expected, Number::of(2.0 * cached.expected));
+    }
+
+    #[test]
+    fn a_protocol_that_is_not_known_is_not_named() {
+        for (protocol, shown) in [(Protocol::Other, ""), (Protocol::Udp, "udp")] {
+            let mut cached = samples::cached();
+            cached.hops.iter_mut().for_each(|hop| hop.protocol = protocol);
+            let map = of(&[&cached], &mut Names::default());
+            assert!(map.edges.iter().all(|edge| edge.protocol == shown), "{protocol}");
+        }
     }
 
     #[test]

@@ -39,7 +39,8 @@ impl StepNames {
         }
         builder.build(request);
         let which = instance.timed.which;
-        (request.probability, request.pattern) = (which.probability, Some(which.pattern));
+        request.probability = which.probability;
+        (request.pattern, request.path) = (Some(which.pattern), Some(which.path));
         let sender = instance.sender(0);
         request.torn = !sender.is_some_and(|sender| sender.is_client);
         request.caller_host = sender.map_or(Names::UNKNOWN, |node| self.names.number(&node.host));

@@ -70,7 +70,7 @@ fn a_path_is_a_request_and_its_calls_are_steps() {
     let [request] = &requests[..] else { panic!("{requests:?}") };
     assert_eq!(names.text(request.caller), "curl");
     assert_eq!((names.text(request.caller_host), request.torn), ("a", false));
-    assert_eq!((request.pattern, request.trace.as_str()), (Some(0), ""));
+    assert_eq!((request.pattern, request.path, request.trace.as_str()), (Some(0), Some(0), ""));
     assert_eq!((request.begin(), request.end()), (Some(0), Some(90_000)));
     let steps: Vec<_> = request
         .steps

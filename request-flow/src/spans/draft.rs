@@ -120,10 +120,12 @@ impl Draft {
         for (place, step) in self.request.steps.iter().enumerate() {
             builder.add(*step, self.orders[place], self.request.parameters.of(place));
         }
-        let Request { trace, caller, caller_host, probability, torn, pattern, .. } = &self.request;
+        let Request { trace, caller, caller_host, probability, torn, pattern, path, .. } =
+            &self.request;
         request.trace.clone_from(trace);
         (request.caller, request.caller_host) = (*caller, *caller_host);
-        (request.probability, request.torn, request.pattern) = (*probability, *torn, *pattern);
+        (request.probability, request.torn) = (*probability, *torn);
+        (request.pattern, request.path) = (*pattern, *path);
         builder.build(request);
         nest(&mut request.steps)
     }

@@ -16,7 +16,7 @@ use clocks::{Clocks, HostFacts, Samples, estimate};
 use message_trace::{PathError, Progress};
 use out_of_core::workers::{self, lock};
 use out_of_core::{PartitionStore, PartitionWriter};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::draft::{ClockNumber, Draft};
 use super::join::{Known, Misfits, join};
@@ -150,20 +150,28 @@ struct Hosts {
 }
 
 impl Hosts {
-    /// A clock for each host, and for each node whose host is not known.
-    ///
+    /// A clock for each host, and for each node whose host is not known. A caller that nothing is
+    /// known of may have such a node for its host: then both have one clock.
     fn of(resources: &[ResourceRecord], names: &Names) -> Hosts {
         let mut numbers: FxHashMap<(NameId, bool), ClockNumber> = FxHashMap::default();
         let mut hosts = Hosts { facts: Vec::new(), of_resource: Vec::new() };
+        let without_host: FxHashSet<NameId> = (resources.iter())
+            .filter(|resource| resource.host == Names::UNKNOWN)
+            .map(|resource| resource.node)
+            .collect();
         for resource in resources {
-            let is_known = resource.host != Names::UNKNOWN;
-            let name = if is_known { resource.host } else { resource.node };
+            let is_node = resource.node == Names::UNKNOWN && without_host.contains(&resource.host);
+            let is_known = resource.host != Names::UNKNOWN && !is_node;
+            let name = if is_known || is_node { resource.host } else { resource.node };
             let next = hosts.facts.len() as ClockNumber;
             let number = *numbers.entry((name, is_known)).or_insert(next);
             if number == next {
                 let name = names.text(name).to_owned();
-                let machine = if is_known { 0 } else { ONE_MACHINE };
-                hosts.facts.push(HostFacts { name, machine, ..HostFacts::default() });
+                let mut facts = HostFacts { name, ..HostFacts::default() };
+                if !is_known {
+                    presume_one_clock(&mut facts);
+                }
+                hosts.facts.push(facts);
             }
             hosts.of_resource.push(number);
         }
@@ -173,17 +181,22 @@ impl Hosts {
 
 /// Adds what the spans say of clocks: when each was read, and whether it is to be compared.
 ///
-/// Clocks that no call and its answer relate are taken to be one as long as no span contradicts
-/// that: a begin that is after its parent's says nothing of how far the two clocks are apart.
-/// So are those of nodes whose host is not known.
+/// Clocks that no call and its answer relate are taken to be one unless a span contradicts that: a
+/// begin that is after its parent's says nothing of how far the two clocks are apart. So are those
+/// of nodes whose host is not known. Only the clocks that spans speak against are estimated.
 fn with_facts(mut facts: Vec<HostFacts>, found: &Found) -> Vec<HostFacts> {
     for ((host, times), is_related) in facts.iter_mut().zip(&found.times).zip(&found.related) {
         [host.first, host.last] = times.unwrap_or_default();
         if !is_related {
-            host.machine = ONE_MACHINE;
+            presume_one_clock(host);
         }
     }
     facts
+}
+
+/// Takes the clock to be one with all others that are presumed so.
+fn presume_one_clock(host: &mut HostFacts) {
+    (host.machine, host.is_presumed) = (ONE_MACHINE, true);
 }
 
 /// The first pass.

@@ -227,6 +227,65 @@ fn spans_of_skewed_hosts_come_to_one_clock() {
     }
 }
 
+/// Calls of the first of ten nodes to all others, which take a millisecond there and a tenth of it
+/// back. The clock of the fifth is `offset` ahead. Nothing is known of hosts.
+fn of_ten_nodes(offset: i64) -> Vec<Made> {
+    let nodes = ["n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"];
+    let mut spans = Vec::new();
+    for call in 0..100_i64 {
+        let begin = call * 100_000_000;
+        let trace = Id::Number(1_000 + call as u128);
+        let mut add = |node, id, above, kind, times| {
+            let one = made(node, id, above, kind, times);
+            spans.push(Made { span: Span { trace, ..one.span }, ..one });
+        };
+        add("n0", 1, 0, SpanKind::Server, [begin, begin + 50_000_000]);
+        for (place, node) in (1..).zip(&nodes[1..]) {
+            let sent = begin + 4_000_000 * place as i64;
+            let clock = if *node == "n4" { offset } else { 0 };
+            let served = [sent + 1_000_000 + clock, sent + 2_000_000 + clock];
+            let id = 2 * place;
+            add("n0", id, 1, SpanKind::Client, [sent, sent + 2_100_000]);
+            add(node, id + 1, id, SpanKind::Server, served);
+        }
+    }
+    spans
+}
+
+#[test]
+fn of_nodes_without_hosts_only_the_one_that_contradicts_is_compared() {
+    for offset in [0, 5_000_000, -5_000_000] {
+        let (requests, names, joined) = joined(&of_ten_nodes(offset), u64::MAX);
+        assert_eq!((requests.len(), joined.moved), (100, 0));
+        let compared: Vec<&str> = (joined.clocks.hosts.iter())
+            .filter(|host| host.offset_ns != 0)
+            .map(|host| host.host.as_str())
+            .collect();
+        assert_eq!(compared, if offset == 0 { vec![] } else { vec!["n4"] }, "{offset}");
+        for step in requests.iter().flat_map(|request| &request.steps[1..]) {
+            let way = step.begin.unwrap() - step.caller_begin.unwrap();
+            // Half of what both ways take, where the clock is compared; else what was written.
+            let is_compared = offset != 0 && names.text(step.node) == "n4";
+            let expected = if is_compared { 550_000 } else { 1_000_000 };
+            assert!((way - expected).abs() < 1_000, "{offset} {way}");
+        }
+    }
+}
+
+#[test]
+fn an_unknown_caller_on_the_clock_of_a_node_without_host_has_no_clock_of_its_own() {
+    let on = |host, of: Made| Made { host, ..of };
+    let spans = [
+        on("prices", made("", 2, 0, SpanKind::Client, [10, 700])),
+        made("prices", 3, 2, SpanKind::Server, [500, 690]),
+    ];
+    let (requests, _, joined) = joined(&spans, u64::MAX);
+    let hosts: Vec<_> = joined.clocks.hosts.iter().map(|host| host.host.as_str()).collect();
+    assert_eq!(hosts, ["prices"]);
+    let step = &requests[0].steps[0];
+    assert_eq!((step.caller_begin, step.begin), (Some(10), Some(500)), "as they were written");
+}
+
 /// A request as a list of steps, each with its parent, node, times and whether its caller is seen.
 #[derive(Clone, Debug)]
 struct MadeTree(Vec<(Option<usize>, usize, [i64; 2], bool)>);

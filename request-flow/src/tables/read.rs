@@ -41,7 +41,7 @@ struct Group {
 }
 
 const OF_REQUESTS: &[&str] =
-    &["trace", "caller", "caller_host", "steps", "probability", "torn", "pattern"];
+    &["trace", "caller", "caller_host", "steps", "probability", "torn", "pattern", "path"];
 
 const OF_STEPS: &[&str] = &[
     "parent",
@@ -153,13 +153,15 @@ impl RequestTables {
             let caller_host = numbers(&table, "caller_host", &mut names)?;
             let (steps, probability) = (table.int32("steps")?, table.float64("probability")?);
             let (torn, pattern) = (table.boolean("torn")?, table.int64("pattern")?);
+            let path = table.int64("path")?;
             for row in 0..batch.num_rows() {
                 lengths.push(table.some("steps", steps[row])?);
                 let mut request = Request::default();
                 request.trace.push_str(trace[row].unwrap_or_default());
                 (request.caller, request.caller_host) = (caller[row], caller_host[row]);
                 request.probability = table.some("probability", probability[row])?;
-                (request.torn, request.pattern) = (torn[row], pattern[row]);
+                request.torn = torn[row];
+                (request.pattern, request.path) = (pattern[row], path[row]);
                 requests.push(request);
             }
         }

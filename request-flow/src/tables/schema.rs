@@ -20,6 +20,7 @@ pub(super) fn of_requests() -> SchemaRef {
         required("probability", DataType::Float64),
         required("torn", DataType::Boolean),
         nullable("pattern", DataType::Int64),
+        nullable("path", DataType::Int64),
     ])
 }
 

@@ -140,6 +140,7 @@ impl Group {
             float64(all().map(|request| Some(request.probability))),
             boolean(all().map(|request| request.torn)),
             int64(all().map(|request| request.pattern)),
+            int64(all().map(|request| request.path)),
         ]
     }
 

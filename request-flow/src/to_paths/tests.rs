@@ -1,12 +1,15 @@
 //! Requests that become paths, and paths that become requests again.
 
+use analyze::paths::{LeftInstances, PathFilter};
 use message_trace::DataDir;
 use proptest::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::*;
 use crate::from_paths;
 use crate::names::Names;
 use crate::request::{Request, RequestBuilder};
+use crate::request_numbers::{requests_of_messages, requests_of_paths};
 use crate::step::Step;
 use crate::tables::RequestWriter;
 
@@ -160,6 +163,70 @@ proptest! {
         let expected: Vec<_> = expected.iter().map(|request| told(request, &known, false)).collect();
         let found: Vec<_> = found.iter().map(|request| told(request, &names, true)).collect();
         prop_assert_eq!(found, expected);
+    }
+}
+
+/// One request has no times, and one a doubtful step: it makes three paths.
+#[test]
+fn paths_know_their_requests_although_numbers_differ() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = DataDir::new(directory.path());
+    let mut names = Names::default();
+    let [web, db] = ["web", "db"].map(|name| names.number(name));
+    let call = |at: i64, of: Step| Step {
+        caller_begin: Some(at),
+        begin: Some(at + 1),
+        end: Some(at + 2),
+        caller_end: Some(at + 3),
+        ..of
+    };
+    let mut requests = Vec::new();
+    for (at, probability) in [(None, 1.0), (Some(100), 0.5), (Some(200), 1.0), (Some(300), 1.0)] {
+        let mut request = Request { probability: 1.0, ..Request::default() };
+        let root = Step { end: at.map(|at| at + 50), begin: at, ..Step::of(web, web) };
+        request.push(root, []);
+        if let Some(at) = at {
+            let below = Step { parent: Some(0), probability, ..Step::of(db, db) };
+            request.push(call(at + 10, below), []);
+        }
+        requests.push(request);
+    }
+    write(&requests, &names, &data);
+    messages_of_requests(&data, u64::MAX, &()).unwrap();
+    paths_of_messages(&data, &Options::default(), &()).unwrap();
+    let wanted: FxHashSet<i64> = [0, 1, 3].into_iter().collect();
+    let found = requests_of_messages(&data, &wanted).unwrap();
+    let filter = PathFilter::default();
+    let instances = LeftInstances::open(&data, &filter).unwrap();
+    let mut seen = Vec::new();
+    for piece in 0..instances.pieces() {
+        let read = instances.read(piece, |instance| {
+            let request = found.get(&instance.hops[0].message).copied();
+            seen.push((instance.which.path, instance.begin(), request));
+            Ok::<(), PathError>(())
+        });
+        read.unwrap();
+    }
+    seen.sort_unstable();
+    let expected = [
+        (0, None, Some(0)),
+        (1, Some(100), Some(1)),
+        (2, Some(100), Some(1)),
+        // The doubtful step by itself.
+        (3, Some(110), None),
+        (4, Some(200), None),
+        (5, Some(300), Some(3)),
+    ];
+    assert_eq!(seen, expected);
+    // The same from requests that are made of these paths.
+    from_paths(&data, u64::MAX, &()).unwrap();
+    let wanted: FxHashSet<i64> = [0, 3].into_iter().collect();
+    let found = requests_of_paths(&data, &wanted).unwrap();
+    let (requests, _) = read(&data);
+    assert_eq!(found.len(), 2);
+    for (path, request) in found {
+        assert_eq!(requests[request as usize].path, Some(path));
+        assert_eq!(requests[request as usize].begin(), seen[path as usize].1);
     }
 }
 

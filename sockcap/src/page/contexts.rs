@@ -3,14 +3,15 @@
 use contexts::collect::Collected;
 use contexts::identity::By;
 use out_of_core::MemoryBudget;
-use report::page::{MoreByCommand, PageContexts};
+use report::page::{MoreByCommand, PageContexts, RequestsBy};
 use request_flow::tables::{Columns, RequestTables};
+use request_flow::{requests_of_messages, requests_of_paths};
 
 use crate::arguments::Inference;
 use crate::error::Error;
 use crate::output::say;
 use crate::progress::Terminal;
-use crate::shown::Shown;
+use crate::shown::{Shown, Source};
 use crate::stages;
 use crate::tuning::RESPONSE_TIMES_IN_MEMORY_BYTES;
 
@@ -41,5 +42,11 @@ pub(super) fn of(
         instances: (!is_served).then(|| format!("sockcap view{again}")),
         steps: format!("sockcap export steps{again}"),
     };
-    Ok(Some(PageContexts::of(&profile, more)))
+    let contexts = PageContexts::of(&profile, more);
+    let examples = contexts.requests();
+    let requests = match shown.source {
+        Source::Messages => RequestsBy::Path(requests_of_paths(data, &examples)?),
+        Source::Spans => RequestsBy::Message(requests_of_messages(data, &examples)?),
+    };
+    Ok(Some(contexts.known(requests)))
 }

@@ -74,10 +74,10 @@ function toPattern(pattern: number): void {
 }
 
 /** Shows the request of an example as an instance of its pattern; false if it is not there. */
-async function show(source: Source, overview: Overview, [request, , pattern]: Example): Promise<boolean> {
+async function show(source: Source, overview: Overview, [, , pattern, path]: Example): Promise<boolean> {
   const rank = overview.patterns.id.indexOf(pattern);
   if (rank < 0) return false;
-  const place = await source.place(rank, order.value, request).catch(() => null);
+  const place = await source.place(rank, order.value, path).catch(() => null);
   if (place === null) return false;
   batch(() => {
     toPattern(pattern);

@@ -68,8 +68,8 @@ export interface Times {
   examples: Example[];
 }
 
-/** A request: its number, how long the operation took in it, and the number of its path pattern, or -1. */
-export type Example = [request: number, time: number, pattern: number];
+/** A request: its number, how long the operation took in it, and the numbers of its path pattern and of its path, or -1. */
+export type Example = [request: number, time: number, pattern: number, path: number];
 
 /** Bins: bin `b` begins at `first` times `ratio` to the power of `b`. */
 export interface Bins {

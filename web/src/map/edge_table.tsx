@@ -48,7 +48,7 @@ export function EdgeTable({ overview, seconds, chosen }: Props) {
               <td class="number">{rate(edge.there / seconds)}</td>
               <td class="number wide">{rate(edge.back / seconds)}</td>
               <td class="number">{duration(edge.network ?? edge.untraced)}</td>
-              <td class="number wide">{bytes(edge.bytes / seconds)}/s</td>
+              <td class="number wide">{edge.bytes > 0 ? `${bytes(edge.bytes / seconds)}/s` : "–"}</td>
             </tr>
           ))}
         </tbody>

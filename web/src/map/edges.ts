@@ -21,5 +21,5 @@ export function joined(edges: MapEdge[]): { there: number; messages: number; tim
 /** An edge in words. */
 export function sentence(edge: MapEdge, names: string[], seconds: number): string {
   const time = edge.network === null ? `${duration(edge.untraced)} untraced` : `${duration(edge.network)} on the network`;
-  return `${names[edge.from]} to ${names[edge.to]} ${names[edge.port]} ${edge.protocol}: ${rate(edge.there / seconds)} there, ${rate(edge.back / seconds)} back, ${time}`;
+  return `${names[edge.from]} to ${names[edge.to]} ${`${names[edge.port]} ${edge.protocol}`.trim()}: ${rate(edge.there / seconds)} there, ${rate(edge.back / seconds)} back, ${time}`;
 }

@@ -100,20 +100,20 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
     await expectText(page, ".detail h2 .rank", new RegExp(`^#${said?.[2]}$`));
     await expectText(page, ".detail h3", /^Instance \d+, /);
     const instance = Number(/instance=(\d+)/.exec(page.url())?.[1]);
-    const [request, , pattern] = (inject("madeContexts").operations[0]?.contexts.trace.shown[0]?.times?.examples ?? [])[0] ?? [];
+    const [request, , pattern, path] = (inject("madeContexts").operations[0]?.contexts.trace.shown[0]?.times?.examples ?? [])[0] ?? [];
     expect([request, pattern]).toEqual([Number(said?.[1]?.replace(",", "")), Number(said?.[2])]);
     // It is the instance at that place: the one of that path, which began at 50 ms times its number.
     const at = await page.locator(`.instances li:nth-child(${(instance % 8) + 1}) .soft`).innerText();
-    expect(seconds(at.replace("after ", ""))).toBeCloseTo((request ?? -1) * 0.05, 1);
+    expect(seconds(at.replace("after ", ""))).toBeCloseTo((path ?? -1) * 0.05, 1);
     await page.goBack();
     await page.locator('.requests').waitFor();
     expect(page.url()).toBe(link);
 
     // One that the page does not have, and one that no pattern has.
     await example.nth(1).click();
-    await expectText(page, ".missing", /Request 9,999,999 is not among the instances .* has all instances\. Its steps: sockcap export steps -d shop \| grep -E '\^\(request\|9999999\),'/);
+    await expectText(page, ".missing", /Request 10,000,999 is not among the instances .* has all instances\. Its steps: sockcap export steps -d shop \| grep -E '\^\(request\|10000999\),'/);
     await example.nth(3).click();
-    await expectText(page, ".missing", /^Request 7,777 is not among the instances of this page\. Its steps/);
+    await expectText(page, ".missing", /^Request 8,777 is not among the instances of this page\. Its steps/);
     expect(complaints).toEqual([]);
     await page.context().close();
   });

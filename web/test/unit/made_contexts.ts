@@ -6,8 +6,11 @@ import { numbers } from "../browser/systems";
 
 const BINS: Bins = { first: 1e6, ratio: 100 ** (1 / 32), count: 32 };
 
-/** Where the examples come from: numbers of requests and of their patterns. */
-export type Requests = [request: number, pattern: number][];
+/** Where the examples come from: numbers of paths and of their patterns. */
+export type Requests = [path: number, pattern: number][];
+
+/** The number of the request that a path is. */
+export const requestOf = (path: number) => path + 1000;
 
 /** So many times around `mean` milliseconds. */
 function around(mean: number, spread: number, calls: number, seed: number): number[] {
@@ -25,7 +28,7 @@ function figures(times: number[], requests: Requests, few = 5): Times {
     const bin = Math.min(31, Math.max(0, Math.floor(Math.log(time / BINS.first) / Math.log(BINS.ratio))));
     histogram[bin] = (histogram[bin] ?? 0) + 1;
   }
-  const examples = requests.slice(0, 5).map(([request, pattern], place): Example => [request, at(1 - place / 4), pattern]);
+  const examples = requests.slice(0, 5).map(([path, pattern], place): Example => [requestOf(path), at(1 - place / 4), pattern, path]);
   return {
     weight: sorted.length, mean, deviation: Math.sqrt(sorted.reduce((sum, time) => sum + (time - mean) ** 2, 0) / sorted.length),
     min: at(0), q1: at(0.25), median: at(0.5), q3: at(0.75), max: at(1), modes: sorted.length < 20 ? null : 1,
@@ -63,7 +66,7 @@ function operation(id: number, name: string, said: string, reason: Level | null,
   };
 }
 
-/** `requests` are those that examples are of. */
+/** `requests` are those that examples are of, by their paths. */
 export function contexts(requests: Requests = [[8, 0], [9, 0], [10, 0], [11, 5], [12, 5], [13, -1]]): Contexts {
   const [slow, quick, other] = [around(30, 0.4, 60, 1), around(3, 0.5, 300, 2), around(4, 0.4, 40, 3)];
   const store = operation(100, "store GET /items", "store GET /items is slow only when checkout calls it: mean 30.0 ms in 60 of 400 calls, 3.11 ms otherwise; caller-context explains 86% of its standard deviation", "caller", {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::chosen::{Chosen, Room};
 use super::classes::{self, Class, shown};
 use super::commands::MoreByCommand;
-use super::summary::PageSummary;
+use super::summary::{PageSummary, PathOfExample};
 use crate::page::names::Names;
 use crate::page::number::Number;
 use crate::tuning::MAX_OPERATIONS;
@@ -86,7 +86,7 @@ struct PageContext {
 }
 
 impl Shape {
-    /// The contexts of `profile`, whose examples have no pattern yet.
+    /// The contexts of `profile`, whose examples have no path yet.
     pub(super) fn of(profile: &Profile, more: MoreByCommand) -> Shape {
         let mut room = Room::for_a_page();
         let first = profile.operations.iter().take(MAX_OPERATIONS);
@@ -129,14 +129,14 @@ impl Shape {
         self.summaries().flat_map(PageSummary::requests)
     }
 
-    /// Tells examples which pattern they are of.
-    pub(super) fn name_patterns(&mut self, patterns: &FxHashMap<i64, Option<i64>>) {
-        let pattern = |request: i64| patterns.get(&request).copied().flatten();
+    /// Tells examples which paths they are.
+    pub(super) fn name_paths(&mut self, paths: &FxHashMap<i64, Option<PathOfExample>>) {
+        let path = |request: i64| paths.get(&request).copied().flatten();
         for operation in &mut self.operations {
-            operation.summary.name_patterns(&pattern);
+            operation.summary.name_paths(&path);
             let PerLevel { caller, stack, trace } = &mut operation.contexts;
             for context in [caller, stack, trace].into_iter().flat_map(|of| &mut of.shown) {
-                context.summary.name_patterns(&pattern);
+                context.summary.name_paths(&path);
             }
         }
     }

@@ -8,6 +8,13 @@ use super::chosen::spread;
 use crate::page::number::Number;
 use crate::tuning::MAX_CONTEXT_BINS;
 
+/// The path of a request that is an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PathOfExample {
+    pub(super) path: i64,
+    pub(super) pattern: i64,
+}
+
 /// The executions of an operation or in a context.
 #[derive(Debug, Serialize)]
 pub(super) struct PageSummary {
@@ -33,8 +40,9 @@ struct PageTimes {
     max: i64,
     modes: Option<u32>,
     histogram: Vec<Number>,
-    /// Number of a request, its response time, and the number of its pattern or -1.
-    examples: Vec<(i64, i64, i64)>,
+    /// Number of a request, its response time, the number of its pattern or -1, and that of its
+    /// path or -1.
+    examples: Vec<(i64, i64, i64, i64)>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -63,10 +71,11 @@ impl PageSummary {
         self.times.iter().flat_map(|times| times.examples.iter().map(|(request, ..)| *request))
     }
 
-    /// Tells examples which pattern they are of.
-    pub(super) fn name_patterns(&mut self, of: &impl Fn(i64) -> Option<i64>) {
-        for (request, _, pattern) in self.times.iter_mut().flat_map(|times| &mut times.examples) {
-            *pattern = of(*request).unwrap_or(-1);
+    /// Tells examples which paths they are.
+    pub(super) fn name_paths(&mut self, of: &impl Fn(i64) -> Option<PathOfExample>) {
+        let examples = self.times.iter_mut().flat_map(|times| &mut times.examples);
+        for (request, _, pattern, path) in examples {
+            (*pattern, *path) = of(*request).map_or((-1, -1), |found| (found.pattern, found.path));
         }
     }
 }
@@ -75,7 +84,7 @@ impl PageTimes {
     fn of(times: &Times, every: usize) -> PageTimes {
         let bins = times.histogram.chunks(every.max(1));
         let weight = |bins: &[f32]| Number::of(bins.iter().copied().map(f64::from).sum());
-        let example = |example: &contexts::result::Example| (example.request, example.time, -1);
+        let example = |example: &contexts::result::Example| (example.request, example.time, -1, -1);
         PageTimes {
             weight: Number::of(times.weight),
             mean: Number::whole(times.mean),

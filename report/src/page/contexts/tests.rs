@@ -152,17 +152,35 @@ fn bins_become_fewer_and_keep_their_weight() {
 
 #[test]
 fn examples_are_few_and_know_their_patterns() {
-    let mut contexts = of(&profile(vec![operation(0, 1)]));
-    assert!(contexts.saw(0, 17, 10) && contexts.saw(19, 3, 10));
-    assert!(!contexts.saw(1, 17, 10), "nobody has that as an example");
-    let too_long = crate::tuning::MAX_REQUEST_MESSAGES;
-    assert!(!contexts.saw(4, 5, too_long), "there is no room for it");
-    assert!(contexts.saw(9, 6, 10), "but for others");
-    let found = json(contexts);
-    let examples = &found["operations"][0]["times"]["examples"];
-    let expected = [(0, 9_000, 17), (4, 8_996, 5), (9, 8_991, 6), (14, 8_986, -1), (19, 8_981, 3)];
-    assert_eq!(expected.len(), MAX_CONTEXT_EXAMPLES);
-    assert_eq!(*examples, serde_json::json!(expected));
+    // Request 0 is path 100 with the first message 7000, and so on.
+    let numbers = |first: i64, by: i64| (0..20).map(move |number| (first + by * number, number));
+    for requests in [
+        RequestsBy::Path(numbers(100, 1).collect()),
+        RequestsBy::Message(numbers(7_000, 10).collect()),
+    ] {
+        let mut contexts = of(&profile(vec![operation(0, 1)])).known(requests);
+        let mut saw = |request: i64, pattern, messages| {
+            contexts.saw(100 + request, 7_000 + 10 * request, pattern, messages)
+        };
+        assert!(saw(0, 17, 10) && saw(19, 3, 10));
+        assert!(!saw(1, 17, 10), "nobody has that as an example");
+        assert!(!saw(-100, 17, 10), "nor a path that is no request");
+        let too_long = crate::tuning::MAX_REQUEST_MESSAGES;
+        assert!(!saw(4, 5, too_long), "there is no room for it");
+        assert!(saw(9, 6, 10), "but for others");
+        assert!(!saw(9, 8, 10), "another path of the same request");
+        let found = json(contexts);
+        let examples = &found["operations"][0]["times"]["examples"];
+        let expected = [
+            (0, 9_000, 17, 100),
+            (4, 8_996, 5, 104),
+            (9, 8_991, 6, 109),
+            (14, 8_986, -1, -1),
+            (19, 8_981, 3, 119),
+        ];
+        assert_eq!(expected.len(), MAX_CONTEXT_EXAMPLES);
+        assert_eq!(*examples, serde_json::json!(expected));
+    }
 }
 
 #[test]
@@ -239,7 +257,9 @@ fn the_page_has_examples_as_instances() {
     let patterns = [crate::samples::lookup()];
     let report = crate::Report::new(&patterns, crate::samples::meta());
     let mut builder = crate::page::PageBuilder::new(&report, &crate::Options::default());
-    builder.contexts(of(&profile(vec![operation(0, 1)])));
+    // Request 0 is path 30, and so on.
+    let requests = RequestsBy::Path((0..170).map(|number| (30 + number, number)).collect());
+    builder.contexts(of(&profile(vec![operation(0, 1)])).known(requests));
     let hop = TimedHop {
         parent: None,
         depth: 0,
@@ -252,7 +272,7 @@ fn the_page_has_examples_as_instances() {
     let hops = vec![hop; patterns[0].hops.len()];
     for path in 0..200 {
         // Of a pattern that the page does not have, too.
-        let pattern = if path == 9 { 99 } else { patterns[0].id };
+        let pattern = if path == 39 { 99 } else { patterns[0].id };
         let which = WhichInstance { path, pattern, probability: 1.0 };
         builder.add(&TimedInstance { which, hops: &hops });
     }
@@ -260,8 +280,8 @@ fn the_page_has_examples_as_instances() {
     let json = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
     let contexts = json(&page.contexts.unwrap());
     let examples = contexts["operations"][0]["times"]["examples"].as_array().unwrap();
-    assert_eq!((&examples[1][0], &examples[1][2]), (&4.into(), &patterns[0].id.into()));
-    assert_eq!((&examples[2][0], &examples[2][2]), (&9.into(), &(-1).into()));
+    assert_eq!(examples[1], serde_json::json!([4, 8_996, patterns[0].id, 34]));
+    assert_eq!(examples[2], serde_json::json!([9, 8_991, -1, -1]));
     let instances = &json(&page.details[0])[0]["instances"];
     let paths: Vec<i64> = instances
         .as_array()
@@ -269,7 +289,7 @@ fn the_page_has_examples_as_instances() {
         .iter()
         .map(|instance| instance["path"].as_i64().unwrap())
         .collect();
-    assert!([0, 4, 14, 19, 100, 104].iter().all(|path| paths.contains(path)), "{paths:?}");
+    assert!([30, 34, 44, 49, 130, 134].iter().all(|path| paths.contains(path)), "{paths:?}");
     assert!(paths.is_sorted_by(|one, other| one < other), "each is there once: {paths:?}");
     assert!(paths.len() < 40, "{paths:?}");
     assert_eq!(json(&page.overview)["contexts"], true);

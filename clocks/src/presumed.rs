@@ -1,0 +1,106 @@
+//! Which hosts are not the one clock that they are presumed to be.
+//!
+//! Nobody says that hosts of one presumed machine share a clock; it is taken to be so because an
+//! estimate would put an error where there may be none. So where messages contradict, only the
+//! hosts that they speak against get a clock of their own:
+//!
+//! ```text
+//! a --- b    Where c's messages contradict both a and b, c is set apart: it explains two
+//!  \   /     contradictions, and each of the others one. What c shows a and what it shows b has
+//!    c       to fit one line then. If it does not, a and b are not one clock, either, and they
+//!            are set apart as well.
+//! ```
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use crate::facts::HostFacts;
+use crate::pairs::pair::{self, ClockPair, Origin};
+use crate::samples::Minima;
+use crate::tuning::MISFIT_NS;
+
+/// For each host whether it is set apart. `contradictions` are the pairs of hosts of one machine
+/// whose messages say that their clocks differ; only hosts whose machine is presumed are looked at.
+pub(crate) fn apart(
+    hosts: &[HostFacts],
+    pairs: &[&Minima],
+    contradictions: &BTreeSet<[u32; 2]>,
+) -> Vec<bool> {
+    let is_presumed = |host: u32| hosts.get(host as usize).is_some_and(|host| host.is_presumed);
+    let presumed = |[a, b]: &[u32; 2]| is_presumed(*a) && is_presumed(*b);
+    let contradictions: Vec<[u32; 2]> =
+        contradictions.iter().copied().filter(|pair| presumed(pair)).collect();
+    let mut apart = vec![false; hosts.len()];
+    while let Some(host) = most_contradicted(hosts, pairs, &contradictions, &apart) {
+        apart[host as usize] = true;
+    }
+    while let Some(host) = without_a_line(hosts, pairs, &apart) {
+        let before = apart.clone();
+        for [a, b] in &contradictions {
+            if *a == host || *b == host {
+                (apart[*a as usize], apart[*b as usize]) = (true, true);
+            }
+        }
+        if apart == before {
+            break;
+        }
+    }
+    apart
+}
+
+/// Of the hosts that are in a contradiction which is not explained yet, the one that explains most
+/// of them. Of two that explain as many it is the one that talks to fewer, then with fewer
+/// messages.
+fn most_contradicted(
+    hosts: &[HostFacts],
+    pairs: &[&Minima],
+    contradictions: &[[u32; 2]],
+    apart: &[bool],
+) -> Option<u32> {
+    let is_apart = |host: u32| apart.get(host as usize).copied().unwrap_or(true);
+    let open = || contradictions.iter().filter(|pair| !pair.iter().any(|host| is_apart(*host)));
+    let all: BTreeSet<u32> = open().flatten().copied().collect();
+    all.into_iter().max_by_key(|host| {
+        let explained = open().filter(|pair| pair.contains(host)).count();
+        let of_host = || pairs.iter().filter(|pair| pair.from == *host || pair.to == *host);
+        let talks_to: BTreeSet<[u32; 2]> = of_host().map(|pair| between(pair)).collect();
+        let messages: u64 = of_host().map(|pair| pair.messages).sum();
+        let name = hosts.get(*host as usize).map(|host| host.name.as_str());
+        (explained, Reverse((talks_to.len(), messages)), name)
+    })
+}
+
+/// A host that was set apart and whose messages with those that were not fit no line.
+fn without_a_line(hosts: &[HostFacts], pairs: &[&Minima], apart: &[bool]) -> Option<u32> {
+    let apart_of = |host: usize| apart.get(host).copied().unwrap_or(true);
+    // Those that are not set apart have the number of their machine's first; all others have
+    // numbers of their own.
+    let first = |of: &HostFacts| {
+        (0..hosts.len()).find(|host| !apart_of(*host) && hosts[*host].machine == of.machine)
+    };
+    let clock_of: Vec<usize> = hosts
+        .iter()
+        .enumerate()
+        .map(|(host, of)| match of.is_presumed && !apart_of(host) {
+            true => first(of).unwrap_or(host),
+            false => host,
+        })
+        .collect();
+    let fits = |pair: &ClockPair| {
+        let fit = pair::fit(pair.marks.iter(), false, Origin::of(&pair.marks, false));
+        fit.is_none_or(|fit| fit.slack <= MISFIT_NS)
+    };
+    let is_shared =
+        |host: usize| hosts.get(host).is_some_and(|of| of.is_presumed) && !apart_of(host);
+    let found = pair::pairs(pairs, &clock_of, |_, time| Some(time));
+    found.iter().filter(|pair| !fits(pair)).find_map(|pair| match [pair.a, pair.b] {
+        [a, b] if apart_of(a) && is_shared(b) => Some(a as u32),
+        [a, b] if apart_of(b) && is_shared(a) => Some(b as u32),
+        _ => None,
+    })
+}
+
+/// The two hosts of messages, whichever way they go.
+pub(crate) fn between(pair: &Minima) -> [u32; 2] {
+    [pair.from.min(pair.to), pair.from.max(pair.to)]
+}

@@ -1,0 +1,185 @@
+//! Trace-contexts by kind: classes that differ only in which of some concurrent calls had ended
+//! before another began become one. [`Concurrency`] says which calls those are.
+//!
+//! It works on classes, not on requests: their trees say which calls were at once, and how often.
+
+use rustc_hash::FxHashSet;
+
+use super::stack_context::StackId;
+use super::trace_context::TraceContexts;
+use crate::traces::{CallNode, Class, Concurrency, NO_PARENT, PositionId};
+
+/// Contexts that became fewer.
+#[derive(Clone, Debug)]
+pub struct ByKind {
+    /// The contexts.
+    pub contexts: TraceContexts,
+    /// The new class of each old one.
+    pub class_of: Vec<u32>,
+    /// The new trace-context of each old one.
+    pub position_of: Vec<PositionId>,
+}
+
+impl ByKind {
+    /// The contexts by kind of `contexts`, whose classes have `requests`; `None` where they are the
+    /// same.
+    pub fn of(contexts: &TraceContexts, requests: &[u64]) -> Option<ByKind> {
+        let classes = contexts.classes.classes();
+        let concurrent = concurrent_callers(contexts);
+        if concurrent.is_empty() {
+            return None;
+        }
+        let mut concurrency = Concurrency::default();
+        for (class, requests) in classes.iter().zip(requests) {
+            let tree = contexts.classes.tree(class);
+            let executions = executions(tree, *requests);
+            for (caller, calls) in callers(contexts, class, &concurrent) {
+                let of_caller = executions.get(caller as usize).copied().unwrap_or(0);
+                let stack = contexts.stack_of(class.first + caller);
+                concurrency.add(stack, &each(tree, &calls), of_caller);
+            }
+        }
+        concurrency.settle();
+        let mut by_kind = ByKind {
+            contexts: TraceContexts::default(),
+            class_of: Vec::with_capacity(classes.len()),
+            position_of: Vec::with_capacity(contexts.len()),
+        };
+        let mut is_same = true;
+        for class in classes {
+            let mut tree = contexts.classes.tree(class).to_vec();
+            for (caller, calls) in callers(contexts, class, &concurrent) {
+                let stack = contexts.stack_of(class.first + caller);
+                let joined = concurrency.joined(stack, &each(&tree, &calls));
+                is_same &= !join(&mut tree, &calls, &joined);
+            }
+            let number = by_kind.contexts.class(&tree, class.caller);
+            by_kind.class_of.push(number);
+            let classes = &by_kind.contexts.classes;
+            let first = classes.classes().get(number as usize).map_or(0, |class| class.first);
+            by_kind.position_of.extend(classes.places().iter().map(|place| first + place));
+        }
+        (!is_same).then_some(by_kind)
+    }
+}
+
+/// The stacks of executions that made calls at once in any request.
+fn concurrent_callers(contexts: &TraceContexts) -> FxHashSet<StackId> {
+    let all = contexts.classes.positions().iter().zip(0..);
+    let concurrent = all.filter(|(node, _)| node.is_concurrent);
+    concurrent
+        .filter_map(|(_, position)| contexts.stacks.parent(contexts.stack_of(position)))
+        .collect()
+}
+
+/// The executions of a class with such a stack, and the calls that they make, as places.
+fn callers(
+    contexts: &TraceContexts,
+    class: &Class,
+    stacks: &FxHashSet<StackId>,
+) -> Vec<(u32, Vec<u32>)> {
+    let tree = contexts.classes.tree(class);
+    let mut calls: Vec<Vec<u32>> = vec![Vec::new(); tree.len()];
+    for (place, node) in (0..).zip(tree) {
+        let is_asked = stacks.contains(&contexts.stack_of(class.first + node.parent.min(place)));
+        if node.parent != NO_PARENT
+            && is_asked
+            && let Some(of_caller) = calls.get_mut(node.parent as usize)
+        {
+            of_caller.push(place);
+        }
+    }
+    (0..).zip(calls).filter(|(_, calls)| calls.len() > 1 || is_several(tree, calls)).collect()
+}
+
+/// Whether the only call stands for several.
+fn is_several(tree: &[CallNode], calls: &[u32]) -> bool {
+    calls.iter().any(|call| tree.get(*call as usize).is_some_and(|node| node.times > 1))
+}
+
+/// The operation and the group of each call. One that stands for several is there as often.
+fn each(tree: &[CallNode], calls: &[u32]) -> Vec<(u32, u32)> {
+    let nodes = calls.iter().filter_map(|call| tree.get(*call as usize));
+    nodes
+        .flat_map(|node| std::iter::repeat_n((node.operation, node.group), node.times as usize))
+        .collect()
+}
+
+/// How often each node of a tree was executed in that many requests.
+fn executions(tree: &[CallNode], requests: u64) -> Vec<u64> {
+    let mut executions: Vec<u64> = Vec::with_capacity(tree.len());
+    for node in tree {
+        let above = executions.get(node.parent as usize).copied().unwrap_or(requests);
+        executions.push(above.saturating_mul(u64::from(node.times)));
+    }
+    executions
+}
+
+/// Puts calls into the group before them where they are joined with it. Whether there is any such.
+fn join(tree: &mut [CallNode], calls: &[u32], joined: &[bool]) -> bool {
+    let mut joined = joined.iter();
+    // The group of the call before, as it was and as it is now.
+    let (mut before, mut now) = (NO_PARENT, NO_PARENT);
+    let mut is_any = false;
+    for call in calls {
+        let Some(node) = tree.get_mut(*call as usize) else { continue };
+        let is_joined = joined.next().copied().unwrap_or(false);
+        joined.by_ref().take((node.times as usize).saturating_sub(1)).for_each(drop);
+        if node.group != before {
+            before = node.group;
+            if !is_joined {
+                now = node.group;
+            }
+        }
+        if now != node.group {
+            (node.group, node.is_concurrent, is_any) = (now, true, true);
+            if let Some(first) = tree.get_mut(now as usize) {
+                first.is_concurrent = true;
+            }
+        }
+    }
+    is_any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(parent: u32, operation: u32, group: u32, is_concurrent: bool) -> CallNode {
+        CallNode { parent, operation, group, is_concurrent, times: 1 }
+    }
+
+    #[test]
+    fn classes_that_differ_by_chance_are_one() {
+        let root = node(NO_PARENT, 1, 0, false);
+        // 1 calls 2 and 3 at once; 3 calls 4.
+        let at_once = [root, node(0, 2, 1, true), node(0, 3, 1, true), node(2, 4, 3, false)];
+        let one_first = [root, node(0, 2, 1, false), node(0, 3, 2, false), node(2, 4, 3, false)];
+        let other_first = [root, node(0, 3, 1, false), node(1, 4, 2, false), node(0, 2, 3, false)];
+        // The same calls for another caller, who always makes them one after the other.
+        let mut contexts = TraceContexts::default();
+        let trees = [&at_once, &one_first, &other_first];
+        assert_eq!(trees.map(|tree| contexts.class(tree, 0)), [0, 1, 2]);
+        assert_eq!(contexts.class(&one_first, 9), 3);
+        let by_kind = ByKind::of(&contexts, &[17, 2, 1, 5]).unwrap();
+        assert_eq!(by_kind.class_of, [0, 0, 0, 1]);
+        assert_eq!(by_kind.contexts.len(), 8);
+        for (position, new) in (0..).zip(&by_kind.position_of) {
+            let (old, new) = (contexts.stack_of(position), by_kind.contexts.stack_of(*new));
+            assert_eq!(contexts.stacks.path(old), by_kind.contexts.stacks.path(new));
+        }
+        assert!(ByKind::of(&contexts, &[3, 2, 1, 5]).is_none(), "half of them are not enough");
+    }
+
+    #[test]
+    fn equal_calls_that_stand_for_each_other_are_counted_one_by_one() {
+        let root = node(NO_PARENT, 1, 0, false);
+        let at_once = [root, node(0, 2, 1, true), node(0, 2, 1, true)];
+        let one_by_one = [root, node(0, 2, 1, false), node(0, 2, 2, false)];
+        let mut contexts = TraceContexts::default();
+        assert_eq!([&at_once, &one_by_one].map(|tree| contexts.class(tree, 0)), [0, 1]);
+        let by_kind = ByKind::of(&contexts, &[9, 1]).unwrap();
+        assert_eq!((by_kind.class_of, by_kind.position_of), (vec![0, 0], vec![0, 1, 0, 1, 1]));
+        assert_eq!(by_kind.contexts.classes.positions()[1].times, 2);
+    }
+}

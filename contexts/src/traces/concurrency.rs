@@ -1,0 +1,239 @@
+//! Concurrency by kind: calls that one caller makes at the same time, although by chance they did
+//! not overlap in every request. Section 6.2 of the paper leaves concurrent calls out.
+//!
+//! ```text
+//! seen 17 times   a |------|        twice   a |---|              once   a         |-----|
+//!                 b    |-----|              b       |-----|             b |----|
+//! ```
+//!
+//! Nobody waited here: all 20 are the same. It is told from the share of the executions in which a
+//! pair of calls was made at once. Compared are executions of one caller that make the same calls,
+//! the order left aside. Of several calls of one operation the first, the second and so on are told
+//! apart, so that a loop around two concurrent calls stays a loop.
+//!
+//! Nothing here knows of contexts or classes: operations and contexts are any numbers.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::tuning::{CONCURRENT_SHARE, MAX_COMPARED_CALLS};
+
+/// What separates groups in [`Groups`]; no operation has this number.
+const END: u32 = u32::MAX;
+
+/// The calls of one execution: for each group of concurrent ones the operations in their order, and
+/// [`END`] behind each group.
+type Groups = Box<[u32]>;
+
+/// The calls of executions in many contexts.
+#[derive(Clone, Debug, Default)]
+pub struct Concurrency {
+    /// By context and the operations that are called, in their order.
+    structures: FxHashMap<(u32, Box<[u32]>), Structure>,
+}
+
+/// Executions in one context that make the same calls.
+#[derive(Clone, Debug, Default)]
+struct Structure {
+    /// How often the calls were made in these groups.
+    executions: BTreeMap<Groups, u64>,
+    /// Whether each call and each other are concurrent by kind, row by row.
+    is_concurrent: Vec<bool>,
+}
+
+impl Concurrency {
+    /// Adds as many executions in a context. `calls` has the operation and the group of each call,
+    /// in the order of groups.
+    pub fn add(&mut self, context: u32, calls: &[(u32, u32)], executions: u64) {
+        let (called, groups) = words(calls);
+        let structure = self.structures.entry((context, called)).or_default();
+        *structure.executions.entry(groups).or_default() += executions;
+    }
+
+    /// Finds which calls are concurrent by kind, when all executions were added.
+    pub fn settle(&mut self) {
+        for ((_, called), structure) in &mut self.structures {
+            structure.settle(called);
+        }
+    }
+
+    /// For each of these calls, whether it is concurrent by kind with the calls of the group before
+    /// it, so that both groups are one. It is the same for all calls of a group.
+    pub fn joined(&self, context: u32, calls: &[(u32, u32)]) -> Vec<bool> {
+        let (called, _) = words(calls);
+        let structure = self.structures.get(&(context, called.clone()));
+        let Some(structure) = structure.filter(|of| !of.is_concurrent.is_empty()) else {
+            return vec![false; calls.len()];
+        };
+        let numbers = numbers(&called, calls.iter().map(|(operation, _)| *operation));
+        let all: Vec<((u32, u32), usize)> = calls.iter().copied().zip(numbers).collect();
+        let (mut joined, mut block) = (Vec::with_capacity(calls.len()), Vec::new());
+        for group in all.chunk_by(|((_, one), _), ((_, other), _)| one == other) {
+            let is_joined = group.iter().any(|(_, call)| {
+                block.iter().any(|before| structure.is_concurrent(called.len(), *before, *call))
+            });
+            if !is_joined {
+                block.clear();
+            }
+            block.extend(group.iter().map(|(_, call)| *call));
+            joined.extend(group.iter().map(|_| is_joined));
+        }
+        joined
+    }
+}
+
+impl Structure {
+    fn is_concurrent(&self, calls: usize, one: usize, other: usize) -> bool {
+        self.is_concurrent.get(one * calls + other).copied().unwrap_or(false)
+    }
+
+    fn settle(&mut self, called: &[u32]) {
+        // Where all are alike there is nothing to join.
+        if self.executions.len() < 2 || called.len() > MAX_COMPARED_CALLS {
+            return;
+        }
+        let mut at_once = vec![0_u64; called.len() * called.len()];
+        for (groups, executions) in &self.executions {
+            let operations = groups.iter().copied().filter(|word| *word != END);
+            let mut numbers = numbers(called, operations).into_iter();
+            for group in groups.split(|word| *word == END) {
+                let calls: Vec<usize> = numbers.by_ref().take(group.len()).collect();
+                for one in &calls {
+                    for other in calls.iter().filter(|other| *other != one) {
+                        if let Some(count) = at_once.get_mut(one * called.len() + other) {
+                            *count += executions;
+                        }
+                    }
+                }
+            }
+        }
+        let all: u64 = self.executions.values().sum();
+        let is_most = |count: &u64| *count as f64 > CONCURRENT_SHARE * all as f64;
+        self.is_concurrent = at_once.iter().map(is_most).collect();
+    }
+}
+
+/// The operations of calls in their order, and their groups.
+fn words(calls: &[(u32, u32)]) -> (Box<[u32]>, Groups) {
+    let mut called: Vec<u32> = calls.iter().map(|(operation, _)| *operation).collect();
+    called.sort_unstable();
+    let mut groups: Vec<u32> = Vec::with_capacity(2 * calls.len());
+    for group in calls.chunk_by(|(_, one), (_, other)| one == other) {
+        let first = groups.len();
+        groups.extend(group.iter().map(|(operation, _)| *operation));
+        groups.get_mut(first..).unwrap_or_default().sort_unstable();
+        groups.push(END);
+    }
+    (called.into(), groups.into())
+}
+
+/// The place of each call among `called`, which are in order: the first call of an operation has
+/// the first place of that, the second the second.
+fn numbers(called: &[u32], operations: impl Iterator<Item = u32>) -> Vec<usize> {
+    let mut made: FxHashMap<u32, usize> = FxHashMap::default();
+    operations
+        .map(|operation| {
+            let before = made.entry(operation).or_default();
+            let number = called.partition_point(|one| *one < operation) + *before;
+            *before += 1;
+            number
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: u32 = 1;
+    const B: u32 = 2;
+    const C: u32 = 3;
+
+    /// Calls of these groups.
+    fn calls(groups: &[&[u32]]) -> Vec<(u32, u32)> {
+        let of = |(group, calls): (u32, &&[u32])| {
+            calls.iter().map(|call| (*call, group)).collect::<Vec<_>>()
+        };
+        (0..).zip(groups).flat_map(of).collect()
+    }
+
+    fn settled(executions: &[(&[&[u32]], u64)]) -> Concurrency {
+        let mut concurrency = Concurrency::default();
+        for (groups, count) in executions {
+            concurrency.add(7, &calls(groups), *count);
+        }
+        concurrency.settle();
+        concurrency
+    }
+
+    /// The number of groups that are left of these.
+    fn left(concurrency: &Concurrency, groups: &[&[u32]]) -> usize {
+        let calls = calls(groups);
+        let joined = concurrency.joined(7, &calls);
+        let begins = |place: usize| place == 0 || calls[place].1 != calls[place - 1].1;
+        (0..calls.len()).filter(|place| begins(*place) && !joined[*place]).count()
+    }
+
+    #[test]
+    fn the_picture_above() {
+        // The pair was at once in 17 of 20.
+        let found = settled(&[(&[&[A, B]], 17), (&[&[A], &[B]], 2), (&[&[B], &[A]], 1)]);
+        assert_eq!(left(&found, &[&[A], &[B]]), 1);
+        assert_eq!(left(&found, &[&[B], &[A]]), 1);
+        // Another context, and other calls, tell nothing of these.
+        assert_eq!(found.joined(8, &calls(&[&[A], &[B]])), [false, false]);
+        assert_eq!(left(&found, &[&[A], &[B], &[C]]), 3);
+    }
+
+    #[test]
+    fn what_seldom_overlaps_follows_each_other() {
+        // 13 of 20 are less than two in three, 14 are more.
+        let found = settled(&[(&[&[A, B]], 13), (&[&[A], &[B]], 7)]);
+        assert_eq!((left(&found, &[&[A, B]]), left(&found, &[&[A], &[B]])), (1, 2));
+        let found = settled(&[(&[&[A, B]], 14), (&[&[A], &[B]], 6)]);
+        assert_eq!(left(&found, &[&[A], &[B]]), 1);
+    }
+
+    #[test]
+    fn of_three_at_once_each_pair_counts() {
+        // a and b were at once in 14 of 20, b and c in 14, a and c in 10, all three in 10.
+        let found = settled(&[
+            (&[&[A, B, C]], 10),
+            (&[&[A, B], &[C]], 4),
+            (&[&[A], &[B, C]], 4),
+            (&[&[A], &[B], &[C]], 2),
+        ]);
+        for groups in [&[&[A, B], &[C][..]][..], &[&[A], &[B, C]], &[&[A], &[B], &[C]]] {
+            assert_eq!(left(&found, groups), 1, "{groups:?}");
+        }
+        // c came between them: nothing says that it is concurrent with a.
+        assert_eq!(left(&found, &[&[A], &[C], &[B]]), 2);
+    }
+
+    #[test]
+    fn what_follows_still_follows() {
+        let found = settled(&[(&[&[A, B], &[C]], 9), (&[&[B], &[A], &[C]], 1)]);
+        assert_eq!(left(&found, &[&[A, B], &[C]]), 2);
+        assert_eq!(left(&found, &[&[B], &[A], &[C]]), 2);
+        assert_eq!(left(&found, &[&[C], &[A], &[B]]), 2);
+    }
+
+    #[test]
+    fn a_loop_of_concurrent_calls_stays_a_loop() {
+        let found = settled(&[(&[&[A, B], &[A, B]], 9), (&[&[A], &[B], &[A, B]], 1)]);
+        assert_eq!(left(&found, &[&[A, B], &[A, B]]), 2);
+        assert_eq!(left(&found, &[&[A], &[B], &[A, B]]), 2);
+        // The same operation twice at once.
+        let found = settled(&[(&[&[A, A]], 9), (&[&[A], &[A]], 1)]);
+        assert_eq!(left(&found, &[&[A], &[A]]), 1);
+    }
+
+    #[test]
+    fn of_very_many_calls_none_are_compared() {
+        let many: Vec<u32> = (0..=MAX_COMPARED_CALLS as u32).collect();
+        let (first, rest) = many.split_at(1);
+        let found = settled(&[(&[&many], 9), (&[first, rest], 1)]);
+        assert_eq!(left(&found, &[first, rest]), 2);
+    }
+}

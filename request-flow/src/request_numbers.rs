@@ -1,0 +1,67 @@
+//! Which request a path instance is. Numbers of both are often the same, and need not be: requests
+//! are in the order of their begins and paths nearly so, and a request with a doubtful step makes
+//! several paths: with the step, without it, and the step by itself.
+
+use message_trace::table::columns::Columns;
+use message_trace::table::read_columns;
+use message_trace::{DataDir, PathError};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The requests of `wanted` that were made of paths, by the number of the path.
+///
+/// # Errors
+/// When the table of requests cannot be read.
+pub fn requests_of_paths(
+    data: &DataDir,
+    wanted: &FxHashSet<i64>,
+) -> Result<FxHashMap<i64, i64>, PathError> {
+    let table = data.requests();
+    let mut found = FxHashMap::default();
+    for batch in read_columns(&table, &["request", "path"])? {
+        let batch = batch?;
+        let columns = Columns::new(&table, &batch);
+        let rows = columns.int64("request")?.into_iter().zip(columns.int64("path")?);
+        let known = rows.filter_map(|(request, path)| Some((path?, request?)));
+        found.extend(known.filter(|(_, request)| wanted.contains(request)));
+    }
+    Ok(found)
+}
+
+/// The requests of `wanted` whose messages are those of `data`, by the number of a message of their
+/// root: the first message of a path tells which request it is of.
+///
+/// # Errors
+/// When the table of requests or that of messages cannot be read.
+pub fn requests_of_messages(
+    data: &DataDir,
+    wanted: &FxHashSet<i64>,
+) -> Result<FxHashMap<i64, i64>, PathError> {
+    // A message has the number of its step, counted through all requests.
+    let table = data.requests();
+    let (mut of_root, mut step) = (FxHashMap::default(), 0_i64);
+    for batch in read_columns(&table, &["request", "steps"])? {
+        let batch = batch?;
+        let columns = Columns::new(&table, &batch);
+        let rows = columns.int64("request")?.into_iter().zip(columns.int32("steps")?);
+        for (request, steps) in rows {
+            let request = columns.some("request", request)?;
+            if wanted.contains(&request) {
+                of_root.insert(step, request);
+            }
+            step += i64::from(columns.some("steps", steps)?);
+        }
+    }
+    let (table, mut found) = (data.messages(), FxHashMap::default());
+    for batch in read_columns(&table, &["id", "call_id"])? {
+        let batch = batch?;
+        let columns = Columns::new(&table, &batch);
+        let (calls, texts) = columns.numbered_texts("call_id")?;
+        let request = |text: &&str| of_root.get(&text.parse().ok()?).copied();
+        let requests: Vec<Option<i64>> = texts.iter().map(request).collect();
+        for (message, call) in columns.int64("id")?.into_iter().zip(calls) {
+            let request = call.and_then(|call| requests.get(call as usize).copied().flatten());
+            found.extend(message.zip(request));
+        }
+    }
+    Ok(found)
+}
