@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+mod drawing;
 mod explaining;
 mod instrumenting;
 mod modelling;
