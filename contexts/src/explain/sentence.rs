@@ -57,7 +57,7 @@ struct Named<'a> {
     is_minority: bool,
     calls: f64,
     number: u64,
-    /// Those contexts, where they are few and all known.
+    /// The contexts, where they are few and all known.
     contexts: Vec<&'a ContextProfile>,
 }
 
