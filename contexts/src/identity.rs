@@ -57,9 +57,19 @@ pub struct Operation {
     pub operation: String,
 }
 
+impl Operation {
+    /// Whether the operation's name is that of its node, or begins with it as a word.
+    fn has_name_of_node(&self) -> bool {
+        let rest = self.operation.strip_prefix(&self.node);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':']))
+    }
+}
+
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = [self.node.as_str(), self.operation.as_str()];
+        // Operations of sockcap's own paths begin with the name of their node: `web web:80`.
+        let node = if self.has_name_of_node() { "" } else { &self.node };
+        let words = [node, self.operation.as_str()];
         let name = words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>();
         match (name.is_empty(), self.host.is_empty()) {
             (true, true) => f.write_str("?"),
@@ -149,6 +159,23 @@ mod tests {
             let numbers = [one, two].map(|host| operations.of_step(&step(host)));
             assert_eq!(numbers[0] == numbers[1], same);
             assert_eq!(operations.names(&names)[numbers[0] as usize].to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn the_name_of_the_node_is_told_once() {
+        for (node, operation, shown) in [
+            ("redis", "GET", "redis GET"),
+            ("web", "web", "web"),
+            ("nginx", "nginx:18080", "nginx:18080"),
+            ("cart", "cart GetCart", "cart GetCart"),
+            ("web", "webhook", "web webhook"),
+            ("", "render", "render"),
+            ("web", "", "web"),
+            ("", "", "?"),
+        ] {
+            let [host, node, operation] = ["", node, operation].map(str::to_owned);
+            assert_eq!(Operation { host, node, operation }.to_string(), shown);
         }
     }
 

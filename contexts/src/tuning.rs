@@ -69,6 +69,10 @@ pub(crate) const MIN_SLOWER: f64 = 1.2;
 /// Minimum expected number of calls in a context that is said to be slow.
 pub(crate) const MIN_SLOW_CALLS: f64 = 8.0;
 
+/// Maximum share of an operation's calls that are few: it is "slow only when" they are made. With
+/// more it is "slower when". Chosen, not measured.
+pub(crate) const MAX_MINORITY: f64 = 0.4;
+
 /// Maximum number of contexts that a sentence names.
 pub(crate) const MAX_NAMED: usize = 3;
 

@@ -159,6 +159,11 @@ impl DataDir {
         self.0.join("analysis.json")
     }
 
+    /// The profile of contexts, where it takes long to make.
+    pub fn contexts(&self) -> PathBuf {
+        self.0.join("contexts.json")
+    }
+
     /// The HTML report, where no other place is named.
     pub fn html(&self) -> PathBuf {
         self.0.join("report.html")

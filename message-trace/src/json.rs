@@ -14,8 +14,20 @@ use crate::PathError;
 /// # Errors
 /// When the file cannot be written.
 pub fn write(path: &Path, value: &impl Serialize) -> Result<(), PathError> {
-    let text =
-        serde_json::to_string_pretty(value).map_err(|error| PathError::malformed(path, error))?;
+    let text = serde_json::to_string_pretty(value);
+    replace(path, text.map_err(|error| PathError::malformed(path, error))?)
+}
+
+/// Writes `value` as [`write()`] does, but without spaces and lines, for programs alone.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_dense(path: &Path, value: &impl Serialize) -> Result<(), PathError> {
+    let text = serde_json::to_string(value);
+    replace(path, text.map_err(|error| PathError::malformed(path, error))?)
+}
+
+fn replace(path: &Path, text: String) -> Result<(), PathError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".unfinished");
     let unfinished = path.with_file_name(name);

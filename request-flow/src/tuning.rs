@@ -30,8 +30,8 @@ pub(crate) const MESSAGES_AT_ONCE: usize = 256 * 1024;
 pub(crate) const PATH_MESSAGES: usize = 64 * 1024;
 
 /// Bytes of the spans, or of the requests, that one thread has in memory at once: larger partitions
-/// are dealt again. As structures they take about four times as much. With it an import has its peak
-/// at 720 MB for 2 and for 5 million spans; without, at 800 MB for 2 million.
+/// are dealt again. As structures they take about four times as much. With it an import has its
+/// peak at 720 MB for 2 and for 5 million spans; without, at 800 MB for 2 million.
 pub(crate) const PARTITION_BYTES: usize = 4 << 20;
 
 /// Maximum number of times that a partition is dealt again. Each time makes it smaller by as much

@@ -2,6 +2,7 @@
 //! patterns, read piece by piece, and the contexts of its requests.
 
 mod contexts;
+mod profile;
 
 use analyze::paths::{LeftInstances, PathFilter};
 use analyze::{AnalysisSummary, OneSided};

@@ -1,8 +1,8 @@
 //! Stages that have to run again, and running them. The results of a stage are current if they are
 //! there, are newer than what they were made from, and were made with the options that are asked
 //! for now. What of a directory is shown, messages or spans, is in
-//! [`shown`](crate::shown); [`spans`] has the
-//! stages of spans, and [`requests`](mod@requests) makes requests of paths.
+//! [`shown`](crate::shown); [`spans`] has the stages of spans, and [`requests`](mod@requests) makes
+//! requests of paths or of imported spans.
 
 mod current;
 mod names;
@@ -132,10 +132,10 @@ pub(crate) fn analyze(
 }
 
 /// Makes the requests of what is shown, unless they are there and newer than what they are made
-/// from. Spans are requests already.
+/// from. Spans are requests already, and need no messages.
 pub(crate) fn requests(shown: &Shown, inference: &Inference) -> Result<(), Error> {
     if shown.source == Source::Spans {
-        return messages(shown);
+        return requests::of_spans(&shown.data);
     }
     analysis(shown, inference)?;
     requests::of_paths(&shown.data)

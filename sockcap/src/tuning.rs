@@ -29,6 +29,10 @@ pub(crate) const SPANS_IN_MEMORY_BYTES: u64 = 256 << 20;
 /// a temporary file. Ten million steps take 240 MB.
 pub(crate) const RESPONSE_TIMES_IN_MEMORY_BYTES: u64 = 256 << 20;
 
+/// Minimum number of steps of a profile of contexts that is kept for the next page. For two million
+/// steps it takes 1.4 s of processor time less to read it than to make it, for this number 0.2 s.
+pub(crate) const MIN_STEPS_OF_KEPT_PROFILE: u64 = 300_000;
+
 /// Number of path instances that `sockcap view` sends to the page at a time.
 pub(crate) const INSTANCES_A_PIECE: usize = 96;
 

@@ -4,7 +4,7 @@ use message_trace::units::{count, duration, expected, whole_percent};
 
 use crate::equivalence::Level;
 use crate::result::{ContextProfile, Measure, OperationProfile, Reason};
-use crate::tuning::MAX_NAMED;
+use crate::tuning::{MAX_MINORITY, MAX_NAMED};
 
 /// Which contexts make the operation slow. `of_level` are its contexts of the reason's kind, by
 /// their ids.
@@ -13,24 +13,15 @@ pub(super) fn sentence(
     reason: &Reason,
     of_level: &[&ContextProfile],
 ) -> String {
-    let (slow, rest): (Vec<&ContextProfile>, Vec<&ContextProfile>) =
-        of_level.iter().partition(|context| reason.slow.contains(&context.id));
-    let (what, slow_time, rest_time) = match reason.measure {
-        Measure::Deviation => ("mean", reason.slow_mean, reason.rest_mean),
-        Measure::Ranks => ("median", reason.slow_median, reason.rest_median),
-    };
-    let all = slow.len() + rest.len();
-    let (how, contexts, calls, time, otherwise) = if slow.len() <= MAX_NAMED {
-        (" only", slow, reason.slow_calls, slow_time, rest_time)
-    } else if rest.len() <= MAX_NAMED && all as u64 == reason.contexts {
-        (" only", rest, reason.calls - reason.slow_calls, rest_time, slow_time)
-    } else {
-        ("", slow, reason.slow_calls, slow_time, rest_time)
-    };
-    let speed = if time >= otherwise { "slow" } else { "fast" };
-    let when = match contexts.len() {
-        few if few <= MAX_NAMED => when(reason.level, &contexts, of_level),
-        many => format!("in {many} of its {} {}-contexts", count(reason.contexts), reason.level),
+    let named = Named::of(reason, of_level);
+    let when = match named.contexts.as_slice() {
+        [] => format!(
+            "in {} of its {} {}-contexts",
+            count(named.number),
+            count(reason.contexts),
+            reason.level
+        ),
+        few => when(reason.level, few, of_level),
     };
     let decrease = operation.decrease.of(reason.level);
     let explains = match reason.measure {
@@ -42,15 +33,66 @@ pub(super) fn sentence(
             whole_percent(decrease.rank_share)
         ),
     };
+    let (what, slow, rest) = match reason.measure {
+        Measure::Deviation => ("mean", reason.slow_mean, reason.rest_mean),
+        Measure::Ranks => ("median", reason.slow_median, reason.rest_median),
+    };
+    let (time, otherwise) = if named.is_slow { (slow, rest) } else { (rest, slow) };
     format!(
-        "{} is {speed}{how} {when}: {what} {} in {} of {} calls, {} otherwise; {}-context {explains}",
+        "{} is {} {when}: {what} {} in {} of {} calls, {} otherwise; {}-context {explains}",
         operation.name,
+        named.how(),
         duration(time),
-        calls_in_words(calls),
+        calls_in_words(named.calls),
         calls_in_words(reason.calls),
         duration(otherwise),
         reason.level,
     )
+}
+
+/// The contexts that a sentence is about: the slow ones, or the rest.
+struct Named<'a> {
+    is_slow: bool,
+    /// Whether few calls are in them, so that all others are as is usual.
+    is_minority: bool,
+    calls: f64,
+    number: u64,
+    /// The contexts, where they are few and all known.
+    contexts: Vec<&'a ContextProfile>,
+}
+
+impl<'a> Named<'a> {
+    /// The side that is best told: a minority that can be named, else a side that can be, else the
+    /// minority as a number. Of two that are equally good it is the slow one.
+    fn of(reason: &Reason, of_level: &[&'a ContextProfile]) -> Named<'a> {
+        let (slow, rest): (Vec<&ContextProfile>, Vec<&ContextProfile>) =
+            of_level.iter().partition(|context| reason.slow.contains(&context.id));
+        let side = |is_slow, calls: f64, number, contexts: Vec<&'a ContextProfile>| {
+            let is_known = contexts.len() as u64 == number && contexts.len() <= MAX_NAMED;
+            Named {
+                is_slow,
+                is_minority: calls <= MAX_MINORITY * reason.calls,
+                calls,
+                number,
+                contexts: if is_known { contexts } else { Vec::new() },
+            }
+        };
+        let number = slow.len() as u64;
+        let slow = side(true, reason.slow_calls, number, slow);
+        let others = reason.contexts.saturating_sub(number);
+        let rest = side(false, reason.calls - reason.slow_calls, others, rest);
+        let rank = |one: &Named<'_>| (one.contexts.is_empty(), !one.is_minority);
+        if rank(&rest) < rank(&slow) { rest } else { slow }
+    }
+
+    fn how(&self) -> &'static str {
+        match (self.is_slow, self.is_minority) {
+            (true, true) => "slow only",
+            (false, true) => "fast only",
+            (true, false) => "slower",
+            (false, false) => "faster",
+        }
+    }
 }
 
 /// A few contexts in words.
@@ -100,9 +142,10 @@ fn either(words: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// A number of calls, whole where it is.
+/// An expected number of calls, without a decimal where that would be 0.
 fn calls_in_words(calls: f64) -> String {
-    if (calls - calls.round()).abs() < 1e-6 { count(calls.round() as u64) } else { expected(calls) }
+    let words = expected(calls);
+    words.strip_suffix(".0").map(str::to_owned).unwrap_or(words)
 }
 
 /// What is said of an operation whose contexts do not make it slow.
@@ -127,16 +170,5 @@ pub fn without_reason(operation: &OperationProfile) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_joined() {
-        let of = |words: &[&str]| either(words.iter().map(|word| (*word).to_owned()));
-        assert_eq!(
-            [of(&["a"]), of(&["a", "b"]), of(&["a", "b", "c"])],
-            ["a", "a or b", "a, b or c"]
-        );
-        assert_eq!([calls_in_words(5_003.0), calls_in_words(7.25)], ["5,003", "7.2"]);
-    }
-}
+#[path = "sentence_tests.rs"]
+mod tests;

@@ -94,7 +94,7 @@ fn the_position_in_a_trace_is_told_where_callers_do_not_differ() {
     let profile = made.profile();
     let reason = get(&profile).reason.as_ref().unwrap();
     assert_eq!(reason.level, Level::Trace);
-    let begin = "n GET is slow only as step 1 of traces of class 0: mean ";
+    let begin = "n GET is slower as step 1 of traces of class 0: mean ";
     assert!(reason.sentence.starts_with(begin), "{}", reason.sentence);
 }
 

@@ -18,6 +18,8 @@ use crate::tables::{Columns, RequestTables, RequestWriter};
 /// When a table cannot be read, or a file cannot be written.
 pub fn merge_imports(data: &DataDir, progress: &dyn Progress) -> Result<(), PathError> {
     let imports = data.imported_requests()?;
+    // The tables tell whether all of this was done, so they come last.
+    merge_clocks(&imports, &data.clocks())?;
     if let [only] = &imports[..] {
         link(&only.requests(), &data.requests())?;
         link(&only.steps(), &data.steps())?;
@@ -27,7 +29,7 @@ pub fn merge_imports(data: &DataDir, progress: &dyn Progress) -> Result<(), Path
         progress.step("putting imports together", all);
         merge(&mut sources, &data.requests(), &data.steps(), progress)?;
     }
-    merge_clocks(&imports, &data.clocks())
+    Ok(())
 }
 
 /// An import that is read request by request.

@@ -1,8 +1,8 @@
-//! The stage of requests: paths in the form of request flows.
+//! The stages of requests: paths in the form of request flows, and imports of spans as one.
 
 use message_trace::DataDir;
 
-use super::current::newer;
+use super::current::{newer, same_file};
 use crate::error::Error;
 use crate::progress::Terminal;
 use crate::tuning::SPANS_IN_MEMORY_BYTES;
@@ -15,5 +15,25 @@ pub(super) fn of_paths(data: &DataDir) -> Result<(), Error> {
         return Ok(());
     }
     request_flow::from_paths(data, SPANS_IN_MEMORY_BYTES, &Terminal::new())?;
+    Ok(())
+}
+
+/// Puts the imports of spans in `data` together, unless their tables are there and as new as these.
+/// Without imports, whatever tables are there stay.
+pub(super) fn of_spans(data: &DataDir) -> Result<(), Error> {
+    let imports = data.imported_requests()?;
+    let changed = data.imports_changed()?;
+    // A single import is not written again: its tables have two names, and are as old as it.
+    let is_only = match imports.as_slice() {
+        [] => return Ok(()),
+        [only] => {
+            same_file(&only.requests(), &data.requests()) && same_file(&only.steps(), &data.steps())
+        }
+        _ => false,
+    };
+    if is_only || [data.requests(), data.steps()].iter().all(|table| newer(table, changed)) {
+        return Ok(());
+    }
+    request_flow::merge_imports(data, &Terminal::new())?;
     Ok(())
 }

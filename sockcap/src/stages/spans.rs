@@ -1,10 +1,12 @@
-//! The stages of spans: imports of requests to messages whose causes are known, and these to paths.
+//! The stages of spans: requests to messages whose causes are known, and these to paths. What needs
+//! requests only makes no messages ([`requests::of_spans`]).
 
 use analyze::{Algorithm, AnalysisSummary};
 use message_trace::DataDir;
 
 use super::current::newer;
 use super::names::with_names;
+use super::requests;
 use crate::arguments::Inference;
 use crate::error::Error;
 use crate::output::say;
@@ -18,9 +20,8 @@ pub(super) fn messages(data: &DataDir) -> Result<(), Error> {
     if tables.iter().all(|table| newer(table, imports)) {
         return Ok(());
     }
-    let progress = Terminal::new();
-    request_flow::merge_imports(data, &progress)?;
-    request_flow::messages_of_requests(data, SPANS_IN_MEMORY_BYTES, &progress)?;
+    requests::of_spans(data)?;
+    request_flow::messages_of_requests(data, SPANS_IN_MEMORY_BYTES, &Terminal::new())?;
     Ok(())
 }
 

@@ -153,6 +153,49 @@ fn requests_of_paths_are_made_of_the_analysis() {
     assert_ne!(written().unwrap(), first, "and again of another analysis");
 }
 
+/// The spans of `otlp()` in a second file, a day later and with another operation.
+fn more_spans() -> String {
+    otlp().replace("\"17000", "\"17001").replace("render", "sort")
+}
+
+/// What `sockcap contexts` says of `data`, as JSON.
+fn contexts(directory: &Path) -> serde_json::Value {
+    serde_json::from_str(&out(&["contexts", "-d", "data", "--json"], directory)).unwrap()
+}
+
+#[test]
+fn contexts_of_spans_need_no_messages() {
+    let directory = imported();
+    let directory = directory.path();
+    let spans = directory.join("data/spans");
+    let totals = |profile: &serde_json::Value| {
+        ["requests", "steps", "operations"].map(|name| profile["totals"][name].as_u64().unwrap())
+    };
+    assert_eq!(totals(&contexts(directory)), [20, 60, 3]);
+    assert!(spans.join("steps.parquet").exists() && !spans.join("messages.parquet").exists());
+    // Report makes the rest, whatever was there before.
+    let report = || out(&["report", "-d", "data"], directory);
+    assert!(report().contains("60 steps of 20 requests"));
+    assert_eq!(totals(&contexts(directory)), [20, 60, 3]);
+
+    // What a new import brings is in both, contexts first.
+    fs::write(directory.join("more.jsonl"), more_spans()).unwrap();
+    out(&["import", "otlp", "more.jsonl", "-d", "data"], directory);
+    assert_eq!(totals(&contexts(directory)), [40, 120, 4]);
+    let both = report();
+    assert!(both.contains("120 steps of 40 requests") && both.contains("web → web sort"), "{both}");
+    let written = || fs::metadata(spans.join("steps.parquet")).unwrap().modified().unwrap();
+    let first = written();
+    assert_eq!(totals(&contexts(directory)), [40, 120, 4]);
+    assert_eq!(written(), first, "they are put together once");
+
+    // And without it again, report first.
+    fs::remove_dir_all(spans.join("imports/more")).unwrap();
+    let one = report();
+    assert!(one.contains("60 steps of 20 requests") && !one.contains("web → web sort"), "{one}");
+    assert_eq!(totals(&contexts(directory)), [20, 60, 3]);
+}
+
 #[test]
 fn of_a_directory_with_both_the_user_chooses() {
     let directory = imported();

@@ -197,7 +197,7 @@ mod tests {
         let (_, text) = SHIPPED[0];
         for (from, to, why) in [
             ("operations = 199", "operations = 291", "no more entries than operations"),
-            ("noise = 0.3", "noise = 4.0", "are from 0 to 3"),
+            ("noise = 1.4", "noise = 4.0", "are from 0 to 3"),
             ("own = \"200us\"", "own = \"soon\"", "no time span"),
             ("executions = 2032573", "executions = 20325730000", "take fewer"),
             ("entries = 12", "entry = 12", "unknown field `entry`"),

@@ -189,6 +189,9 @@ fn graphs_are_drawn_and_stacks_add_up() {
         assert!(written.starts_with("digraph") && written.contains(" -> "), "{written}");
         assert!(drawn(&written).contains("<svg"), "{graph}");
     }
+    let tree = succeeds(&["contexts", "--format", "dot"], directory);
+    let operations = tree.lines().filter(|line| line.contains("n0 -> ")).count();
+    assert!(drawn(&tree).matches("class=\"node\"").count() > operations, "{tree}");
     let map = succeeds(&["export", "dot", "--what", "map", "--limit", "3"], directory);
     assert_eq!(map.lines().filter(|line| line.contains(" -> ")).count(), 3);
     let stacks = succeeds(&["export", "folded", "--pattern", "0"], directory);

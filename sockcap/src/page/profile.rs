@@ -1,0 +1,124 @@
+//! The profile of contexts for a page. A page is written again and again of the same requests, so a
+//! profile that takes long to make is kept in the data directory.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use contexts::collect::Collected;
+use contexts::identity::By;
+use contexts::result::Profile;
+use message_trace::{DataDir, json};
+use out_of_core::MemoryBudget;
+use request_flow::tables::{Columns, RequestTables};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::progress::Terminal;
+use crate::tuning::RESPONSE_TIMES_IN_MEMORY_BYTES;
+
+/// A profile, and what it was made by and of.
+#[derive(Serialize, Deserialize)]
+struct Kept<P> {
+    version: String,
+    /// The tables of requests and of steps.
+    made_of: [State; 2],
+    profile: P,
+}
+
+/// The state of a file. Tables of a single import are as old as it, so the newer file need not be
+/// the one that was made later.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct State {
+    bytes: u64,
+    modified: Option<SystemTime>,
+}
+
+impl State {
+    fn of(path: &Path) -> State {
+        let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        State { bytes, modified: DataDir::written(path) }
+    }
+}
+
+/// The profile of the requests of `data`: the one that was kept, if nothing has changed since. One
+/// of `min_kept` steps or more is kept, if the directory can be written to.
+///
+/// # Errors
+/// When the tables of requests cannot be read.
+pub(super) fn of(data: &DataDir, min_kept: u64) -> Result<Profile, Error> {
+    let version = env!("CARGO_PKG_VERSION");
+    let made_of = [data.requests(), data.steps()].map(|table| State::of(&table));
+    if let Ok(kept) = json::read::<Kept<Profile>>(&data.contexts())
+        && kept.version == version
+        && kept.made_of == made_of
+    {
+        return Ok(kept.profile);
+    }
+    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::default())?;
+    let budget = MemoryBudget::new(RESPONSE_TIMES_IN_MEMORY_BYTES);
+    let progress = Terminal::new();
+    let collected = Collected::read(&tables, By::Operation, &budget, data.path(), &progress)?;
+    let profile = contexts::profile::profile(&collected, &budget, &progress)?.profile;
+    if profile.totals.steps >= min_kept {
+        let kept = Kept { version: version.to_owned(), made_of, profile: &profile };
+        // Nothing is lost where it cannot be written: it is made again.
+        let _ = json::write_dense(&data.contexts(), &kept);
+    }
+    Ok(profile)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use request_flow::tables::RequestWriter;
+    use request_flow::{Names, Request, Step};
+
+    use super::*;
+
+    /// Tables of that many requests with one step each. The last one takes longest.
+    fn write(data: &DataDir, requests: i64) {
+        let mut names = Names::default();
+        let (node, get) = (names.number("redis"), names.number("GET"));
+        let mut writer = RequestWriter::create(&data.requests(), &data.steps()).unwrap();
+        for at in 0..requests {
+            let mut request = Request { probability: 1.0, ..Request::default() };
+            let (begin, end) = (Some(100 * at), Some(101 * at + 7));
+            request.push(Step { begin, end, ..Step::of(node, get) }, []);
+            writer.push(request, &names).unwrap();
+        }
+        writer.finish(&names).unwrap();
+    }
+
+    #[test]
+    fn a_profile_is_kept_until_requests_change() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        write(&data, 50);
+        let made = of(&data, 50).unwrap();
+        assert_eq!(made.totals.requests, 50);
+        assert_eq!(of(&data, 50).unwrap(), made, "what is kept is what was made");
+        // What is there is read and not made again.
+        let text = fs::read_to_string(data.contexts()).unwrap();
+        assert!(text.contains("\"requests\":50,"), "{text}");
+        fs::write(data.contexts(), text.replace("\"requests\":50,", "\"requests\":51,")).unwrap();
+        assert_eq!(of(&data, 50).unwrap().totals.requests, 51);
+        // Another version's may mean something else.
+        let version = format!("\"version\":\"{}\"", env!("CARGO_PKG_VERSION"));
+        fs::write(data.contexts(), text.replace(&version, "\"version\":\"0.0.0\"")).unwrap();
+        assert_eq!(of(&data, 50).unwrap(), made);
+        write(&data, 60);
+        assert_eq!(of(&data, 50).unwrap().totals.requests, 60);
+        fs::write(data.contexts(), "damaged").unwrap();
+        assert_eq!(of(&data, 50).unwrap().totals.requests, 60);
+    }
+
+    #[test]
+    fn a_small_profile_is_not_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        write(&data, 50);
+        assert_eq!(of(&data, 51).unwrap().totals.steps, 50);
+        assert!(!data.contexts().exists());
+    }
+}
