@@ -227,8 +227,9 @@ fn the_example_programs_come_out_as_three_patterns() {
     );
 }
 
-/// A pattern as its hops, with how many instances there are, and the mean of their durations.
-fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64)> {
+/// A pattern as its hops, with how many instances there are, how many are expected, and the mean of
+/// their durations.
+fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64, f64)> {
     let patterns = PathPattern::read_all(&data.patterns()).unwrap();
     let kind = |pattern: &PathPattern| {
         let hops = pattern.hops.iter().map(|hop| {
@@ -241,7 +242,7 @@ fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64)> {
                 [hop.src_traced, hop.dst_traced]
             )
         });
-        (hops.collect(), (pattern.count, pattern.duration.mean))
+        (hops.collect(), (pattern.count, pattern.expected, pattern.duration.mean))
     };
     patterns.iter().map(kind).collect()
 }
@@ -263,15 +264,19 @@ fn exported_spans_come_back_as_the_patterns_that_they_were() {
     let recorded = kinds(&DataDir::new(&data));
     let back = kinds(&DataDir::new(directory.path().join("back")).spans());
     let mut alike = 0;
-    for (kind, (count, mean)) in &recorded {
+    for (kind, (count, expected, mean)) in &recorded {
         // A path that is not sure may have been cut in two.
-        let Some((same, mean_back)) = back.get(kind) else { continue };
+        let Some((same, _, mean_back)) = back.get(kind) else { continue };
         if count == same {
             alike += count;
-            assert!((mean - mean_back).abs() <= 1.0, "{mean} ns were {mean_back}: {kind:#?}");
+            // Means are weighted by probabilities. Those of paths that are not sure change where an
+            // alternative of theirs is lost: the export has the likeliest parents only.
+            let is_sure = (*count as f64 - expected).abs() < 1e-9;
+            let most = if is_sure { 1.0 } else { mean * 1e-3 };
+            assert!((mean - mean_back).abs() <= most, "{mean} ns were {mean_back}: {kind:#?}");
         }
     }
-    let all: i64 = recorded.values().map(|(count, _)| count).sum();
+    let all: i64 = recorded.values().map(|(count, ..)| count).sum();
     assert!(
         alike * 100 >= all * 97,
         "of {all} instances {alike} came back; recorded {recorded:#?}, came back {back:#?}"
