@@ -227,11 +227,10 @@ fn the_example_programs_come_out_as_three_patterns() {
     );
 }
 
-/// A pattern as its hops, with how many instances there are, how many are expected, and the mean of
-/// their durations.
-fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64, f64)> {
+/// Patterns by their hops.
+fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, PathPattern> {
     let patterns = PathPattern::read_all(&data.patterns()).unwrap();
-    let kind = |pattern: &PathPattern| {
+    let kind = |pattern: PathPattern| {
         let hops = pattern.hops.iter().map(|hop| {
             let [src, dst] = [(&hop.src, &hop.src_port), (&hop.dst, &hop.dst_port)]
                 .map(|(node, port)| format!("{node} {port}"));
@@ -242,9 +241,9 @@ fn kinds(data: &DataDir) -> BTreeMap<Vec<String>, (i64, f64, f64)> {
                 [hop.src_traced, hop.dst_traced]
             )
         });
-        (hops.collect(), (pattern.count, pattern.expected, pattern.duration.mean))
+        (hops.collect(), pattern)
     };
-    patterns.iter().map(kind).collect()
+    patterns.into_iter().map(kind).collect()
 }
 
 /// What was recorded and exported as spans is imported as spans again: the same patterns, counts
@@ -264,19 +263,23 @@ fn exported_spans_come_back_as_the_patterns_that_they_were() {
     let recorded = kinds(&DataDir::new(&data));
     let back = kinds(&DataDir::new(directory.path().join("back")).spans());
     let mut alike = 0;
-    for (kind, (count, expected, mean)) in &recorded {
+    for (kind, before) in &recorded {
         // A path that is not sure may have been cut in two.
-        let Some((same, _, mean_back)) = back.get(kind) else { continue };
-        if count == same {
-            alike += count;
-            // Means are weighted by probabilities. Those of paths that are not sure change where an
-            // alternative of theirs is lost: the export has the likeliest parents only.
-            let is_sure = (*count as f64 - expected).abs() < 1e-9;
-            let most = if is_sure { 1.0 } else { mean * 1e-3 };
-            assert!((mean - mean_back).abs() <= most, "{mean} ns were {mean_back}: {kind:#?}");
+        let Some(after) = back.get(kind) else { continue };
+        if before.count == after.count {
+            alike += before.count;
+            // Means are weighted by probabilities. A path's is that of all its messages, and spans
+            // carry that of their calls alone: the weights differ by no more than what is unsure.
+            let unsure = |pattern: &PathPattern| 1.0 - pattern.expected / pattern.count as f64;
+            let most = 1.0 + (unsure(before) + unsure(after)) * before.duration.p99;
+            let means = [before, after].map(|pattern| pattern.duration.mean);
+            assert!(
+                (means[0] - means[1]).abs() <= most,
+                "{means:?} ns differ by more than {most}: {kind:#?}"
+            );
         }
     }
-    let all: i64 = recorded.values().map(|(count, ..)| count).sum();
+    let all: i64 = recorded.values().map(|pattern| pattern.count).sum();
     assert!(
         alike * 100 >= all * 97,
         "of {all} instances {alike} came back; recorded {recorded:#?}, came back {back:#?}"
