@@ -97,7 +97,7 @@ fn a_log_tells_of_the_processes_above_it() {
         "import os, subprocess, sys\n\
          print('pids', os.getpid(), flush=True)\n\
          child = os.fork()\n\
-         if child: print('pids', child, flush=True); os.wait()\n\
+         if child: os.wait(); print('pids', child)\n\
          else: subprocess.run(['./script'], env={'PATH': '/bin'})",
     );
     let log = recording.log();
