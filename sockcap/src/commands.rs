@@ -4,6 +4,7 @@ mod analyze;
 mod collect;
 mod completions;
 mod contexts;
+mod diff;
 mod drop;
 mod dump;
 mod export;
@@ -32,6 +33,7 @@ pub(crate) const COMMANDS: &[Subcommand] = &[
     analyze::COMMAND,
     report::COMMAND,
     view::COMMAND,
+    diff::COMMAND,
     contexts::COMMAND,
     export::COMMAND,
     info::COMMAND,

@@ -43,6 +43,8 @@ pub(crate) enum Error {
         .0.display(), .0.display()
     )]
     NoLogs(PathBuf),
+    #[error("{}: there are no requests here; 'sockcap info -d {}' says what there is", .0.display(), .0.display())]
+    NoRequests(PathBuf),
     #[error(
         "{}: no messages here, only spans of tracers; leave '--source messages' away, or say '--source spans'",
         .0.display()

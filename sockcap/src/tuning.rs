@@ -45,3 +45,12 @@ pub(crate) const MAX_OPERATIONS_NAMED: usize = 12;
 /// Number of lines that `sockcap contexts` has for instrumentations, by the number of monitored
 /// operations.
 pub(crate) const INSTRUMENTATION_BINS: u64 = 10;
+
+/// Maximum number of parts of a change that `diff` names.
+pub(crate) const DIFF_PARTS: usize = 3;
+
+/// Maximum number of pieces of evidence against the first suspect.
+pub(crate) const DIFF_EVIDENCE: usize = 3;
+
+/// Maximum number of suspects beside the first.
+pub(crate) const DIFF_SUSPECTS: usize = 4;

@@ -90,6 +90,28 @@ impl RequestTables {
         self.counts
     }
 
+    /// When the first and the last request begin, of those that `has` holds for; `None` without a
+    /// request that has a begin. Nothing else is read.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn begins(&self, has: impl Fn(i64) -> bool) -> Result<Option<(i64, i64)>, PathError> {
+        let [path, _] = &self.paths;
+        let groups = RowGroups::open(path, &["begin"])?;
+        let mut range: Option<(i64, i64)> = None;
+        for group in 0..groups.count() {
+            for batch in groups.read(group)? {
+                let batch = batch?;
+                let begins = columns::Columns::new(path, &batch).int64("begin")?;
+                for begin in begins.into_iter().flatten().filter(|begin| has(*begin)) {
+                    let (first, last) = range.unwrap_or((begin, begin));
+                    range = Some((first.min(begin), last.max(begin)));
+                }
+            }
+        }
+        Ok(range)
+    }
+
     /// Number of groups. Each has whole requests.
     pub fn groups(&self) -> usize {
         self.requests.count()

@@ -1,6 +1,7 @@
 //! `--source`: what of a data directory is shown, where it has messages and spans.
 
 use clap::Args;
+use message_trace::DataDir;
 
 use super::Data;
 use super::values::source;
@@ -21,6 +22,14 @@ impl SourceChoice {
     /// # Errors
     /// When what was asked for is not there.
     pub(crate) fn of(&self, data: &Data) -> Result<Shown, Error> {
-        Shown::of(data.dir(), self.source)
+        self.shown(data.dir())
+    }
+
+    /// What is shown of any directory.
+    ///
+    /// # Errors
+    /// When what was asked for is not there.
+    pub(crate) fn shown(&self, data: DataDir) -> Result<Shown, Error> {
+        Shown::of(data, self.source)
     }
 }

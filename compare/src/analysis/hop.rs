@@ -1,0 +1,33 @@
+//! Hop: a part of the way of a request, a step's own work or the network before and behind it.
+
+use serde::Serialize;
+
+use super::sample::Sample;
+
+/// What a hop's time is spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HopKind {
+    /// The node itself, while it waits for no call that it made.
+    Own,
+    /// The way of the call to the node and of its answer back.
+    Network,
+}
+
+/// A hop of the requests of a category: its time on the critical path in both periods.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hop {
+    /// The place in the structure.
+    pub place: u32,
+    /// What the time is spent on.
+    pub kind: HopKind,
+    /// Its samples in both periods.
+    pub samples: [Sample; 2],
+}
+
+impl Hop {
+    /// By how much its mean is greater in the second period, in nanoseconds.
+    pub fn change(&self) -> f64 {
+        self.samples[1].moments.mean - self.samples[0].moments.mean
+    }
+}

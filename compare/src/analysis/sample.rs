@@ -1,0 +1,54 @@
+//! Sample: what a quantity is like in one period.
+
+use serde::Serialize;
+
+use crate::statistics::{Moments, design_effect};
+
+/// A quantity of the requests of one category in one period, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Sample {
+    /// Count, mean and variance.
+    pub moments: Moments,
+    /// Values in ascending order.
+    #[serde(skip)]
+    pub sorted: Vec<f32>,
+    /// How many observations have the information of one: 1 if they are independent.
+    pub effect: f64,
+}
+
+impl Sample {
+    /// The sample of values with their weights, in order of time.
+    pub fn of(in_order: Vec<f32>, weights: impl IntoIterator<Item = f32>) -> Sample {
+        let mut moments = Moments::default();
+        for (value, weight) in in_order.iter().zip(weights) {
+            moments.add(f64::from(*value), f64::from(weight));
+        }
+        let effect = design_effect(&in_order);
+        let mut sorted = in_order;
+        sorted.sort_unstable_by(f32::total_cmp);
+        Sample { moments, sorted, effect }
+    }
+
+    /// The sample of all observations of several, without a design effect.
+    pub fn merged<'s>(samples: impl Iterator<Item = &'s Sample> + Clone) -> Sample {
+        let mut sorted: Vec<f32> =
+            samples.clone().flat_map(|sample| sample.sorted.iter().copied()).collect();
+        sorted.sort_unstable_by(f32::total_cmp);
+        let mut all = Sample { sorted, effect: 1.0, ..Sample::default() };
+        samples.for_each(|sample| all.moments.merge(&sample.moments));
+        all
+    }
+
+    /// The value below which this share of the observations lies; `None` without any.
+    pub fn quantile(&self, share: f64) -> Option<f32> {
+        let last = self.sorted.len().checked_sub(1)?;
+        self.sorted.get((share * last as f64).round() as usize).copied()
+    }
+
+    /// The mean of the values, none of them taken for less than `low` or more than `high`.
+    pub fn clamped_mean(&self, low: f64, high: f64) -> f64 {
+        let count = self.sorted.len() as f64;
+        let sum: f64 = self.sorted.iter().map(|value| f64::from(*value).clamp(low, high)).sum();
+        if count > 0.0 { sum / count } else { 0.0 }
+    }
+}

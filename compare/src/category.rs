@@ -1,0 +1,21 @@
+//! Categories: requests of one structure (Spectroscope, 4.1).
+//!
+//! A request's steps are encoded by a depth-first walk, in which steps that run at once are in a
+//! fixed order, so that their races make no new category:
+//!
+//! ```text
+//! shop GET /page
+//! ├── cache get          then, at once
+//! ├─┬ prices GET /a      ┐ in the order of what they are,
+//! └─┴ stock GET /b       ┘ not of who was first
+//! ```
+
+mod encode;
+mod hashes;
+mod structure;
+mod zoom;
+
+pub use encode::{Encoded, Encoder};
+pub use hashes::NameHashes;
+pub use structure::{CategoryKey, Place, Structure, Symbol};
+pub use zoom::Zoom;

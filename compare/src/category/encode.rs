@@ -1,0 +1,305 @@
+//! Encoding: from a request to its category and the place of each of its steps in that.
+
+use std::cmp::Reverse;
+
+use request_flow::{Names, Overlaps, Request, Step};
+
+use super::hashes::{NameHashes, hash};
+use super::structure::{CategoryKey, Place, Structure, Symbol};
+use super::zoom::{Shown, Zoom};
+
+/// No step.
+const NONE: u32 = u32::MAX;
+
+/// An encoder of one request after the other, whose names have the same numbers.
+#[derive(Debug)]
+pub struct Encoder<'n> {
+    hashes: &'n NameHashes,
+    shown: Shown,
+    loops: bool,
+    steps: Vec<EncodedStep>,
+    /// Children that are shown of each step, in order: one list, with where each one's begins.
+    children: Vec<u32>,
+    begins: Vec<u32>,
+    words: Vec<u128>,
+    bytes: Vec<u8>,
+    open: Vec<u32>,
+    order: Vec<u32>,
+}
+
+/// What is known of a step while its request is encoded.
+#[derive(Clone, Copy, Debug, Default)]
+struct EncodedStep {
+    /// The nearest step above that is shown, or [`NONE`].
+    parent: u32,
+    is_shown: bool,
+    hash: u128,
+    /// Number of the group of siblings that run at once.
+    group: u32,
+    /// Whether it is a further run of the call before it.
+    is_repetition: bool,
+    repeated: bool,
+    place: u32,
+    overlaps: Overlaps,
+    groups: u32,
+    children: u32,
+}
+
+/// A request's category and places, until the next one is encoded.
+#[derive(Debug)]
+pub struct Encoded<'e> {
+    /// The category.
+    pub key: CategoryKey,
+    steps: &'e [EncodedStep],
+    order: &'e [u32],
+}
+
+impl<'n> Encoder<'n> {
+    /// An encoder at that level of detail; `hashes` are those of `names`.
+    pub fn new(zoom: &Zoom, names: &Names, hashes: &'n NameHashes) -> Encoder<'n> {
+        Encoder {
+            hashes,
+            shown: Shown::of(zoom, names),
+            loops: zoom.loops,
+            steps: Vec::new(),
+            children: Vec::new(),
+            begins: Vec::new(),
+            words: Vec::new(),
+            bytes: Vec::new(),
+            open: Vec::new(),
+            order: Vec::new(),
+        }
+    }
+
+    /// Encodes a request.
+    pub fn encode(&mut self, request: &Request) -> Encoded<'_> {
+        self.find_parents(&request.steps);
+        self.list_children();
+        for step in (0..self.steps.len()).rev() {
+            if self.steps[step].is_shown {
+                self.order_children(step, &request.steps);
+                self.steps[step].hash = self.hash_of(step, &request.steps[step]);
+            }
+        }
+        let root = self.steps.first().map_or(0, |root| root.hash);
+        let words = [root, self.hashes.get(request.caller), u128::from(request.torn)];
+        let key = hash(&words, &mut self.bytes);
+        self.number_places();
+        Encoded { key, steps: &self.steps, order: &self.order }
+    }
+
+    /// Finds which steps are shown, the nearest one above each, and which run at once.
+    fn find_parents(&mut self, steps: &[Step]) {
+        self.steps.clear();
+        for (place, step) in (0_u32..).zip(steps) {
+            let above = step.parent.filter(|parent| *parent < place);
+            let is_shown = self.shown.shows(step, above.and_then(|of| steps.get(of as usize)));
+            let parent =
+                match above.and_then(|above| Some((above, self.steps.get(above as usize)?))) {
+                    Some((above, known)) => {
+                        if known.is_shown {
+                            above
+                        } else {
+                            known.parent
+                        }
+                    }
+                    None => NONE,
+                };
+            let mut of = EncodedStep { parent, is_shown, place: NONE, ..EncodedStep::default() };
+            if is_shown && let Some(above) = self.steps.get_mut(parent as usize) {
+                if !above.overlaps.with(step) && above.children > 0 {
+                    above.groups += 1;
+                }
+                above.children += 1;
+                of.group = above.groups;
+            }
+            self.steps.push(of);
+        }
+    }
+
+    fn list_children(&mut self) {
+        let Encoder { steps, children, begins, .. } = self;
+        begins.clear();
+        let mut begin = 0;
+        for step in steps.iter() {
+            begins.push(begin);
+            begin += step.children;
+        }
+        begins.push(begin);
+        children.clear();
+        children.resize(begin as usize, NONE);
+        let mut next = begins.clone();
+        for place in 0..steps.len() {
+            let step = &steps[place];
+            if step.is_shown && step.parent != NONE {
+                let at = &mut next[step.parent as usize];
+                children[*at as usize] = place as u32;
+                *at += 1;
+            }
+        }
+    }
+
+    /// Puts children that run at once into their fixed order: by what they are and, of equal ones,
+    /// the one that ends last first, as that is the one that is waited for.
+    fn order_children(&mut self, step: usize, of: &[Step]) {
+        let range = self.begins[step] as usize..self.begins[step + 1] as usize;
+        let (children, steps) = (&mut self.children[range], &mut self.steps);
+        if children.len() < 2 {
+            return;
+        }
+        children.sort_by_key(|child| {
+            let (child, until) = (&steps[*child as usize], of[*child as usize].span_at_caller().1);
+            (child.group, child.hash, Reverse(until))
+        });
+        if !self.loops {
+            return;
+        }
+        // Groups of one call that follow each other and are equal are a loop.
+        let is_alone = |place: usize, steps: &[EncodedStep]| {
+            let group = steps[children[place] as usize].group;
+            let differs =
+                |other: Option<&u32>| other.is_none_or(|of| steps[*of as usize].group != group);
+            differs(place.checked_sub(1).and_then(|before| children.get(before)))
+                && differs(children.get(place + 1))
+        };
+        let mut first: Option<usize> = None;
+        for place in 0..children.len() {
+            let child = children[place] as usize;
+            match first {
+                Some(first) if is_alone(place, steps) && steps[first].hash == steps[child].hash => {
+                    steps[child].is_repetition = true;
+                    steps[first].repeated = true;
+                }
+                _ => first = is_alone(place, steps).then_some(child),
+            }
+        }
+    }
+
+    fn hash_of(&mut self, step: usize, of: &Step) -> u128 {
+        let Encoder { words, steps, children, begins, .. } = self;
+        words.clear();
+        words.extend([
+            self.hashes.get(of.node),
+            self.hashes.get(of.operation),
+            u128::from(of.failed),
+        ]);
+        let mut group = NONE;
+        for child in &children[begins[step] as usize..begins[step + 1] as usize] {
+            let child = &steps[*child as usize];
+            if !child.is_repetition {
+                words.extend([
+                    u128::from(child.group != group) | u128::from(child.repeated) << 1,
+                    child.hash,
+                ]);
+                group = child.group;
+            }
+        }
+        hash(words, &mut self.bytes)
+    }
+
+    /// Numbers the places, depth first.
+    fn number_places(&mut self) {
+        let Encoder { steps, children, begins, open, order, .. } = self;
+        open.clear();
+        order.clear();
+        open.extend((!steps.is_empty()).then_some(0));
+        // The place of the first run of a loop, and of the steps in it.
+        while let Some(step) = open.pop() {
+            let (of, range) =
+                (step as usize, begins[step as usize] as usize..begins[step as usize + 1] as usize);
+            steps[of].place = order.len() as u32;
+            order.push(step);
+            open.extend(
+                children[range].iter().rev().filter(|child| !steps[**child as usize].is_repetition),
+            );
+        }
+        // Further runs of a loop, and what they call, have the places of the first one.
+        for step in 0..steps.len() {
+            let range = begins[step] as usize..begins[step + 1] as usize;
+            let mut first = NONE;
+            for place in range {
+                let child = children[place] as usize;
+                if steps[child].is_repetition {
+                    copy_places(steps, children, begins, first, child as u32);
+                } else {
+                    first = child as u32;
+                }
+            }
+        }
+        for step in 0..steps.len() {
+            if !steps[step].is_shown {
+                steps[step].place = steps.get(steps[step].parent as usize).map_or(0, |of| of.place);
+            }
+        }
+    }
+}
+
+/// Gives a further run of a loop the places of the first one. Both have the same structure.
+fn copy_places(
+    steps: &mut [EncodedStep],
+    children: &[u32],
+    begins: &[u32],
+    first: u32,
+    other: u32,
+) {
+    let mut open = vec![(first, other)];
+    while let Some((first, other)) = open.pop() {
+        let Some(place) = steps.get(first as usize).map(|step| step.place) else { continue };
+        let Some(step) = steps.get_mut(other as usize) else { continue };
+        step.place = place;
+        let of = |step: u32| {
+            let range = begins[step as usize] as usize..begins[step as usize + 1] as usize;
+            children[range].iter().copied()
+        };
+        let own = |list: Vec<u32>| {
+            list.into_iter()
+                .filter(|child| !steps[*child as usize].is_repetition)
+                .collect::<Vec<_>>()
+        };
+        let (firsts, others) = (own(of(first).collect()), own(of(other).collect()));
+        open.extend(firsts.into_iter().zip(others));
+    }
+}
+
+impl Encoded<'_> {
+    /// Number of places.
+    pub fn places(&self) -> usize {
+        self.order.len()
+    }
+
+    /// The place of a step; a hidden one has that of the step above it.
+    pub fn place(&self, step: usize) -> u32 {
+        self.steps.get(step).map_or(0, |step| step.place.min(self.order.len() as u32))
+    }
+
+    /// Whether a step is shown at a place of its own.
+    pub fn is_shown(&self, step: usize) -> bool {
+        self.steps.get(step).is_some_and(|step| step.is_shown)
+    }
+
+    /// The structure, with the names' numbers of the request.
+    pub fn structure(&self, request: &Request) -> Structure {
+        let mut places: Vec<Place> = Vec::with_capacity(self.order.len());
+        for step in self.order {
+            let (of, step) = (&self.steps[*step as usize], &request.steps[*step as usize]);
+            let parent = self.steps.get(of.parent as usize).map(|above| above.place);
+            let above = parent.and_then(|parent| places.get(parent as usize));
+            let depth = above.map_or(0, |above: &Place| above.depth + 1);
+            let symbol = Symbol {
+                node: step.node,
+                operation: step.operation,
+                failed: step.failed,
+                repeated: of.repeated,
+            };
+            // The sibling before it is the last place of the same depth under the same parent.
+            let sibling =
+                places.iter().rposition(|place| place.parent == parent && parent.is_some());
+            let with_previous = sibling.is_some_and(|at| {
+                let sibling = self.order.get(at).and_then(|step| self.steps.get(*step as usize));
+                sibling.is_some_and(|sibling| sibling.group == of.group)
+            });
+            places.push(Place { parent, symbol, with_previous, depth });
+        }
+        Structure { caller: request.caller, torn: request.torn, places }
+    }
+}

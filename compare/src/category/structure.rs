@@ -1,0 +1,75 @@
+//! Structure: what all requests of a category have in common.
+
+use request_flow::NameId;
+
+/// Hash by which a category is known: equal structures have equal ones, in any recording.
+pub type CategoryKey = u128;
+
+/// What is executed at a place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Symbol {
+    /// The node.
+    pub node: NameId,
+    /// The operation.
+    pub operation: NameId,
+    /// Whether it fails.
+    pub failed: bool,
+    /// Whether it is called several times, one after the other, and loops are one.
+    pub repeated: bool,
+}
+
+/// A step of all requests of a category.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Place of the step that calls it; `None` for the root.
+    pub parent: Option<u32>,
+    /// What is executed.
+    pub symbol: Symbol,
+    /// Whether it runs at the same time as the place before it among its siblings.
+    pub with_previous: bool,
+    /// Depth in the tree: 0 for the root.
+    pub depth: u32,
+}
+
+/// The steps of a category, depth first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Structure {
+    /// The node that sends the root's call; [`Names::UNKNOWN`](request_flow::Names::UNKNOWN) where
+    /// it is not known.
+    pub caller: NameId,
+    /// Whether the requests are torn.
+    pub torn: bool,
+    /// The steps.
+    pub places: Vec<Place>,
+}
+
+impl Structure {
+    /// The kind of the requests: caller, node and operation of the root, whether or not it fails.
+    pub fn kind(&self) -> [NameId; 3] {
+        let root = self.places.first().map(|place| place.symbol).unwrap_or_default();
+        [self.caller, root.node, root.operation]
+    }
+
+    /// The string of the depth-first walk: each step when it begins and when its last call has
+    /// ended, as a trace has a point for both.
+    pub fn symbols(&self) -> Vec<Option<Symbol>> {
+        let mut symbols = Vec::with_capacity(2 * self.places.len());
+        let mut depth = 0;
+        for place in &self.places {
+            symbols.extend((place.depth..depth).map(|_| None));
+            symbols.push(Some(place.symbol));
+            depth = place.depth + 1;
+        }
+        symbols.extend((0..depth).map(|_| None));
+        symbols
+    }
+
+    /// Replaces the number of each name by what `number` says.
+    pub fn rename(&mut self, mut number: impl FnMut(NameId) -> NameId) {
+        self.caller = number(self.caller);
+        for place in &mut self.places {
+            place.symbol.node = number(place.symbol.node);
+            place.symbol.operation = number(place.symbol.operation);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Zoom: which steps of a request are told apart (Spectroscope, 4.1).
+
+use request_flow::{NameId, Names, Step};
+use rustc_hash::FxHashSet;
+
+/// Level of detail of categories.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zoom {
+    /// Whether steps that a node calls within itself are hidden.
+    pub components: bool,
+    /// Nodes that are shown whole nevertheless.
+    pub opened: Vec<String>,
+    /// Whether repeated runs of one call are one ("call x N"), however many they are.
+    pub loops: bool,
+}
+
+impl Default for Zoom {
+    /// All steps, each for itself.
+    fn default() -> Zoom {
+        Zoom { components: false, opened: Vec::new(), loops: false }
+    }
+}
+
+/// A zoom with the numbers that names have.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    components: bool,
+    opened: FxHashSet<NameId>,
+}
+
+impl Shown {
+    pub(super) fn of(zoom: &Zoom, names: &Names) -> Shown {
+        let opened = zoom.opened.iter().filter_map(|node| names.find(node)).collect();
+        Shown { components: zoom.components, opened }
+    }
+
+    /// Whether a step is shown whose parent is `parent`.
+    pub(super) fn shows(&self, step: &Step, parent: Option<&Step>) -> bool {
+        let is_within = parent.is_some_and(|parent| parent.node == step.node);
+        !(self.components && is_within) || self.opened.contains(&step.node)
+    }
+}

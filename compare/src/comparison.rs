@@ -1,0 +1,105 @@
+//! Comparison: the steps one after the other, from two periods to what changed.
+
+use std::path::Path;
+
+use message_trace::{PathError, Progress};
+use out_of_core::MemoryBudget;
+use request_flow::Names;
+
+use crate::analysis::{self, CategoryStats, Sample};
+use crate::collect::{Collected, PeriodTotals};
+use crate::kinds::{Kind, kinds};
+use crate::mutations::{Mutation, mutations, rate_changes, rate_tests, time_changes, time_tests};
+use crate::options::Options;
+use crate::overall::Overall;
+use crate::period::Period;
+use crate::statistics::adjusted;
+use crate::suspects::{Evidence, Suspect, gather, suspects};
+
+/// What changed between two periods.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The names that all numbers of names are of.
+    pub names: Names,
+    /// Each period as a whole.
+    pub totals: [PeriodTotals; 2],
+    /// All categories, in the order of their keys.
+    pub categories: Vec<CategoryStats>,
+    /// All kinds of requests.
+    pub kinds: Vec<Kind>,
+    /// Response times of all requests together.
+    pub overall: Overall,
+    /// Categories that changed, the one that contributes most first.
+    pub mutations: Vec<Mutation>,
+    /// What changed at call sites, in their order.
+    pub evidence: Vec<Evidence>,
+    /// Nodes that became slower, fail, or do things in another way, the first suspect first.
+    pub suspects: Vec<Suspect>,
+    /// Nodes that became faster, or do things in another way.
+    pub faster: Vec<Suspect>,
+}
+
+impl Comparison {
+    /// Whether nothing is said to have changed.
+    pub fn is_empty(&self) -> bool {
+        self.mutations.is_empty() && self.evidence.is_empty() && !self.overall.is_changed
+    }
+}
+
+/// Compares two periods. What is more than `memory` bytes goes to a temporary file in `directory`.
+///
+/// # Errors
+/// When the tables cannot be read, or the temporary file not be written.
+pub fn compare(
+    periods: [&Period<'_>; 2],
+    options: &Options,
+    memory: u64,
+    directory: &Path,
+    progress: &dyn Progress,
+) -> Result<Comparison, PathError> {
+    let budget = MemoryBudget::new(memory);
+    let collected = Collected::read(periods, &options.zoom, &budget, directory, progress)?;
+    let categories = analysis::categories(&collected)?;
+    let Collected { names, sites, totals, response, .. } = collected;
+    let kinds = kinds(&categories);
+    let mut overall = Overall::of(&categories, &response, totals.map(|totals| totals.length()));
+
+    // All that is tested, so that the rate of false discoveries is that of the whole answer.
+    let mut times = time_tests(&categories, options);
+    let mut rates = rate_tests(&categories, &kinds);
+    let mut evidence = gather(&sites, &totals, totals.map(|totals| totals.mean()));
+    let mut slots: Vec<(f64, &mut f64)> = Vec::new();
+    slots.push((overall.p_value, &mut overall.adjusted));
+    slots.extend(times.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
+    slots.extend(rates.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
+    slots.extend(evidence.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
+    if !options.paper {
+        let p_values: Vec<f64> = slots.iter().map(|(p_value, _)| *p_value).collect();
+        let all = adjusted(&p_values);
+        slots.into_iter().zip(all).for_each(|((_, slot), adjusted)| *slot = adjusted);
+    }
+
+    overall.decide(options);
+    let times = time_changes(times, &categories, options);
+    let rates = rate_changes(rates, &categories, options);
+    let mutations = mutations(&categories, &kinds, &times, &rates, options);
+    let response = totals[0].mean().min(totals[1].mean());
+    evidence.retain(|of| of.adjusted <= options.false_discoveries && of.matters(options, response));
+    let [suspects, faster] = [true, false].map(|worse| suspects(&evidence, &sites, &names, worse));
+    Ok(Comparison {
+        names,
+        totals,
+        categories,
+        kinds,
+        overall,
+        mutations,
+        evidence,
+        suspects,
+        faster,
+    })
+}
+
+/// The response times of all requests of these categories, in both periods.
+pub(crate) fn merged(categories: &[CategoryStats]) -> [Sample; 2] {
+    [0, 1].map(|side| Sample::merged(categories.iter().map(|category| &category.response[side])))
+}

@@ -1,0 +1,13 @@
+//! Mutations: categories whose requests take another time, or that became more or less frequent
+//! (Spectroscope, 4.2), and which of them contribute most.
+
+mod originators;
+mod ranking;
+mod response_time;
+mod structural;
+
+pub use originators::{Originator, diverge, originators};
+pub use ranking::{Mutation, MutationKind, mutations};
+pub(crate) use response_time::matters;
+pub use response_time::{HopChange, TimeChange, time_changes, time_tests};
+pub use structural::{RateChange, rate_changes, rate_tests};

@@ -1,0 +1,61 @@
+//! Originators (later papers: precursors): what a structural mutation may have looked like before
+//! (Spectroscope, 4.2.2).
+
+use super::structural::RateChange;
+use crate::analysis::CategoryStats;
+use crate::category::Structure;
+use crate::options::Options;
+use crate::statistics::normalized_edit_distance;
+use crate::tuning::MAX_ORIGINATORS;
+
+/// A category that a mutation's requests may have been of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Originator {
+    /// Place of the category among all.
+    pub category: usize,
+    /// Normalized edit distance to the mutation, from 0 to 1.
+    pub distance: f64,
+    /// Place of the mutation at which the two part, and of the originator.
+    pub parting: [u32; 2],
+}
+
+/// The originators of a mutation, the most similar one first: of the same kind, less frequent now
+/// and, unless that is waived, by at least as much as the mutation is more frequent.
+pub fn originators(
+    mutation: &RateChange,
+    changes: &[RateChange],
+    categories: &[CategoryStats],
+    options: &Options,
+) -> Vec<Originator> {
+    let increase = mutation.change();
+    let fits = |change: &&RateChange| {
+        let decrease = -change.change();
+        change.kind == mutation.kind
+            && decrease > 0.0
+            && (!options.one_to_many || decrease >= increase * (1.0 - 1e-9))
+    };
+    let of_mutation = &categories[mutation.category].structure;
+    let symbols = of_mutation.symbols();
+    let mut found: Vec<Originator> = changes
+        .iter()
+        .filter(fits)
+        .filter_map(|change| {
+            let other = &categories[change.category].structure;
+            let distance = normalized_edit_distance(&symbols, &other.symbols(), options.farthest)?;
+            let parting = diverge(of_mutation, other);
+            Some(Originator { category: change.category, distance, parting })
+        })
+        .collect();
+    found.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.category.cmp(&b.category)));
+    found.truncate(MAX_ORIGINATORS);
+    found
+}
+
+/// The places of both structures at which they first differ, in the order of the depth-first walk;
+/// where one ends, its last place.
+pub fn diverge(one: &Structure, other: &Structure) -> [u32; 2] {
+    let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
+    let same = same.count() as u32;
+    let last = |structure: &Structure| (structure.places.len() as u32).saturating_sub(1);
+    [same.min(last(one)), same.min(last(other))]
+}

@@ -1,0 +1,97 @@
+//! Ranking: mutations by how much they contribute to the change (Spectroscope, 4.2.3). A category
+//! that takes another time and is more frequent, too, is there twice, as two virtual categories.
+
+use super::originators::{Originator, originators};
+use super::response_time::{HopChange, TimeChange};
+use super::structural::RateChange;
+use crate::analysis::CategoryStats;
+use crate::kinds::Kind;
+use crate::options::Options;
+
+/// What changed of a category.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MutationKind {
+    /// Its requests take another time.
+    ResponseTime {
+        /// The hops that make it, the one that changed most first.
+        hops: Vec<HopChange>,
+    },
+    /// It serves more of the requests of its kind.
+    Structural {
+        /// What those may have looked like before, the most similar first.
+        originators: Vec<Originator>,
+        /// Shares of the kind's requests in both periods, of 1.
+        shares: [f64; 2],
+    },
+}
+
+/// A category that changed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mutation {
+    /// Place of the category among all.
+    pub category: usize,
+    /// What changed.
+    pub kind: MutationKind,
+    /// Contribution to the change of the sum of all response times, in nanoseconds, counted in
+    /// requests of the second period.
+    pub contribution: f64,
+    /// Probability of samples as unlike as these if nothing changed, all tests taken together.
+    pub adjusted: f64,
+}
+
+/// All mutations, the one that contributes most first.
+pub fn mutations(
+    categories: &[CategoryStats],
+    kinds: &[Kind],
+    times: &[TimeChange],
+    rates: &[RateChange],
+    options: &Options,
+) -> Vec<Mutation> {
+    let mean = |category: usize, side: usize| categories[category].response[side].moments.mean;
+    // Numbers of the first period, as if it had had as many requests as the second.
+    let all = [0, 1].map(|side| kinds.iter().map(|kind| kind.counts[side]).sum::<f64>());
+    let scale = if all[0] > 0.0 { all[1] / all[0] } else { 1.0 };
+    let mut found: Vec<Mutation> = times
+        .iter()
+        .map(|change| {
+            let before = categories[change.category].counts[0] * scale;
+            let longer = mean(change.category, 1) - mean(change.category, 0);
+            let kind = MutationKind::ResponseTime { hops: change.hops.clone() };
+            Mutation {
+                category: change.category,
+                kind,
+                contribution: before * longer,
+                adjusted: change.adjusted,
+            }
+        })
+        .collect();
+    for change in rates.iter().filter(|change| change.change() > 0.0) {
+        let originators = originators(change, rates, categories, options);
+        let before = before_it(&originators, categories);
+        let here = mean(change.category, 1);
+        let contribution =
+            change.change() * kinds[change.kind].counts[1] * (here - before.unwrap_or(0.0));
+        let kind = MutationKind::Structural { originators, shares: change.shares };
+        let (category, adjusted) = (change.category, change.adjusted);
+        found.push(Mutation { category, kind, contribution, adjusted });
+    }
+    let key = |mutation: &Mutation| categories[mutation.category].key;
+    found.sort_by(|a, b| {
+        b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| key(a).cmp(&key(b)))
+    });
+    found
+}
+
+/// The mean response time of originators, weighted by their similarity: in the second period or,
+/// where one has no requests there, in the first.
+fn before_it(originators: &[Originator], categories: &[CategoryStats]) -> Option<f64> {
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for originator in originators {
+        let [before, after] = &categories[originator.category].response;
+        let of = if after.moments.count > 0 { after } else { before };
+        let weight = (1.0 - originator.distance).max(1e-3);
+        sum += weight * of.moments.mean;
+        weights += weight;
+    }
+    (weights > 0.0).then(|| sum / weights)
+}

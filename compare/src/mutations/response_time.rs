@@ -1,0 +1,120 @@
+//! Response-time mutations (Spectroscope, 4.2.1): categories whose requests take another time, and
+//! the hops of the critical path that make it.
+
+use crate::analysis::{CategoryStats, Sample};
+use crate::options::Options;
+use crate::statistics::{adjusted, kolmogorov_smirnov};
+use crate::tuning::{MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
+
+/// The response times of a category, tested.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeChange {
+    /// Place of the category among all.
+    pub category: usize,
+    /// Probability of samples as unlike as these, if nothing changed.
+    pub p_value: f64,
+    /// The same with all tests taken together.
+    pub adjusted: f64,
+    /// The hops that take another time, the one that changed most first.
+    pub hops: Vec<HopChange>,
+}
+
+/// A hop that takes another time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HopChange {
+    /// Place of the hop among those of its category.
+    pub hop: usize,
+    /// By how much its mean is greater, in nanoseconds.
+    pub change: f64,
+    /// Probability of samples as unlike as these, with all hops of the category taken together.
+    pub adjusted: f64,
+}
+
+/// The response times of all categories with enough requests, tested, in their order. Nothing is
+/// chosen yet.
+pub fn time_tests(categories: &[CategoryStats], options: &Options) -> Vec<TimeChange> {
+    let tested = categories.iter().enumerate().filter_map(|(category, of)| {
+        let p_value = p_value(&of.response, options)?;
+        Some(TimeChange { category, p_value, adjusted: p_value, hops: Vec::new() })
+    });
+    tested.collect()
+}
+
+/// Those that changed, with the hops that make it.
+pub fn time_changes(
+    tested: Vec<TimeChange>,
+    categories: &[CategoryStats],
+    options: &Options,
+) -> Vec<TimeChange> {
+    let level = if options.paper { PAPER_LEVEL } else { options.false_discoveries };
+    let is_changed = |change: &TimeChange| {
+        change.adjusted <= level
+            && (options.paper || matters(&categories[change.category].response, options))
+    };
+    let mut changed: Vec<TimeChange> = tested.into_iter().filter(is_changed).collect();
+    for change in &mut changed {
+        change.hops = hop_changes(&categories[change.category], options, level);
+    }
+    changed
+}
+
+/// The hops of a category that changed.
+fn hop_changes(category: &CategoryStats, options: &Options, level: f64) -> Vec<HopChange> {
+    let tested: Vec<(usize, f64)> = category
+        .hops
+        .iter()
+        .enumerate()
+        .filter_map(|(place, hop)| Some((place, p_value(&hop.samples, options)?)))
+        .collect();
+    let p_values: Vec<f64> = tested.iter().map(|(_, p_value)| *p_value).collect();
+    let all = if options.paper { p_values } else { adjusted(&p_values) };
+    // A hop matters by what it does to the whole.
+    let whole = (category.response[1].moments.mean - category.response[0].moments.mean).abs();
+    let mut changes: Vec<HopChange> = tested
+        .into_iter()
+        .zip(all)
+        .map(|((hop, _), adjusted)| HopChange {
+            hop,
+            change: category.hops[hop].change(),
+            adjusted,
+        })
+        .filter(|change| change.adjusted <= level)
+        .filter(|change| options.paper || change.change.abs() >= options.least_relative * whole)
+        .collect();
+    changes.sort_by(|a, b| b.change.abs().total_cmp(&a.change.abs()).then(a.hop.cmp(&b.hop)));
+    changes
+}
+
+/// The p-value of two samples; `None` where one is too small to be tested.
+fn p_value(samples: &[Sample; 2], options: &Options) -> Option<f64> {
+    let [before, after] = samples;
+    if before.sorted.len().min(after.sorted.len()) < MIN_TESTED {
+        return None;
+    }
+    let test = if options.paper {
+        let rounded = |sample: &Sample| -> Vec<f32> {
+            sample.sorted.iter().map(|time| (time / PAPER_ROUNDS_NS).round()).collect()
+        };
+        kolmogorov_smirnov(&rounded(before), &rounded(after), [1.0; 2])
+    } else {
+        kolmogorov_smirnov(&before.sorted, &after.sorted, [before.effect, after.effect])
+    };
+    test.map(|test| test.p_value)
+}
+
+/// Whether a change of the mean, or of the middle and the upper quarter, is large enough to matter.
+pub(crate) fn matters(samples: &[Sample; 2], options: &Options) -> bool {
+    let [before, after] = samples;
+    let is_large = |before: f64, after: f64| {
+        let change = (after - before).abs();
+        change >= options.least_ns && change >= options.least_relative * before.abs()
+    };
+    let quantile = |share: f64| {
+        let both = before.quantile(share).zip(after.quantile(share));
+        both.is_some_and(|(before, after)| is_large(f64::from(before), f64::from(after)))
+    };
+    // A mean of few that are very slow says nothing of the others, and a change of the median
+    // nothing of the mean: both are looked at.
+    is_large(before.moments.mean, after.moments.mean) && (quantile(0.5) || quantile(0.75))
+        || quantile(0.5) && quantile(0.75)
+}

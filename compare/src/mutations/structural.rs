@@ -1,0 +1,78 @@
+//! Structural mutations (Spectroscope, 4.2.2): categories that serve another share of their kind's
+//! requests. Those that became more frequent are mutations, the others may be their originators.
+//!
+//! The paper compares numbers of requests with a threshold. Numbers depend on how long was recorded
+//! and how it was sampled, shares do not.
+
+use crate::analysis::{CategoryStats, effect_of_counts};
+use crate::kinds::Kind;
+use crate::options::Options;
+use crate::statistics::rates_differ;
+use crate::tuning::PAPER_THRESHOLD;
+
+/// A category whose share of its kind changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateChange {
+    /// Place of the category among all.
+    pub category: usize,
+    /// Place of its kind.
+    pub kind: usize,
+    /// Its shares of the kind's requests in both periods, of 1.
+    pub shares: [f64; 2],
+    /// Probability of counts as unlike as these, if nothing changed.
+    pub p_value: f64,
+    /// The same with all tests taken together.
+    pub adjusted: f64,
+}
+
+impl RateChange {
+    /// By how much its share is greater, of 1.
+    pub fn change(&self) -> f64 {
+        self.shares[1] - self.shares[0]
+    }
+}
+
+/// The shares of all categories of kinds that both periods have, tested, in the order of kinds.
+/// Nothing is chosen yet.
+pub fn rate_tests(categories: &[CategoryStats], kinds: &[Kind]) -> Vec<RateChange> {
+    let mut tested = Vec::new();
+    for (number, kind) in kinds.iter().enumerate() {
+        // A kind that is in one period only has no shares to compare: the kind is new, or gone.
+        if kind.counts[0] <= 0.0 || kind.counts[1] <= 0.0 {
+            continue;
+        }
+        for category in &kind.categories {
+            let of = &categories[*category];
+            let effect =
+                [0, 1].map(|side| effect_of_counts(&of.stretches[side], &kind.stretches[side]));
+            let p_value = rates_differ(of.counts, kind.counts, effect[0].max(effect[1]));
+            let shares = [0, 1].map(|side| of.counts[side] / kind.counts[side]);
+            tested.push(RateChange {
+                category: *category,
+                kind: number,
+                shares,
+                p_value,
+                adjusted: 1.0,
+            });
+        }
+    }
+    tested
+}
+
+/// Those that changed.
+pub fn rate_changes(
+    mut tested: Vec<RateChange>,
+    categories: &[CategoryStats],
+    options: &Options,
+) -> Vec<RateChange> {
+    tested.retain(|change| {
+        if options.paper {
+            let [before, after] = categories[change.category].counts;
+            return (after - before).abs() >= PAPER_THRESHOLD;
+        }
+        let less = change.shares[0].min(change.shares[1]);
+        let least = options.least_share.max(options.least_relative * less);
+        change.adjusted <= options.false_discoveries && change.change().abs() >= least
+    });
+    tested
+}

@@ -1,0 +1,68 @@
+//! Observation: what is kept of one request, and the same as bytes.
+
+use crate::category::CategoryKey;
+use crate::period::Side;
+
+/// What is kept of one request of a category.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observation {
+    /// When it begins, in nanoseconds since the Unix epoch; the least number where that is not
+    /// known.
+    pub begin: i64,
+    /// Its probability, from 0 to 1.
+    pub weight: f32,
+    /// Its response time in nanoseconds; not a number where that is not known.
+    pub response: f32,
+    /// For each place of its category, what the node took itself and what the network took on the
+    /// critical path, in nanoseconds.
+    pub shares: Vec<f32>,
+}
+
+/// Bytes before the shares: key, side and number of shares, begin, weight, response time.
+const HEAD_BYTES: usize = 16 + 4 + 8 + 4 + 4;
+
+impl Observation {
+    /// Appends the bytes of an observation.
+    pub(crate) fn put(&self, key: CategoryKey, side: Side, to: &mut Vec<u8>) {
+        to.extend_from_slice(&key.to_le_bytes());
+        to.extend_from_slice(&((self.shares.len() as u32) << 1 | side as u32).to_le_bytes());
+        to.extend_from_slice(&self.begin.to_le_bytes());
+        to.extend_from_slice(&self.weight.to_le_bytes());
+        to.extend_from_slice(&self.response.to_le_bytes());
+        self.shares.iter().for_each(|share| to.extend_from_slice(&share.to_le_bytes()));
+    }
+
+    /// Takes the first observation from `bytes`; `None` at the end.
+    pub(crate) fn next(bytes: &mut &[u8]) -> Option<(CategoryKey, Side, Observation)> {
+        let head = bytes.get(..HEAD_BYTES)?;
+        let key = u128::from_le_bytes(*head.first_chunk()?);
+        let count = u32::from_le_bytes(*head.get(16..)?.first_chunk()?);
+        let begin = i64::from_le_bytes(*head.get(20..)?.first_chunk()?);
+        let weight = f32::from_le_bytes(*head.get(28..)?.first_chunk()?);
+        let response = f32::from_le_bytes(*head.get(32..)?.first_chunk()?);
+        let side = if count & 1 == 0 { Side::Before } else { Side::After };
+        let end = HEAD_BYTES + 4 * (count >> 1) as usize;
+        let (shares, _) = bytes.get(HEAD_BYTES..end)?.as_chunks::<4>();
+        let shares = shares.iter().map(|share| f32::from_le_bytes(*share)).collect();
+        *bytes = bytes.get(end..)?;
+        Some((key, side, Observation { begin, weight, response, shares }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_back() {
+        let one = Observation { begin: -5, weight: 0.5, response: 7.0, shares: vec![1.0, 2.0] };
+        let other = Observation { response: 1.0, shares: Vec::new(), ..one.clone() };
+        let mut bytes = Vec::new();
+        one.put(9, Side::After, &mut bytes);
+        other.put(8, Side::Before, &mut bytes);
+        let mut rest = bytes.as_slice();
+        assert_eq!(Observation::next(&mut rest), Some((9, Side::After, one)));
+        assert_eq!(Observation::next(&mut rest), Some((8, Side::Before, other)));
+        assert_eq!(Observation::next(&mut rest), None);
+    }
+}

@@ -1,0 +1,14 @@
+//! Output: a comparison in words and figures that stand for themselves, for JSON and for whoever
+//! shows it.
+
+mod answer;
+mod described;
+mod parts;
+mod sentences;
+
+pub use answer::Answer;
+pub use described::{
+    DescribedEvidence, DescribedHop, DescribedMutation, DescribedOriginator, DescribedPeriod,
+    DescribedSuspect, Tree, TreePlace,
+};
+pub use parts::{Part, Parts};

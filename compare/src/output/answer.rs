@@ -1,0 +1,70 @@
+//! Answer: all of a comparison, as `sockcap diff --json` prints it.
+
+use serde::Serialize;
+
+use super::described::{DescribedMutation, DescribedPeriod, DescribedSuspect};
+use super::parts::Parts;
+use crate::comparison::Comparison;
+use crate::overall::Overall;
+use crate::tuning::MIN_TESTED;
+
+/// A comparison with names and sentences.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// Both periods.
+    pub periods: [DescribedPeriod; 2],
+    /// Whether anything changed.
+    pub changed: bool,
+    /// Response times of all requests together: mean, p50, p95, p99.
+    pub response: Overall,
+    /// Parts of the change of the mean.
+    pub mean: Parts,
+    /// Parts of the changes of the quantiles p50, p95 and p99; `None` without requests.
+    pub quantiles: [Option<Parts>; 3],
+    /// Nodes that the change comes from, the first suspect first.
+    pub suspects: Vec<DescribedSuspect>,
+    /// Nodes that became faster.
+    pub faster: Vec<DescribedSuspect>,
+    /// Mutations, the one that contributes most first.
+    pub mutations: Vec<DescribedMutation>,
+    /// Number of categories.
+    pub categories: usize,
+    /// Number of categories with enough requests in a period for a test, and how many of these have
+    /// a squared coefficient of variation below 1 there (Spectroscope, 5.2).
+    pub large: [[usize; 2]; 2],
+}
+
+impl Answer {
+    /// The answer of a comparison whose periods have these names.
+    pub fn of(comparison: &Comparison, names: [&str; 2]) -> Answer {
+        let [before, after] = &comparison.totals;
+        let large = [0, 1].map(|side| {
+            let samples = comparison.categories.iter().map(|category| &category.response[side]);
+            let large = samples.filter(|sample| sample.sorted.len() >= MIN_TESTED);
+            let variations: Vec<bool> = large
+                .map(|sample| sample.moments.squared_variation().is_some_and(|of| of < 1.0))
+                .collect();
+            [variations.len(), variations.iter().filter(|is_below| **is_below).count()]
+        });
+        let quantiles = comparison
+            .overall
+            .quantiles
+            .map(|values| values.map(|values| Parts::of_quantile(comparison, values)));
+        Answer {
+            periods: [DescribedPeriod::of(names[0], before), DescribedPeriod::of(names[1], after)],
+            changed: !comparison.is_empty(),
+            response: comparison.overall.clone(),
+            mean: Parts::of_mean(comparison),
+            quantiles,
+            suspects: DescribedSuspect::all(comparison, &comparison.suspects),
+            faster: DescribedSuspect::all(comparison, &comparison.faster),
+            mutations: comparison
+                .mutations
+                .iter()
+                .filter_map(|of| DescribedMutation::of(comparison, of))
+                .collect(),
+            categories: comparison.categories.len(),
+            large,
+        }
+    }
+}

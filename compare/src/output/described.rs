@@ -1,0 +1,291 @@
+//! A comparison's parts with names in place of numbers.
+
+use serde::Serialize;
+
+use super::sentences;
+use crate::analysis::CategoryStats;
+use crate::analysis::HopKind;
+use crate::collect::PeriodTotals;
+use crate::comparison::Comparison;
+use crate::mutations::{Mutation, MutationKind};
+use crate::suspects::{Evidence, EvidenceKind, Suspect};
+
+/// A period.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedPeriod {
+    /// What the user calls it.
+    pub name: String,
+    /// Number of requests.
+    pub requests: u64,
+    /// Sum of their probabilities.
+    pub expected: f64,
+    /// Number of those whose root was lost.
+    pub torn: u64,
+    /// When the first one begins, in nanoseconds since the Unix epoch.
+    pub first: Option<i64>,
+    /// When the last one begins.
+    pub last: Option<i64>,
+}
+
+impl DescribedPeriod {
+    pub(super) fn of(name: &str, totals: &PeriodTotals) -> DescribedPeriod {
+        DescribedPeriod {
+            name: name.to_owned(),
+            requests: totals.requests,
+            expected: totals.expected,
+            torn: totals.torn,
+            first: totals.first,
+            last: totals.last,
+        }
+    }
+}
+
+/// Evidence against a suspect.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedEvidence {
+    /// What changed: `own`, `network`, `calls` or `failures`.
+    pub what: &'static str,
+    /// The node that calls.
+    pub caller: String,
+    /// The node that is called.
+    pub node: String,
+    /// The operation that is called.
+    pub operation: String,
+    /// Means in nanoseconds, or shares, in both periods.
+    pub values: [f64; 2],
+    /// Executions in both periods.
+    pub executions: [f64; 2],
+    /// By how much it alone changes the mean response time, in nanoseconds.
+    pub of_mean_ns: f64,
+    /// How much it weighs against the suspect.
+    pub weight: f64,
+    /// Its p-value, all tests taken together.
+    pub adjusted: f64,
+    /// The same as a sentence.
+    pub sentence: String,
+}
+
+impl DescribedEvidence {
+    fn of(comparison: &Comparison, of: &Evidence, weight: f64) -> DescribedEvidence {
+        let names = &comparison.names;
+        DescribedEvidence {
+            what: match of.kind {
+                EvidenceKind::Own => "own",
+                EvidenceKind::Network => "network",
+                EvidenceKind::Calls(_) => "calls",
+                EvidenceKind::Failures => "failures",
+            },
+            caller: names.text(of.site.caller).to_owned(),
+            node: names.text(of.site.node).to_owned(),
+            operation: names.text(of.site.operation).to_owned(),
+            values: of.values,
+            executions: of.executions,
+            of_mean_ns: of.of_mean,
+            weight,
+            adjusted: of.adjusted,
+            sentence: sentences::evidence(names, of),
+        }
+    }
+}
+
+/// A suspect.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedSuspect {
+    /// The node.
+    pub node: String,
+    /// How much all its evidence weighs.
+    pub weight: f64,
+    /// Its share of the weight of all suspects.
+    pub share: f64,
+    /// The evidence, the heaviest first.
+    pub evidence: Vec<DescribedEvidence>,
+}
+
+impl DescribedSuspect {
+    pub(super) fn all(comparison: &Comparison, suspects: &[Suspect]) -> Vec<DescribedSuspect> {
+        let whole: f64 = suspects.iter().map(|suspect| suspect.weight).sum();
+        let one = |suspect: &Suspect| DescribedSuspect {
+            node: comparison.names.text(suspect.node).to_owned(),
+            weight: suspect.weight,
+            share: if whole > 0.0 { suspect.weight / whole } else { 0.0 },
+            evidence: suspect
+                .evidence
+                .iter()
+                .filter_map(|(place, weight)| {
+                    let of = comparison.evidence.get(*place)?;
+                    Some(DescribedEvidence::of(comparison, of, *weight))
+                })
+                .collect(),
+        };
+        suspects.iter().map(one).collect()
+    }
+}
+
+/// A place of a category.
+#[derive(Clone, Debug, Serialize)]
+pub struct TreePlace {
+    /// Place of its parent; `None` for the root.
+    pub parent: Option<u32>,
+    /// Depth in the tree.
+    pub depth: u32,
+    /// The node.
+    pub node: String,
+    /// The operation.
+    pub operation: String,
+    /// Whether it fails.
+    pub failed: bool,
+    /// Whether it is called several times in a row.
+    pub repeated: bool,
+    /// Whether it runs at the same time as the sibling before it.
+    pub concurrent: bool,
+    /// Mean time of the step itself on the critical path in both periods, in nanoseconds.
+    pub own_ns: [f64; 2],
+    /// Mean time of its call and answer on the way.
+    pub network_ns: [f64; 2],
+}
+
+/// A category: what its requests look like.
+#[derive(Clone, Debug, Serialize)]
+pub struct Tree {
+    /// By what it is known: equal in any recording.
+    pub category: String,
+    /// The node that calls the root.
+    pub caller: String,
+    /// Number of requests in both periods.
+    pub counts: [f64; 2],
+    /// Mean response times in nanoseconds.
+    pub mean_ns: [f64; 2],
+    /// Variances, in square nanoseconds.
+    pub variance: [f64; 2],
+    /// Squared coefficients of variation.
+    pub squared_variation: [Option<f64>; 2],
+    /// Its places, depth first.
+    pub places: Vec<TreePlace>,
+}
+
+impl Tree {
+    pub(super) fn of(comparison: &Comparison, category: &CategoryStats) -> Tree {
+        let names = &comparison.names;
+        let mut places: Vec<TreePlace> = category
+            .structure
+            .places
+            .iter()
+            .map(|place| TreePlace {
+                parent: place.parent,
+                depth: place.depth,
+                node: names.text(place.symbol.node).to_owned(),
+                operation: names.text(place.symbol.operation).to_owned(),
+                failed: place.symbol.failed,
+                repeated: place.symbol.repeated,
+                concurrent: place.with_previous,
+                own_ns: [0.0; 2],
+                network_ns: [0.0; 2],
+            })
+            .collect();
+        for hop in &category.hops {
+            let Some(place) = places.get_mut(hop.place as usize) else { continue };
+            let means = [0, 1].map(|side| hop.samples[side].moments.mean);
+            match hop.kind {
+                HopKind::Own => place.own_ns = means,
+                HopKind::Network => place.network_ns = means,
+            }
+        }
+        let response = &category.response;
+        Tree {
+            category: format!("{:032x}", category.key),
+            caller: names.text(category.structure.caller).to_owned(),
+            counts: category.counts,
+            mean_ns: [0, 1].map(|side| response[side].moments.mean),
+            variance: [0, 1].map(|side| response[side].moments.variance()),
+            squared_variation: [0, 1].map(|side| response[side].moments.squared_variation()),
+            places,
+        }
+    }
+}
+
+/// A hop that takes another time.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedHop {
+    /// Place in the category.
+    pub place: u32,
+    /// `own` or `network`.
+    pub what: HopKind,
+    /// Mean times on the critical path in both periods, in nanoseconds.
+    pub mean_ns: [f64; 2],
+    /// Its p-value, all hops of the category taken together.
+    pub adjusted: f64,
+}
+
+/// What a mutation's requests may have looked like before.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedOriginator {
+    /// The category.
+    pub tree: Tree,
+    /// Normalized edit distance, from 0 to 1.
+    pub distance: f64,
+    /// The places at which mutation and originator part.
+    pub parting: [u32; 2],
+}
+
+/// A mutation.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedMutation {
+    /// `response_time` or `structural`.
+    pub kind: &'static str,
+    /// Its part in the change of the sum of all response times of the second period, in
+    /// nanoseconds.
+    pub contribution_ns: f64,
+    /// Its p-value, all tests taken together.
+    pub adjusted: f64,
+    /// Shares of its kind's requests in both periods, of a structural mutation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shares: Option<[f64; 2]>,
+    /// The category.
+    pub tree: Tree,
+    /// The hops that take another time, the one that changed most first.
+    pub hops: Vec<DescribedHop>,
+    /// Originators, the most similar first.
+    pub originators: Vec<DescribedOriginator>,
+}
+
+impl DescribedMutation {
+    pub(super) fn of(comparison: &Comparison, of: &Mutation) -> Option<DescribedMutation> {
+        let category = comparison.categories.get(of.category)?;
+        let mut described = DescribedMutation {
+            kind: "response_time",
+            contribution_ns: of.contribution,
+            adjusted: of.adjusted,
+            shares: None,
+            tree: Tree::of(comparison, category),
+            hops: Vec::new(),
+            originators: Vec::new(),
+        };
+        match &of.kind {
+            MutationKind::ResponseTime { hops } => {
+                let hop = |change: &crate::mutations::HopChange| {
+                    let hop = category.hops.get(change.hop)?;
+                    Some(DescribedHop {
+                        place: hop.place,
+                        what: hop.kind,
+                        mean_ns: [0, 1].map(|side| hop.samples[side].moments.mean),
+                        adjusted: change.adjusted,
+                    })
+                };
+                described.hops = hops.iter().filter_map(hop).collect();
+            }
+            MutationKind::Structural { originators, shares } => {
+                described.kind = "structural";
+                described.shares = Some(*shares);
+                let one = |of: &crate::mutations::Originator| {
+                    Some(DescribedOriginator {
+                        tree: Tree::of(comparison, comparison.categories.get(of.category)?),
+                        distance: of.distance,
+                        parting: of.parting,
+                    })
+                };
+                described.originators = originators.iter().filter_map(one).collect();
+            }
+        }
+        Some(described)
+    }
+}

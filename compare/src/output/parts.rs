@@ -1,0 +1,94 @@
+//! Parts: what a change of the mean or of a quantile is made of, with names. They add up to it.
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use super::sentences::operation;
+use crate::analysis::{CategoryStats, HopKind};
+use crate::comparison::Comparison;
+use crate::shares::{Shares, of_mean, of_quantile};
+
+/// One part of a change.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// `hop`: a hop takes another time; `paths`: requests of one kind go other ways; `mix`: there
+    /// are more or fewer requests of this kind.
+    pub kind: &'static str,
+    /// What it is about, in words.
+    pub what: String,
+    /// Its part in nanoseconds.
+    pub ns: f64,
+}
+
+/// A change and its parts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Parts {
+    /// The whole change in nanoseconds.
+    pub total_ns: f64,
+    /// Its parts, the greatest first.
+    pub parts: Vec<Part>,
+}
+
+impl Parts {
+    /// Those of the mean.
+    pub(super) fn of_mean(comparison: &Comparison) -> Parts {
+        Parts::of(comparison, &of_mean(&comparison.categories, &comparison.kinds))
+    }
+
+    /// Those of a quantile with these values.
+    pub(super) fn of_quantile(comparison: &Comparison, values: [f64; 2]) -> Parts {
+        Parts::of(comparison, &of_quantile(&comparison.categories, &comparison.kinds, values))
+    }
+
+    fn of(comparison: &Comparison, shares: &Shares) -> Parts {
+        let names = &comparison.names;
+        let mut sums: FxHashMap<(&'static str, String), f64> = FxHashMap::default();
+        for (category, share) in comparison.categories.iter().zip(&shares.slower) {
+            for (what, part) in by_hop(comparison, category, *share) {
+                *sums.entry(("hop", what)).or_default() += part;
+            }
+        }
+        for kind in &comparison.kinds {
+            let what = operation(names, kind.names[1], kind.names[2]);
+            let paths = kind.categories.iter().filter_map(|number| shares.paths.get(*number));
+            *sums.entry(("paths", what)).or_default() += paths.sum::<f64>();
+        }
+        for (kind, share) in comparison.kinds.iter().zip(&shares.mix) {
+            let what = operation(names, kind.names[1], kind.names[2]);
+            *sums.entry(("mix", what)).or_default() += share;
+        }
+        let mut parts: Vec<Part> = sums
+            .into_iter()
+            .filter(|(_, ns)| *ns != 0.0)
+            .map(|((kind, what), ns)| Part { kind, what, ns })
+            .collect();
+        parts.sort_by(|one, other| {
+            let by_name = || (one.kind, &one.what).cmp(&(other.kind, &other.what));
+            other.ns.abs().total_cmp(&one.ns.abs()).then_with(by_name)
+        });
+        Parts { total_ns: shares.total, parts }
+    }
+}
+
+/// A share of a category whose requests take another time, by the hops that make it: each as much
+/// as its mean changed. Hops that changed the other way have a part of the other sign.
+fn by_hop(comparison: &Comparison, category: &CategoryStats, share: f64) -> Vec<(String, f64)> {
+    let whole: f64 = category.hops.iter().map(|hop| hop.change()).sum();
+    if whole == 0.0 || share == 0.0 {
+        return Vec::new();
+    }
+    let names = &comparison.names;
+    let places = &category.structure.places;
+    let one = |hop: &crate::analysis::Hop| {
+        let place = places.get(hop.place as usize)?;
+        let what = operation(names, place.symbol.node, place.symbol.operation);
+        let above = place.parent.and_then(|parent| places.get(parent as usize));
+        let caller = above.map_or(category.structure.caller, |above| above.symbol.node);
+        let what = match hop.kind {
+            HopKind::Own => format!("{what} itself"),
+            HopKind::Network => format!("{} to {what} and back", names.text(caller)),
+        };
+        Some((what, share * hop.change() / whole))
+    };
+    category.hops.iter().filter_map(one).collect()
+}

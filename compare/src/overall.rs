@@ -1,0 +1,53 @@
+//! Overall: the response times of all requests together, and what their change is made of.
+
+use serde::Serialize;
+
+use crate::analysis::{CategoryStats, Sample};
+use crate::comparison::merged;
+use crate::options::Options;
+use crate::sites::Histogram;
+
+/// Quantiles that are shown.
+pub const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
+
+/// Response times of all requests in both periods.
+#[derive(Clone, Debug, Serialize)]
+pub struct Overall {
+    /// The response times.
+    #[serde(skip)]
+    pub samples: [Sample; 2],
+    /// Means in nanoseconds.
+    pub mean: [f64; 2],
+    /// The quantiles of [`QUANTILES`], in nanoseconds; `None` without requests.
+    pub quantiles: [Option<[f64; 2]>; 3],
+    /// Probability of response times as unlike as these if nothing changed.
+    pub p_value: f64,
+    /// The same with all tests of the comparison taken together.
+    pub adjusted: f64,
+    /// Whether they changed.
+    pub is_changed: bool,
+}
+
+impl Overall {
+    /// Those of all categories, tested, not yet decided.
+    pub(crate) fn of(
+        categories: &[CategoryStats],
+        response: &Histogram,
+        lengths: [f64; 2],
+    ) -> Overall {
+        let samples = merged(categories);
+        let quantiles = QUANTILES.map(|share| {
+            let both = samples[0].quantile(share).zip(samples[1].quantile(share));
+            both.map(|(before, after)| [f64::from(before), f64::from(after)])
+        });
+        let p_value = response.test(lengths).map_or(1.0, |test| test.p_value);
+        let mean = [samples[0].moments.mean, samples[1].moments.mean];
+        Overall { samples, mean, quantiles, p_value, adjusted: p_value, is_changed: false }
+    }
+
+    /// Decides whether they changed, when `adjusted` is known.
+    pub(crate) fn decide(&mut self, options: &Options) {
+        self.is_changed = self.adjusted <= options.false_discoveries
+            && crate::mutations::matters(&self.samples, options);
+    }
+}

@@ -1,0 +1,47 @@
+//! Period: the requests of one side of a comparison.
+
+use request_flow::tables::RequestTables;
+
+/// One of the two periods that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// The period that things were well in.
+    Before = 0,
+    /// The period that is to be explained.
+    After = 1,
+}
+
+impl Side {
+    /// Both, in order of time.
+    pub const BOTH: [Side; 2] = [Side::Before, Side::After];
+}
+
+/// The requests of a period: those of a directory that begin in some time.
+#[derive(Clone, Copy)]
+pub struct Period<'t> {
+    /// The requests.
+    pub tables: &'t RequestTables,
+    /// The first time, in nanoseconds since the Unix epoch; `None`: from the beginning on.
+    pub from: Option<i64>,
+    /// The time before which they begin, in nanoseconds since the Unix epoch; `None`: to the end.
+    pub until: Option<i64>,
+}
+
+impl<'t> Period<'t> {
+    /// All requests of these tables.
+    pub fn all(tables: &'t RequestTables) -> Period<'t> {
+        Period { tables, from: None, until: None }
+    }
+
+    /// Whether a request that begins at `begin` is in the period. Where the period has a border,
+    /// one without a begin is not.
+    pub fn has(&self, begin: Option<i64>) -> bool {
+        match begin {
+            Some(begin) => {
+                self.from.is_none_or(|from| from <= begin)
+                    && self.until.is_none_or(|until| begin < until)
+            }
+            None => self.from.is_none() && self.until.is_none(),
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Call sites: an operation as it is called from one other operation, over all categories.
+//!
+//! Categories tell what requests look like as wholes, and many of them have few requests each. Where
+//! one slow node makes hundreds of categories slow, it is seen at its call sites, with all requests
+//! together:
+//!
+//! ```text
+//! frontend GET / ──> cart GetCart     own time, network, calls that it makes, failures;
+//!                                     each in both periods and in stretches of their time
+//! ```
+//!
+//! Times are kept as histograms, so that the memory does not grow with the number of requests.
+
+mod collector;
+mod exclusive;
+mod histogram;
+mod pattern;
+mod site;
+
+pub use collector::SiteCollector;
+pub use exclusive::ExclusiveTimes;
+pub use histogram::{Histogram, TimeTest};
+pub use pattern::{Call, CallPattern};
+pub use site::{Counts, Site, SiteKey, Sites};

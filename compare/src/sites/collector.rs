@@ -1,0 +1,92 @@
+//! Collector of call sites: takes the requests of one group after the other.
+
+use request_flow::{NameId, Names, Request};
+
+use super::exclusive::ExclusiveTimes;
+use super::pattern::CallPattern;
+use super::site::{SiteKey, Sites};
+use crate::critical_path::Share;
+use crate::period::Side;
+
+/// Collector of the call sites of requests whose names have the same numbers.
+#[derive(Debug, Default)]
+pub struct SiteCollector {
+    /// What was collected.
+    pub sites: Sites,
+    times: ExclusiveTimes,
+    /// Calls of each step, as the step and what it calls.
+    calls: Vec<(u32, [NameId; 2])>,
+    failed_below: Vec<bool>,
+    pattern: Vec<[NameId; 2]>,
+}
+
+impl SiteCollector {
+    /// Adds a request of a stretch of a period, with the shares of its steps in its response time.
+    pub fn add(&mut self, request: &Request, side: Side, stretch: usize, shares: &[Share]) {
+        let SiteCollector { sites, times, calls, failed_below, pattern } = self;
+        let steps = &request.steps;
+        calls.clear();
+        failed_below.clear();
+        failed_below.resize(steps.len(), false);
+        for (place, step) in (0_u32..).zip(steps) {
+            if let Some(parent) = step.parent.filter(|parent| *parent < place) {
+                calls.push((parent, [step.node, step.operation]));
+                failed_below[parent as usize] |= step.failed;
+            }
+        }
+        calls.sort_unstable();
+        let mut next = 0;
+        let weight = request.probability;
+        let all = steps.iter().zip(times.of(request)).zip(0_u32..);
+        for ((step, (own, network)), place) in all {
+            let above = step.parent.and_then(|parent| steps.get(parent as usize));
+            let key = SiteKey {
+                caller: above.map_or(request.caller, |above| above.node),
+                calling: above.map_or(Names::UNKNOWN, |above| above.operation),
+                node: step.node,
+                operation: step.operation,
+            };
+            let site = sites.entry(key).or_default();
+            if let Some(own) = own {
+                site.own.add(side, stretch, *own, weight);
+            }
+            if let Some(network) = network {
+                site.network.add(side, stretch, *network, weight);
+            }
+            if let Some(share) = shares.get(place as usize) {
+                let critical = &mut site.critical[side as usize];
+                critical[0] += weight * share.own as f64;
+                critical[1] += weight * share.network as f64;
+            }
+            pattern.clear();
+            while let Some((parent, call)) = calls.get(next).filter(|call| call.0 <= place) {
+                if *parent == place {
+                    pattern.push(*call);
+                }
+                next += 1;
+            }
+            // What follows the failure of a call is explained by that.
+            if !failed_below[place as usize] {
+                site.executions.add(side, stretch, weight);
+                if step.failed {
+                    site.failures.add(side, stretch, weight);
+                }
+                let counts = site.of_pattern(CallPattern::of(pattern));
+                counts.into_iter().for_each(|counts| counts.add(side, stretch, weight));
+            }
+        }
+    }
+
+    /// Adds what another collector has, whose names have the numbers that `number` gives.
+    pub fn merge(&mut self, other: Sites, number: impl Fn(NameId) -> NameId) {
+        for (key, site) in other {
+            let key = SiteKey {
+                caller: number(key.caller),
+                calling: number(key.calling),
+                node: number(key.node),
+                operation: number(key.operation),
+            };
+            self.sites.entry(key).or_default().merge(site, &number);
+        }
+    }
+}

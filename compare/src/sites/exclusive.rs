@@ -1,0 +1,88 @@
+//! Exclusive times: how long each step of a request worked itself, while none of its calls was
+//! open, and how long its call and its answer were on the way. What waits longer because another is
+//! slow has no more of either.
+
+use request_flow::Request;
+
+/// Exclusive times of one request after the other, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub struct ExclusiveTimes {
+    /// Of each step: its own time, where both its ends are known, and the network's, where those at
+    /// its caller are, too.
+    times: Vec<(Option<i64>, Option<i64>)>,
+    children: Vec<(u32, i64, i64)>,
+}
+
+impl ExclusiveTimes {
+    /// Those of each step of a request.
+    pub fn of(&mut self, request: &Request) -> &[(Option<i64>, Option<i64>)] {
+        let ExclusiveTimes { times, children } = self;
+        times.clear();
+        children.clear();
+        for step in &request.steps {
+            if let (Some(parent), (Some(begin), Some(end))) = (step.parent, step.span_at_caller()) {
+                children.push((parent, begin, end));
+            }
+        }
+        children.sort_unstable();
+        let mut next = 0;
+        for (place, step) in (0_u32..).zip(&request.steps) {
+            let seen = (step.begin, step.end, step.caller_begin, step.caller_end);
+            let (begin, end, network) = match seen {
+                (Some(begin), Some(end), Some(sent), Some(received)) => {
+                    let way = (received - sent).saturating_sub(end - begin);
+                    (begin, end, Some(way.max(0)))
+                }
+                (Some(begin), Some(end), ..) | (None, None, Some(begin), Some(end)) => {
+                    (begin, end, None)
+                }
+                _ => {
+                    times.push((None, None));
+                    continue;
+                }
+            };
+            while children.get(next).is_some_and(|(parent, ..)| *parent < place) {
+                next += 1;
+            }
+            let (mut own, mut until) = (0, begin);
+            for (_, from, to) in children[next..].iter().take_while(|child| child.0 == place) {
+                own += (*from.min(&end) - until).max(0);
+                until = until.max((*to).min(end));
+            }
+            own += (end - until).max(0);
+            times.push((Some(own), network));
+        }
+        times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use request_flow::Step;
+
+    use super::*;
+
+    fn step(parent: Option<u32>, begin: i64, end: i64) -> Step {
+        Step { parent, begin: Some(begin), end: Some(end), ..Step::of(1, 1) }
+    }
+
+    #[test]
+    fn calls_that_overlap_are_taken_away_once() {
+        let mut request = Request::default();
+        request.push(step(None, 0, 100), []);
+        let of = Step { caller_begin: Some(10), caller_end: Some(30), ..step(Some(0), 12, 25) };
+        request.push(of, []);
+        request.push(step(Some(0), 20, 40), []);
+        request.push(step(Some(0), 90, 130), []);
+        request.push(Step { end: None, ..step(Some(3), 1, 1) }, []);
+        let mut times = ExclusiveTimes::default();
+        let expected = [
+            (Some(10 + 50), None),
+            (Some(13), Some(7)),
+            (Some(20), None),
+            (Some(40), None),
+            (None, None),
+        ];
+        assert_eq!(times.of(&request), expected);
+    }
+}

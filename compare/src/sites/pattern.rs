@@ -1,0 +1,58 @@
+//! Call pattern: which operations a step calls, and about how often each. A node that returns early
+//! or takes another way through its code has another pattern.
+
+use request_flow::NameId;
+
+/// Calls of one operation by one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Call {
+    /// The node that is called.
+    pub node: NameId,
+    /// The operation.
+    pub operation: NameId,
+    /// How often, as a power of two: 0 for once, 1 for twice, 2 for three or four times and so on.
+    /// The exact number often depends on what is asked for.
+    pub times: u8,
+}
+
+/// All calls of a step, whatever their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallPattern(pub Vec<Call>);
+
+impl CallPattern {
+    /// The pattern of calls, each as node and operation. These are sorted.
+    pub(super) fn of(calls: &mut [[NameId; 2]]) -> CallPattern {
+        calls.sort_unstable();
+        let runs = calls.chunk_by(|one, other| one == other);
+        CallPattern(
+            runs.filter_map(|run| {
+                let [node, operation] = *run.first()?;
+                let times = run.len().next_power_of_two().trailing_zeros() as u8;
+                Some(Call { node, operation, times })
+            })
+            .collect(),
+        )
+    }
+
+    /// Whether the operation is called at all.
+    pub fn calls(&self, node: NameId, operation: NameId) -> bool {
+        self.0.iter().any(|call| (call.node, call.operation) == (node, operation))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn about_as_many_calls_are_the_same() {
+        let of = |numbers: &[u32]| {
+            let mut calls: Vec<[NameId; 2]> = numbers.iter().map(|number| [1, *number]).collect();
+            CallPattern::of(&mut calls)
+        };
+        assert_eq!(of(&[5, 6, 5, 5]), of(&[6, 5, 5, 5, 5]));
+        assert_ne!(of(&[5, 6]), of(&[5, 5, 6]));
+        assert_eq!(of(&[6, 5]).0.iter().map(|call| call.times).collect::<Vec<_>>(), [0, 0]);
+        assert!(of(&[5]).calls(1, 5) && !of(&[5]).calls(1, 6));
+    }
+}

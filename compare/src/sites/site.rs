@@ -1,0 +1,114 @@
+//! Call site: what is known of an operation as it is called from one other operation.
+
+use std::collections::hash_map::Entry;
+
+use request_flow::NameId;
+use rustc_hash::FxHashMap;
+
+use super::histogram::Histogram;
+use super::pattern::CallPattern;
+use crate::period::Side;
+use crate::tuning::{MAX_PATTERNS, STRETCHES};
+
+/// By what a call site is known: node and operation that call, node and operation that are called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SiteKey {
+    /// The node that calls.
+    pub caller: NameId,
+    /// The operation that calls.
+    pub calling: NameId,
+    /// The node that is called.
+    pub node: NameId,
+    /// The operation that is called.
+    pub operation: NameId,
+}
+
+impl SiteKey {
+    /// Whether the call goes from one node to another.
+    pub fn is_between_nodes(&self) -> bool {
+        self.caller != self.node
+    }
+}
+
+/// Weights of executions, by stretch of each period.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counts(pub [[f64; STRETCHES]; 2]);
+
+impl Counts {
+    /// Adds an execution.
+    pub(super) fn add(&mut self, side: Side, stretch: usize, weight: f64) {
+        if let Some(count) = self.0[side as usize].get_mut(stretch) {
+            *count += weight;
+        }
+    }
+
+    fn merge(&mut self, other: &Counts) {
+        for (sums, of) in self.0.iter_mut().zip(&other.0) {
+            sums.iter_mut().zip(of).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// Sum over a period.
+    pub fn of(&self, side: usize) -> f64 {
+        self.0[side].iter().sum()
+    }
+}
+
+/// A call site in both periods.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    /// The node's own time.
+    pub own: Histogram,
+    /// Time of the call and its answer on the way.
+    pub network: Histogram,
+    /// Time of both on the critical path, by period and in nanoseconds.
+    pub critical: [[f64; 2]; 2],
+    /// Executions whose calls all succeeded, which is all where no failure is told.
+    pub executions: Counts,
+    /// Those of them that failed.
+    pub failures: Counts,
+    /// Those of them with each pattern.
+    pub patterns: FxHashMap<CallPattern, Counts>,
+}
+
+impl Site {
+    /// The counts of a pattern. Beyond a number of patterns, others have none.
+    pub(super) fn of_pattern(&mut self, pattern: CallPattern) -> Option<&mut Counts> {
+        let is_full = self.patterns.len() >= MAX_PATTERNS;
+        match self.patterns.entry(pattern) {
+            Entry::Occupied(known) => Some(known.into_mut()),
+            Entry::Vacant(_) if is_full => None,
+            Entry::Vacant(new) => Some(new.insert(Counts::default())),
+        }
+    }
+
+    /// Adds what is known from another part of the periods, with numbers of its own for names.
+    pub(super) fn merge(&mut self, other: Site, number: impl Fn(NameId) -> NameId) {
+        self.own.merge(&other.own);
+        self.network.merge(&other.network);
+        for (sums, of) in self.critical.iter_mut().zip(&other.critical) {
+            sums.iter_mut().zip(of).for_each(|(sum, time)| *sum += time);
+        }
+        self.executions.merge(&other.executions);
+        self.failures.merge(&other.failures);
+        let mut patterns: Vec<(CallPattern, Counts)> = other
+            .patterns
+            .into_iter()
+            .map(|(pattern, counts)| {
+                let mut calls = pattern.0;
+                for call in &mut calls {
+                    (call.node, call.operation) = (number(call.node), number(call.operation));
+                }
+                calls.sort_unstable();
+                (CallPattern(calls), counts)
+            })
+            .collect();
+        patterns.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        for (pattern, counts) in patterns {
+            self.of_pattern(pattern).into_iter().for_each(|sums| sums.merge(&counts));
+        }
+    }
+}
+
+/// All call sites, by their keys.
+pub type Sites = FxHashMap<SiteKey, Site>;

@@ -1,0 +1,116 @@
+//! Predictive test of rare events (beyond Spectroscope): whether events that one period has and the
+//! other has not, or has rarely, come too often to be chance.
+//!
+//! A test of one call site alone cannot tell: that 5 of 18 requests are slow where none of 18 was
+//! happens by chance in one of twenty comparisons, and there are hundreds of call sites. But if such
+//! events are rare at all the other sites, too, these five are a change. So each site's rate is
+//! taken for drawn from a beta distribution that fits all sites (empirical Bayes, Robbins 1956), and
+//! the events of one period are held against what its prior and the other period predict.
+
+use libm::lgamma;
+
+/// Candidates of the mean of the rates, as powers of ten from 1/10,000 to 1.
+const MEANS: i32 = 24;
+
+/// Candidates of how alike rates are, as numbers of events that the prior is worth.
+const STRENGTHS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0];
+
+/// Beta distribution of the rates of events at all sites.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatePrior {
+    /// Events that the prior is worth.
+    pub events: f64,
+    /// Executions without an event that it is worth.
+    pub others: f64,
+}
+
+impl RatePrior {
+    /// The prior that makes the events of all sites likeliest, each given as events and executions.
+    pub fn fit(sites: &[[f64; 2]]) -> RatePrior {
+        // Where no site has an event, one more that has keeps the prior from being certain.
+        let sites = sites.iter().chain(&[[1.0, 2.0]]);
+        let mut best = (f64::NEG_INFINITY, RatePrior { events: 0.5, others: 0.5 });
+        for mean in 1..MEANS {
+            let mean = 10.0_f64.powf(-4.0 * f64::from(mean) / f64::from(MEANS));
+            for strength in STRENGTHS {
+                let prior = RatePrior { events: mean * strength, others: (1.0 - mean) * strength };
+                let likelihood: f64 =
+                    sites.clone().map(|[events, of]| prior.ln(*events, *of)).sum();
+                if likelihood > best.0 {
+                    best = (likelihood, prior);
+                }
+            }
+        }
+        best.1
+    }
+
+    /// Logarithm of the probability of as many events of as many executions, in one of the orders
+    /// that they may come in.
+    fn ln(&self, events: f64, of: f64) -> f64 {
+        ln_beta(self.events + events, self.others + of - events) - ln_beta(self.events, self.others)
+    }
+
+    /// P-value of events and executions of two periods under one rate. Either period is predicted
+    /// from the other, and the one that surprises more counts; times four, as there are two
+    /// predictions with two sides each. All numbers are rounded.
+    pub fn p_value(&self, periods: [[f64; 2]; 2]) -> f64 {
+        let [first, second] = periods;
+        let least = self.predicted(first, second).min(self.predicted(second, first));
+        (4.0 * least).min(1.0)
+    }
+
+    /// Probability of as many events as `seen` has, or a number further off, where the rate is what
+    /// the prior and `known` say.
+    fn predicted(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
+        let [known, [events, of]] = [known, seen].map(|[events, of]| [events.round(), of.round()]);
+        let of = of.max(events);
+        let after = RatePrior {
+            events: self.events + known[0],
+            others: self.others + (known[1] - known[0]).max(0.0),
+        };
+        let expected = of * after.events / (after.events + after.others);
+        let probability = |events: f64| {
+            let ways = lgamma(of + 1.0) - lgamma(events + 1.0) - lgamma(of - events + 1.0);
+            (ways + after.ln(events, of)).exp()
+        };
+        let numbers =
+            if events >= expected { events as u64..=of as u64 } else { 0..=events as u64 };
+        numbers.map(|number| probability(number as f64)).sum::<f64>().clamp(0.0, 1.0)
+    }
+}
+
+fn ln_beta(a: f64, b: f64) -> f64 {
+    lgamma(a) + lgamma(b) - lgamma(a + b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flat_prior_by_hand() {
+        // Uniform: after 0 of 1, rate is Beta(1, 2); 2 of 2 have the probability 1/6, and after 2
+        // of 2, Beta(3, 1), none of 1 has 1/4, which is the greater one.
+        let flat = RatePrior { events: 1.0, others: 1.0 };
+        assert!((flat.predicted([0.0, 1.0], [2.0, 2.0]) - 1.0 / 6.0).abs() < 1e-9);
+        assert!((flat.predicted([2.0, 2.0], [0.0, 1.0]) - 1.0 / 4.0).abs() < 1e-9);
+        assert!((flat.p_value([[0.0, 1.0], [2.0, 2.0]]) - 4.0 / 6.0).abs() < 1e-9);
+        assert_eq!(flat.p_value([[0.0, 1.0], [2.0, 2.0]]), flat.p_value([[2.0, 2.0], [0.0, 1.0]]));
+    }
+
+    #[test]
+    fn what_is_rare_everywhere_is_found_early() {
+        let quiet: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 30 == 0), 15.0]).collect();
+        let noisy: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 6), 15.0]).collect();
+        let seen = [[0.0, 18.0], [5.0, 18.0]];
+        let [quiet, noisy] = [quiet, noisy].map(|sites| RatePrior::fit(&sites).p_value(seen));
+        assert!(quiet < 1e-3 && noisy > 0.02, "{quiet} {noisy}");
+    }
+
+    #[test]
+    fn the_same_rate_is_no_change() {
+        let prior = RatePrior { events: 0.1, others: 1.0 };
+        assert!(prior.p_value([[10.0, 100.0], [20.0, 200.0]]) > 0.9);
+        assert!(prior.p_value([[0.0, 0.0], [3.0, 9.0]]) > 0.05);
+    }
+}

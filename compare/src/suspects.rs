@@ -1,0 +1,23 @@
+//! Suspects: the nodes that the change over all categories comes from (beyond Spectroscope).
+//!
+//! ```text
+//! call sites --tests--> evidence: own time, network, calls, failures
+//!                          |
+//!                       blame: a node for its own time, what it calls and its failures;
+//!                          |   of an edge's time the end whose other edges changed, too
+//!                          v
+//!                       suspects, the heaviest first
+//! ```
+//!
+//! A slow node makes every hop next to it slow, and a slow network makes hops into and out of a node
+//! slow while its own time stays. What waits longer because another is slow has no longer own time
+//! ([`crate::sites::ExclusiveTimes`]), and so is not to blame.
+
+mod blame;
+mod calls;
+mod evidence;
+mod gather;
+
+pub use blame::{Suspect, suspects};
+pub use evidence::{CallChange, Direction, Evidence, EvidenceKind};
+pub use gather::gather;

@@ -1,0 +1,115 @@
+//! Blame: from evidence to the nodes that it speaks against, ranked.
+
+use std::cmp::Ordering;
+
+use request_flow::{NameId, Names};
+use rustc_hash::FxHashMap;
+
+use super::evidence::{Direction, Evidence, EvidenceKind};
+use crate::sites::{SiteKey, Sites};
+use crate::tuning::EDGE_POWER;
+
+/// A node that a change comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspect {
+    /// The node.
+    pub node: NameId,
+    /// How much all its evidence weighs together.
+    pub weight: f64,
+    /// The evidence, the heaviest first: its place among all, and its weight against this node.
+    pub evidence: Vec<(usize, f64)>,
+}
+
+/// Two nodes of which the first calls the second.
+type Edge = [NameId; 2];
+
+/// The nodes that this evidence speaks against, the heaviest first. `worse` asks for what became
+/// slower or fails, otherwise for what became faster. What is done in another way is in both.
+pub fn suspects(evidence: &[Evidence], sites: &Sites, names: &Names, worse: bool) -> Vec<Suspect> {
+    let direction = if worse { Direction::Worse } else { Direction::Better };
+    let counts = |of: &Evidence| [Direction::Other, direction].contains(&of.direction());
+    let edges = Edges::of(evidence, sites, &counts);
+    let mut nodes: FxHashMap<NameId, Suspect> = FxHashMap::default();
+    let mut blame = |node: NameId, place: usize, weight: f64| {
+        if weight > 0.0 && node != Names::UNKNOWN {
+            let empty = Suspect { node, weight: 0.0, evidence: Vec::new() };
+            let suspect = nodes.entry(node).or_insert(empty);
+            suspect.weight += weight;
+            suspect.evidence.push((place, weight));
+        }
+    };
+    for (place, of) in evidence.iter().enumerate().filter(|(_, of)| counts(of)) {
+        let edge = edge_of(&of.site);
+        if matches!(of.kind, EvidenceKind::Network) && of.site.is_between_nodes() {
+            let shares = edges.shares(edge);
+            blame(edge[0], place, of.weight * shares[0]);
+            blame(edge[1], place, of.weight * shares[1]);
+        } else {
+            blame(of.site.node, place, of.weight);
+        }
+    }
+    let mut suspects: Vec<Suspect> = nodes.into_values().collect();
+    let heavier = |one: f64, other: f64| other.partial_cmp(&one).unwrap_or(Ordering::Equal);
+    for suspect in &mut suspects {
+        suspect.evidence.sort_by(|one, other| heavier(one.1, other.1).then(one.0.cmp(&other.0)));
+    }
+    suspects.sort_by(|one, other| {
+        let by_name = || names.text(one.node).cmp(names.text(other.node));
+        heavier(one.weight, other.weight).then_with(by_name)
+    });
+    suspects
+}
+
+fn edge_of(site: &SiteKey) -> Edge {
+    [site.caller, site.node]
+}
+
+/// All edges between nodes, with by how much the time on each changed.
+struct Edges {
+    /// The greatest change of each edge, as a logarithm; 0 where none was found.
+    changes: FxHashMap<Edge, f64>,
+    of_node: FxHashMap<NameId, Vec<Edge>>,
+}
+
+impl Edges {
+    fn of(evidence: &[Evidence], sites: &Sites, counts: &dyn Fn(&Evidence) -> bool) -> Edges {
+        let mut changes: FxHashMap<Edge, f64> = FxHashMap::default();
+        for (key, site) in sites {
+            let has_network = site.network.count(0) + site.network.count(1) > 0;
+            if key.is_between_nodes() && has_network {
+                changes.entry(edge_of(key)).or_default();
+            }
+        }
+        for of in evidence.iter().filter(|of| counts(of)) {
+            if matches!(of.kind, EvidenceKind::Network)
+                && let Some(change) = changes.get_mut(&edge_of(&of.site))
+            {
+                *change = change.max(of.ln_ratio().abs());
+            }
+        }
+        let mut of_node: FxHashMap<NameId, Vec<Edge>> = FxHashMap::default();
+        let mut all: Vec<Edge> = changes.keys().copied().collect();
+        all.sort_unstable();
+        for edge in all {
+            edge.iter().for_each(|node| of_node.entry(*node).or_default().push(edge));
+        }
+        Edges { changes, of_node }
+    }
+
+    /// How the change of an edge is divided among its ends: by how many of each end's edges changed
+    /// as much. A node that is slow to send and to receive is so on all of them.
+    fn shares(&self, edge: Edge) -> [f64; 2] {
+        let change = |edge: &Edge| self.changes.get(edge).copied().unwrap_or(0.0);
+        let here = change(&edge);
+        let alike = edge.map(|node| {
+            if node == Names::UNKNOWN {
+                return 0.0;
+            }
+            let edges = self.of_node.get(&node).map(Vec::as_slice).unwrap_or_default();
+            let sum: f64 = edges.iter().map(|other| (change(other) / here).min(1.0)).sum();
+            (sum / edges.len().max(1) as f64).powi(EDGE_POWER)
+        });
+        let both = alike[0] + alike[1];
+        if both > 0.0 { alike.map(|of| of / both) } else { [0.0; 2] }
+    }
+}

@@ -1,0 +1,133 @@
+//! Calls of a call site: whether its executions call other operations than before.
+
+use request_flow::NameId;
+use rustc_hash::FxHashMap;
+
+use super::evidence::CallChange;
+use crate::analysis::effect_of_counts;
+use crate::sites::{CallPattern, Counts, Site};
+use crate::statistics::{RatePrior, rates_differ};
+use crate::tuning::STRETCHES;
+
+/// How the calls of a site changed.
+#[derive(Clone, Debug)]
+pub(super) struct PatternChange {
+    /// Share of the executions with a pattern, or with any that the other period has not.
+    pub(super) shares: [f64; 2],
+    pub(super) p_value: f64,
+    /// How much it weighs, by execution.
+    pub(super) weight: f64,
+    pub(super) calls: Vec<CallChange>,
+}
+
+/// Executions of each half of a period whose pattern the other half has not, and all of them.
+pub(super) fn novel_halves(site: &Site, side: usize) -> [f64; 2] {
+    let half = |counts: &Counts, second: bool| -> f64 {
+        let (first_half, second_half) = counts.0[side].split_at(STRETCHES / 2);
+        if second { second_half.iter().sum() } else { first_half.iter().sum() }
+    };
+    let novel: f64 = site
+        .patterns
+        .values()
+        .map(|counts| [half(counts, false), half(counts, true)])
+        .filter(|halves| halves.contains(&0.0))
+        .map(|halves| halves.iter().sum::<f64>())
+        .sum();
+    [novel, site.executions.of(side)]
+}
+
+/// How the calls of a site changed; `None` where it makes the same ones in all executions, or has
+/// none in a period.
+pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<PatternChange> {
+    let all = [0, 1].map(|side| site.executions.of(side));
+    if site.patterns.len() < 2 || all.iter().any(|all| *all <= 0.0) {
+        return None;
+    }
+    let mut patterns: Vec<(&CallPattern, &Counts)> = site.patterns.iter().collect();
+    patterns.sort_unstable_by(|one, other| one.0.cmp(other.0));
+    let (mut least, mut tests) = (1.0_f64, 0.0);
+    let mut best = ([0.0; 2], 0.0);
+    let mut novel = [Counts::default(); 2];
+    for (_, counts) in &patterns {
+        let of = [0, 1].map(|side| counts.of(side));
+        for side in 0..2 {
+            if of[1 - side] <= 0.0 {
+                let sums = novel[side].0[side].iter_mut().zip(&counts.0[side]);
+                sums.for_each(|(sum, count)| *sum += count);
+            }
+        }
+        let effect = effect(counts, site);
+        least = least.min(rates_differ(of, all, effect));
+        tests += 1.0;
+        weigh(of, all, &mut best);
+    }
+    // What only one of the two has is judged by how often that happens between halves of a period.
+    for side in 0..2 {
+        let of = novel[side].of(side);
+        if of <= 0.0 {
+            continue;
+        }
+        let effect = effect(&novel[side], site);
+        let known = novel_halves(site, 1 - side).map(|count| count / effect);
+        let seen = [of / effect, all[side] / effect];
+        least = least.min(novelty.p_value([known, seen]));
+        tests += 1.0;
+        let mut counts = [0.0; 2];
+        counts[side] = of;
+        weigh(counts, all, &mut best);
+    }
+    let (shares, weight) = best;
+    Some(PatternChange {
+        shares,
+        p_value: (least * tests).min(1.0),
+        weight,
+        calls: call_changes(&patterns, all),
+    })
+}
+
+/// By how much executions come in bunches.
+fn effect(counts: &Counts, site: &Site) -> f64 {
+    let of = [0, 1].map(|side| effect_of_counts(&counts.0[side], &site.executions.0[side]));
+    of[0].max(of[1])
+}
+
+/// Keeps what weighs most: the change of a share times the logarithm of by how many times its odds
+/// changed.
+fn weigh(counts: [f64; 2], all: [f64; 2], best: &mut ([f64; 2], f64)) {
+    let shares = [0, 1].map(|side| counts[side] / all[side]);
+    let weight = (shares[1] - shares[0]).abs() * ln_odds_ratio(counts, all).abs();
+    if weight > best.1 {
+        *best = (shares, weight);
+    }
+}
+
+/// Logarithm of by how many times odds changed. Half an execution is added to each number, so that
+/// none is infinite (Haldane 1956, Anscombe 1956).
+pub(super) fn ln_odds_ratio(counts: [f64; 2], all: [f64; 2]) -> f64 {
+    let of =
+        |side: usize| ((counts[side] + 0.5) / ((all[side] - counts[side]).max(0.0) + 0.5)).ln();
+    of(1) - of(0)
+}
+
+/// The operations that are called more or less often, the greatest change first.
+fn call_changes(patterns: &[(&CallPattern, &Counts)], all: [f64; 2]) -> Vec<CallChange> {
+    let mut calls: FxHashMap<[NameId; 2], [f64; 2]> = FxHashMap::default();
+    for (pattern, counts) in patterns {
+        for call in &pattern.0 {
+            let sums = calls.entry([call.node, call.operation]).or_default();
+            for side in 0..2 {
+                sums[side] += counts.of(side) / all[side] * f64::from(1_u32 << call.times.min(30));
+            }
+        }
+    }
+    let mut changes: Vec<CallChange> = calls
+        .into_iter()
+        .map(|([node, operation], calls)| CallChange { node, operation, calls })
+        .filter(|change| (change.calls[1] - change.calls[0]).abs() >= 0.005)
+        .collect();
+    let size = |change: &CallChange| (change.calls[1] - change.calls[0]).abs();
+    changes.sort_unstable_by(|a, b| {
+        size(b).total_cmp(&size(a)).then((a.node, a.operation).cmp(&(b.node, b.operation)))
+    });
+    changes
+}

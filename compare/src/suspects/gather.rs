@@ -1,0 +1,118 @@
+//! Gathering evidence: each call site is tested for its times, its calls and its failures.
+
+use super::calls::{ln_odds_ratio, novel_halves, pattern_change};
+use super::evidence::{Evidence, EvidenceKind};
+use crate::collect::PeriodTotals;
+use crate::sites::{Histogram, Site, SiteKey, Sites, TimeTest};
+use crate::statistics::{RatePrior, rates_differ};
+use crate::tuning::FAR_OCTAVES;
+
+/// Rates of rare events at all sites.
+struct Priors {
+    far: [RatePrior; FAR_OCTAVES.len()],
+    novelty: RatePrior,
+    failures: RatePrior,
+}
+
+/// The evidence of all call sites, tested, not yet chosen. `response` is the mean response time of
+/// all requests in each period, in nanoseconds.
+pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> Vec<Evidence> {
+    let lengths = totals.map(|totals| totals.length());
+    let mut keys: Vec<&SiteKey> = sites.keys().collect();
+    keys.sort_unstable();
+    let sites: Vec<(SiteKey, &Site)> =
+        keys.into_iter().filter_map(|key| Some((*key, sites.get(key)?))).collect();
+    let tests: Vec<[Option<TimeTest>; 2]> = sites
+        .iter()
+        .map(|(_, site)| [site.own.test(lengths), site.network.test(lengths)])
+        .collect();
+    let far = |level: usize| -> Vec<[f64; 2]> {
+        tests.iter().flatten().flatten().flat_map(|test| test.far[level]).collect()
+    };
+    let halves = sites.iter().flat_map(|(_, site)| [novel_halves(site, 0), novel_halves(site, 1)]);
+    let failures = sites.iter().flat_map(|(_, site)| {
+        [0, 1].map(|side| [site.failures.of(side), site.executions.of(side)])
+    });
+    let priors = Priors {
+        far: std::array::from_fn(|level| RatePrior::fit(&far(level))),
+        novelty: RatePrior::fit(&halves.filter(|[_, all]| *all > 0.0).collect::<Vec<_>>()),
+        failures: RatePrior::fit(&failures.filter(|[_, all]| *all > 0.0).collect::<Vec<_>>()),
+    };
+    let scale = (response[0].max(1.0) * response[1].max(1.0)).sqrt();
+    let requests = totals.map(|totals| totals.expected.max(f64::MIN_POSITIVE));
+    let mut all = Vec::new();
+    for ((key, site), tests) in sites.into_iter().zip(tests) {
+        let [own, network] = tests;
+        let times =
+            [(EvidenceKind::Own, &site.own, own), (EvidenceKind::Network, &site.network, network)];
+        for (number, (kind, histogram, test)) in times.into_iter().enumerate() {
+            let Some(test) = test else { continue };
+            all.push(of_times(
+                key,
+                kind,
+                (site, number),
+                (histogram, &test),
+                &priors.far,
+                (requests, scale),
+            ));
+        }
+        let executions = [0, 1].map(|side| site.executions.of(side));
+        // Executions for each request, in the middle of both periods.
+        let rate = f64::midpoint(executions[0] / requests[0], executions[1] / requests[1]);
+        let of_share = |kind, values, weight: f64, p_value| Evidence {
+            site: key,
+            kind,
+            values,
+            executions,
+            of_mean: 0.0,
+            weight: rate.min(1.0) * weight,
+            p_value,
+            adjusted: 1.0,
+        };
+        if let Some(change) = pattern_change(site, &priors.novelty) {
+            let kind = EvidenceKind::Calls(change.calls);
+            all.push(of_share(kind, change.shares, change.weight, change.p_value));
+        }
+        let failures = [0, 1].map(|side| site.failures.of(side));
+        if failures.iter().any(|count| *count > 0.0) && executions.iter().all(|count| *count > 0.0)
+        {
+            let values = [0, 1].map(|side| failures[side] / executions[side]);
+            let weight = (values[1] - values[0]).abs() * ln_odds_ratio(failures, executions).abs();
+            let effect = [0, 1].map(|side| {
+                crate::analysis::effect_of_counts(&site.failures.0[side], &site.executions.0[side])
+            });
+            let effect = effect[0].max(effect[1]);
+            let periods = [0, 1].map(|side| [failures[side] / effect, executions[side] / effect]);
+            let p_value =
+                rates_differ(failures, executions, effect).min(priors.failures.p_value(periods));
+            all.push(of_share(EvidenceKind::Failures, values, weight, (2.0 * p_value).min(1.0)));
+        }
+    }
+    all
+}
+
+/// Evidence of times: of a site, `number` being 0 for its own time and 1 for the network's.
+fn of_times(
+    site: SiteKey,
+    kind: EvidenceKind,
+    (of, number): (&Site, usize),
+    (histogram, test): (&Histogram, &TimeTest),
+    far: &[RatePrior; FAR_OCTAVES.len()],
+    (requests, scale): ([f64; 2], f64),
+) -> Evidence {
+    let executions = [0, 1].map(|side| histogram.weight(side));
+    let values = [0, 1].map(|side| histogram.mean(side));
+    // Both tests see what the other does not: a shift of all, and a few that are very slow.
+    let levels = far.iter().zip(test.far).map(|(prior, periods)| prior.p_value(periods));
+    let far = (levels.fold(1.0, f64::min) * FAR_OCTAVES.len() as f64).min(1.0);
+    let p_value = (2.0 * test.p_value.min(far)).min(1.0);
+    let total: f64 = (0..2).map(|side| executions[side] * values[side]).sum();
+    let critical: f64 = of.critical.iter().map(|sums| sums[number]).sum();
+    let share = if total > 0.0 { (critical / total).clamp(0.0, 1.0) } else { 0.0 };
+    let rate = f64::midpoint(executions[0] / requests[0], executions[1] / requests[1]);
+    let of_mean = rate * share * (values[1] - values[0]);
+    let mut evidence =
+        Evidence { site, kind, values, executions, of_mean, weight: 0.0, p_value, adjusted: 1.0 };
+    evidence.weight = of_mean.abs() / scale * evidence.ln_ratio().abs();
+    evidence
+}

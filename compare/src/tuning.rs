@@ -1,0 +1,51 @@
+//! The tuned figures of this crate.
+
+/// Maximum product of the sizes of two samples that have the exact p-value of the test of
+/// Kolmogorov and Smirnov. It takes as many steps. Chosen, not measured.
+pub(crate) const EXACT_SIZES: usize = 10_000;
+
+/// Maximum number of events that a rate is tested of exactly. Chosen, not measured.
+pub(crate) const EXACT_COUNTS: f64 = 1_000.0;
+
+/// Number of stretches of time that a period is cut into, to see whether requests that come one
+/// after the other are alike. Chosen, not measured.
+pub(crate) const STRETCHES: usize = 20;
+
+/// Minimum number of observations in such a stretch. Chosen, not measured.
+pub(crate) const MIN_STRETCH: usize = 8;
+
+/// Number of partitions that observations are dealt into by category. Chosen, not measured.
+pub(crate) const CATEGORY_PARTITIONS: usize = 64;
+
+/// Minimum number of observations in each period for a test of their times. The paper calls
+/// categories with more than 10 requests large (Spectroscope, 5.2).
+pub(crate) const MIN_TESTED: usize = 10;
+
+/// Level of each test by the paper's rule. It does not tell its own; this is the usual one.
+pub(crate) const PAPER_LEVEL: f64 = 0.05;
+
+/// What times are rounded to by the paper's rule, in nanoseconds (Spectroscope, 4.2.1).
+pub(crate) const PAPER_ROUNDS_NS: f32 = 1e6;
+
+/// Number of requests by which a category must differ by the paper's rule (Spectroscope, 5.1).
+pub(crate) const PAPER_THRESHOLD: f64 = 10.0;
+
+/// Maximum number of originators of a mutation that are kept. Chosen, not measured.
+pub(crate) const MAX_ORIGINATORS: usize = 5;
+
+/// Levels from which on times are far above the usual, in powers of two above the median: 4, 16 and
+/// 64 times as long. Where many are 4 times as long anyway, 64 times is telling. Chosen, not
+/// measured.
+pub(crate) const FAR_OCTAVES: [u32; 3] = [2, 4, 6];
+
+/// Maximum number of call patterns of a call site that are told apart. Chosen, not measured.
+pub(crate) const MAX_PATTERNS: usize = 256;
+
+/// Times below this are not told apart when ratios are weighed, in nanoseconds: a hop that takes
+/// 3 µs in place of 1 µs is not three times as suspicious. Chosen, not measured.
+pub(crate) const LEAST_RATIO_NS: f64 = 20_000.0;
+
+/// Power that the share of a node's edges that changed together is raised to when the change of an
+/// edge is divided among its ends. On four of the 20 labelled faults, 2 in place of 1 made the named
+/// service's lead greater.
+pub(crate) const EDGE_POWER: i32 = 2;

@@ -1,0 +1,145 @@
+//! `sockcap diff`: what changed between two periods, where, and how much each change makes.
+
+mod listing;
+mod overview;
+mod periods;
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use compare::category::Zoom;
+use compare::output::Answer;
+use compare::{Options, compare};
+
+use crate::arguments::values::{bytes, duration, share};
+use crate::arguments::{Data, SourceChoice};
+use crate::command::{Run, Subcommand};
+use crate::error::Error;
+use crate::progress::Terminal;
+use periods::{Cut, Periods, cut, point};
+
+const HELP: &str = "\
+Requests of one structure are a category. A category that takes another time in
+the second period, or serves another share of its kind of requests, is a
+mutation. Suspects are the nodes that the change over all categories comes from.
+Nothing is said that chance explains: of all that is reported, at most one in
+twenty is expected to be none (--false-discoveries). docs/diff.md says how.
+
+Requests are those of spans that were imported, or the paths that sockcap
+inferred, each weighted by its probability.
+
+Examples:
+  sockcap diff last-week.data today.data
+  sockcap diff --at 10:05                       one recording, before and after
+  sockcap diff --before 10:00..10:05 --after 10:05..10:10
+  sockcap diff old.data new.data --loops        any number of repeated calls is one
+  sockcap diff old.data new.data --json | jq '.suspects[0]'";
+
+/// Show what changed between two periods, where, and by how much
+#[derive(Debug, Parser)]
+#[command(name = "diff", after_help = HELP)]
+pub(crate) struct Diff {
+    /// Data directory of the time when all was well
+    #[arg(value_name = "BEFORE", requires = "after_directory", conflicts_with_all = ["directory", "at", "before", "after"])]
+    before_directory: Option<PathBuf>,
+    /// Data directory of the time that is to be explained
+    #[arg(value_name = "AFTER")]
+    after_directory: Option<PathBuf>,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    source: SourceChoice,
+    /// Compare what begins before this time with what begins later: a time of day (10:05,
+    /// 2026-11-22T15:04:05Z), seconds since the first request (12.5), or a time span since then
+    #[arg(long, value_name = "TIME", value_parser = point, conflicts_with_all = ["before", "after"])]
+    at: Option<periods::Point>,
+    /// The first period, as two such times; either may be left away
+    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "after")]
+    before: Option<Cut>,
+    /// The second period
+    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "before")]
+    after: Option<Cut>,
+    /// Tell calls between nodes apart, not what a node calls within itself
+    #[arg(long, help_heading = "Categories")]
+    components: bool,
+    /// Show what this node calls within itself nevertheless; may be given several times
+    #[arg(long, value_name = "NODE", requires = "components", help_heading = "Categories")]
+    open: Vec<String>,
+    /// Take calls that repeat one another for one call, however many they are
+    #[arg(long, help_heading = "Categories")]
+    loops: bool,
+    /// The share of what is reported that may be chance
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05, value_parser = share, help_heading = "What counts as a change")]
+    false_discoveries: f64,
+    /// Smallest change of a time that matters, as a share of it
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, value_parser = share, help_heading = "What counts as a change")]
+    min_change: f64,
+    /// Smallest change of a time that matters [default: 50us]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What counts as a change")]
+    min_time: Option<i64>,
+    /// Consider originators that lost fewer requests than their mutation won
+    #[arg(long, help_heading = "What counts as a change")]
+    any_originator: bool,
+    /// Use the rules of the paper: times rounded to a millisecond, a fixed level, and a threshold of
+    /// requests
+    #[arg(long, help_heading = "What counts as a change")]
+    paper: bool,
+    /// Print JSON, with all that was found
+    #[arg(long)]
+    json: bool,
+    /// Print at most N mutations
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    /// Hold this much of the requests in memory, and the rest in a temporary file [default: 256M]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
+}
+
+pub(super) const COMMAND: Subcommand = Subcommand::of::<Diff>();
+
+/// Memory for what is kept of each request, in bytes, unless the user says otherwise.
+const MEMORY_BYTES: u64 = 256 << 20;
+
+impl Run for Diff {
+    fn run(&self) -> Result<ExitCode, Error> {
+        let periods = Periods::of(self)?;
+        let progress = Terminal::new();
+        let memory = self.memory.unwrap_or(MEMORY_BYTES);
+        let both = periods.both();
+        let found =
+            compare(both.each_ref(), &self.options(), memory, periods.directory(), &progress)?;
+        drop(progress);
+        let answer = Answer::of(&found, periods.names());
+        let mut out = BufWriter::new(io::stdout());
+        if self.json {
+            serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            overview::write(&answer, &mut out)?;
+            listing::write(&answer, self.limit, &mut out)?;
+        }
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Diff {
+    fn options(&self) -> Options {
+        let default = Options::default();
+        Options {
+            zoom: Zoom {
+                components: self.components,
+                opened: self.open.clone(),
+                loops: self.loops,
+            },
+            false_discoveries: self.false_discoveries,
+            least_relative: self.min_change,
+            least_ns: self.min_time.map_or(default.least_ns, |time| time as f64),
+            one_to_many: !self.any_originator,
+            paper: self.paper,
+            ..default
+        }
+    }
+}

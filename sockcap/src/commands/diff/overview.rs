@@ -1,0 +1,115 @@
+//! The answer in its first ten lines: what is compared, how response times changed, what that is
+//! made of, and who is to blame.
+
+use std::io::{self, Write};
+
+use compare::QUANTILES;
+use compare::output::{Answer, DescribedPeriod, DescribedSuspect, Parts};
+use message_trace::units::{count, duration, plural, printable, whole_percent};
+
+use crate::output;
+use crate::table::folded;
+use crate::tuning::{DIFF_EVIDENCE, DIFF_PARTS, DIFF_SUSPECTS};
+
+/// Writes it.
+pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
+    let width = output::limit();
+    let [before, after] = &answer.periods;
+    folded(&format!("before: {}; after: {}", period(before), period(after)), "", width, out)?;
+    folded(&times(answer), "", width, out)?;
+    if !answer.changed {
+        return writeln!(out, "nothing changed that chance does not explain");
+    }
+    if answer.response.is_changed {
+        folded(&parts("mean", &answer.mean), "  ", width, out)?;
+        // Of the quantiles the one that changed most.
+        let quantiles = QUANTILES.iter().zip(&answer.quantiles);
+        let largest = quantiles
+            .filter_map(|(share, parts)| Some((share, parts.as_ref()?)))
+            .max_by(|one, other| one.1.total_ns.abs().total_cmp(&other.1.total_ns.abs()));
+        if let Some((share, of)) = largest {
+            folded(&parts(&format!("p{:.0}", 100.0 * share), of), "  ", width, out)?;
+        }
+    }
+    suspects("first suspect", &answer.suspects, width, out)?;
+    let only_faster = answer.suspects.is_empty();
+    if only_faster {
+        suspects("faster", &answer.faster, width, out)?;
+    }
+    Ok(())
+}
+
+fn period(of: &DescribedPeriod) -> String {
+    let mut words = format!("{}, {}", of.name, plural(of.requests, "request", "requests"));
+    if let (Some(first), Some(last)) = (of.first, of.last) {
+        words += &format!(" in {}", duration((last - first) as f64));
+    }
+    words
+}
+
+/// By how much a time changed, with its sign.
+fn change(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, duration(ns.abs()))
+}
+
+fn times(answer: &Answer) -> String {
+    let response = &answer.response;
+    let one = |name: &str, [before, after]: [f64; 2]| {
+        format!("{name} {} → {}", duration(before), duration(after))
+    };
+    let mut words = vec![one("mean", response.mean)];
+    for (share, values) in QUANTILES.iter().zip(response.quantiles) {
+        words.extend(values.map(|values| one(&format!("p{:.0}", 100.0 * share), values)));
+    }
+    let verdict = match (response.is_changed, response.mean[1] > response.mean[0]) {
+        (true, true) => "slower",
+        (true, false) => "faster",
+        (false, _) => "about as fast",
+    };
+    format!("{verdict}: {}", words.join(", "))
+}
+
+fn parts(name: &str, parts: &Parts) -> String {
+    let one = |part: &compare::output::Part| {
+        let what = printable(&part.what);
+        let why = match part.kind {
+            "paths" => format!("{what} by other paths"),
+            "mix" => format!("more or fewer {what}"),
+            _ => what,
+        };
+        format!("{} {why}", change(part.ns))
+    };
+    let shown: Vec<String> = parts.parts.iter().take(DIFF_PARTS).map(one).collect();
+    let rest: f64 = parts.parts.iter().skip(DIFF_PARTS).map(|part| part.ns).sum();
+    let more = parts.parts.len().saturating_sub(DIFF_PARTS);
+    let rest = if more > 0 { format!("; {} all else", change(rest)) } else { String::new() };
+    format!("{name} {}: {}{rest}", change(parts.total_ns), shown.join("; "))
+}
+
+fn suspects(
+    title: &str,
+    suspects: &[DescribedSuspect],
+    width: Option<usize>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Some((first, others)) = suspects.split_first() else { return Ok(()) };
+    let name = printable(&first.node);
+    writeln!(out, "{title}: {name} ({} of the evidence)", whole_percent(first.share))?;
+    for evidence in first.evidence.iter().take(DIFF_EVIDENCE) {
+        folded(&evidence.sentence, "  ", width, out)?;
+    }
+    let more = first.evidence.len().saturating_sub(DIFF_EVIDENCE);
+    if more > 0 {
+        writeln!(out, "  and {} more", count(more as u64))?;
+    }
+    let others: Vec<String> = others
+        .iter()
+        .take(DIFF_SUSPECTS)
+        .map(|suspect| format!("{} ({})", printable(&suspect.node), whole_percent(suspect.share)))
+        .collect();
+    if others.is_empty() {
+        Ok(())
+    } else {
+        folded(&format!("then: {}", others.join(", ")), "", width, out)
+    }
+}
