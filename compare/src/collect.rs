@@ -21,9 +21,10 @@ use request_flow::{NameId, Names, Request};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::Stretches;
-use crate::category::{CategoryKey, Encoded, Encoder, NameHashes, Structure, Zoom};
-use crate::critical_path::CriticalPath;
+use crate::category::{CategoryKey, Encoded, Encoder, NameHashes, Structure};
+use crate::critical_path::{AllTime, CriticalPath};
 use crate::observations::Observation;
+use crate::options::Options;
 use crate::period::{Period, Side};
 use crate::sites::{Histogram, SiteCollector, Sites};
 use crate::tuning::CATEGORY_PARTITIONS;
@@ -115,7 +116,7 @@ impl<'b> Collected<'b> {
     /// When the tables cannot be read, or the temporary file not be written.
     pub fn read(
         periods: [&Period<'_>; 2],
-        zoom: &Zoom,
+        options: &Options,
         budget: &'b MemoryBudget,
         directory: &Path,
         progress: &dyn Progress,
@@ -132,7 +133,7 @@ impl<'b> Collected<'b> {
             let begins = period.tables.begins(|begin| period.has(Some(begin)))?;
             let of = Stretches::of(begins);
             stretches[side as usize] = of;
-            let pass = Pass { period, side, zoom, found: &found, stretches: of };
+            let pass = Pass { period, side, options, found: &found, stretches: of };
             let work = |group: usize| {
                 let mut writer = PartitionWriter::new(&observations, pieces + group);
                 let of_group = pass.read_group(group, &mut writer, progress)?;
@@ -187,7 +188,7 @@ impl<'b> Collected<'b> {
 struct Pass<'p> {
     period: &'p Period<'p>,
     side: Side,
-    zoom: &'p Zoom,
+    options: &'p Options,
     found: &'p Mutex<Found>,
     stretches: Stretches,
 }
@@ -209,8 +210,9 @@ impl Pass<'_> {
     ) -> Result<OfGroup, PathError> {
         let (names, requests) = self.period.tables.group(group)?;
         let hashes = NameHashes::of(&names);
-        let mut encoder = Encoder::new(self.zoom, &names, &hashes);
+        let mut encoder = Encoder::new(&self.options.zoom, &names, &hashes);
         let mut path = CriticalPath::default();
+        let mut all_time = AllTime::default();
         let (mut sites, mut response) = (SiteCollector::default(), Histogram::default());
         let mut known: FxHashSet<CategoryKey> = FxHashSet::default();
         let mut totals = PeriodTotals::default();
@@ -231,7 +233,11 @@ impl Pass<'_> {
             if let Some((total, _)) = timed {
                 response.add(self.side, stretch, total, request.probability);
             }
-            let shares = timed.map_or(&[][..], |(_, shares)| shares);
+            let shares = match timed {
+                Some(_) if self.options.without.critical_path => all_time.of(request),
+                Some((_, shares)) => shares,
+                None => &[],
+            };
             sites.add(request, self.side, stretch, shares);
             observation.begin = request.begin().unwrap_or(i64::MIN);
             observation.weight = request.probability as f32;

@@ -13,6 +13,7 @@ use crate::mutations::{Mutation, mutations, rate_changes, rate_tests, time_chang
 use crate::options::Options;
 use crate::overall::Overall;
 use crate::period::Period;
+use crate::sites::Sites;
 use crate::statistics::adjusted;
 use crate::suspects::{Evidence, Suspect, gather, suspects};
 
@@ -31,6 +32,8 @@ pub struct Comparison {
     pub overall: Overall,
     /// Categories that changed, the one that contributes most first.
     pub mutations: Vec<Mutation>,
+    /// All call sites.
+    pub sites: Sites,
     /// What changed at call sites, in their order.
     pub evidence: Vec<Evidence>,
     /// Nodes that became slower, fail, or do things in another way, the first suspect first.
@@ -58,22 +61,22 @@ pub fn compare(
     progress: &dyn Progress,
 ) -> Result<Comparison, PathError> {
     let budget = MemoryBudget::new(memory);
-    let collected = Collected::read(periods, &options.zoom, &budget, directory, progress)?;
+    let collected = Collected::read(periods, options, &budget, directory, progress)?;
     let categories = analysis::categories(&collected)?;
+    let lengths = collected.totals.map(|totals| totals.length());
     let Collected { names, sites, totals, response, .. } = collected;
     let kinds = kinds(&categories);
-    let mut overall = Overall::of(&categories, &response, totals.map(|totals| totals.length()));
+    let mut overall = Overall::of(&categories, &response, lengths);
 
     // All that is tested, so that the rate of false discoveries is that of the whole answer.
     let mut times = time_tests(&categories, options);
     let mut rates = rate_tests(&categories, &kinds);
     let mut evidence = gather(&sites, &totals, totals.map(|totals| totals.mean()));
-    let mut slots: Vec<(f64, &mut f64)> = Vec::new();
-    slots.push((overall.p_value, &mut overall.adjusted));
+    let mut slots: Vec<(f64, &mut f64)> = vec![(overall.p_value, &mut overall.adjusted)];
     slots.extend(times.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     slots.extend(rates.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     slots.extend(evidence.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
-    if !options.paper {
+    if !options.paper && !options.without.control {
         let p_values: Vec<f64> = slots.iter().map(|(p_value, _)| *p_value).collect();
         let all = adjusted(&p_values);
         slots.into_iter().zip(all).for_each(|((_, slot), adjusted)| *slot = adjusted);
@@ -85,7 +88,8 @@ pub fn compare(
     let mutations = mutations(&categories, &kinds, &times, &rates, options);
     let response = totals[0].mean().min(totals[1].mean());
     evidence.retain(|of| of.adjusted <= options.false_discoveries && of.matters(options, response));
-    let [suspects, faster] = [true, false].map(|worse| suspects(&evidence, &sites, &names, worse));
+    let [suspects, faster] =
+        [true, false].map(|worse| suspects(&evidence, &sites, &names, worse, options.without));
     Ok(Comparison {
         names,
         totals,
@@ -93,6 +97,7 @@ pub fn compare(
         kinds,
         overall,
         mutations,
+        sites,
         evidence,
         suspects,
         faster,

@@ -17,6 +17,8 @@
 
 use request_flow::{Request, Step};
 
+use crate::sites::ExclusiveTimes;
+
 /// Time of a step on the critical path, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
@@ -99,6 +101,29 @@ impl CriticalPath {
         }
         share.own += time - first;
         self.shares[place as usize] = share;
+    }
+}
+
+/// All time of each step, whether or not the request waits for it: what an analysis without a
+/// critical path has. It is there to be compared with.
+#[derive(Debug, Default)]
+pub(crate) struct AllTime {
+    times: ExclusiveTimes,
+    shares: Vec<Share>,
+}
+
+impl AllTime {
+    /// The time of each step of a request.
+    pub(crate) fn of(&mut self, request: &Request) -> &[Share] {
+        let times = self.times.of(request).iter();
+        self.shares.clear();
+        self.shares.extend(
+            times.map(|(own, network)| Share {
+                own: own.unwrap_or(0),
+                network: network.unwrap_or(0),
+            }),
+        );
+        &self.shares
     }
 }
 

@@ -20,6 +20,6 @@ pub mod suspects;
 mod tuning;
 
 pub use comparison::{Comparison, compare};
-pub use options::Options;
+pub use options::{Ablation, Options};
 pub use overall::{Overall, QUANTILES};
 pub use period::{Period, Side};

@@ -2,6 +2,19 @@
 
 use crate::category::Zoom;
 
+/// Steps that are left out, to measure what they are worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ablation {
+    /// Each test has its own level: the rate of false discoveries is not controlled.
+    pub control: bool,
+    /// Hops count with all their time, whether or not the request waits for it.
+    pub critical_path: bool,
+    /// Calls are in the order in which they were made: races make categories of their own.
+    pub concurrency: bool,
+    /// The time of an edge is its callee's fault, and by how many times it changed does not matter.
+    pub blame: bool,
+}
+
 /// What counts as a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -25,6 +38,8 @@ pub struct Options {
     /// The paper's rule in place of ours: times rounded to a millisecond, a fixed level for each
     /// test, and a threshold of requests for structural mutations.
     pub paper: bool,
+    /// Steps that are left out.
+    pub without: Ablation,
 }
 
 impl Default for Options {
@@ -39,6 +54,7 @@ impl Default for Options {
             one_to_many: true,
             farthest: 1.0,
             paper: false,
+            without: Ablation::default(),
         }
     }
 }

@@ -3,6 +3,8 @@
 
 mod answer;
 mod described;
+mod distribution;
+mod map;
 mod parts;
 mod sentences;
 
@@ -11,4 +13,6 @@ pub use described::{
     DescribedEvidence, DescribedHop, DescribedMutation, DescribedOriginator, DescribedPeriod,
     DescribedSuspect, Tree, TreePlace,
 };
+pub use distribution::Distribution;
+pub use map::{Map, MapEdge, MapNode};
 pub use parts::{Part, Parts};

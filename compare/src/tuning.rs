@@ -49,3 +49,6 @@ pub(crate) const LEAST_RATIO_NS: f64 = 20_000.0;
 /// edge is divided among its ends. On four of the 20 labelled faults, 2 in place of 1 made the named
 /// service's lead greater.
 pub(crate) const EDGE_POWER: i32 = 2;
+
+/// Number of buckets of a distribution that is shown. Chosen, not measured.
+pub(crate) const DISTRIBUTION_BUCKETS: usize = 48;

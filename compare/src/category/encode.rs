@@ -17,6 +17,7 @@ pub struct Encoder<'n> {
     hashes: &'n NameHashes,
     shown: Shown,
     loops: bool,
+    races: bool,
     steps: Vec<EncodedStep>,
     /// Children that are shown of each step, in order: one list, with where each one's begins.
     children: Vec<u32>,
@@ -61,6 +62,7 @@ impl<'n> Encoder<'n> {
             hashes,
             shown: Shown::of(zoom, names),
             loops: zoom.loops,
+            races: zoom.races,
             steps: Vec::new(),
             children: Vec::new(),
             begins: Vec::new(),
@@ -107,7 +109,8 @@ impl<'n> Encoder<'n> {
                 };
             let mut of = EncodedStep { parent, is_shown, place: NONE, ..EncodedStep::default() };
             if is_shown && let Some(above) = self.steps.get_mut(parent as usize) {
-                if !above.overlaps.with(step) && above.children > 0 {
+                let overlaps = above.overlaps.with(step) && !self.races;
+                if !overlaps && above.children > 0 {
                     above.groups += 1;
                 }
                 above.children += 1;

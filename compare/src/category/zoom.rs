@@ -3,8 +3,8 @@
 use request_flow::{NameId, Names, Step};
 use rustc_hash::FxHashSet;
 
-/// Level of detail of categories.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Level of detail of categories. By default all steps are told apart, each for itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Zoom {
     /// Whether steps that a node calls within itself are hidden.
     pub components: bool,
@@ -12,13 +12,8 @@ pub struct Zoom {
     pub opened: Vec<String>,
     /// Whether repeated runs of one call are one ("call x N"), however many they are.
     pub loops: bool,
-}
-
-impl Default for Zoom {
-    /// All steps, each for itself.
-    fn default() -> Zoom {
-        Zoom { components: false, opened: Vec::new(), loops: false }
-    }
+    /// Whether calls that run at once are told apart by which came first, as if they did not.
+    pub races: bool,
 }
 
 /// A zoom with the numbers that names have.

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::described::{DescribedMutation, DescribedPeriod, DescribedSuspect};
+use super::distribution::Distribution;
+use super::map::Map;
 use super::parts::Parts;
 use crate::comparison::Comparison;
 use crate::overall::Overall;
@@ -17,6 +19,10 @@ pub struct Answer {
     pub changed: bool,
     /// Response times of all requests together: mean, p50, p95, p99.
     pub response: Overall,
+    /// Response times of all requests in both periods.
+    pub distribution: Distribution,
+    /// Who calls whom.
+    pub map: Map,
     /// Parts of the change of the mean.
     pub mean: Parts,
     /// Parts of the changes of the quantiles p50, p95 and p99; `None` without requests.
@@ -54,6 +60,8 @@ impl Answer {
             periods: [DescribedPeriod::of(names[0], before), DescribedPeriod::of(names[1], after)],
             changed: !comparison.is_empty(),
             response: comparison.overall.clone(),
+            distribution: Distribution::of(&comparison.overall.samples),
+            map: Map::of(comparison),
             mean: Parts::of_mean(comparison),
             quantiles,
             suspects: DescribedSuspect::all(comparison, &comparison.suspects),

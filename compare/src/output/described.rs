@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::distribution::Distribution;
 use super::sentences;
 use crate::analysis::CategoryStats;
 use crate::analysis::HopKind;
@@ -159,6 +160,8 @@ pub struct Tree {
     pub variance: [f64; 2],
     /// Squared coefficients of variation.
     pub squared_variation: [Option<f64>; 2],
+    /// Response times in both periods.
+    pub distribution: Distribution,
     /// Its places, depth first.
     pub places: Vec<TreePlace>,
 }
@@ -197,6 +200,7 @@ impl Tree {
             counts: category.counts,
             mean_ns: [0, 1].map(|side| response[side].moments.mean),
             variance: [0, 1].map(|side| response[side].moments.variance()),
+            distribution: Distribution::of(response),
             squared_variation: [0, 1].map(|side| response[side].moments.squared_variation()),
             places,
         }

@@ -47,6 +47,7 @@ impl SiteCollector {
                 operation: step.operation,
             };
             let site = sites.entry(key).or_default();
+            site.all.add(side, stretch, weight);
             if let Some(own) = own {
                 site.own.add(side, stretch, *own, weight);
             }

@@ -63,6 +63,8 @@ pub struct Site {
     pub network: Histogram,
     /// Time of both on the critical path, by period and in nanoseconds.
     pub critical: [[f64; 2]; 2],
+    /// All executions.
+    pub all: Counts,
     /// Executions whose calls all succeeded, which is all where no failure is told.
     pub executions: Counts,
     /// Those of them that failed.
@@ -89,6 +91,7 @@ impl Site {
         for (sums, of) in self.critical.iter_mut().zip(&other.critical) {
             sums.iter_mut().zip(of).for_each(|(sum, time)| *sum += time);
         }
+        self.all.merge(&other.all);
         self.executions.merge(&other.executions);
         self.failures.merge(&other.failures);
         let mut patterns: Vec<(CallPattern, Counts)> = other

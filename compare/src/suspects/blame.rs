@@ -6,6 +6,7 @@ use request_flow::{NameId, Names};
 use rustc_hash::FxHashMap;
 
 use super::evidence::{Direction, Evidence, EvidenceKind};
+use crate::options::Ablation;
 use crate::sites::{SiteKey, Sites};
 use crate::tuning::EDGE_POWER;
 
@@ -25,7 +26,13 @@ type Edge = [NameId; 2];
 
 /// The nodes that this evidence speaks against, the heaviest first. `worse` asks for what became
 /// slower or fails, otherwise for what became faster. What is done in another way is in both.
-pub fn suspects(evidence: &[Evidence], sites: &Sites, names: &Names, worse: bool) -> Vec<Suspect> {
+pub fn suspects(
+    evidence: &[Evidence],
+    sites: &Sites,
+    names: &Names,
+    worse: bool,
+    without: Ablation,
+) -> Vec<Suspect> {
     let direction = if worse { Direction::Worse } else { Direction::Better };
     let counts = |of: &Evidence| [Direction::Other, direction].contains(&of.direction());
     let edges = Edges::of(evidence, sites, &counts);
@@ -40,7 +47,10 @@ pub fn suspects(evidence: &[Evidence], sites: &Sites, names: &Names, worse: bool
     };
     for (place, of) in evidence.iter().enumerate().filter(|(_, of)| counts(of)) {
         let edge = edge_of(&of.site);
-        if matches!(of.kind, EvidenceKind::Network) && of.site.is_between_nodes() {
+        if without.blame {
+            let is_time = matches!(of.kind, EvidenceKind::Own | EvidenceKind::Network);
+            blame(of.site.node, place, if is_time { of.of_mean.abs() } else { of.weight });
+        } else if matches!(of.kind, EvidenceKind::Network) && of.site.is_between_nodes() {
             let shares = edges.shares(edge);
             blame(edge[0], place, of.weight * shares[0]);
             blame(edge[1], place, of.weight * shares[1]);

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use compare::category::Zoom;
 use compare::output::Answer;
-use compare::{Options, compare};
+use compare::{Ablation, Options, compare};
 
 use crate::arguments::values::{bytes, duration, share};
 use crate::arguments::{Data, SourceChoice};
@@ -86,6 +86,9 @@ pub(crate) struct Diff {
     /// requests
     #[arg(long, help_heading = "What counts as a change")]
     paper: bool,
+    /// Leave a step out, to measure what it is worth
+    #[arg(long, value_name = "STEP", value_parser = ["control", "critical-path", "concurrency", "blame"], hide = true)]
+    ablate: Vec<String>,
     /// Print JSON, with all that was found
     #[arg(long)]
     json: bool,
@@ -128,17 +131,25 @@ impl Run for Diff {
 impl Diff {
     fn options(&self) -> Options {
         let default = Options::default();
+        let ablated = |step: &str| self.ablate.iter().any(|ablated| ablated == step);
         Options {
             zoom: Zoom {
                 components: self.components,
                 opened: self.open.clone(),
                 loops: self.loops,
+                races: ablated("concurrency"),
             },
             false_discoveries: self.false_discoveries,
             least_relative: self.min_change,
             least_ns: self.min_time.map_or(default.least_ns, |time| time as f64),
             one_to_many: !self.any_originator,
             paper: self.paper,
+            without: Ablation {
+                control: ablated("control"),
+                critical_path: ablated("critical-path"),
+                concurrency: ablated("concurrency"),
+                blame: ablated("blame"),
+            },
             ..default
         }
     }

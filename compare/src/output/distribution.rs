@@ -1,0 +1,74 @@
+//! Distribution: response times of both periods in the same buckets, for one plot of both.
+
+use serde::Serialize;
+
+use crate::analysis::Sample;
+use crate::tuning::DISTRIBUTION_BUCKETS;
+
+/// Two distributions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Bounds of the buckets in nanoseconds, each a constant factor above the one before it; one
+    /// more than there are buckets.
+    pub bounds_ns: Vec<f64>,
+    /// Share of the requests of each period in each bucket, from 0 to 1.
+    pub shares: [Vec<f64>; 2],
+}
+
+impl Distribution {
+    /// Those of two samples; empty where both are.
+    pub fn of(samples: &[Sample; 2]) -> Distribution {
+        let ends = |side: usize| {
+            let sorted = &samples[side].sorted;
+            Some((f64::from(*sorted.first()?), f64::from(*sorted.last()?)))
+        };
+        let both = [ends(0), ends(1)];
+        let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+        for (first, last) in both.into_iter().flatten() {
+            (least, most) = (least.min(first), most.max(last));
+        }
+        if !least.is_finite() {
+            return Distribution::default();
+        }
+        // From 1 ns on, as logarithms have no 0.
+        let (least, most) = (least.max(1.0), most.max(2.0) * 1.001);
+        let factor = (most / least).ln() / DISTRIBUTION_BUCKETS as f64;
+        let bounds_ns: Vec<f64> = (0..=DISTRIBUTION_BUCKETS)
+            .map(|number| least * (factor * number as f64).exp())
+            .collect();
+        let shares = [0, 1].map(|side| {
+            let sorted = &samples[side].sorted;
+            let below = |bound: f64| sorted.partition_point(|value| f64::from(*value) < bound);
+            let all = sorted.len().max(1) as f64;
+            let ends = bounds_ns.iter().enumerate().skip(1).map(|(number, bound)| {
+                if number == DISTRIBUTION_BUCKETS { sorted.len() } else { below(*bound) }
+            });
+            let mut last = 0;
+            let counts = ends.map(|end| {
+                let here = end.saturating_sub(last);
+                last = end.max(last);
+                here as f64 / all
+            });
+            counts.collect()
+        });
+        Distribution { bounds_ns, shares }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_requests_are_in_a_bucket() {
+        let sample = |values: &[f32]| Sample::of(values.to_vec(), values.iter().map(|_| 1.0));
+        let both = [sample(&[0.0, 5.0, 7.0, 1e6]), sample(&[20.0])];
+        let Distribution { bounds_ns, shares } = Distribution::of(&both);
+        assert_eq!(bounds_ns.len(), DISTRIBUTION_BUCKETS + 1);
+        for of in &shares {
+            assert!((of.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{of:?}");
+        }
+        assert_eq!(shares[0].last(), Some(&0.25));
+        assert_eq!(Distribution::of(&[Sample::default(), Sample::default()]).bounds_ns, [0.0; 0]);
+    }
+}
