@@ -4,13 +4,10 @@
 mod category_stats;
 mod hop;
 mod sample;
-mod stretches;
 
 pub use category_stats::CategoryStats;
 pub use hop::{Hop, HopKind};
 pub use sample::Sample;
-pub use stretches::Stretches;
-pub(crate) use stretches::effect_of_counts;
 
 use message_trace::PathError;
 use out_of_core::workers;

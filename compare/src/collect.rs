@@ -20,13 +20,13 @@ use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use request_flow::{NameId, Names, Request};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::Stretches;
 use crate::category::{CategoryKey, Encoded, Encoder, NameHashes, Structure};
 use crate::critical_path::{AllTime, CriticalPath};
 use crate::observations::Observation;
 use crate::options::Options;
 use crate::period::{Period, Side};
 use crate::sites::{Histogram, SiteCollector, Sites};
+use crate::stretches::Stretches;
 use crate::tuning::CATEGORY_PARTITIONS;
 
 /// What is known of a period as a whole.

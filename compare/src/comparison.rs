@@ -6,7 +6,7 @@ use message_trace::{PathError, Progress};
 use out_of_core::MemoryBudget;
 use request_flow::Names;
 
-use crate::analysis::{self, CategoryStats, Sample};
+use crate::analysis::{self, CategoryStats};
 use crate::collect::{Collected, PeriodTotals};
 use crate::kinds::{Kind, kinds};
 use crate::mutations::{Mutation, mutations, rate_changes, rate_tests, time_changes, time_tests};
@@ -102,9 +102,4 @@ pub fn compare(
         suspects,
         faster,
     })
-}
-
-/// The response times of all requests of these categories, in both periods.
-pub(crate) fn merged(categories: &[CategoryStats]) -> [Sample; 2] {
-    [0, 1].map(|side| Sample::merged(categories.iter().map(|category| &category.response[side])))
 }

@@ -17,7 +17,7 @@
 
 use request_flow::{Request, Step};
 
-use crate::sites::ExclusiveTimes;
+use crate::exclusive_times::ExclusiveTimes;
 
 /// Time of a step on the critical path, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::analysis::{CategoryStats, Sample};
-use crate::comparison::merged;
 use crate::options::Options;
 use crate::sites::Histogram;
 
@@ -20,11 +19,15 @@ pub struct Overall {
     pub mean: [f64; 2],
     /// The quantiles of [`QUANTILES`], in nanoseconds; `None` without requests.
     pub quantiles: [Option<[f64; 2]>; 3],
+    /// How many observations have the information of one: 1 if they are independent.
+    pub effect: f64,
     /// Probability of response times as unlike as these if nothing changed.
     pub p_value: f64,
     /// The same with all tests of the comparison taken together.
     pub adjusted: f64,
-    /// Whether they changed.
+    /// Whether they differ by more than chance explains, by however little.
+    pub differs: bool,
+    /// Whether they changed: they differ, and by enough to matter.
     pub is_changed: bool,
 }
 
@@ -35,19 +38,30 @@ impl Overall {
         response: &Histogram,
         lengths: [f64; 2],
     ) -> Overall {
-        let samples = merged(categories);
+        let samples =
+            [0, 1].map(|side| Sample::merged(categories.iter().map(|of| &of.response[side])));
         let quantiles = QUANTILES.map(|share| {
             let both = samples[0].quantile(share).zip(samples[1].quantile(share));
             both.map(|(before, after)| [f64::from(before), f64::from(after)])
         });
-        let p_value = response.test(lengths).map_or(1.0, |test| test.p_value);
+        let test = response.test(lengths);
+        let (p_value, effect) = test.map_or((1.0, 1.0), |test| (test.p_value, test.effect));
         let mean = [samples[0].moments.mean, samples[1].moments.mean];
-        Overall { samples, mean, quantiles, p_value, adjusted: p_value, is_changed: false }
+        Overall {
+            samples,
+            mean,
+            quantiles,
+            effect,
+            p_value,
+            adjusted: p_value,
+            differs: false,
+            is_changed: false,
+        }
     }
 
     /// Decides whether they changed, when `adjusted` is known.
     pub(crate) fn decide(&mut self, options: &Options) {
-        self.is_changed = self.adjusted <= options.false_discoveries
-            && crate::mutations::matters(&self.samples, options);
+        self.differs = self.adjusted <= options.false_discoveries;
+        self.is_changed = self.differs && crate::mutations::matters(&self.samples, options);
     }
 }

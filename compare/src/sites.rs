@@ -12,13 +12,11 @@
 //! Times are kept as histograms, so that the memory does not grow with the number of requests.
 
 mod collector;
-mod exclusive;
 mod histogram;
 mod pattern;
 mod site;
 
 pub use collector::SiteCollector;
-pub use exclusive::ExclusiveTimes;
 pub use histogram::{Histogram, TimeTest};
 pub use pattern::{Call, CallPattern};
 pub use site::{Counts, Site, SiteKey, Sites};

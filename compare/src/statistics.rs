@@ -1,6 +1,7 @@
 //! Statistics: tests of two samples, control of false discoveries, and distances of texts. Each
 //! formula stands in a file of its own and knows nothing of requests.
 
+mod combination;
 mod edit_distance;
 mod effective_size;
 mod false_discovery;
@@ -9,12 +10,15 @@ mod kolmogorov_smirnov;
 mod moments;
 mod predictive;
 mod rates;
+mod student;
 
+pub use combination::combined;
 pub use edit_distance::normalized_edit_distance;
-pub use effective_size::design_effect;
+pub use effective_size::{InStretches, scales};
 pub use false_discovery::adjusted;
 pub use gain::{Split, best_threshold, gain_ratio};
 pub use kolmogorov_smirnov::{KolmogorovSmirnov, grouped_kolmogorov_smirnov, kolmogorov_smirnov};
 pub use moments::Moments;
 pub use predictive::RatePrior;
 pub use rates::rates_differ;
+pub use student::with_estimated_variance;

@@ -11,7 +11,7 @@
 //!
 //! A slow node makes every hop next to it slow, and a slow network makes hops into and out of a node
 //! slow while its own time stays. What waits longer because another is slow has no longer own time
-//! ([`crate::sites::ExclusiveTimes`]), and so is not to blame.
+//! ([`crate::exclusive_times`]), and so is not to blame.
 
 mod blame;
 mod calls;

@@ -11,8 +11,9 @@ pub(crate) const EXACT_COUNTS: f64 = 1_000.0;
 /// after the other are alike. Chosen, not measured.
 pub(crate) const STRETCHES: usize = 20;
 
-/// Minimum number of observations in such a stretch. Chosen, not measured.
-pub(crate) const MIN_STRETCH: usize = 8;
+/// Minimum number of stretches that observations have to be spread over to be tested. Chosen, not
+/// measured.
+pub(crate) const MIN_SPREAD: f64 = 3.0;
 
 /// Number of partitions that observations are dealt into by category. Chosen, not measured.
 pub(crate) const CATEGORY_PARTITIONS: usize = 64;
@@ -52,3 +53,25 @@ pub(crate) const EDGE_POWER: i32 = 2;
 
 /// Number of buckets of a distribution that is shown. Chosen, not measured.
 pub(crate) const DISTRIBUTION_BUCKETS: usize = 48;
+
+/// Maximum number of groups of requests of each period that an explanation reads. Chosen, not
+/// measured.
+pub(crate) const EXPLAINED_GROUPS: usize = 16;
+
+/// Maximum number of requests of each class that one group adds to an explanation. Chosen, not
+/// measured.
+pub(crate) const EXPLAINED_ROWS: usize = 500;
+
+/// Maximum number of questions on a path of a decision tree: more make no sentence. Chosen, not
+/// measured.
+pub(crate) const MAX_DEPTH: usize = 3;
+
+/// Minimum weight of a leaf of a decision tree, in requests. Chosen, not measured.
+pub(crate) const MIN_LEAF: f64 = 5.0;
+
+/// Maximum number of texts that a parameter may have: with more it is an identifier. Chosen, not
+/// measured.
+pub(crate) const MAX_TEXTS: usize = 256;
+
+/// Level of the test of a split, with all candidates taken together. Chosen, not measured.
+pub(crate) const SPLIT_LEVEL: f64 = 0.01;

@@ -2,9 +2,10 @@
 
 use super::hop::{Hop, HopKind};
 use super::sample::Sample;
-use super::stretches::Stretches;
 use crate::category::{CategoryKey, Structure};
 use crate::observations::Observation;
+use crate::statistics::scales;
+use crate::stretches::Stretches;
 use crate::tuning::STRETCHES;
 
 /// A category in both periods.
@@ -44,13 +45,15 @@ impl CategoryStats {
             }
             of_side.retain(|observation| !observation.response.is_nan());
         }
-        let sample = |of_side: &[Observation], value: &dyn Fn(&Observation) -> f32| {
-            let weights = of_side.iter().map(|observation| observation.weight);
-            Sample::of(of_side.iter().map(value).collect(), weights)
+        let lengths = stretches_of.each_ref().map(Stretches::length);
+        let sample = |side: usize, value: &dyn Fn(&Observation) -> f32| {
+            let of = observations[side].iter().map(|observation| {
+                let stretch = stretches_of[side].at(observation.begin);
+                (value(observation), observation.weight, stretch)
+            });
+            Sample::of(of, scales(lengths[side], lengths[1 - side]))
         };
-        let both = |value: &dyn Fn(&Observation) -> f32| {
-            [sample(&observations[0], value), sample(&observations[1], value)]
-        };
+        let both = |value: &dyn Fn(&Observation) -> f32| [sample(0, value), sample(1, value)];
         let response = both(&|observation| observation.response);
         let mut hops = Vec::new();
         for place in 0..2 * structure.places.len() {

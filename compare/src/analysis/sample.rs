@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::statistics::{Moments, design_effect};
+use crate::statistics::{InStretches, Moments};
 
 /// A quantity of the requests of one category in one period, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -14,19 +14,32 @@ pub struct Sample {
     pub sorted: Vec<f32>,
     /// How many observations have the information of one: 1 if they are independent.
     pub effect: f64,
+    /// About how many stretches of time they are spread over.
+    pub spread: f64,
 }
 
+/// Times below this are taken for this when their logarithms are compared, in nanoseconds.
+const LEAST_NS: f64 = 1_000.0;
+
 impl Sample {
-    /// The sample of values with their weights, in order of time.
-    pub fn of(in_order: Vec<f32>, weights: impl IntoIterator<Item = f32>) -> Sample {
+    /// The sample of observations, each a value, its weight and the stretch of time that it is in.
+    /// `scales` are those of the period.
+    pub fn of(
+        observations: impl IntoIterator<Item = (f32, f32, usize)>,
+        scales: [usize; 4],
+    ) -> Sample {
         let mut moments = Moments::default();
-        for (value, weight) in in_order.iter().zip(weights) {
-            moments.add(f64::from(*value), f64::from(weight));
+        let mut in_stretches = InStretches::default();
+        let mut sorted = Vec::new();
+        for (value, weight, stretch) in observations {
+            let weight = f64::from(weight);
+            moments.add(f64::from(value), weight);
+            in_stretches.add(stretch, f64::from(value).max(LEAST_NS).ln(), weight);
+            sorted.push(value);
         }
-        let effect = design_effect(&in_order);
-        let mut sorted = in_order;
         sorted.sort_unstable_by(f32::total_cmp);
-        Sample { moments, sorted, effect }
+        let effect = in_stretches.design_effect(scales);
+        Sample { moments, sorted, effect, spread: in_stretches.spread() }
     }
 
     /// The sample of all observations of several, without a design effect.

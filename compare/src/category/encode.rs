@@ -22,6 +22,7 @@ pub struct Encoder<'n> {
     /// Children that are shown of each step, in order: one list, with where each one's begins.
     children: Vec<u32>,
     begins: Vec<u32>,
+    next: Vec<u32>,
     words: Vec<u128>,
     bytes: Vec<u8>,
     open: Vec<u32>,
@@ -66,6 +67,7 @@ impl<'n> Encoder<'n> {
             steps: Vec::new(),
             children: Vec::new(),
             begins: Vec::new(),
+            next: Vec::new(),
             words: Vec::new(),
             bytes: Vec::new(),
             open: Vec::new(),
@@ -121,7 +123,7 @@ impl<'n> Encoder<'n> {
     }
 
     fn list_children(&mut self) {
-        let Encoder { steps, children, begins, .. } = self;
+        let Encoder { steps, children, begins, next, .. } = self;
         begins.clear();
         let mut begin = 0;
         for step in steps.iter() {
@@ -131,12 +133,12 @@ impl<'n> Encoder<'n> {
         begins.push(begin);
         children.clear();
         children.resize(begin as usize, NONE);
-        let mut next = begins.clone();
-        for place in 0..steps.len() {
-            let step = &steps[place];
+        next.clear();
+        next.extend_from_slice(begins);
+        for (place, step) in (0_u32..).zip(steps.iter()) {
             if step.is_shown && step.parent != NONE {
                 let at = &mut next[step.parent as usize];
-                children[*at as usize] = place as u32;
+                children[*at as usize] = place;
                 *at += 1;
             }
         }
@@ -166,8 +168,8 @@ impl<'n> Encoder<'n> {
                 && differs(children.get(place + 1))
         };
         let mut first: Option<usize> = None;
-        for place in 0..children.len() {
-            let child = children[place] as usize;
+        for (place, child) in children.iter().enumerate() {
+            let child = *child as usize;
             match first {
                 Some(first) if is_alone(place, steps) && steps[first].hash == steps[child].hash => {
                     steps[child].is_repetition = true;

@@ -20,7 +20,8 @@ pub struct Originator {
 }
 
 /// The originators of a mutation, the most similar one first: of the same kind, less frequent now
-/// and, unless that is waived, by at least as much as the mutation is more frequent.
+/// and, unless that is waived, by at least as much as the mutation is more frequent. Where none is
+/// by as much, several together may be, and all that are less frequent are originators.
 pub fn originators(
     mutation: &RateChange,
     changes: &[RateChange],
@@ -28,12 +29,10 @@ pub fn originators(
     options: &Options,
 ) -> Vec<Originator> {
     let increase = mutation.change();
-    let fits = |change: &&RateChange| {
-        let decrease = -change.change();
-        change.kind == mutation.kind
-            && decrease > 0.0
-            && (!options.one_to_many || decrease >= increase * (1.0 - 1e-9))
-    };
+    let is_less = |change: &RateChange| change.kind == mutation.kind && change.change() < 0.0;
+    let is_enough = |change: &RateChange| -change.change() >= increase * (1.0 - 1e-9);
+    let waived = !options.one_to_many || !changes.iter().any(|of| is_less(of) && is_enough(of));
+    let fits = |change: &&RateChange| is_less(change) && (waived || is_enough(change));
     let of_mutation = &categories[mutation.category].structure;
     let symbols = of_mutation.symbols();
     let mut found: Vec<Originator> = changes

@@ -3,8 +3,8 @@
 
 use crate::analysis::{CategoryStats, Sample};
 use crate::options::Options;
-use crate::statistics::{adjusted, kolmogorov_smirnov};
-use crate::tuning::{MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
+use crate::statistics::{adjusted, kolmogorov_smirnov, with_estimated_variance};
+use crate::tuning::{MIN_SPREAD, MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
 
 /// The response times of a category, tested.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,13 +91,20 @@ fn p_value(samples: &[Sample; 2], options: &Options) -> Option<f64> {
     if before.sorted.len().min(after.sorted.len()) < MIN_TESTED {
         return None;
     }
+    // What all came at about one time tells nothing of how the system is at others.
+    if !options.paper && before.spread.min(after.spread) < MIN_SPREAD {
+        return None;
+    }
     let test = if options.paper {
         let rounded = |sample: &Sample| -> Vec<f32> {
             sample.sorted.iter().map(|time| (time / PAPER_ROUNDS_NS).round()).collect()
         };
         kolmogorov_smirnov(&rounded(before), &rounded(after), [1.0; 2])
     } else {
-        kolmogorov_smirnov(&before.sorted, &after.sorted, [before.effect, after.effect])
+        let effect = before.effect.max(after.effect);
+        let test = kolmogorov_smirnov(&before.sorted, &after.sorted, [effect; 2])?;
+        let degrees = before.spread + after.spread - 2.0;
+        return Some(with_estimated_variance(test.p_value, degrees));
     };
     test.map(|test| test.p_value)
 }
@@ -107,7 +114,7 @@ pub(crate) fn matters(samples: &[Sample; 2], options: &Options) -> bool {
     let [before, after] = samples;
     let is_large = |before: f64, after: f64| {
         let change = (after - before).abs();
-        change >= options.least_ns && change >= options.least_relative * before.abs()
+        change >= options.least_ns && change >= options.least_relative * before.min(after).abs()
     };
     let quantile = |share: f64| {
         let both = before.quantile(share).zip(after.quantile(share));

@@ -4,10 +4,11 @@
 //! The paper compares numbers of requests with a threshold. Numbers depend on how long was recorded
 //! and how it was sampled, shares do not.
 
-use crate::analysis::{CategoryStats, effect_of_counts};
+use crate::analysis::CategoryStats;
 use crate::kinds::Kind;
 use crate::options::Options;
-use crate::statistics::rates_differ;
+use crate::statistics::{rates_differ, with_estimated_variance};
+use crate::stretches::{degrees_of_counts, effect_of_counts};
 use crate::tuning::PAPER_THRESHOLD;
 
 /// A category whose share of its kind changed.
@@ -46,6 +47,7 @@ pub fn rate_tests(categories: &[CategoryStats], kinds: &[Kind]) -> Vec<RateChang
             let effect =
                 [0, 1].map(|side| effect_of_counts(&of.stretches[side], &kind.stretches[side]));
             let p_value = rates_differ(of.counts, kind.counts, effect[0].max(effect[1]));
+            let p_value = with_estimated_variance(p_value, degrees_of_counts(&kind.stretches));
             let shares = [0, 1].map(|side| of.counts[side] / kind.counts[side]);
             tested.push(RateChange {
                 category: *category,

@@ -7,6 +7,7 @@ use super::distribution::Distribution;
 use super::map::Map;
 use super::parts::Parts;
 use crate::comparison::Comparison;
+use crate::explanation::Explanation;
 use crate::overall::Overall;
 use crate::tuning::MIN_TESTED;
 
@@ -41,8 +42,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer of a comparison whose periods have these names.
-    pub fn of(comparison: &Comparison, names: [&str; 2]) -> Answer {
+    /// The answer of a comparison whose periods have these names. `explanations` are those of its
+    /// mutations, as far as there are some.
+    pub fn of(
+        comparison: &Comparison,
+        names: [&str; 2],
+        explanations: Vec<Option<Explanation>>,
+    ) -> Answer {
         let [before, after] = &comparison.totals;
         let large = [0, 1].map(|side| {
             let samples = comparison.categories.iter().map(|category| &category.response[side]);
@@ -52,6 +58,8 @@ impl Answer {
                 .collect();
             [variations.len(), variations.iter().filter(|is_below| **is_below).count()]
         });
+        let explanations = explanations.into_iter().chain(std::iter::repeat(None));
+        let mutations = comparison.mutations.iter().zip(explanations);
         let quantiles = comparison
             .overall
             .quantiles
@@ -66,10 +74,13 @@ impl Answer {
             quantiles,
             suspects: DescribedSuspect::all(comparison, &comparison.suspects),
             faster: DescribedSuspect::all(comparison, &comparison.faster),
-            mutations: comparison
-                .mutations
-                .iter()
-                .filter_map(|of| DescribedMutation::of(comparison, of))
+            mutations: mutations
+                .filter_map(|(of, explanation)| {
+                    Some(DescribedMutation {
+                        explanation,
+                        ..DescribedMutation::of(comparison, of)?
+                    })
+                })
                 .collect(),
             categories: comparison.categories.len(),
             large,

@@ -8,6 +8,7 @@ use crate::analysis::CategoryStats;
 use crate::analysis::HopKind;
 use crate::collect::PeriodTotals;
 use crate::comparison::Comparison;
+use crate::explanation::Explanation;
 use crate::mutations::{Mutation, MutationKind};
 use crate::suspects::{Evidence, EvidenceKind, Suspect};
 
@@ -250,6 +251,9 @@ pub struct DescribedMutation {
     pub hops: Vec<DescribedHop>,
     /// Originators, the most similar first.
     pub originators: Vec<DescribedOriginator>,
+    /// What tells its requests from those of the first originator, or from its own before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 impl DescribedMutation {
@@ -263,6 +267,7 @@ impl DescribedMutation {
             tree: Tree::of(comparison, category),
             hops: Vec::new(),
             originators: Vec::new(),
+            explanation: None,
         };
         match &of.kind {
             MutationKind::ResponseTime { hops } => {

@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn all_requests_are_in_a_bucket() {
-        let sample = |values: &[f32]| Sample::of(values.to_vec(), values.iter().map(|_| 1.0));
+        let sample =
+            |values: &[f32]| Sample::of(values.iter().map(|value| (*value, 1.0, 0)), [1; 4]);
         let both = [sample(&[0.0, 5.0, 7.0, 1e6]), sample(&[20.0])];
         let Distribution { bounds_ns, shares } = Distribution::of(&both);
         assert_eq!(bounds_ns.len(), DISTRIBUTION_BUCKETS + 1);

@@ -3,10 +3,10 @@
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::sentences::operation;
 use crate::analysis::{CategoryStats, HopKind};
 use crate::comparison::Comparison;
 use crate::shares::{Shares, of_mean, of_quantile};
+use crate::wording::operation;
 
 /// One part of a change.
 #[derive(Clone, Debug, Serialize)]

@@ -1,29 +1,13 @@
 //! Sentences: evidence in words.
 
-use message_trace::units::{duration, printable, whole_percent};
-use request_flow::{NameId, Names};
+use message_trace::units::{duration, whole_percent};
+use request_flow::Names;
 
 use crate::suspects::{CallChange, Evidence, EvidenceKind};
+use crate::wording::{operation, text};
 
 /// Maximum number of calls that a sentence names.
 const MAX_CALLS: usize = 3;
-
-/// The name of a node or operation, fit for a line.
-pub(super) fn text(names: &Names, name: NameId) -> String {
-    match name {
-        Names::UNKNOWN => "?".to_owned(),
-        name => printable(names.text(name)),
-    }
-}
-
-/// An operation, with its node where that is not told by its name.
-pub(super) fn operation(names: &Names, node: NameId, operation: NameId) -> String {
-    match operation {
-        Names::UNKNOWN => text(names, node),
-        name if names.text(name) == names.text(node) => text(names, node),
-        name => format!("{} {}", text(names, node), text(names, name)),
-    }
-}
 
 /// By how many times it is longer, or shorter.
 fn times(values: [f64; 2]) -> String {

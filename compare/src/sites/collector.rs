@@ -2,10 +2,10 @@
 
 use request_flow::{NameId, Names, Request};
 
-use super::exclusive::ExclusiveTimes;
 use super::pattern::CallPattern;
 use super::site::{SiteKey, Sites};
 use crate::critical_path::Share;
+use crate::exclusive_times::ExclusiveTimes;
 use crate::period::Side;
 
 /// Collector of the call sites of requests whose names have the same numbers.

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::period::Side;
-use crate::statistics::grouped_kolmogorov_smirnov;
-use crate::tuning::{FAR_OCTAVES, MIN_TESTED, STRETCHES};
+use crate::statistics::{InStretches, grouped_kolmogorov_smirnov, scales, with_estimated_variance};
+use crate::tuning::{FAR_OCTAVES, MIN_SPREAD, MIN_TESTED, STRETCHES};
 
 /// Bits of the mantissa that tell two buckets apart: 16 buckets for each power of two.
 const MANTISSA_BITS: u32 = 4;
@@ -34,6 +34,8 @@ struct Sums {
 pub struct TimeTest {
     /// Probability of times as unlike as these if nothing changed.
     pub p_value: f64,
+    /// How many of the times have the information of one.
+    pub effect: f64,
     /// For each of [`FAR_OCTAVES`] and each period, the number of stretches with a time as far above
     /// the usual, and of all with a time.
     pub far: [[[f64; 2]; 2]; FAR_OCTAVES.len()],
@@ -92,7 +94,8 @@ impl Histogram {
         if sums.weight > 0.0 { sums.total / sums.weight } else { 0.0 }
     }
 
-    /// Tests whether times changed; `None` where a period has too few. `lengths` are how long both
+    /// Tests whether times changed; `None` where a period has too few, or
+    /// all at about one time, which tell nothing of how the system is at others. `lengths` are how long both
     /// periods are, in any unit.
     pub fn test(&self, lengths: [f64; 2]) -> Option<TimeTest> {
         if self.sums.iter().any(|sums| (sums.count as usize) < MIN_TESTED) {
@@ -107,63 +110,23 @@ impl Histogram {
             })
             .collect();
         rows.sort_unstable_by_key(|(bucket, side, stretch, _)| (*bucket, *side, *stretch));
-        // Both periods are of one system. What the longer one shows of its slow drift is there in
-        // the shorter one, which is too short to show it.
-        let effects = [0, 1].map(|side| {
-            let together = (STRETCHES as f64 * lengths[1 - side] / lengths[side].max(1.0)).round();
-            let scales = [1, 2, 4, (together as usize).clamp(1, STRETCHES / 2)];
-            effect(&rows, side, self.sums[side].count, scales)
-        });
+        let mut of = [InStretches::default(); 2];
+        for (bucket, side, stretch, weight) in &rows {
+            of[*side].add(*stretch, f64::from(*bucket), *weight);
+        }
+        if of.iter().any(|of| of.spread() < MIN_SPREAD) {
+            return None;
+        }
+        let effects =
+            [0, 1].map(|side| of[side].design_effect(scales(lengths[side], lengths[1 - side])));
         let effect = effects[0].max(effects[1]);
         let sizes = [0, 1].map(|side| (self.sums[side].weight, effect));
         let by_bucket = rows.iter().map(|(bucket, side, _, weight)| (*bucket, *side, *weight));
+        let degrees = of[0].spread() + of[1].spread() - 2.0;
         let p_value = grouped_kolmogorov_smirnov(by_bucket, sizes);
-        Some(TimeTest { p_value, far: far(&rows) })
+        let p_value = with_estimated_variance(p_value, degrees);
+        Some(TimeTest { p_value, effect, far: far(&rows) })
     }
-}
-
-/// The design effect of the times of one period: by how much means of stretches differ more than
-/// they would if times were independent. Buckets are logarithms, so that one slow time alone does
-/// not decide.
-///
-/// What drifts slowly differs more between long stretches than between short ones, so `scales` are
-/// numbers of stretches that are taken together.
-fn effect<const N: usize>(
-    rows: &[(u32, usize, usize, f64)],
-    side: usize,
-    count: u64,
-    scales: [usize; N],
-) -> f64 {
-    let mut of = [(0.0, 0.0); STRETCHES];
-    let (mut weight, mut sum, mut squares) = (0.0, 0.0, 0.0);
-    for (bucket, _, stretch, here) in rows.iter().filter(|row| row.1 == side) {
-        let value = f64::from(*bucket);
-        of[*stretch].0 += here;
-        of[*stretch].1 += here * value;
-        weight += here;
-        sum += here * value;
-        squares += here * value * value;
-    }
-    if weight <= 0.0 {
-        return 1.0;
-    }
-    let mean = sum / weight;
-    let variance = (squares / weight - mean * mean).max(0.0);
-    if variance <= 0.0 {
-        return 1.0;
-    }
-    let scales = scales.map(|together| {
-        let sums = of
-            .chunks(together)
-            .map(|part| part.iter().fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1)));
-        let of: Vec<(f64, f64)> = sums.filter(|(weight, _)| *weight > 0.0).collect();
-        if of.len() < 2 || count as usize <= of.len() {
-            return 1.0;
-        }
-        let between = of.iter().map(|(weight, sum)| weight * (sum / weight - mean).powi(2));
-        between.sum::<f64>() / (of.len() as f64 - 1.0) / variance
-    });
-    scales.into_iter().fold(1.0, f64::max)
 }
 
 /// For each level and period the number of stretches with a time as far above the median of both,
@@ -181,16 +144,24 @@ fn far(rows: &[(u32, usize, usize, f64)]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] 
             break;
         }
     }
-    // The greatest bucket of each stretch.
-    let mut greatest = [[None; STRETCHES]; 2];
-    for (bucket, side, stretch, _) in rows {
-        greatest[*side][*stretch] = Some(*bucket).max(greatest[*side][*stretch]);
-    }
     FAR_OCTAVES.map(|octaves| {
         let least = middle + octaves * PER_OCTAVE;
-        greatest.map(|of| {
-            let seen = of.iter().flatten();
-            [seen.clone().filter(|bucket| **bucket >= least).count() as f64, seen.count() as f64]
+        let mut of = [[(0.0, 0.0); STRETCHES]; 2];
+        for (bucket, side, stretch, weight) in rows {
+            let (all, far) = &mut of[*side][*stretch];
+            *all += weight;
+            *far += if *bucket >= least { *weight } else { 0.0 };
+        }
+        // The more executions a stretch has, the sooner one of them is far. So as many are looked
+        // at in each stretch of either period as are there on average in the one with fewer.
+        let stretches = [0, 1].map(|side| of[side].iter().filter(|(all, _)| *all > 0.0).count());
+        let looked =
+            (weights[0] / stretches[0].max(1) as f64).min(weights[1] / stretches[1].max(1) as f64);
+        [0, 1].map(|side| {
+            let seen = of[side].iter().filter(|(all, far)| *all > 0.0 && *far > 0.0);
+            // Probability that one of the far ones is among them.
+            let with_far = seen.map(|(all, far)| 1.0 - (1.0 - looked / all).max(0.0).powf(*far));
+            [with_far.sum::<f64>(), stretches[side] as f64]
         })
     })
 }

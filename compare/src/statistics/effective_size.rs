@@ -1,58 +1,115 @@
-//! The design effect of a sample in order of time: how many of its observations have the
-//! information of one.
+//! The design effect of a sample: how many of its observations have the information of one.
 //!
 //! Requests that come one after the other meet the same queue, the same cache and the same
 //! neighbour. Tests that take them for independent find a change in each pair of periods. So each
-//! period is cut into stretches with equally many observations: were these independent, means of
-//! stretches would differ by the variance of one observation over the number in a stretch. By as
-//! much as they differ more, there are fewer observations than it seems (Kish 1965).
+//! period is cut into stretches of time: were observations independent, means of stretches would
+//! differ by the variance of one observation over the number in a stretch. By as much as they differ
+//! more, there are fewer observations than it seems (Kish 1965).
 
-use super::moments::Moments;
-use crate::tuning::{MIN_STRETCH, STRETCHES};
+use crate::tuning::STRETCHES;
 
-/// The design effect of observations in order of time, at least 1.
-pub fn design_effect(in_order: &[f32]) -> f64 {
-    let stretches = STRETCHES.min(in_order.len() / MIN_STRETCH);
-    if stretches < 2 {
-        return 1.0;
+/// Weighted observations in stretches of time.
+#[derive(Clone, Copy, Debug)]
+pub struct InStretches {
+    /// Weight and weighted sum of the observations of each stretch.
+    of: [(f64, f64); STRETCHES],
+    squares: f64,
+}
+
+impl Default for InStretches {
+    fn default() -> InStretches {
+        InStretches { of: [(0.0, 0.0); STRETCHES], squares: 0.0 }
     }
-    let all = Moments::of(in_order.iter().map(|value| f64::from(*value)));
-    let variance = all.variance();
-    if variance <= 0.0 {
-        return 1.0;
+}
+
+impl InStretches {
+    /// Adds observations of one value. Values should be logarithms or such, so that one of them
+    /// alone does not decide.
+    pub fn add(&mut self, stretch: usize, value: f64, weight: f64) {
+        if let Some((weights, sum)) = self.of.get_mut(stretch) {
+            *weights += weight;
+            *sum += weight * value;
+            self.squares += weight * value * value;
+        }
     }
-    let length = in_order.len() as f64 / stretches as f64;
-    let mut means = Moments::default();
-    for stretch in 0..stretches {
-        let at = |number: usize| (number as f64 * length).round() as usize;
-        let part = in_order.get(at(stretch)..at(stretch + 1)).unwrap_or_default();
-        means.add(Moments::of(part.iter().map(|value| f64::from(*value))).mean, 1.0);
+
+    /// About how many stretches the observations are spread over: all in one is 1.
+    pub fn spread(&self) -> f64 {
+        let (sum, squares) = self.of.iter().fold((0.0, 0.0), |(sum, squares), (weight, _)| {
+            (sum + weight, squares + weight * weight)
+        });
+        if squares > 0.0 { sum * sum / squares } else { 0.0 }
     }
-    let stretches = stretches as f64;
-    let of_means = means.variance() * stretches / (stretches - 1.0);
-    (of_means / (variance / length)).max(1.0)
+
+    /// The design effect, at least 1. What drifts slowly differs more between long stretches than
+    /// between short ones, so `scales` are numbers of stretches that are taken together. The one
+    /// with the greatest effect counts.
+    pub fn design_effect(&self, scales: impl IntoIterator<Item = usize>) -> f64 {
+        let (weight, sum) =
+            self.of.iter().fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1));
+        if weight <= 0.0 {
+            return 1.0;
+        }
+        let mean = sum / weight;
+        let variance = (self.squares / weight - mean * mean).max(0.0);
+        if variance <= 0.0 {
+            return 1.0;
+        }
+        let effects = scales.into_iter().map(|together| {
+            let parts = self.of.chunks(together.max(1)).map(|part| {
+                part.iter().fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1))
+            });
+            let parts: Vec<(f64, f64)> = parts.filter(|(weight, _)| *weight > 0.0).collect();
+            if parts.len() < 2 || weight <= parts.len() as f64 {
+                return 1.0;
+            }
+            let between = parts.iter().map(|(weight, sum)| weight * (sum / weight - mean).powi(2));
+            between.sum::<f64>() / (parts.len() as f64 - 1.0) / variance
+        });
+        effects.fold(1.0, f64::max)
+    }
+}
+
+/// The scales of a period that is `length` long, beside another one. Both are of one system: what
+/// the longer one shows of its slow drift is there in the shorter one, which is too short to show
+/// it.
+pub fn scales(length: f64, other: f64) -> [usize; 4] {
+    let together = (STRETCHES as f64 * other / length.max(1.0)).round();
+    [1, 2, 4, (together as usize).clamp(1, STRETCHES / 2)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Numbers that look as if they were drawn, each the same at each run.
-    fn drawn(count: u64) -> impl Iterator<Item = f32> {
-        (0..count).map(|number| (message_trace::mixed(number + 1) % 1_000) as f32)
+    fn effect(value: impl Fn(u64) -> f64) -> f64 {
+        let mut all = InStretches::default();
+        for number in 0..6_400_u64 {
+            all.add(number as usize * STRETCHES / 6_400, value(number), 1.0);
+        }
+        assert!((all.spread() - STRETCHES as f64).abs() < 1e-9);
+        all.design_effect([1, 2, 4])
     }
 
     #[test]
     fn independent_observations_count_once_and_repeated_ones_together() {
-        let alone: Vec<f32> = drawn(6_400).collect();
-        let effect = design_effect(&alone);
-        assert!((1.0..2.0).contains(&effect), "{effect}");
+        let drawn = |number: u64| (message_trace::mixed(number + 1) % 1_000) as f64;
+        let alone = effect(drawn);
+        assert!((1.0..3.0).contains(&alone), "{alone}");
         // Each 40 times, one after the other: 40 have the information of one.
-        let together: Vec<f32> =
-            drawn(160).flat_map(|value| std::iter::repeat_n(value, 40)).collect();
-        let effect = design_effect(&together);
-        assert!((20.0..80.0).contains(&effect), "{effect}");
-        assert_eq!(design_effect(&[]), 1.0);
-        assert_eq!(design_effect(&[3.0; 1_000]), 1.0);
+        let together = effect(|number| drawn(number / 40));
+        assert!((20.0..120.0).contains(&together), "{together}");
+        // A slow drift is seen best in long stretches.
+        let drifting = effect(|number| drawn(number) + number as f64 / 10.0);
+        assert!(drifting > 100.0, "{drifting}");
+        assert_eq!(InStretches::default().design_effect([1]), 1.0);
+        assert_eq!(effect(|_| 3.0), 1.0);
+    }
+
+    #[test]
+    fn a_longer_period_shows_its_drift_over_the_length_of_the_other() {
+        assert_eq!(scales(60.0, 60.0), [1, 2, 4, 10]);
+        assert_eq!(scales(60.0, 15.0), [1, 2, 4, 5]);
+        assert_eq!(scales(15.0, 60.0), [1, 2, 4, 10]);
     }
 }

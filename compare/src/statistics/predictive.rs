@@ -7,7 +7,9 @@
 //! taken for drawn from a beta distribution that fits all sites (empirical Bayes, Robbins 1956), and
 //! the events of one period are held against what its prior and the other period predict.
 
-use libm::lgamma;
+use statrs::function::gamma::ln_gamma;
+
+use super::combination::combined;
 
 /// Candidates of the mean of the rates, as powers of ten from 1/10,000 to 1.
 const MEANS: i32 = 24;
@@ -51,12 +53,11 @@ impl RatePrior {
     }
 
     /// P-value of events and executions of two periods under one rate. Either period is predicted
-    /// from the other, and the one that surprises more counts; times four, as there are two
-    /// predictions with two sides each. All numbers are rounded.
+    /// from the other, on two sides, and both count. All numbers are rounded.
     pub fn p_value(&self, periods: [[f64; 2]; 2]) -> f64 {
         let [first, second] = periods;
-        let least = self.predicted(first, second).min(self.predicted(second, first));
-        (4.0 * least).min(1.0)
+        let both = [self.predicted(first, second), self.predicted(second, first)];
+        combined(both.map(|tail| ((2.0 * tail).min(1.0), 0.5)))
     }
 
     /// Probability of as many events as `seen` has, or a number further off, where the rate is what
@@ -70,7 +71,7 @@ impl RatePrior {
         };
         let expected = of * after.events / (after.events + after.others);
         let probability = |events: f64| {
-            let ways = lgamma(of + 1.0) - lgamma(events + 1.0) - lgamma(of - events + 1.0);
+            let ways = ln_gamma(of + 1.0) - ln_gamma(events + 1.0) - ln_gamma(of - events + 1.0);
             (ways + after.ln(events, of)).exp()
         };
         let numbers =
@@ -80,7 +81,7 @@ impl RatePrior {
 }
 
 fn ln_beta(a: f64, b: f64) -> f64 {
-    lgamma(a) + lgamma(b) - lgamma(a + b)
+    ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b)
 }
 
 #[cfg(test)]
@@ -94,7 +95,9 @@ mod tests {
         let flat = RatePrior { events: 1.0, others: 1.0 };
         assert!((flat.predicted([0.0, 1.0], [2.0, 2.0]) - 1.0 / 6.0).abs() < 1e-9);
         assert!((flat.predicted([2.0, 2.0], [0.0, 1.0]) - 1.0 / 4.0).abs() < 1e-9);
-        assert!((flat.p_value([[0.0, 1.0], [2.0, 2.0]]) - 4.0 / 6.0).abs() < 1e-9);
+        // Twice each is 1/3 and 1/2; the tangents of 1/6 and 0 of pi have the mean 0.2887.
+        let both = flat.p_value([[0.0, 1.0], [2.0, 2.0]]);
+        assert!((both - (0.5 - 0.288_675_f64.atan() / std::f64::consts::PI)).abs() < 1e-6);
         assert_eq!(flat.p_value([[0.0, 1.0], [2.0, 2.0]]), flat.p_value([[2.0, 2.0], [0.0, 1.0]]));
     }
 
@@ -110,7 +113,7 @@ mod tests {
     #[test]
     fn the_same_rate_is_no_change() {
         let prior = RatePrior { events: 0.1, others: 1.0 };
-        assert!(prior.p_value([[10.0, 100.0], [20.0, 200.0]]) > 0.9);
+        assert!(prior.p_value([[10.0, 100.0], [20.0, 200.0]]) > 0.4);
         assert!(prior.p_value([[0.0, 0.0], [3.0, 9.0]]) > 0.05);
     }
 }

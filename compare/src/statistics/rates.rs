@@ -3,6 +3,9 @@
 
 use std::f64::consts::SQRT_2;
 
+use statrs::function::erf::erfc;
+use statrs::function::gamma::ln_gamma;
+
 use crate::tuning::EXACT_COUNTS;
 
 /// The probability of counts as unlike as these, or more, if the rate is the same in both periods:
@@ -12,6 +15,10 @@ use crate::tuning::EXACT_COUNTS;
 /// distributed (Przyborowski and Wilenski 1940). Few are tested exactly, many by the normal
 /// approximation.
 pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
+    // The smaller rate first, so that roundings are the same whichever period comes first.
+    if counts[0] * totals[1] > counts[1] * totals[0] {
+        return rates_differ([counts[1], counts[0]], [totals[1], totals[0]], effect);
+    }
     let [a, b] = counts.map(|count| count / effect.max(1.0));
     let (n, all) = (a + b, totals[0] + totals[1]);
     if n <= 0.0 || all <= 0.0 {
@@ -35,13 +42,13 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
     if deviation <= 0.0 {
         return 1.0;
     }
-    libm::erfc((x - y).abs() / deviation / SQRT_2)
+    erfc((x - y).abs() / deviation / SQRT_2)
 }
 
 /// Two-sided p-value of `count` of `n`: the probability of all numbers that are no more likely.
 fn binomial(count: f64, n: f64, p: f64) -> f64 {
     let of = |k: f64| {
-        let ways = libm::lgamma(n + 1.0) - libm::lgamma(k + 1.0) - libm::lgamma(n - k + 1.0);
+        let ways = ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0);
         (ways + k * p.ln() + (n - k) * (1.0 - p).ln()).exp()
     };
     // Between two whole numbers, the likelier one.

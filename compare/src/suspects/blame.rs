@@ -50,6 +50,8 @@ pub fn suspects(
         if without.blame {
             let is_time = matches!(of.kind, EvidenceKind::Own | EvidenceKind::Network);
             blame(of.site.node, place, if is_time { of.of_mean.abs() } else { of.weight });
+        } else if is_explained(of, evidence) {
+            // The caller is to blame, and has evidence of its own.
         } else if matches!(of.kind, EvidenceKind::Network) && of.site.is_between_nodes() {
             let shares = edges.shares(edge);
             blame(edge[0], place, of.weight * shares[0]);
@@ -68,6 +70,21 @@ pub fn suspects(
         heavier(one.weight, other.weight).then_with(by_name)
     });
     suspects
+}
+
+/// Whether an operation calls others than before because its caller calls it more or less often:
+/// then it is asked other things.
+fn is_explained(of: &Evidence, evidence: &[Evidence]) -> bool {
+    let is_called = |caller: &Evidence| match &caller.kind {
+        EvidenceKind::Calls(changes) => {
+            (caller.site.node, caller.site.operation) == (of.site.caller, of.site.calling)
+                && changes.iter().any(|change| {
+                    (change.node, change.operation) == (of.site.node, of.site.operation)
+                })
+        }
+        _ => false,
+    };
+    matches!(of.kind, EvidenceKind::Calls(_)) && evidence.iter().any(is_called)
 }
 
 fn edge_of(site: &SiteKey) -> Edge {

@@ -4,9 +4,9 @@ use request_flow::NameId;
 use rustc_hash::FxHashMap;
 
 use super::evidence::CallChange;
-use crate::analysis::effect_of_counts;
 use crate::sites::{CallPattern, Counts, Site};
-use crate::statistics::{RatePrior, rates_differ};
+use crate::statistics::{RatePrior, rates_differ, with_estimated_variance};
+use crate::stretches::{degrees_of_counts, effect_of_counts};
 use crate::tuning::STRETCHES;
 
 /// How the calls of a site changed.
@@ -45,6 +45,7 @@ pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<Pattern
     }
     let mut patterns: Vec<(&CallPattern, &Counts)> = site.patterns.iter().collect();
     patterns.sort_unstable_by(|one, other| one.0.cmp(other.0));
+    let degrees = degrees_of_counts(&site.executions.0);
     let (mut least, mut tests) = (1.0_f64, 0.0);
     let mut best = ([0.0; 2], 0.0);
     let mut novel = [Counts::default(); 2];
@@ -57,7 +58,8 @@ pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<Pattern
             }
         }
         let effect = effect(counts, site);
-        least = least.min(rates_differ(of, all, effect));
+        let p_value = rates_differ(of, all, effect);
+        least = least.min(with_estimated_variance(p_value, degrees));
         tests += 1.0;
         weigh(of, all, &mut best);
     }

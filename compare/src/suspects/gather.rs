@@ -4,7 +4,8 @@ use super::calls::{ln_odds_ratio, novel_halves, pattern_change};
 use super::evidence::{Evidence, EvidenceKind};
 use crate::collect::PeriodTotals;
 use crate::sites::{Histogram, Site, SiteKey, Sites, TimeTest};
-use crate::statistics::{RatePrior, rates_differ};
+use crate::statistics::{RatePrior, combined, rates_differ, with_estimated_variance};
+use crate::stretches::{degrees_of_counts, effect_of_counts};
 use crate::tuning::FAR_OCTAVES;
 
 /// Rates of rare events at all sites.
@@ -78,14 +79,15 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
         {
             let values = [0, 1].map(|side| failures[side] / executions[side]);
             let weight = (values[1] - values[0]).abs() * ln_odds_ratio(failures, executions).abs();
-            let effect = [0, 1].map(|side| {
-                crate::analysis::effect_of_counts(&site.failures.0[side], &site.executions.0[side])
-            });
+            let effect = [0, 1]
+                .map(|side| effect_of_counts(&site.failures.0[side], &site.executions.0[side]));
             let effect = effect[0].max(effect[1]);
             let periods = [0, 1].map(|side| [failures[side] / effect, executions[side] / effect]);
-            let p_value =
-                rates_differ(failures, executions, effect).min(priors.failures.p_value(periods));
-            all.push(of_share(EvidenceKind::Failures, values, weight, (2.0 * p_value).min(1.0)));
+            let degrees = degrees_of_counts(&site.executions.0);
+            let differ =
+                with_estimated_variance(rates_differ(failures, executions, effect), degrees);
+            let p_value = combined([(differ, 0.5), (priors.failures.p_value(periods), 0.5)]);
+            all.push(of_share(EvidenceKind::Failures, values, weight, p_value));
         }
     }
     all
@@ -102,10 +104,11 @@ fn of_times(
 ) -> Evidence {
     let executions = [0, 1].map(|side| histogram.weight(side));
     let values = [0, 1].map(|side| histogram.mean(side));
-    // Both tests see what the other does not: a shift of all, and a few that are very slow.
+    // Each sees what the other does not: a shift of all, and a few that are very slow.
     let levels = far.iter().zip(test.far).map(|(prior, periods)| prior.p_value(periods));
-    let far = (levels.fold(1.0, f64::min) * FAR_OCTAVES.len() as f64).min(1.0);
-    let p_value = (2.0 * test.p_value.min(far)).min(1.0);
+    let weight = 0.5 / FAR_OCTAVES.len() as f64;
+    let p_value =
+        combined(levels.map(|level| (level, weight)).chain(std::iter::once((test.p_value, 0.5))));
     let total: f64 = (0..2).map(|side| executions[side] * values[side]).sum();
     let critical: f64 = of.critical.iter().map(|sums| sums[number]).sum();
     let share = if total > 0.0 { (critical / total).clamp(0.0, 1.0) } else { 0.0 };

@@ -94,7 +94,8 @@ impl Made {
             writer.push(request.clone(), &self.names).unwrap();
         }
         writer.finish(&self.names).unwrap();
-        RequestTables::open(&paths[0], &paths[1], Columns::default()).unwrap()
+        RequestTables::open(&paths[0], &paths[1], Columns { hosts: true, ..Columns::default() })
+            .unwrap()
     }
 
     /// Profiles the requests with so much memory for response times, and hands on what there is.

@@ -33,7 +33,12 @@ fn every_trace_context_has_the_mean_and_the_deviation_that_it_was_made_with() {
     let config = Config::parse(Path::new("shop"), SHOP).unwrap().unwrap();
     let made = make(&config, &data, &()).unwrap();
     assert_eq!((made.requests, made.executions), (4_000, 60_000));
-    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::default()).unwrap();
+    let tables = RequestTables::open(
+        &data.requests(),
+        &data.steps(),
+        Columns { hosts: true, ..Columns::default() },
+    )
+    .unwrap();
     let profile = analyze(&tables, &Options::default(), directory.path(), &()).unwrap().profile;
     let contexts = profile.totals.contexts;
     assert_eq!((profile.totals.requests, profile.totals.steps), (4_000, 60_000));

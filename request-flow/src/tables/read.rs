@@ -11,18 +11,21 @@ use crate::names::{NameId, Names};
 use crate::request::Request;
 use crate::step::Step;
 
-/// The columns that are read beside the structure, names and times of steps, which always are.
+/// The columns that are read beside the structure, nodes, operations and times of steps, which
+/// always are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// Whether parameters are read.
     pub parameters: bool,
     /// Whether sizes and resources are read.
     pub sizes: bool,
+    /// Whether hosts are read.
+    pub hosts: bool,
 }
 
 impl Columns {
     /// All columns.
-    pub const ALL: Columns = Columns { parameters: true, sizes: true };
+    pub const ALL: Columns = Columns { parameters: true, sizes: true, hosts: true };
 }
 
 /// Both tables, open for reading.
@@ -46,7 +49,6 @@ const OF_REQUESTS: &[&str] =
 const OF_STEPS: &[&str] = &[
     "parent",
     "node",
-    "host",
     "operation",
     "begin",
     "end",
@@ -70,6 +72,7 @@ impl RequestTables {
     ) -> Result<RequestTables, PathError> {
         let mut of_steps = OF_STEPS.to_vec();
         of_steps.extend(SIZES.iter().filter(|_| columns.sizes));
+        of_steps.extend(columns.hosts.then_some("host"));
         of_steps.extend(columns.parameters.then_some("parameters"));
         let tables = RequestTables {
             paths: [requests.to_owned(), steps.to_owned()],
@@ -195,9 +198,12 @@ impl RequestTables {
             let batch = batch?;
             let table = columns::Columns::new(steps_path, &batch);
             let parent = table.int32("parent")?;
-            let [node, host, operation] =
-                ["node", "host", "operation"].map(|name| numbers(&table, name, &mut names));
-            let (node, host, operation) = (node?, host?, operation?);
+            let node = numbers(&table, "node", &mut names)?;
+            let host = match self.columns.hosts {
+                true => Some(numbers(&table, "host", &mut names)?),
+                false => None,
+            };
+            let operation = numbers(&table, "operation", &mut names)?;
             let (begin, end) = (table.int64("begin")?, table.int64("end")?);
             let (caller_begin, caller_end) =
                 (table.int64("caller_begin")?, table.int64("caller_end")?);
@@ -228,7 +234,7 @@ impl RequestTables {
                 let step = Step {
                     parent,
                     node: node[row],
-                    host: host[row],
+                    host: host.as_ref().map_or(Names::UNKNOWN, |host| host[row]),
                     operation: operation[row],
                     begin: begin[row],
                     end: end[row],

@@ -147,7 +147,11 @@ impl Run for Contexts {
         let shown = self.source.of(&self.data)?;
         stages::requests(&shown, &Inference::default())?;
         let data = &shown.data;
-        let requests = RequestTables::open(&data.requests(), &data.steps(), Columns::default())?;
+        let requests = RequestTables::open(
+            &data.requests(),
+            &data.steps(),
+            Columns { hosts: true, ..Columns::default() },
+        )?;
         let progress = Terminal::new();
         let analysis = contexts::analyze(&requests, &self.options(), data.path(), &progress)?;
         drop(progress);

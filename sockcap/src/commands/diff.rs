@@ -1,5 +1,6 @@
 //! `sockcap diff`: what changed between two periods, where, and how much each change makes.
 
+mod html;
 mod listing;
 mod overview;
 mod periods;
@@ -10,6 +11,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use compare::category::Zoom;
+use compare::conditions::Condition;
+use compare::explanation::explain;
 use compare::output::Answer;
 use compare::{Ablation, Options, compare};
 
@@ -17,7 +20,9 @@ use crate::arguments::values::{bytes, duration, share};
 use crate::arguments::{Data, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::output::say;
 use crate::progress::Terminal;
+use html::PageFile;
 use periods::{Cut, Periods, cut, point};
 
 const HELP: &str = "\
@@ -27,6 +32,8 @@ mutation. Suspects are the nodes that the change over all categories comes from.
 Nothing is said that chance explains: of all that is reported, at most one in
 twenty is expected to be none (--false-discoveries). docs/diff.md says how.
 
+Exit status: 0 done, whatever changed; 3 a condition of --fail-if holds.
+
 Requests are those of spans that were imported, or the paths that sockcap
 inferred, each weighted by its probability.
 
@@ -35,6 +42,7 @@ Examples:
   sockcap diff --at 10:05                       one recording, before and after
   sockcap diff --before 10:00..10:05 --after 10:05..10:10
   sockcap diff old.data new.data --loops        any number of repeated calls is one
+  sockcap diff old.data new.data --fail-if 'p95 > +10%' --fail-if new-paths
   sockcap diff old.data new.data --json | jq '.suspects[0]'";
 
 /// Show what changed between two periods, where, and by how much
@@ -86,12 +94,22 @@ pub(crate) struct Diff {
     /// requests
     #[arg(long, help_heading = "What counts as a change")]
     paper: bool,
+    /// Do not ask for this parameter when a mutation is explained; may be given several times
+    #[arg(long, value_name = "PARAMETER")]
+    without: Vec<String>,
     /// Leave a step out, to measure what it is worth
     #[arg(long, value_name = "STEP", value_parser = ["control", "critical-path", "concurrency", "blame"], hide = true)]
     ablate: Vec<String>,
+    /// Exit with status 3 where this holds and chance does not explain it; may be given several
+    /// times. One of 'p95 > +10%', 'mean > +2ms', and so on, or 'new-paths'
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Condition>,
     /// Print JSON, with all that was found
     #[arg(long)]
     json: bool,
+    /// Write a page with all that was found to this file, too
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print at most N mutations
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
@@ -102,19 +120,30 @@ pub(crate) struct Diff {
 
 pub(super) const COMMAND: Subcommand = Subcommand::of::<Diff>();
 
+/// Exit status where a condition of `--fail-if` holds.
+const CONDITION_HOLDS: u8 = 3;
+
 /// Memory for what is kept of each request, in bytes, unless the user says otherwise.
 const MEMORY_BYTES: u64 = 256 << 20;
 
 impl Run for Diff {
     fn run(&self) -> Result<ExitCode, Error> {
+        let page = self.html.as_deref().map(PageFile::try_out).transpose()?;
         let periods = Periods::of(self)?;
         let progress = Terminal::new();
         let memory = self.memory.unwrap_or(MEMORY_BYTES);
         let both = periods.both();
         let found =
             compare(both.each_ref(), &self.options(), memory, periods.directory(), &progress)?;
+        let whole = periods.whole_tables()?;
+        let asked = (self.limit, self.without.as_slice());
+        let explained =
+            explain(periods.over(&whole).each_ref(), &found, &self.options(), asked, &progress)?;
         drop(progress);
-        let answer = Answer::of(&found, periods.names());
+        let answer = Answer::of(&found, periods.names(), explained);
+        if let Some(page) = page {
+            page.write(&answer)?;
+        }
         let mut out = BufWriter::new(io::stdout());
         if self.json {
             serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
@@ -124,7 +153,11 @@ impl Run for Diff {
             listing::write(&answer, self.limit, &mut out)?;
         }
         out.flush()?;
-        Ok(ExitCode::SUCCESS)
+        let level = self.false_discoveries;
+        let held: Vec<String> =
+            self.fail_if.iter().filter_map(|condition| condition.holds(&found, level)).collect();
+        held.iter().for_each(|why| say(&format!("failed: {why}")));
+        Ok(if held.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CONDITION_HOLDS) })
     }
 }
 

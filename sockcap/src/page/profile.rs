@@ -54,7 +54,11 @@ pub(super) fn of(data: &DataDir, min_kept: u64) -> Result<Profile, Error> {
     {
         return Ok(kept.profile);
     }
-    let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::default())?;
+    let tables = RequestTables::open(
+        &data.requests(),
+        &data.steps(),
+        Columns { hosts: true, ..Columns::default() },
+    )?;
     let budget = MemoryBudget::new(RESPONSE_TIMES_IN_MEMORY_BYTES);
     let progress = Terminal::new();
     let collected = Collected::read(&tables, By::Operation, &budget, data.path(), &progress)?;

@@ -99,8 +99,14 @@ fn below(mutation: &DescribedMutation) -> Vec<String> {
             name(here)
         ));
     }
+    let sentences = mutation.explanation.iter().flat_map(|explanation| &explanation.sentences);
+    lines
+        .extend(sentences.take(MAX_SENTENCES).map(|sentence| format!("told by {}", sentence.text)));
     lines
 }
 
 /// Maximum number of hops shown of a mutation.
 const MAX_HOPS: usize = 3;
+
+/// Maximum number of sentences that explain a mutation.
+const MAX_SENTENCES: usize = 2;

@@ -20,7 +20,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     if !answer.changed {
         return writeln!(out, "nothing changed that chance does not explain");
     }
-    if answer.response.is_changed {
+    if answer.response.differs {
         folded(&parts("mean", &answer.mean), "  ", width, out)?;
         // Of the quantiles the one that changed most.
         let quantiles = QUANTILES.iter().zip(&answer.quantiles);
@@ -61,10 +61,13 @@ fn times(answer: &Answer) -> String {
     for (share, values) in QUANTILES.iter().zip(response.quantiles) {
         words.extend(values.map(|values| one(&format!("p{:.0}", 100.0 * share), values)));
     }
-    let verdict = match (response.is_changed, response.mean[1] > response.mean[0]) {
-        (true, true) => "slower",
-        (true, false) => "faster",
-        (false, _) => "about as fast",
+    let is_longer = response.mean[1] > response.mean[0];
+    let verdict = match (response.is_changed, response.differs, is_longer) {
+        (true, _, true) => "slower",
+        (true, _, false) => "faster",
+        (false, true, true) => "a little slower",
+        (false, true, false) => "a little faster",
+        (false, false, _) => "about as fast",
     };
     format!("{verdict}: {}", words.join(", "))
 }

@@ -76,29 +76,24 @@ pub(super) struct Periods {
     /// From and until when each goes.
     cuts: [(Option<i64>, Option<i64>); 2],
     names: [String; 2],
-    directory: DataDir,
+    directories: Vec<DataDir>,
 }
 
 impl Periods {
     /// Those that the user named. What is missing in their directories is made.
     pub(super) fn of(of: &Diff) -> Result<Periods, Error> {
         if let (Some(before), Some(after)) = (&of.before_directory, &of.after_directory) {
-            let (mut tables, mut names, mut last) = (Vec::new(), Vec::new(), None);
+            let (mut tables, mut names, mut directories) = (Vec::new(), Vec::new(), Vec::new());
             for directory in [before, after] {
                 let shown = of.source.shown(DataDir::new(directory))?;
                 let (requests, data) = open(&shown)?;
                 tables.push(requests);
                 names.push(directory.display().to_string());
-                last = Some(data);
+                directories.push(data);
             }
             let [first, second] = <[String; 2]>::try_from(names).unwrap_or_default();
-            let directory = last.unwrap_or_else(|| DataDir::new(after));
-            return Ok(Periods {
-                tables,
-                cuts: [(None, None); 2],
-                names: [first, second],
-                directory,
-            });
+            let names = [first, second];
+            return Ok(Periods { tables, cuts: [(None, None); 2], names, directories });
         }
         let shown = of.source.of(&of.data)?;
         let (requests, directory) = open(&shown)?;
@@ -125,13 +120,26 @@ impl Periods {
             return Err(Error::Usage(why.to_owned()));
         }
         let names = ["before", "after"].map(str::to_owned);
-        Ok(Periods { tables: vec![requests], cuts, names, directory })
+        Ok(Periods { tables: vec![requests], cuts, names, directories: vec![directory] })
     }
 
     /// Both, in order.
     pub(super) fn both(&self) -> [Period<'_>; 2] {
+        self.over(&self.tables)
+    }
+
+    /// The same tables with all columns.
+    pub(super) fn whole_tables(&self) -> Result<Vec<RequestTables>, Error> {
+        let open = |data: &DataDir| {
+            RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).map_err(Error::from)
+        };
+        self.directories.iter().map(open).collect()
+    }
+
+    /// Both periods of these tables.
+    pub(super) fn over<'t>(&self, tables: &'t [RequestTables]) -> [Period<'t>; 2] {
         let [first, second] = self.cuts;
-        let of = |place: usize| &self.tables[place.min(self.tables.len() - 1)];
+        let of = |place: usize| &tables[place.min(tables.len() - 1)];
         [
             Period { tables: of(0), from: first.0, until: first.1 },
             Period { tables: of(1), from: second.0, until: second.1 },
@@ -145,7 +153,7 @@ impl Periods {
 
     /// A directory that a temporary file may be in.
     pub(super) fn directory(&self) -> &Path {
-        self.directory.path()
+        self.directories.last().map_or(Path::new("."), DataDir::path)
     }
 }
 

@@ -17,12 +17,24 @@ impl Stretches {
         Stretches { first, length: length.max(1) }
     }
 
+    /// How long all of them are together, in nanoseconds.
+    pub fn length(&self) -> f64 {
+        self.length as f64
+    }
+
     /// The stretch that a time lies in.
     pub fn at(&self, time: i64) -> usize {
         let since = time.saturating_sub(self.first).max(0);
         let part = i128::from(since) * STRETCHES as i128 / i128::from(self.length.max(1));
         (part as usize).min(STRETCHES - 1)
     }
+}
+
+/// Number of differences between stretches that the design effect of counts is estimated from, in
+/// both periods together.
+pub(crate) fn degrees_of_counts(totals: &[[f64; STRETCHES]; 2]) -> f64 {
+    let parts = totals.iter().flatten().filter(|total| **total > 0.0).count();
+    (parts as f64 - 2.0).max(1.0)
 }
 
 /// The design effect of counts in stretches, of all requests there: by how much they vary more than

@@ -1,0 +1,119 @@
+//! Explanation (Spectroscope, 4.3): the parameters that tell the requests of a mutation from those
+//! of its originator, or from its own in the first period.
+//!
+//! ```text
+//! requests of both --features--> rows: bytes, host, thread, open requests, all parameters
+//!                                  |   of the steps before the two first differ
+//!                                  v
+//!                                tree: C4.5, gain ratio --> a sentence for each path to a leaf
+//! ```
+
+mod features;
+mod samples;
+mod sentences;
+mod tree;
+
+use message_trace::{PathError, Progress};
+use out_of_core::workers;
+
+use crate::category::{CategoryKey, Structure};
+use crate::comparison::Comparison;
+use crate::mutations::{Mutation, MutationKind};
+use crate::options::Options;
+use crate::period::{Period, Side};
+use samples::{Pass, Samples};
+pub use sentences::{Explanation, Sentence};
+
+/// What is to be told apart for one mutation.
+struct Question {
+    /// Place of the mutation among all.
+    mutation: usize,
+    /// Category of the first class, and of the second.
+    categories: [CategoryKey; 2],
+    /// Number of places that both share before they first differ.
+    shared: u32,
+    /// Whether the classes are the periods. Else both periods' requests are of either class.
+    by_period: bool,
+}
+
+impl Question {
+    fn of(comparison: &Comparison, number: usize, mutation: &Mutation) -> Option<Question> {
+        let category = comparison.categories.get(mutation.category)?;
+        match &mutation.kind {
+            MutationKind::ResponseTime { .. } => Some(Question {
+                mutation: number,
+                categories: [category.key; 2],
+                shared: category.structure.places.len() as u32,
+                by_period: true,
+            }),
+            MutationKind::Structural { originators, .. } => {
+                let originator = originators.first()?;
+                let other = comparison.categories.get(originator.category)?;
+                Some(Question {
+                    mutation: number,
+                    categories: [other.key, category.key],
+                    shared: shared(&other.structure, &category.structure),
+                    by_period: false,
+                })
+            }
+        }
+    }
+
+    /// The class of a request of a category in a period: 0 or 1.
+    fn class(&self, category: CategoryKey, side: Side) -> Option<usize> {
+        if self.by_period {
+            return (category == self.categories[0]).then_some(side as usize);
+        }
+        self.categories.iter().position(|of| *of == category)
+    }
+}
+
+/// Number of places at the beginning of both that are the same.
+fn shared(one: &Structure, other: &Structure) -> u32 {
+    let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
+    same.count() as u32
+}
+
+/// Explains the first `limit` mutations. `without` are names of parameters that are not asked for.
+/// The periods' tables have to be open with all columns.
+///
+/// # Errors
+/// When the tables cannot be read.
+pub fn explain(
+    periods: [&Period<'_>; 2],
+    comparison: &Comparison,
+    options: &Options,
+    (limit, without): (usize, &[String]),
+    progress: &dyn Progress,
+) -> Result<Vec<Option<Explanation>>, PathError> {
+    let mutations = comparison.mutations.iter().take(limit).enumerate();
+    let questions: Vec<Question> =
+        mutations.filter_map(|(number, of)| Question::of(comparison, number, of)).collect();
+    let mut explanations = vec![None; comparison.mutations.len()];
+    if questions.is_empty() {
+        return Ok(explanations);
+    }
+    let mut all: Vec<Samples> = questions.iter().map(|_| Samples::default()).collect();
+    for (side, period) in Side::BOTH.into_iter().zip(periods) {
+        let groups = samples::groups(period.tables.groups());
+        progress.step("explaining changes", groups.len() as u64);
+        let pass = Pass { period, side, options, questions: &questions, without };
+        let read = |number: usize| pass.read(groups[number]);
+        workers::in_order(workers::threads(), groups.len(), read, |_, of: Vec<Samples>| {
+            all.iter_mut().zip(of).for_each(|(all, of)| all.merge(of));
+            progress.advance(1);
+            Ok::<(), PathError>(())
+        })?;
+    }
+    for (question, samples) in questions.iter().zip(all) {
+        let category = comparison.mutations.get(question.mutation).map(|of| of.category);
+        let structure = category.and_then(|of| comparison.categories.get(of));
+        let Some(structure) = structure.map(|category| &category.structure) else { continue };
+        let tree = tree::grow(&samples);
+        let explanation = sentences::of(&tree, &samples, structure, &comparison.names);
+        if let Some(slot) = explanations.get_mut(question.mutation) {
+            *slot = explanation;
+        }
+    }
+    Ok(explanations)
+}

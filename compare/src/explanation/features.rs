@@ -1,0 +1,103 @@
+//! Features: what is asked of a request, each a number or a text.
+
+use request_flow::Request;
+
+/// What a feature is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Feature {
+    /// Number of requests that are open when this one begins.
+    OpenRequests,
+    /// Second of the day, in UTC.
+    TimeOfDay,
+    /// Host of the node that calls the root.
+    CallerHost,
+    /// Of the step at a place.
+    Step(u32, OfStep),
+}
+
+/// What of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum OfStep {
+    /// Size of the call.
+    BytesIn,
+    /// Size of the answer.
+    BytesOut,
+    /// The host.
+    Host,
+    /// A parameter by its name.
+    Parameter(String),
+}
+
+/// The value of a feature.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Number(f64),
+    Text(String),
+}
+
+impl Feature {
+    /// The name that it is left out by.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Feature::OpenRequests => "open_requests",
+            Feature::TimeOfDay => "time_of_day",
+            Feature::CallerHost => "caller_host",
+            Feature::Step(_, OfStep::BytesIn) => "bytes_in",
+            Feature::Step(_, OfStep::BytesOut) => "bytes_out",
+            Feature::Step(_, OfStep::Host) => "host",
+            Feature::Step(_, OfStep::Parameter(name)) => name,
+        }
+    }
+}
+
+/// Whether numbers of this parameter are names: they have no order that means something.
+fn is_name(parameter: &str) -> bool {
+    ["id", "pid", "port"].iter().any(|end| {
+        let rest = parameter.strip_suffix(end);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '_', '-']))
+    })
+}
+
+/// The features of the step of a request that is at a place.
+pub(super) fn of_step(
+    request: &Request,
+    step: usize,
+    place: u32,
+    name_of: &dyn Fn(u32) -> String,
+    each: &mut dyn FnMut(Feature, Value),
+) {
+    let Some(of) = request.steps.get(step) else { return };
+    let sizes = [(OfStep::BytesIn, of.bytes_in), (OfStep::BytesOut, of.bytes_out)];
+    for (what, size) in sizes {
+        if let Some(size) = size {
+            each(Feature::Step(place, what), Value::Number(size as f64));
+        }
+    }
+    if of.host != request_flow::Names::UNKNOWN {
+        each(Feature::Step(place, OfStep::Host), Value::Text(name_of(of.host)));
+    }
+    for (name, value) in request.parameters.of(step) {
+        let name = name_of(name);
+        let number = value.parse().ok().filter(|number: &f64| number.is_finite());
+        let value = match number {
+            Some(number) if !is_name(&name) => Value::Number(number),
+            _ => Value::Text(value.to_owned()),
+        };
+        each(Feature::Step(place, OfStep::Parameter(name)), value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_names() {
+        for name in ["thread.id", "process.pid", "server.port", "pid", "user_id"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["paid", "size", "valid", "http.response.body.size"] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+}

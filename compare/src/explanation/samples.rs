@@ -1,0 +1,153 @@
+//! Samples: rows of features of the requests of both classes. Large periods are sampled by whole
+//! groups of requests, at equal distances.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use message_trace::PathError;
+use request_flow::Request;
+
+use super::Question;
+use super::features::{Feature, Value, of_step};
+use crate::category::{Encoder, NameHashes};
+use crate::options::Options;
+use crate::period::{Period, Side};
+use crate::tuning::{EXPLAINED_GROUPS, EXPLAINED_ROWS};
+
+/// Nanoseconds of a day.
+const DAY_NS: i64 = 86_400_000_000_000;
+
+/// Rows of one question.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Samples {
+    /// Class and weight of each row.
+    pub(super) rows: Vec<(usize, f64)>,
+    /// Each feature's values, as row and value.
+    pub(super) features: BTreeMap<Feature, Vec<(u32, Value)>>,
+}
+
+impl Samples {
+    fn push(&mut self, class: usize, weight: f64) -> Option<u32> {
+        let of_class = self.rows.iter().filter(|(of, _)| *of == class).count();
+        (of_class < EXPLAINED_ROWS).then(|| {
+            self.rows.push((class, weight));
+            self.rows.len() as u32 - 1
+        })
+    }
+
+    /// Adds the rows of another part.
+    pub(super) fn merge(&mut self, other: Samples) {
+        let before = self.rows.len() as u32;
+        self.rows.extend(other.rows);
+        for (feature, values) in other.features {
+            let moved = values.into_iter().map(|(row, value)| (row + before, value));
+            self.features.entry(feature).or_default().extend(moved);
+        }
+    }
+}
+
+/// The groups that are read, of that many.
+pub(super) fn groups(count: usize) -> Vec<usize> {
+    let read = count.min(EXPLAINED_GROUPS);
+    (0..read).map(|number| number * count / read).collect()
+}
+
+/// The pass over one period.
+pub(super) struct Pass<'p> {
+    pub(super) period: &'p Period<'p>,
+    pub(super) side: Side,
+    pub(super) options: &'p Options,
+    pub(super) questions: &'p [Question],
+    pub(super) without: &'p [String],
+}
+
+impl Pass<'_> {
+    /// Reads a group of requests: rows for each question.
+    pub(super) fn read(&self, group: usize) -> Result<Vec<Samples>, PathError> {
+        let (names, requests) = self.period.tables.group(group)?;
+        let hashes = NameHashes::of(&names);
+        let mut encoder = Encoder::new(&self.options.zoom, &names, &hashes);
+        let mut all: Vec<Samples> = self.questions.iter().map(|_| Samples::default()).collect();
+        let name_of = |name: u32| names.text(name).to_owned();
+        let mut open = OpenRequests::default();
+        for request in &requests {
+            if request.steps.is_empty() || !self.period.has(request.begin()) {
+                continue;
+            }
+            let open = open.at(request);
+            let encoded = encoder.encode(request);
+            for (question, samples) in self.questions.iter().zip(&mut all) {
+                let Some(class) = question.class(encoded.key, self.side) else { continue };
+                let Some(row) = samples.push(class, request.probability) else { continue };
+                let mut add = |feature: Feature, value: Value| {
+                    if !self.without.iter().any(|name| name == feature.name()) {
+                        samples.features.entry(feature).or_default().push((row, value));
+                    }
+                };
+                add(Feature::OpenRequests, Value::Number(open as f64));
+                // Of two periods each has a time of its own, which explains nothing.
+                if let Some(begin) = request.begin().filter(|_| !question.by_period) {
+                    let second = begin.rem_euclid(DAY_NS) as f64 / 1e9;
+                    add(Feature::TimeOfDay, Value::Number(second));
+                }
+                if request.caller_host != request_flow::Names::UNKNOWN {
+                    add(Feature::CallerHost, Value::Text(name_of(request.caller_host)));
+                }
+                let mut known = u32::MAX;
+                for step in 0..request.steps.len() {
+                    let place = encoded.place(step);
+                    // Of a loop the first run stands for all.
+                    let is_first = known == u32::MAX || place > known;
+                    if encoded.is_shown(step) && place < question.shared && is_first {
+                        known = place;
+                        of_step(request, step, place, &name_of, &mut add);
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Number of open requests, told request by request in the order of their begins.
+#[derive(Debug, Default)]
+struct OpenRequests(BinaryHeap<Reverse<i64>>);
+
+impl OpenRequests {
+    /// How many are open when this one begins.
+    fn at(&mut self, request: &Request) -> usize {
+        let begin = request.begin().unwrap_or(i64::MIN);
+        while self.0.peek().is_some_and(|Reverse(end)| *end <= begin) {
+            self.0.pop();
+        }
+        let open = self.0.len();
+        self.0.extend(request.end().map(Reverse));
+        open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use request_flow::Step;
+
+    use super::*;
+
+    #[test]
+    fn open_requests_are_counted() {
+        let mut open = OpenRequests::default();
+        let mut at = |begin: i64, end: i64| {
+            let mut request = Request::default();
+            request.push(Step { begin: Some(begin), end: Some(end), ..Step::of(1, 1) }, []);
+            open.at(&request)
+        };
+        assert_eq!([at(0, 10), at(1, 5), at(5, 7), at(6, 20), at(10, 11)], [0, 1, 1, 2, 1]);
+    }
+
+    #[test]
+    fn groups_are_spread() {
+        assert_eq!(groups(3), [0, 1, 2]);
+        let many = groups(160);
+        assert_eq!((many.len(), many[1]), (EXPLAINED_GROUPS, 160 / EXPLAINED_GROUPS));
+        assert_eq!(groups(0), [0; 0]);
+    }
+}

@@ -1,0 +1,67 @@
+//! Suspects: who is named for what, and that nobody is named for nothing.
+
+use compare::Comparison;
+use compare::suspects::EvidenceKind;
+
+use crate::support::{MS, World, changed};
+
+/// The first suspect, with what its first evidence is of.
+fn first(comparison: &Comparison) -> (&str, &EvidenceKind) {
+    let suspect = comparison.suspects.first().unwrap();
+    let evidence = &comparison.evidence[suspect.evidence[0].0];
+    (comparison.names.text(suspect.node), &evidence.kind)
+}
+
+#[test]
+fn two_periods_of_one_system_have_no_suspect() {
+    // Each pair of 20 seeds; at most one in twenty may be by chance.
+    let alarms = (0..20).filter(|seed| {
+        let before = World { seed: 10 + seed, ..World::WELL };
+        !changed(before, before.again()).is_empty()
+    });
+    let alarms = alarms.count();
+    assert!(alarms <= 1, "{alarms} of 20");
+}
+
+#[test]
+fn a_slow_node_is_named_for_its_own_time() {
+    let found = changed(World::WELL, World { cart: 3 * MS, ..World::WELL.again() });
+    assert!(matches!(first(&found), ("cart", EvidenceKind::Own)), "{:?}", first(&found));
+    assert!(found.overall.is_changed);
+    // Its caller waits longer, and is not to blame.
+    assert!(found.suspects.iter().all(|suspect| found.names.text(suspect.node) != "front"));
+}
+
+#[test]
+fn a_slow_way_to_a_node_from_all_sides_is_that_nodes() {
+    let found = changed(World::WELL, World { to_store: 3 * MS, ..World::WELL.again() });
+    assert!(matches!(first(&found), ("store", EvidenceKind::Network)), "{:?}", first(&found));
+}
+
+#[test]
+fn an_early_return_is_named_where_the_calls_are_missing() {
+    let found = changed(World::WELL, World { failing: 10, ..World::WELL.again() });
+    let (node, _) = first(&found);
+    assert_eq!(node, "cart");
+    let of_cart = found.suspects[0].evidence.iter().map(|(place, _)| &found.evidence[*place].kind);
+    let kinds: Vec<&EvidenceKind> = of_cart.collect();
+    assert!(kinds.iter().any(|kind| matches!(kind, EvidenceKind::Calls(_))), "{kinds:?}");
+    assert!(kinds.iter().any(|kind| matches!(kind, EvidenceKind::Failures)), "{kinds:?}");
+}
+
+#[test]
+fn a_cache_that_misses_is_named_for_what_it_calls() {
+    let found = changed(World::WELL, World { cached: 30, ..World::WELL.again() });
+    let (node, kind) = first(&found);
+    assert_eq!(node, "cache");
+    let EvidenceKind::Calls(calls) = kind else { panic!("{kind:?}") };
+    assert_eq!(found.names.text(calls[0].node), "store");
+    assert!((calls[0].calls[0] - 0.3).abs() < 0.1 && (calls[0].calls[1] - 0.7).abs() < 0.1);
+}
+
+#[test]
+fn what_became_faster_is_no_suspect() {
+    let found = changed(World { cart: 3 * MS, ..World::WELL }, World::WELL.again());
+    assert!(found.suspects.is_empty(), "{:?}", found.suspects);
+    assert_eq!(found.names.text(found.faster[0].node), "cart");
+}

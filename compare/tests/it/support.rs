@@ -1,0 +1,158 @@
+//! A small shop, whose requests are made from a seed: front end, cart, prices behind a cache, and a
+//! store. What happens in a period is set by its fields.
+
+use std::path::Path;
+
+use compare::{Comparison, Options, Period, compare};
+use request_flow::tables::{Columns, RequestTables, RequestWriter};
+use request_flow::{Names, Request, Step};
+use tempfile::TempDir;
+
+/// One millisecond in nanoseconds.
+pub(crate) const MS: i64 = 1_000_000;
+
+/// What a period is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct World {
+    pub(crate) seed: u64,
+    pub(crate) requests: u64,
+    /// Time that the cart takes itself, in nanoseconds.
+    pub(crate) cart: i64,
+    /// Time on the way to the store and back.
+    pub(crate) to_store: i64,
+    /// Share of the prices that the cache has, of 100.
+    pub(crate) cached: u64,
+    /// Share of the requests in which the cart fails before it asks the store, of 100.
+    pub(crate) failing: u64,
+    /// Share of the requests whose cart is large, and takes 20 ms more, of 100.
+    pub(crate) large: u64,
+    /// Whether rows are in the reverse order of time.
+    pub(crate) reversed: bool,
+    /// What stands before each name.
+    pub(crate) prefix: &'static str,
+}
+
+impl World {
+    /// A period in which all is well.
+    pub(crate) const WELL: World = World {
+        seed: 1,
+        requests: 600,
+        cart: 2 * MS,
+        to_store: MS / 2,
+        cached: 70,
+        failing: 0,
+        large: 0,
+        reversed: false,
+        prefix: "",
+    };
+
+    /// The same with other requests.
+    pub(crate) fn again(self) -> World {
+        World { seed: self.seed + 1_000, ..self }
+    }
+
+    fn drawn(&self, request: u64, what: u64) -> u64 {
+        message_trace::mixed(self.seed << 40 | request << 8 | what)
+    }
+
+    /// A time that varies around `mean` by up to a half.
+    fn around(&self, request: u64, what: u64, mean: i64) -> i64 {
+        mean / 2 + (self.drawn(request, what) % (mean.max(1) as u64)) as i64
+    }
+
+    fn request(&self, number: u64, names: &mut Names) -> Request {
+        let mut name = |text: &str| names.number(&format!("{}{text}", self.prefix));
+        let [client, front, cart, cache, store] =
+            ["client", "front", "cart", "cache", "store"].map(&mut name);
+        let [page, get, look, read] = ["page", "get", "look", "read"].map(&mut name);
+        let size = names.number("items");
+        let of = |what, mean| self.around(number, what, mean);
+        let hit = self.drawn(number, 90) % 100 < self.cached;
+        let fails = self.drawn(number, 91) % 100 < self.failing;
+        let is_large = self.drawn(number, 92) % 100 < self.large;
+        let items = if is_large { "40" } else { "3" };
+        let begin = number as i64 * 100 * MS;
+        let mut request = Request { caller: client, probability: 1.0, ..Request::default() };
+        // The front end asks cart, then cache; the cart asks the store.
+        let mut time = begin + of(1, MS);
+        let call = |parent, at: i64, way: i64, takes: i64, node, operation| Step {
+            parent: Some(parent),
+            caller_begin: Some(at),
+            begin: Some(at + way / 2),
+            end: Some(at + way / 2 + takes),
+            caller_end: Some(at + way + takes),
+            ..Step::of(node, operation)
+        };
+        let (own, way) = (of(2, self.cart) + if is_large { 20 * MS } else { 0 }, of(3, MS / 4));
+        let (store_way, store_takes) = (of(4, self.to_store), of(5, MS));
+        let asked = if fails { 0 } else { store_way + store_takes };
+        let mut of_cart = call(0, time, way, own + asked, cart, get);
+        of_cart.failed = fails;
+        let cart_begin = of_cart.begin.unwrap();
+        let mut steps = vec![of_cart];
+        if !fails {
+            steps.push(call(1, cart_begin + own / 2, store_way, store_takes, store, read));
+        }
+        time = steps[0].caller_end.unwrap() + of(6, MS / 4);
+        let cache_at = steps.len() as u32 + 1;
+        let (cache_own, cache_way) = (of(7, MS / 4), of(8, MS / 4));
+        let (way, takes) = (of(9, self.to_store), of(10, MS));
+        let missed = if hit { 0 } else { way + takes };
+        steps.push(call(0, time, cache_way, cache_own + missed, cache, look));
+        if !hit {
+            let at = steps.last().unwrap().begin.unwrap() + cache_own / 2;
+            steps.push(call(cache_at, at, way, takes, store, read));
+        }
+        time = steps[cache_at as usize - 1].caller_end.unwrap() + of(11, MS / 2);
+        let root = Step { begin: Some(begin), end: Some(time), ..Step::of(front, page) };
+        request.push(root, []);
+        for (number, step) in steps.into_iter().enumerate() {
+            request.push(step, (number == 0).then_some((size, items)));
+        }
+        request
+    }
+
+    /// Writes the requests into a directory.
+    fn write(&self, directory: &Path) -> RequestTables {
+        std::fs::create_dir_all(directory).unwrap();
+        let paths = [directory.join("requests.parquet"), directory.join("steps.parquet")];
+        let mut names = Names::default();
+        let mut writer = RequestWriter::create(&paths[0], &paths[1]).unwrap();
+        let mut numbers: Vec<u64> = (0..self.requests).collect();
+        if self.reversed {
+            numbers.reverse();
+        }
+        for number in numbers {
+            let request = self.request(number, &mut names);
+            writer.push(request, &names).unwrap();
+        }
+        writer.finish(&names).unwrap();
+        RequestTables::open(&paths[0], &paths[1], Columns::ALL).unwrap()
+    }
+}
+
+/// Two periods, and where they lie.
+pub(crate) struct Worlds {
+    pub(crate) tables: [RequestTables; 2],
+    directory: TempDir,
+}
+
+impl Worlds {
+    pub(crate) fn new(before: World, after: World) -> Worlds {
+        let directory = tempfile::tempdir().unwrap();
+        let tables = [("before", before), ("after", after)]
+            .map(|(name, world)| world.write(&directory.path().join(name)));
+        Worlds { tables, directory }
+    }
+
+    /// Compares them.
+    pub(crate) fn compared(&self, options: &Options) -> Comparison {
+        let periods = self.tables.each_ref().map(Period::all);
+        compare(periods.each_ref(), options, 1 << 26, self.directory.path(), &()).unwrap()
+    }
+}
+
+/// What changed from one period to the other.
+pub(crate) fn changed(before: World, after: World) -> Comparison {
+    Worlds::new(before, after).compared(&Options::default())
+}
