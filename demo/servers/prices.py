@@ -1,16 +1,18 @@
 #!/usr/bin/python3
-"""The demo's second application: answers every request after two milliseconds of work.
+"""The demo's second application: answers every request after some milliseconds of work, two by default.
 
-usage: prices.py PORT
+usage: prices.py PORT [MILLISECONDS]
 """
 import http.server
 import sys
 import time
 
+WORK = float(sys.argv[2]) / 1000 if len(sys.argv) > 2 else 0.002
+
 
 class Prices(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        time.sleep(0.002)
+        time.sleep(WORK)
         body = b"42"
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))

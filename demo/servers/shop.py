@@ -2,18 +2,26 @@
 """The demo's first application: an HTTP server that asks redis, a second application, or a name server, and works
 for a millisecond before and after.
 
-usage: shop.py PORT REDIS_PORT PRICES_PORT DNS_PORT
 It knows nothing of sockcap; it is here to be recorded.
 """
+import argparse
+import functools
 import http.client
 import http.server
 import socket
 import struct
-import sys
 import time
 
-PORT, REDIS, PRICES, DNS = map(int, sys.argv[1:5])
-redis = socket.create_connection(("127.0.0.1", REDIS))
+arguments = argparse.ArgumentParser(description=__doc__)
+for port in ("port", "redis_port", "prices_port", "dns_port"):
+    arguments.add_argument(port, type=int)
+arguments.add_argument("--redis-address", default="127.0.0.1")
+arguments.add_argument("--cache", type=int, default=64, help="number of offers whose prices are kept")
+arguments.add_argument("--asks", type=int, default=1, help="how often a page asks for its price")
+options = arguments.parse_args()
+
+PORT, REDIS, PRICES, DNS = options.port, options.redis_port, options.prices_port, options.dns_port
+redis = socket.create_connection((options.redis_address, REDIS))
 redis.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
@@ -34,6 +42,11 @@ def price():
     return body
 
 
+@functools.lru_cache(maxsize=options.cache)
+def offer(_name):
+    return price()
+
+
 def look_up(name):
     labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
     query = struct.pack(">6H", 7, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">2H", 1, 1)
@@ -49,7 +62,9 @@ class Shop(http.server.BaseHTTPRequestHandler):
         if self.path == "/item":
             body = from_redis()
         elif self.path == "/page":
-            body = from_redis() + price()
+            body = from_redis() + b"".join(price() for _ in range(options.asks))
+        elif self.path.startswith("/offer/"):
+            body = offer(self.path)
         else:
             body = look_up("shop.test")
         time.sleep(0.001)

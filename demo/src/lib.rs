@@ -2,10 +2,26 @@
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::str::FromStr;
+
+mod cache;
+
+pub use cache::Cache;
 
 /// The loopback address of `port`.
 pub fn local(port: u16) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
+/// The optional argument `--name value`, which is behind all that have no name.
+///
+/// # Errors
+/// When its value cannot be read.
+pub fn option<T: FromStr>(name: &str, default: T) -> io::Result<T> {
+    let Some(value) = std::env::args().skip_while(|argument| argument != name).nth(1) else {
+        return Ok(default);
+    };
+    value.parse().map_err(|_| io::Error::other(format!("'{value}' is no value of {name}")))
 }
 
 /// The port numbers given as arguments.
@@ -27,12 +43,12 @@ pub fn ports<const N: usize>() -> io::Result<[u16; N]> {
 /// ever.
 ///
 /// # Errors
-/// When the port cannot be listened on.
+/// When the address cannot be listened on.
 pub fn serve(
-    port: u16,
+    address: SocketAddr,
     answer: impl Fn(&str) -> io::Result<String> + Copy + Send + 'static,
 ) -> io::Result<()> {
-    for stream in TcpListener::bind(local(port))?.incoming() {
+    for stream in TcpListener::bind(address)?.incoming() {
         let stream = stream?;
         std::thread::spawn(move || -> io::Result<()> {
             stream.set_nodelay(true)?;
@@ -59,12 +75,12 @@ pub fn echo(port: u16) -> io::Result<()> {
     }
 }
 
-/// Asks the server on `port` one line, and returns its answer.
+/// Asks the server at `address` one line, and returns its answer.
 ///
 /// # Errors
 /// When it cannot be reached or does not answer.
-pub fn ask(port: u16, line: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect(local(port))?;
+pub fn ask(address: SocketAddr, line: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
     stream.write_all(format!("{line}\n").as_bytes())?;
     let mut answer = String::new();
     BufReader::new(stream).read_line(&mut answer)?;

@@ -4,6 +4,6 @@ use std::io;
 
 fn main() -> io::Result<()> {
     let [port] = demo::ports()?;
-    let answer = demo::ask(port, &std::env::args().nth(2).unwrap_or_default())?;
+    let answer = demo::ask(demo::local(port), &std::env::args().nth(2).unwrap_or_default())?;
     if answer.is_empty() { Err(io::Error::other("no answer")) } else { Ok(()) }
 }

@@ -5,5 +5,5 @@ use std::io;
 
 fn main() -> io::Result<()> {
     let [port, application] = demo::ports()?;
-    demo::serve(port, move |line| demo::ask(application, line))
+    demo::serve(demo::local(port), move |line| demo::ask(demo::local(application), line))
 }

@@ -1,20 +1,35 @@
-//! The application: asks the store, the store and the prices, or the name server, by the kind of
-//! the request. Arguments: its port, the store's, the prices', the name server's.
+//! The application: asks the store, the store and the prices, the prices where its cache has no
+//! answer, or the name server, by the kind of the request. Arguments: its port, the store's, the
+//! prices', the name server's; `--store`, the store's address; `--cache`, the number of offers whose
+//! prices are kept; `--asks`, how often a page asks for its price.
 
 use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::sync::OnceLock;
 use std::time::Duration;
+
+use demo::Cache;
 
 /// Time that the application works before it asks, and before it answers.
 const WORK: Duration = Duration::from_millis(1);
 
+static OFFERS: OnceLock<Cache> = OnceLock::new();
+
 fn main() -> io::Result<()> {
     let [port, store, prices, names] = demo::ports()?;
-    demo::serve(port, move |line| {
+    let store = (demo::option("--store", IpAddr::V4(Ipv4Addr::LOCALHOST))?, store).into();
+    let (room, asks) = (demo::option("--cache", 64)?, demo::option("--asks", 1)?);
+    let prices = demo::local(prices);
+    demo::serve(demo::local(port), move |line| {
         std::thread::sleep(WORK);
         let answer = match line {
             "/item" => demo::ask(store, line),
-            "/page" => Ok(demo::ask(store, line)? + &demo::ask(prices, line)?),
+            "/page" => (0..asks)
+                .try_fold(demo::ask(store, line)?, |page, _| Ok(page + &demo::ask(prices, line)?)),
+            _ if line.starts_with("/offer/") => {
+                let offers = OFFERS.get_or_init(|| Cache::new(room));
+                offers.answer(line, || demo::ask(prices, line))
+            }
             _ => look_up(names, line),
         };
         std::thread::sleep(WORK);

@@ -1,7 +1,9 @@
 //! The store: answers lines over TCP and datagrams over UDP. Arguments: its port, and the
-//! milliseconds of work that an answer takes, or `udp`.
+//! milliseconds of work that an answer takes, or `udp`; `--address`, the address it listens on over
+//! TCP.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 fn main() -> io::Result<()> {
@@ -10,7 +12,8 @@ fn main() -> io::Result<()> {
         Some("udp") => demo::echo(port),
         work => {
             let work = Duration::from_millis(work.and_then(|work| work.parse().ok()).unwrap_or(0));
-            demo::serve(port, move |line| {
+            let address = demo::option("--address", IpAddr::V4(Ipv4Addr::LOCALHOST))?;
+            demo::serve((address, port).into(), move |line| {
                 std::thread::sleep(work);
                 Ok(format!("stored {line}"))
             })
