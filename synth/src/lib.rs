@@ -9,6 +9,7 @@ mod random;
 pub mod score;
 pub mod skewer;
 pub mod sniffer;
+pub mod storage;
 pub mod truth;
 mod tuning;
 

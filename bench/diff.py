@@ -1,0 +1,183 @@
+"""How well `sockcap diff` finds what changed, how often it finds a change where none is, and how fast it is.
+
+Called by scripts/bench, which builds the programs. Four kinds of sets (docs/diff-figures.md says how each is made):
+
+the two experiments of Spectroscope's sections 5.3.1 and 5.3.2, on made periods of a storage system: of the ranked list of
+mutations, nDCG and the share that is relevant to the fault;
+
+faults that were injected into a real system: whether the service that they were injected into is the first suspect, or
+among the first three;
+
+periods without a change: made ones that differ by their seeds, and recordings that are cut in two;
+
+the experiments once more for time and memory, also with ten times as many requests.
+
+--ablation also leaves out each part of the comparison in turn.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from diffs import program, ranking, sets
+
+# What can be left out of a comparison, and what that is called.
+ABLATIONS = {
+    "all of it": [],
+    "without control of the rate": ["--ablate", "control"],
+    "without critical path": ["--ablate", "critical-path"],
+    "without concurrency": ["--ablate", "concurrency"],
+    "without the suspects' reasoning": ["--ablate", "blame"],
+    "the paper's rules": ["--paper"],
+}
+# nDCG and share of relevant mutations: the paper's, and what is to be reached.
+PAPER = {"spin": ("0.93, 72%", "0.97, 90%"), "cache": ("0.83, 53%", "0.95, 80%")}
+NAMES = {"spin": "1 ms spin before a storage node's reply", "cache": "cache reduced from 384 to 20 MB"}
+
+
+def percent(share):
+    return f"{100 * share:.0f}%"
+
+
+def table(head, rows):
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |", flush=True)
+    print(flush=True)
+
+
+def mean(values):
+    return statistics.mean(values) if values else float("nan")
+
+
+def span(values, show):
+    """Mean, and the least and the greatest where they differ."""
+    values = list(values)
+    shown = sorted(set(map(show, (min(values), max(values)))), key=lambda text: show(max(values)) == text)
+    return show(mean(values)) + (f" ({' to '.join(shown)})" if len(shown) > 1 else "")
+
+
+def found(experiments, fault, options):
+    """The judgement of each experiment."""
+    return [ranking.judged(program.diff(of["before"], of[fault], *options), fault) for of in experiments]
+
+
+def of_experiments(experiments):
+    rows, lists = [], []
+    for fault, (paper, target) in PAPER.items():
+        judged = found(experiments, fault, [])
+        figures = [span([one[key] for one in judged], show) for key, show in (
+            ("ndcg", "{:.3f}".format), ("relevant", percent), ("mutations", "{:.0f}".format), ("told", percent))]
+        suspected = f"{sum(one['suspected'] for one in judged)} of {len(judged)}"
+        rows.append([NAMES[fault], paper, target, *figures, suspected])
+        lists += [f"{fault}, pair {number}:{os.linesep}{one['list']}" for number, one in enumerate(judged, 1)]
+    table(["experiment", "paper", "target", "nDCG", "relevant", "mutations", "of these told where", "first suspect is right"], rows)
+    print("```text\n" + "\n".join(lists) + "\n```\n")
+
+
+def ranks(normal, faults, options):
+    """The rank of each fault's service among the suspects; `None` where it is not there."""
+    for fault, directory in faults:
+        suspects = [suspect["node"] for suspect in program.diff(normal, directory, *options)["suspects"]]
+        yield fault, suspects, suspects.index(fault["service"]) + 1 if fault["service"] in suspects else None
+
+
+def first(ranked, places):
+    ranked = [rank for *_, rank in ranked]
+    return percent(sum(rank is not None and rank <= places for rank in ranked) / len(ranked))
+
+
+def of_faults(normal, faults):
+    ranked = list(ranks(normal, faults, []))
+    table(["labelled faults", "summed own time", "target", "here"], [
+        [f"{len(ranked)} faults: service ranked first", "35%", "80%", first(ranked, 1)],
+        ["in the first three", "55%", "95%", first(ranked, 3)],
+    ])
+    missed = [[fault["type"], fault["service"], str(rank or "none"), ", ".join(suspects[:3])]
+              for fault, suspects, rank in ranked if rank != 1]
+    if missed:
+        table(["not first", "service", "rank", "suspects"], missed)
+
+
+def of_unchanged(work, arguments, normal):
+    rows, said, all_of = [], 0, 0
+    made = [diff for _, diff in sets.unchanged_pairs(work, arguments.pairs)]
+    groups = [("made pairs", made), *sets.unchanged_recordings(work, arguments.data, normal)]
+    for name, comparisons in groups:
+        changed = [program.diff(*comparison)["changed"] for comparison in comparisons]
+        rows.append([name, str(len(changed)), str(sum(changed))])
+        said, all_of = said + sum(changed), all_of + len(changed)
+    rows.append([f"all: {percent(said / all_of)}, at most 5% asked", str(all_of), str(said)])
+    table(["no change", "comparisons", "say something"], rows)
+
+
+def of_scale(work, arguments, experiments):
+    sizes = [(1, experiments[0])]
+    if not arguments.skip_ten:
+        sizes.append((10, sets.experiment(work, 1, 10, faults=("spin",))))
+    rows = []
+    for times, of in sizes:
+        # The first comparison also makes tables of what was imported.
+        first_time, *_ = program.measured_diff(of["before"], of["spin"], "--json")
+        runs = [program.measured_diff(of["before"], of["spin"], "--json") for _ in range(arguments.runs)]
+        clock, processors, _ = min(runs)
+        peak = max(peak for *_, peak in runs)
+        target = "5 s, 500 MB" if times == 1 else "50 s"
+        rows.append([f"{times * sets.BEFORE:,} and {times * sets.AFTER:,} requests", f"{clock:.1f} s", f"{processors:.1f} s",
+                     f"{peak / 1e6:.0f} MB", target, f"{first_time:.1f} s"])
+    table(["scale", f"time, best of {arguments.runs}", "processors' time", "peak memory", "target", "first time"], rows)
+
+
+def of_ablation(normal, faults, experiments):
+    rows = []
+    for name, options in ABLATIONS.items():
+        ranked = list(ranks(normal, faults, options))
+        cells = [name, first(ranked, 1), first(ranked, 3)]
+        for fault in PAPER:
+            judged = found(experiments, fault, options)
+            cells += [f"{mean([one['ndcg'] for one in judged]):.3f}", percent(mean([one["relevant"] for one in judged])),
+                      f"{mean([one['mutations'] for one in judged]):.0f}"]
+        rows.append(cells)
+    head = ["", "faults first", "first three"]
+    head += [f"{fault}: {what}" for fault in PAPER for what in ("nDCG", "relevant", "mutations")]
+    table(head, rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench diff", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", default=os.path.join(program.REPOSITORY, "..", "shared", "data"), metavar="DIR",
+                        help="where DIR/faults and DIR/calls are [default: ../shared/data beside the repository]")
+    parser.add_argument("--experiments", type=int, default=3, metavar="N", help="pairs of each experiment [default: 3]")
+    parser.add_argument("--pairs", type=int, default=40, metavar="N", help="made pairs without a change [default: 40]")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="of each timed comparison [default: 3]")
+    parser.add_argument("--skip-ten", action="store_true", help="do not time ten times as many requests")
+    parser.add_argument("--ablation", action="store_true", help="also leave out each part of the comparison in turn")
+    arguments = parser.parse_args()
+    if not os.path.isdir(os.path.join(arguments.data, "faults")):
+        sys.exit(f"{arguments.data}: there is no folder faults; say with --data DIR where DIR/faults and DIR/calls are")
+    commit = subprocess.run(
+        ["git", "-C", program.REPOSITORY, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    print(f"{time.strftime('%Y-%m-%d')}, commit {commit}, {os.cpu_count()} processors\n", flush=True)
+    work = tempfile.mkdtemp(prefix="bench-diff-", dir=program.TARGET)
+    try:
+        normal, faults = sets.faults(work, arguments.data)
+        experiments = [sets.experiment(work, number) for number in range(1, arguments.experiments + 1)]
+        of_experiments(experiments)
+        of_faults(normal, faults)
+        of_unchanged(work, arguments, normal)
+        of_scale(work, arguments, experiments)
+        if arguments.ablation:
+            of_ablation(normal, faults, experiments)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+main()

@@ -1,0 +1,1 @@
+"""What scripts/bench diff measures with."""

@@ -1,0 +1,38 @@
+"""The program: what it says, how long it takes, and in which memory."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
+SOCKCAP = os.path.join(TARGET, "release", "sockcap")
+STORAGE = os.path.join(TARGET, "release", "examples", "storage")
+
+
+def run(*command):
+    """What a program prints."""
+    process = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}: {process.stderr.strip()}")
+    return process.stdout
+
+
+def diff(*arguments):
+    """The answer of a comparison."""
+    return json.loads(run(SOCKCAP, "diff", "--json", *arguments))
+
+
+def measured_diff(*arguments):
+    """Seconds on the clock, those of the processors, and the peak of memory in bytes."""
+    begin = time.monotonic()
+    command = [SOCKCAP, "diff", *map(str, arguments)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(command)}: {said.strip()}")
+    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024

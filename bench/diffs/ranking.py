@@ -1,0 +1,69 @@
+"""How good a ranked list is (Spectroscope, Figure 6), and which mutations are relevant to a fault."""
+
+import math
+
+
+def gain(relevances):
+    """Discounted cumulated gain: rel1 + sum of rel_i / log2(i)."""
+    return sum(relevance / (1.0 if rank == 1 else math.log2(rank)) for rank, relevance in enumerate(relevances, 1))
+
+
+def ndcg(relevances):
+    """The gain of a ranked list by that of its ideal order; 0 where nothing in it is relevant."""
+    ideal = gain(sorted(relevances, reverse=True))
+    return gain(relevances) / ideal if ideal else 0.0
+
+
+def calls(tree, operation, node=""):
+    """How often a category has an operation at a node whose name begins so."""
+    return sum(place["operation"] == operation and place["node"].startswith(node) for place in tree["places"])
+
+
+def relevant_to_spin(mutation):
+    """Storage nodes wait before they answer a WRITE: requests with such a WRITE take longer (5.3.1)."""
+    return mutation["kind"] == "response_time" and calls(mutation["tree"], "WRITE", "storage") > 0
+
+
+def relevant_to_cache(mutation):
+    """The data cache is too small: requests that miss in it are more frequent (5.3.2)."""
+    return mutation["kind"] == "structural" and calls(mutation["tree"], "data miss") > 0
+
+
+def is_located(mutation):
+    """Whether a hop that a storage node ends with the answer to a WRITE is said to have changed."""
+    places = mutation["tree"]["places"]
+
+    def answers(place):
+        above = places[place["parent"]] if place["parent"] is not None else None
+        return place["operation"] == "reply" and above is not None and above["operation"] == "WRITE"
+
+    return any(answers(places[hop["place"]]) for hop in mutation["hops"])
+
+
+def is_originated(mutation):
+    """Whether the first originator misses less often in the data cache."""
+    originators = mutation["originators"]
+    return bool(originators) and calls(originators[0]["tree"], "data miss") < calls(mutation["tree"], "data miss")
+
+
+# Of each fault: what is relevant to it, whether a relevant mutation says where or what it was, and
+# the nodes that it is in.
+FAULTS = {
+    "spin": (relevant_to_spin, is_located, ("storage1", "storage2", "storage3")),
+    "cache": (relevant_to_cache, is_originated, ("nfs",)),
+}
+
+
+def judged(answer, fault):
+    """What is relevant of a comparison's mutations, in their order, and the figures of that."""
+    is_relevant, is_told, nodes = FAULTS[fault]
+    relevances = [int(is_relevant(mutation)) for mutation in answer["mutations"]]
+    relevant = [mutation for mutation, relevance in zip(answer["mutations"], relevances) if relevance]
+    return {
+        "mutations": len(relevances),
+        "relevant": sum(relevances) / len(relevances) if relevances else 0.0,
+        "ndcg": ndcg(relevances),
+        "told": sum(map(is_told, relevant)) / len(relevant) if relevant else 0.0,
+        "suspected": bool(answer["suspects"]) and answer["suspects"][0]["node"] in nodes,
+        "list": "".join("x" if relevance else "." for relevance in relevances),
+    }

@@ -1,0 +1,26 @@
+//! Periods of a storage system like the one that Spectroscope was measured on (sections 2.1 and
+//! 5.3): an NFS server with caches, a metadata server and storage nodes, on which a source tree is
+//! copied and built. What is relevant to a fault follows from the structure of a request: whether
+//! its times or its path can have changed.
+//!
+//! ```text
+//! workload   jobs that copy, compile and link: which operation of which file comes next
+//!    |
+//!    v
+//! system     the path of the operation: what is in which cache, who calls whom
+//!    |
+//!    v
+//! flow       the request with its times ---- load: drift and episodes of slowness
+//! ```
+//!
+//! Two faults can be injected: storage nodes that wait before they answer a WRITE (5.3.1), and a
+//! data cache of the NFS server that is too small (5.3.2).
+
+mod cache;
+mod flow;
+mod generate;
+mod load;
+mod system;
+mod workload;
+
+pub use generate::{Config, Made, make};

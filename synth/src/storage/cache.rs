@@ -1,0 +1,53 @@
+//! A cache that forgets what was used least recently.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+/// A cache of keys.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    room: usize,
+    /// When each key was used last.
+    last: FxHashMap<u64, u64>,
+    /// All uses, the oldest first; those of keys that were used again are passed over.
+    uses: VecDeque<(u64, u64)>,
+    now: u64,
+}
+
+impl Cache {
+    /// An empty cache that has room for so many keys.
+    pub(super) fn new(room: usize) -> Cache {
+        Cache { room, ..Cache::default() }
+    }
+
+    /// Uses a key, and tells whether it was there.
+    pub(super) fn hits(&mut self, key: u64) -> bool {
+        self.now += 1;
+        let was_there = self.last.insert(key, self.now).is_some();
+        self.uses.push_back((key, self.now));
+        while self.last.len() > self.room {
+            let Some((key, time)) = self.uses.pop_front() else { break };
+            if self.last.get(&key) == Some(&time) {
+                self.last.remove(&key);
+            }
+        }
+        while self.uses.front().is_some_and(|(key, time)| self.last.get(key) != Some(time)) {
+            self.uses.pop_front();
+        }
+        was_there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_least_recently_is_forgotten() {
+        let mut cache = Cache::new(2);
+        let hits: Vec<bool> = [1, 2, 1, 3, 1, 2, 3].map(|key| cache.hits(key)).to_vec();
+        assert_eq!(hits, [false, false, true, false, true, false, false]);
+        assert_eq!(cache.last.len(), 2);
+    }
+}

@@ -1,0 +1,79 @@
+//! Making a period: one request after the other, so that memory does not grow with their number.
+
+use message_trace::{DataDir, Progress};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use request_flow::Names;
+use request_flow::tables::RequestWriter;
+
+use super::load::{Load, uniform};
+use super::system::System;
+use super::workload::Workload;
+use crate::error::Error;
+
+/// What a period is like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// Seed: the same configuration always makes the same requests.
+    pub seed: u64,
+    /// Number of requests. Caches and the source tree are as much larger as this is.
+    pub requests: u64,
+    /// Length of the period in nanoseconds.
+    pub length: i64,
+    /// Room of the NFS server's data cache, in blocks of 16 KiB, in a period of 565,295 requests.
+    pub cache: usize,
+    /// What storage nodes wait before they answer a WRITE, in nanoseconds.
+    pub spin: i64,
+    /// How much one run differs from another without any fault: 1 as usual, 0 not at all.
+    pub variation: f64,
+}
+
+impl Default for Config {
+    /// The period without a problem (5.3): 565,295 requests in 44 minutes, a cache of 384 MB.
+    fn default() -> Config {
+        Config {
+            seed: 1,
+            requests: 565_295,
+            length: 44 * 60 * 1_000_000_000,
+            cache: 384 << 6,
+            spin: 0,
+            variation: 1.0,
+        }
+    }
+}
+
+/// What was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Made {
+    /// Number of requests.
+    pub requests: u64,
+    /// Number of steps.
+    pub steps: u64,
+}
+
+/// Makes a period, and writes it to the tables of `data`.
+///
+/// # Errors
+/// When a table cannot be written.
+pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<Made, Error> {
+    let random = &mut ChaCha8Rng::seed_from_u64(config.seed);
+    let load = Load::new(config.length, config.variation, random);
+    let scale = config.requests as f64 / Config::default().requests as f64;
+    let mut workload = Workload::new(scale);
+    let mut system = System::new(config.cache, config.spin, scale);
+    let mut names = Names::default();
+    let mut writer = RequestWriter::create(&data.requests(), &data.steps())?;
+    progress.step("making requests", config.requests);
+    let gap = config.length as f64 / config.requests.max(1) as f64;
+    let mut now = 0.0;
+    for _ in 0..config.requests {
+        now -= uniform(random).max(1e-12).ln() * gap;
+        let time = now as i64;
+        let asked = workload.next(&load, time, random);
+        writer.push(system.request(asked, time, &load, &mut names, random), &names)?;
+        progress.advance(1);
+    }
+    let (requests, steps) = writer.written();
+    writer.finish(&names)?;
+    Ok(Made { requests, steps })
+}

@@ -1,0 +1,99 @@
+//! Load: how the system's speed changes while it runs. Each node drifts, requests of some time have
+//! slowness in common, and the NFS server has episodes in which requests wait for one another.
+
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// Number of points that drift is known at.
+const POINTS: usize = 1_200;
+
+/// What a point has in common with the one before it: drift is forgotten after some 20 points.
+const MEMORY: f64 = 0.95;
+
+/// Standard deviation of the logarithm of a node's speed, and of the amount that clients write.
+const DRIFT: [f64; 2] = [0.12, 0.25];
+
+/// The same of the difference between two runs.
+const BETWEEN_RUNS: [f64; 2] = [0.03, 0.1];
+
+/// Mean number of episodes of contention in a run, and the mean length of one as a share of it.
+const EPISODES: (f64, f64) = (30.0, 0.004);
+
+/// Nodes that drift.
+pub(super) const NODES: [&str; 5] = ["nfs", "metadata", "storage1", "storage2", "storage3"];
+
+/// A number from the standard normal distribution.
+pub(super) fn normal(random: &mut ChaCha8Rng) -> f64 {
+    StandardNormal.sample(random)
+}
+
+/// A number from 0 to below 1.
+pub(super) fn uniform(random: &mut ChaCha8Rng) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// What a run is like over its time.
+#[derive(Debug)]
+pub(super) struct Load {
+    length: f64,
+    /// How much longer each node takes at each point.
+    nodes: [Vec<f64>; NODES.len()],
+    /// How much more clients write at once.
+    amounts: Vec<f64>,
+    episodes: Vec<[f64; 2]>,
+}
+
+impl Load {
+    /// That of a run that goes for `length` nanoseconds; `variation` is how much runs differ.
+    pub(super) fn new(length: i64, variation: f64, random: &mut ChaCha8Rng) -> Load {
+        let mut drift = |kind: usize| -> Vec<f64> {
+            let between = variation * BETWEEN_RUNS[kind] * normal(random);
+            let mut value = normal(random);
+            (0..POINTS)
+                .map(|_| {
+                    value = MEMORY * value + (1.0 - MEMORY * MEMORY).sqrt() * normal(random);
+                    (between + DRIFT[kind] * value).exp()
+                })
+                .collect()
+        };
+        let nodes = NODES.map(|_| drift(0));
+        let amounts = drift(1);
+        let mut episodes = Vec::new();
+        let mut time = 0.0;
+        loop {
+            time -= uniform(random).max(1e-12).ln() / EPISODES.0;
+            if time >= 1.0 {
+                break;
+            }
+            episodes.push([time, time - uniform(random).max(1e-12).ln() * EPISODES.1]);
+        }
+        Load { length: length.max(1) as f64, nodes, amounts, episodes }
+    }
+
+    /// The part of the run that is over.
+    pub(super) fn progress(&self, time: i64) -> f64 {
+        (time as f64 / self.length).clamp(0.0, 1.0)
+    }
+
+    fn point(&self, time: i64) -> usize {
+        ((self.progress(time) * POINTS as f64) as usize).min(POINTS - 1)
+    }
+
+    /// How much longer than usual a node takes.
+    pub(super) fn of_node(&self, node: &str, time: i64) -> f64 {
+        let place = NODES.iter().position(|known| *known == node);
+        place.map_or(1.0, |place| self.nodes[place][self.point(time)])
+    }
+
+    /// How much more than usual clients write at once.
+    pub(super) fn amount(&self, time: i64) -> f64 {
+        self.amounts[self.point(time)]
+    }
+
+    /// Whether requests wait for one another at the NFS server.
+    pub(super) fn is_contended(&self, time: i64) -> bool {
+        let progress = self.progress(time);
+        self.episodes.iter().any(|[from, until]| (*from..*until).contains(&progress))
+    }
+}
