@@ -18,7 +18,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::page::Page;
+use crate::page::{ComparisonPage, Page};
 use crate::summary::Report;
 
 /// A writer of HTML documents.
@@ -41,6 +41,21 @@ impl Html {
         }
         if let Some(contexts) = &page.contexts {
             out.write_all(document::piece("contexts", &packed(contexts)?).as_bytes())?;
+        }
+        out.write_all(document::end().as_bytes())
+    }
+
+    /// Writes the page of a comparison of two periods. It is the same program, and loads nothing
+    /// either.
+    ///
+    /// # Errors
+    /// When `out` cannot be written.
+    pub fn write_comparison(&self, page: &ComparisonPage, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(document::start_of_comparison(page).as_bytes())?;
+        out.write_all(document::piece("comparison", &packed(&page.overview)?).as_bytes())?;
+        for (group, details) in page.details.iter().enumerate() {
+            let name = format!("details-{group}");
+            out.write_all(document::piece(&name, &packed(details)?).as_bytes())?;
         }
         out.write_all(document::end().as_bytes())
     }

@@ -5,6 +5,7 @@
 //! A page on disk carries all of its data, with a few instances of each pattern. `sockcap view`
 //! hands out piece after piece and has every instance ([`Instances`]).
 
+mod comparison;
 mod contexts;
 mod details;
 mod histogram;
@@ -26,6 +27,7 @@ use analyze::OneSided;
 use analyze::paths::{PathPattern, TimedInstance};
 use rustc_hash::FxHashMap;
 
+pub use comparison::ComparisonPage;
 pub use contexts::{MoreByCommand, PageContexts, RequestsBy};
 pub use instances::{Instances, Order};
 

@@ -10,7 +10,7 @@ import type { Overview } from "./data/types";
 import { Facts } from "./facts";
 import { count, duration, expected, plural } from "./format";
 import { Help } from "./help";
-import { help } from "./keys";
+import { help, KEYS } from "./keys";
 import { MapView } from "./map/map";
 import { Detail } from "./pattern/detail";
 import { type Listed, useListed } from "./patterns/chosen";
@@ -58,7 +58,7 @@ function Loaded({ source, overview }: Shown) {
           {tab.value === "contexts" && <ContextsView source={source} overview={overview} />}
         </div>
       </main>
-      <Help />
+      <Help keys={KEYS} />
     </>
   );
 }

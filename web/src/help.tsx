@@ -1,9 +1,10 @@
 // What the keys do.
 
 import { useEffect, useRef } from "preact/hooks";
-import { help, KEYS } from "./keys";
+import { help } from "./keys";
 
-export function Help() {
+/** The keys of a page, each with what it does. */
+export function Help({ keys }: { keys: [string, string][] }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const isShown = help.value;
   useEffect(() => {
@@ -14,7 +15,7 @@ export function Help() {
     <dialog ref={dialog} aria-label="Keys" onClose={() => (help.value = false)}>
       <h2>Keys</h2>
       <dl class="keys">
-        {KEYS.map(([key, what]) => (
+        {keys.map(([key, what]) => (
           <div key={key}>
             <dt>{key.split(" ").filter(Boolean).map((one) => <kbd key={one}>{one}</kbd>)}</dt>
             <dd>{what}</dd>

@@ -1,9 +1,14 @@
-// Where the page begins.
+// Where the page begins: of a report, or of a comparison.
 
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import "./comparison/comparison.css";
 import { render } from "preact";
 import { App } from "./app";
+import { followComparisonKeys } from "./comparison/keys";
+import { ComparisonApp } from "./comparison/page";
+import { followComparison } from "./comparison/state";
+import { embeddedComparison } from "./data/comparison";
 import { source } from "./data/source";
 import { followKeys } from "./keys";
 import { followAddress } from "./state";
@@ -13,7 +18,13 @@ const place = document.getElementById("app");
 if (place) {
   place.replaceChildren();
   followTheme();
-  followAddress();
-  followKeys();
-  render(<App source={source()} />, place);
+  if (place.dataset.page === "comparison") {
+    followComparison();
+    followComparisonKeys();
+    render(<ComparisonApp source={embeddedComparison()} />, place);
+  } else {
+    followAddress();
+    followKeys();
+    render(<App source={source()} />, place);
+  }
 }

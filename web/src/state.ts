@@ -1,7 +1,8 @@
 // What the reader is looking at. All of it is in the address, so that a link leads to the same view
 // and "back" goes back.
 
-import { batch, effect, signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
+import { keepAddress } from "./address";
 import { type Level, LEVELS } from "./data/contexts";
 import type { Order, Part, SortKey } from "./data/types";
 
@@ -120,24 +121,5 @@ function step(): string {
 
 /** Keeps address and state alike. Another tab, pattern or operation is a step that "back" undoes; the rest is not. */
 export function followAddress(): void {
-  // What it has in percent signs is undone where its parts are read.
-  look(location.hash.slice(1));
-  let last = step();
-  let isGoingBack = false;
-  effect(() => {
-    const hash = `#${address()}`;
-    const now = step();
-    const isSame = hash === location.hash || (hash === "#patterns" && !location.hash);
-    // Going back must not make a step of its own.
-    if (!isSame && !isGoingBack) {
-      if (now === last) history.replaceState(null, "", hash);
-      else history.pushState(null, "", hash);
-    }
-    last = now;
-  });
-  addEventListener("popstate", () => {
-    isGoingBack = true;
-    look(location.hash.slice(1));
-    isGoingBack = false;
-  });
+  keepAddress({ address, look, step, first: "patterns" });
 }

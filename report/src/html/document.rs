@@ -2,10 +2,12 @@
 //! clocks, and the program from `report/assets`.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use message_trace::units::{count, printable};
+use message_trace::units::{count, plural, printable};
 
 use super::clocks;
+use crate::page::ComparisonPage;
 use crate::summary::Report;
+
 const STYLE: &str = include_str!("../../assets/page.css");
 const SCRIPT: &str = include_str!("../../assets/page.js");
 
@@ -18,8 +20,36 @@ fn policy(is_served: bool) -> String {
     )
 }
 
-/// The document up to the data.
+/// The document of a report up to the data.
 pub(super) fn start(report: &Report<'_>, is_served: bool) -> String {
+    let source = if is_served { "served" } else { "embedded" };
+    let body = html! {
+        div #app data-source=(source) { (without_script(report)) }
+        template #clocks { (clocks::section(&report.meta.clocks)) }
+    };
+    opened(&report.meta.source, is_served, &body)
+}
+
+/// The document of a comparison up to the data.
+pub(super) fn start_of_comparison(page: &ComparisonPage) -> String {
+    let [before, after] = &page.names;
+    let both = format!("{before} → {after}");
+    let body = html! {
+        div #app data-source="embedded" data-page="comparison" {
+            noscript {
+                h1 { "sockcap diff" }
+                p {
+                    (printable(&both)) ": " (plural(page.mutations as u64, "mutation", "mutations")) ". This page needs "
+                    "JavaScript, which it has with it; " code { "sockcap diff" } " shows them on a terminal."
+                }
+            }
+        }
+    };
+    opened(&both, false, &body)
+}
+
+/// The head of a document of that title, and the beginning of its body.
+fn opened(title: &str, is_served: bool, body: &Markup) -> String {
     let head = html! {
         head {
             meta charset="utf-8";
@@ -28,21 +58,11 @@ pub(super) fn start(report: &Report<'_>, is_served: bool) -> String {
             meta name="color-scheme" content="light dark";
             // Without an icon here, browsers ask the server for one.
             link rel="icon" href="data:,";
-            title { "sockcap: " (printable(&report.meta.source)) }
+            title { "sockcap: " (printable(title)) }
             style { (PreEscaped(STYLE)) }
         }
     };
-    let source = if is_served { "served" } else { "embedded" };
-    let body = html! {
-        div #app data-source=(source) { (without_script(report)) }
-        template #clocks { (clocks::section(&report.meta.clocks)) }
-    };
-    format!(
-        "{}<html lang=\"en\">{}<body>{}",
-        DOCTYPE.into_string(),
-        head.into_string(),
-        body.into_string()
-    )
+    format!("{}<html lang=\"en\">{}<body>{}", DOCTYPE.into_string(), head.into_string(), body.0)
 }
 
 /// The text for browsers that run no scripts.

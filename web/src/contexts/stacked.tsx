@@ -89,7 +89,7 @@ export function Axis({ labels, place }: { labels: number[]; place: (time: number
 }
 
 /** Round shares below `high`. */
-function upwards(high: number): number[] {
+export function upwards(high: number): number[] {
   const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25].find((step) => high / step <= UP) ?? 0.5;
   return Array.from({ length: Math.floor(high / step) }, (_, which) => (which + 1) * step);
 }

@@ -6,7 +6,7 @@ import { remembered, type Source } from "./source";
 import type { Details, Instance, Order, Overview } from "./types";
 
 /** Undoes what `report/src/html.rs` did: base 64, gzip, JSON. */
-async function piece<Value>(name: string): Promise<Value> {
+export async function piece<Value>(name: string): Promise<Value> {
   const element = document.getElementById(name);
   if (!element?.textContent) throw new Error(`this page has no data of the name ${name}; write it again`);
   const text = atob(element.textContent);

@@ -2,7 +2,6 @@
 // right or from top to bottom.
 
 import * as dagre from "@dagrejs/dagre";
-import type { MapEdge, Overview } from "../data/types";
 import { type Line, lines, type Point } from "./lines";
 
 /** Edges that are drawn: more cannot be told apart, nor laid out while anybody waits. */
@@ -39,8 +38,23 @@ export interface Placed {
   omitted: number;
 }
 
+/** What is laid out: nodes by the numbers of their names, and messages between them. */
+export interface Drawn {
+  names: string[];
+  map: { nodes: { name: number }[]; edges: Messages[] };
+  /** No node is narrower, in pixels. */
+  least?: number;
+}
+
+interface Messages {
+  from: number;
+  to: number;
+  there: number;
+  back: number;
+}
+
 /** Places the nodes and edges of the map, as well as may be within `room` pixels of width. */
-export function layout(overview: Overview, room: number): Placed {
+export function layout(overview: Drawn, room: number): Placed {
   const { nodes, edges } = overview.map;
   const drawn = edges
     .map((_, index) => index)
@@ -61,7 +75,7 @@ export function layout(overview: Overview, room: number): Placed {
   const names = nodes.map((node) => overview.names[node.name] ?? "");
   const laid = { ways: [...ways.values()], omitted: edges.length - drawn.length };
   const most = room < 700 ? 14 : 20;
-  const wanted = { names, pairs, isDown: false, isLabelled: true, gap: 28, most };
+  const wanted = { names, pairs, isDown: false, isLabelled: true, gap: 28, most, least: overview.least ?? 64 };
   // Labels at all lines are best, if they have room.
   const labelled = stretched(wanted, room, 140);
   if (labelled.width <= room && labelled.height <= HIGHEST) return { ...labelled, ...laid };
@@ -95,16 +109,18 @@ interface Wanted {
   gap: number;
   /** Characters of a name at most. */
   most: number;
+  /** Pixels of a node at least. */
+  least: number;
 }
 
-function arrange({ names, pairs, isDown, isLabelled, gap, most }: Wanted): Arranged {
+function arrange({ names, pairs, isDown, isLabelled, gap, most, least }: Wanted): Arranged {
   const met = new Set(pairs.flat());
   const isSmall = met.size >= MANY_NODES;
   const graph = new dagre.graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: "LR", nodesep: isSmall ? 10 : 20, ranksep: gap, edgesep: isLabelled ? 11 : 5, marginx: 14, marginy: 14 });
   graph.setDefaultEdgeLabel(() => ({}));
   for (const index of met) {
-    const width = Math.max(64, Math.min(most, names[index]?.length ?? 0) * CHARACTER + 18) + (isSmall && !isDown ? 52 : 0);
+    const width = Math.max(least, Math.min(most, names[index]?.length ?? 0) * CHARACTER + 18) + (isSmall && !isDown ? 52 : 0);
     const height = isSmall && !isDown ? 26 : 42;
     graph.setNode(String(index), isDown ? { width: height, height: width } : { width, height });
   }
@@ -138,6 +154,6 @@ function arrange({ names, pairs, isDown, isLabelled, gap, most }: Wanted): Arran
   };
 }
 
-function messages(edge: MapEdge | undefined): number {
+function messages(edge: Messages | undefined): number {
   return (edge?.there ?? 0) + (edge?.back ?? 0);
 }

@@ -1,71 +1,31 @@
 // The ranked patterns: as many rows as fit are there, however many patterns there are. Those of the
 // same hops are one row that opens.
 
-import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 import type { Overview, SortKey } from "../data/types";
 import { count, duration, expected, percent, plural } from "../format";
+import { Rows } from "../rows";
 import { choose, query, sort, toggle } from "../state";
 import type { Listed } from "./chosen";
 import type { Row } from "./families";
 import { METRICS, route } from "./rank";
-
-/** The height of a row in pixels, as the style sheet has it. */
-const ROW = 74;
-/** Rows beyond the edges, so that none is missing while the list moves. */
-const BEYOND = 6;
 
 interface Props extends Listed {
   overview: Overview;
 }
 
 export function PatternList({ overview, rows, found, chosen }: Props) {
-  const top = useSignal(0);
-  const height = useSignal(800);
-  const scroller = useRef<HTMLDivElement>(null);
-
-  useEffect(() => {
-    const element = scroller.current;
-    if (!element) return;
-    const observer = new ResizeObserver(() => (height.value = element.clientHeight));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-
   const place = chosen === null ? -1 : rows.findIndex(({ rank }) => rank === chosen);
-  // Whatever is chosen is seen.
-  useEffect(() => {
-    const element = scroller.current;
-    if (!element || place < 0) return;
-    if (place * ROW < element.scrollTop) element.scrollTop = place * ROW;
-    else if ((place + 1) * ROW > element.scrollTop + element.clientHeight) {
-      element.scrollTop = (place + 1) * ROW - element.clientHeight;
-    }
-  }, [place, rows]);
-
-  const move = (by: number) => {
-    const next = rows[Math.min(Math.max(place + by, 0), rows.length - 1)];
+  const pick = (at: number) => {
+    const next = rows[at];
     if (next) choose(overview.patterns.id[next.rank] ?? null);
   };
   const shown = rows[place];
-  const onKeyDown = (event: KeyboardEvent) => {
-    const page = Math.max(1, Math.floor(height.value / ROW) - 1);
-    const steps: Record<string, number> = {
-      ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity,
-    };
-    if (shown && shown.alike > 0 && event.key === (shown.isOpen ? "ArrowLeft" : "ArrowRight")) {
-      event.preventDefault();
-      toggle(overview.patterns.family[shown.rank] ?? -1);
-      return;
-    }
-    const by = steps[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    move(place < 0 && by > 0 && Number.isFinite(by) ? 1 : by);
+  /** Opens and closes a family. */
+  const press = (key: string) => {
+    if (!shown || shown.alike === 0 || key !== (shown.isOpen ? "ArrowLeft" : "ArrowRight")) return false;
+    toggle(overview.patterns.family[shown.rank] ?? -1);
+    return true;
   };
-
-  const first = Math.max(0, Math.floor(top.value / ROW) - BEYOND);
-  const visible = rows.slice(first, Math.ceil((top.value + height.value) / ROW) + BEYOND);
   const all = overview.patterns.id.length;
   const hidden = overview.pattern_count - all;
   return (
@@ -82,8 +42,8 @@ export function PatternList({ overview, rows, found, chosen }: Props) {
             onKeyDown={(event) => {
               if (event.key === "ArrowDown" || event.key === "Enter") {
                 event.preventDefault();
-                scroller.current?.focus();
-                if (place < 0) move(1);
+                document.getElementById("patterns")?.focus();
+                if (place < 0) pick(0);
               }
             }}
           />
@@ -99,24 +59,20 @@ export function PatternList({ overview, rows, found, chosen }: Props) {
           {rows.length < found && <span class="soft"> in {plural(rows.length, "row")}</span>}
         </output>
       </div>
-      <div
+      <Rows
         id="patterns"
-        class="rows"
-        role="listbox"
-        aria-label="Path patterns by rank"
-        tabIndex={0}
-        aria-activedescendant={place >= first && place < first + visible.length ? `pattern-${place}` : undefined}
-        ref={scroller}
-        style={{ "--rows": `${Math.max(1, rows.length) * ROW + 2}px` }}
-        onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
-        onKeyDown={onKeyDown}
-      >
-        <div role="presentation" class="space" style={{ height: `${rows.length * ROW}px` }}>
-          {visible.map((row, index) => (
-            <PatternRow key={row.rank} overview={overview} row={row} place={first + index} all={rows.length} isChosen={row.rank === chosen} />
-          ))}
-        </div>
-      </div>
+        rowId="pattern"
+        label="Path patterns by rank"
+        count={rows.length}
+        chosen={place}
+        choose={pick}
+        press={press}
+        isMember={(at) => rows[at]?.isMember ?? false}
+        row={(at) => {
+          const row = rows[at];
+          return row && <PatternRow overview={overview} row={row} />;
+        }}
+      />
       {rows.length === 0 && <p class="fine" role="status">{all === 0 ? "The analysis found no path pattern in this trace." : "No pattern has all of these words."}</p>}
       {hidden > 0 && <p class="fine">{count(hidden)} further patterns of lower rank are not part of this page.</p>}
     </section>
@@ -126,27 +82,15 @@ export function PatternList({ overview, rows, found, chosen }: Props) {
 interface RowProps {
   overview: Overview;
   row: Row;
-  place: number;
-  all: number;
-  isChosen: boolean;
 }
 
-function PatternRow({ overview, row, place, all, isChosen }: RowProps) {
+function PatternRow({ overview, row }: RowProps) {
   const { patterns } = overview;
   const { rank, alike } = row;
   const key = sort.value ?? overview.sort;
   const share = overview.total_time > 0 ? row.values.total / overview.total_time : 0;
   return (
-    <div
-      id={`pattern-${place}`}
-      class={row.isMember ? "row member" : "row"}
-      role="option"
-      aria-selected={isChosen}
-      aria-posinset={place + 1}
-      aria-setsize={all}
-      style={{ transform: `translateY(${place * ROW}px)` }}
-      onClick={() => choose(patterns.id[rank] ?? null)}
-    >
+    <>
       <span class="rank">#{patterns.id[rank]}</span>
       <span class="path">
         <b>{route(overview, rank)}</b>
@@ -168,7 +112,7 @@ function PatternRow({ overview, row, place, all, isChosen }: RowProps) {
         </small>
       </span>
       <span class="metric" style={{ "--share": `${share * 100}%` }}>{metric(key, row, share)}</span>
-    </div>
+    </>
   );
 }
 

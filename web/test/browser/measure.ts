@@ -130,3 +130,24 @@ export function badAxes(): string[] {
   }
   return found;
 }
+
+/** What is wrong with a waterfall: a bar that does not begin where the one above it ends, is beyond its track, or points the wrong way. */
+export function badWaterfall(): string[] {
+  const found: string[] = [];
+  const bars = [...document.querySelectorAll(".waterfall li")].map((line) => {
+    const fall = line.querySelector(".fall") as HTMLElement;
+    const { left, right } = fall.getBoundingClientRect();
+    const track = (line.querySelector(".track") as HTMLElement).getBoundingClientRect();
+    if (left < track.left - 3 || right > track.right + 3) found.push(`${line.textContent} is beyond its track`);
+    return { text: line.textContent ?? "", left, right, isEnd: line.classList.contains("end"), isMore: fall.classList.contains("worse") };
+  });
+  if (bars.length < 2) return ["there is no waterfall"];
+  let at = bars[0]?.right ?? 0;
+  for (const { text, left, right, isEnd, isMore } of bars.slice(1)) {
+    const [begin, end] = isEnd ? [right, right] : isMore ? [left, right] : [right, left];
+    // No bar is narrower than it can be seen.
+    if (Math.abs(begin - at) > 3.5) found.push(`${text} begins at ${begin.toFixed(1)} instead of ${at.toFixed(1)}`);
+    at = end;
+  }
+  return found;
+}

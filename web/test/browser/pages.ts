@@ -8,7 +8,8 @@ import path from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Contexts } from "../../src/data/contexts";
 import { contexts } from "../unit/made_contexts";
-import { instances, withContexts } from "./pieces";
+import { changed } from "./changed";
+import { instances, withContexts, withMutations } from "./pieces";
 import { numbers, tiers } from "./systems";
 
 declare module "vitest" {
@@ -26,6 +27,9 @@ declare module "vitest" {
     without: string;
     madeContexts: Contexts;
     ranked: string[];
+    compared: string;
+    alike: string;
+    thousand: string;
   }
 }
 
@@ -106,6 +110,22 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide("madeContexts", profile);
   writeFileSync(path.join(directory, "without.html"), withContexts(small, null));
   project.provide("without", `file://${path.join(directory, "without.html")}`);
+  // The shop as it was, as it is after some changes, and as it was on another day.
+  for (const [name, table] of Object.entries(changed())) {
+    writeFileSync(path.join(directory, `${name}.csv`), table);
+    mkdirSync(path.join(directory, name));
+    run("import", "calls", `${name}.csv`, "-d", name);
+    run("analyze", "-d", name);
+  }
+  const compared = (name: string, after: string) => {
+    run("diff", "before", after, "--html", `${name}.html`);
+    return `file://${path.join(directory, name)}.html`;
+  };
+  project.provide("compared", compared("compared", "after"));
+  project.provide("alike", compared("alike", "again"));
+  const thousand = withMutations(readFileSync(path.join(directory, "compared.html"), "utf8"), 1_000);
+  writeFileSync(path.join(directory, "thousand.html"), thousand);
+  project.provide("thousand", `file://${path.join(directory, "thousand.html")}`);
   // The patterns of the shop by their mean time, as the terminal numbers them.
   const printed = run("report", "-d", "shop", "--sort", "mean", "--limit", "99");
   project.provide("ranked", printed.split("\n").flatMap((line) => /^(#\d+)  /.exec(line)?.[1] ?? []));

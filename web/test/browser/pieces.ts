@@ -1,21 +1,22 @@
 // The pieces of data in a page, read and written as report/src/html.rs does.
 
 import { gunzipSync, gzipSync } from "node:zlib";
+import type { Comparison, Mutation } from "../../src/data/comparison";
 import type { Contexts } from "../../src/data/contexts";
 import type { Details, Overview } from "../../src/data/types";
 import type { Requests } from "../unit/made_contexts";
 
-function element(name: string, text = "([^<]*)"): string {
+export function element(name: string, text = "([^<]*)"): string {
   return `<script type="application/octet-stream" id="${name}">${text}</script>`;
 }
 
-function read<Value>(page: string, name: string): Value {
+export function read<Value>(page: string, name: string): Value {
   const found = new RegExp(element(name)).exec(page)?.[1];
   if (found === undefined) throw new Error(`the page has no ${name}`);
   return JSON.parse(gunzipSync(Buffer.from(found, "base64")).toString());
 }
 
-function piece(name: string, value: unknown): string {
+export function piece(name: string, value: unknown): string {
   return element(name, gzipSync(JSON.stringify(value)).toString("base64"));
 }
 
@@ -31,4 +32,19 @@ export function withContexts(page: string, contexts: Contexts | null): string {
   const without = page.replace(new RegExp(element("contexts")), "");
   const pieces = piece("overview", overview) + (contexts ? piece("contexts", contexts) : "");
   return without.replace(new RegExp(element("overview")), () => pieces);
+}
+
+/** The page of a comparison with so many mutations: those that it has over and over again. */
+export function withMutations(page: string, many: number): string {
+  const comparison = read<Comparison>(page, "comparison");
+  const mutations = read<Mutation[]>(page, "details-0");
+  const again = <Value>(values: Value[], from: number, count: number) =>
+    Array.from({ length: count }, (_, number) => values[(from + number) % values.length] as Value);
+  const rows = again(comparison.mutations, 0, many).map((row, at) => ({ ...row, operation: `${row.operation} ${at + 1}` }));
+  const pieces = [piece("comparison", { ...comparison, mutations: rows })];
+  for (let from = 0; from < many; from += comparison.group) {
+    pieces.push(piece(`details-${from / comparison.group}`, again(mutations, from, Math.min(comparison.group, many - from))));
+  }
+  const without = page.replace(new RegExp(element("details-\\d+"), "g"), "");
+  return without.replace(new RegExp(element("comparison")), () => pieces.join(""));
 }

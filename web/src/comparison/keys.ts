@@ -1,0 +1,75 @@
+// What the keyboard does on the page of a comparison, wherever the reader is, and where it does
+// nothing: in fields, and with a modifier.
+
+import { help } from "../keys";
+import { NEXT, theme } from "../theme";
+import { choose, node, query, RANKS, rank, tab, TABS, whole } from "./state";
+
+export const KEYS: [string, string][] = [
+  ["1 2 3", "answer, mutations, map"],
+  ["/", "search the mutations"],
+  ["j k  ↓ ↑", "next and previous mutation"],
+  ["m", "the parts of another measure: mean, p50, p95, p99"],
+  ["o", "beside another originator"],
+  ["a", "all steps, or those alone that changed"],
+  ["r", "rank the mutations by something else"],
+  ["t", "light, dark, or as the system has it"],
+  ["Esc", "close this help, end the search, leave the mutation or the node"],
+  ["?", "this help"],
+];
+
+/** Does it on the list of mutations, which is there once it is drawn. */
+function onList(act: () => void): void {
+  if (tab.value === "mutations") return act();
+  tab.value = "mutations";
+  requestAnimationFrame(act);
+}
+
+function move(key: string): void {
+  onList(() => {
+    const list = document.querySelector<HTMLElement>("#panel [role=listbox]");
+    list?.focus({ preventScroll: true });
+    list?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  });
+}
+
+/** Presses the one after the pressed one of some buttons. */
+function pressNext(group: string): void {
+  const all = [...document.querySelectorAll<HTMLButtonElement>(`${group} button:not(:disabled)`)];
+  const pressed = all.findIndex((one) => one.getAttribute("aria-pressed") === "true");
+  all[(pressed + 1) % all.length]?.click();
+}
+
+function escape(): void {
+  if (help.value) help.value = false;
+  else if (document.activeElement instanceof HTMLInputElement && !query.value) document.activeElement.blur();
+  else if (tab.value === "mutations" && query.value) query.value = "";
+  else if (tab.value === "mutations") choose(null);
+  else if (tab.value === "map") node.value = null;
+}
+
+const ACTIONS: Record<string, () => void> = {
+  "/": () => onList(() => document.querySelector<HTMLElement>("#panel input[type=search]")?.focus()),
+  j: () => move("ArrowDown"),
+  k: () => move("ArrowUp"),
+  m: () => pressNext("#measures"),
+  o: () => pressNext("#originators"),
+  a: () => (whole.value = !whole.value),
+  r: () => (rank.value = RANKS[(RANKS.indexOf(rank.value) + 1) % RANKS.length] ?? "contribution"),
+  t: () => (theme.value = NEXT[theme.value]),
+  "?": () => (help.value = !help.value),
+};
+
+export function followComparisonKeys(): void {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (event.key === "Escape") return escape();
+    const target = event.target;
+    if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
+    const number = TABS[Number(event.key) - 1];
+    const action = number ? () => (tab.value = number) : ACTIONS[event.key];
+    if (!action) return;
+    event.preventDefault();
+    action();
+  });
+}

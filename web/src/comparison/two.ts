@@ -1,0 +1,62 @@
+// Two distributions in the same buckets, whatever buckets they came in.
+
+import type { Distribution } from "../data/comparison";
+
+/** Shares of requests by buckets whose bounds are a constant factor apart. */
+export interface Shape {
+  bounds: number[];
+  shares: number[];
+}
+
+/** No axis is shorter than from a time to so many times that. */
+const SHORTEST = 1.1;
+
+/** One of the two distributions. */
+export function shape({ bounds_ns, shares }: Distribution, side: 0 | 1): Shape {
+  return { bounds: bounds_ns, shares: shares[side] };
+}
+
+/** Both in `count` buckets of one axis; null where neither has anything. */
+export function together(shapes: [Shape, Shape], count: number): { bounds: number[]; shares: [number[], number[]] } | null {
+  const ends = shapes.flatMap(({ bounds, shares }) => {
+    const filled = shares.flatMap((share, at) => (share > 0 ? [at] : []));
+    const [first, last] = [filled[0], filled.at(-1)];
+    return first === undefined || last === undefined ? [] : [bounds[first] ?? 1, bounds[last + 1] ?? 1];
+  });
+  if (ends.length === 0) return null;
+  let [low, high] = [Math.max(1, Math.min(...ends)), Math.max(1, ...ends)];
+  const lacking = SHORTEST / (high / low);
+  if (lacking > 1) [low, high] = [low / Math.sqrt(lacking), high * Math.sqrt(lacking)];
+  const bounds = Array.from({ length: count + 1 }, (_, number) => low * (high / low) ** (number / count));
+  return { bounds, shares: [rebinned(shapes[0], bounds), rebinned(shapes[1], bounds)] };
+}
+
+/** The shares in other buckets: what lies in several of them is divided as if it were spread evenly over the log axis. */
+export function rebinned({ bounds, shares }: Shape, into: number[]): number[] {
+  const [low, high] = [Math.log(into[0] ?? 1), Math.log(into.at(-1) ?? 1)];
+  const count = into.length - 1;
+  const made = new Array<number>(count).fill(0);
+  const width = (high - low) / count;
+  const bin = (at: number) => Math.min(count - 1, Math.max(0, Math.floor((at - low) / width)));
+  shares.forEach((share, number) => {
+    if (!(share > 0)) return;
+    const [from, to] = [Math.log(Math.max(1, bounds[number] ?? 1)), Math.log(Math.max(1, bounds[number + 1] ?? 1))];
+    if (to - from < 1e-12) {
+      made[bin(from)] = (made[bin(from)] ?? 0) + share;
+      return;
+    }
+    for (let at = bin(from); at <= bin(to - 1e-12); at++) {
+      const [begin, end] = [at === 0 ? -Infinity : low + at * width, at === count - 1 ? Infinity : low + (at + 1) * width];
+      const part = Math.max(0, Math.min(to, end) - Math.max(from, begin)) / (to - from);
+      made[at] = (made[at] ?? 0) + share * part;
+    }
+  });
+  return made;
+}
+
+/** The outline of bars as a path that is a unit wide for each bucket and 1 high. */
+export function steps(shares: number[], most: number): string {
+  const at = (share: number) => +(1 - share / most).toFixed(4);
+  const up = shares.map((share, number) => `${number === 0 ? `M0 ${at(share)}` : `V${at(share)}`}H${number + 1}`);
+  return up.join("");
+}

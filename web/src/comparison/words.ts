@@ -1,0 +1,66 @@
+// What the page of a comparison says in the same words everywhere.
+
+import type { Comparison, MutationRow, Pair, Part, Parts } from "../data/comparison";
+import { count, duration, expected } from "../format";
+import type { Measure } from "./state";
+import { MEASURES } from "./state";
+
+/** What is before a change: for those who do not see its colour. */
+export const MARK = { worse: "▲", better: "▼", other: "◆" };
+
+/** A change with its sign. */
+export function signed(nanoseconds: number): string {
+  return `${nanoseconds > 0 ? "+" : ""}${duration(nanoseconds)}`;
+}
+
+/** Two times, with one unit where both have the same. */
+export function both([before, after]: readonly [number | null, number | null]): string {
+  const [one, other] = [duration(before), duration(after)];
+  const [number = "", unit] = one.split(" ");
+  return unit !== undefined && unit === other.split(" ")[1] ? `${number} → ${other}` : `${one} → ${other}`;
+}
+
+/** A number of requests, which is whole where all are sure. */
+export function requests(number: number): string {
+  return Number.isInteger(number) ? count(number) : expected(number);
+}
+
+/** A node with its operation, where that is not told by its name. */
+export function operation({ node, operation }: { node: string; operation: string }): string {
+  if (!operation || operation === node) return node || "?";
+  return node ? `${node} ${operation}` : operation;
+}
+
+export function partName({ kind, what }: Part): string {
+  if (kind === "paths") return `${what} by other paths`;
+  return kind === "mix" ? `more or fewer ${what}` : what;
+}
+
+/** A measure in both periods, and the parts of its change; null where there were no requests. */
+export interface Measured {
+  values: Pair;
+  parts: Parts;
+}
+
+export function measured({ response, mean, quantiles }: Comparison, of: Measure): Measured | null {
+  if (of === "mean") return { values: response.mean, parts: mean };
+  const which = MEASURES.indexOf(of) - 1;
+  const [values, parts] = [response.quantiles[which], quantiles[which]];
+  return values && parts ? { values, parts } : null;
+}
+
+/** Whether all requests together became slower. */
+export function verdict({ response, changed, periods }: Comparison): { word: string; css: string } {
+  if (periods.some(({ requests }) => requests === 0)) return { word: "Nothing to compare", css: "" };
+  const [before, after] = response.mean;
+  if (response.is_changed && after > before) return { word: "Slower", css: "worse" };
+  if (response.is_changed) return { word: "Faster", css: "better" };
+  return { word: changed ? "About as fast on the whole" : "Nothing changed that chance does not explain", css: "" };
+}
+
+/** What a mutation is, and the mark and colour of that. */
+export function kindOf(row: { kind: MutationRow["kind"]; mean_ns: Pair }): { word: string; css: "worse" | "better" | "other" } {
+  if (row.kind === "structural") return { word: "other path", css: "other" };
+  const [before, after] = row.mean_ns;
+  return after >= before ? { word: "slower", css: "worse" } : { word: "faster", css: "better" };
+}

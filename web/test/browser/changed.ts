@@ -1,0 +1,51 @@
+// A shop that is compared: web asks prices, stock and, where they have it, a cache. What changed is
+// known, so that a page can be asked whether it says so.
+
+import { numbers } from "./systems";
+
+const COLUMNS = "call_id,caller,callee,t_call_send,t_call_recv,t_ret_send,t_ret_recv";
+
+interface Shop {
+  seed: number;
+  requests: number;
+  /** How long stock takes, in milliseconds. */
+  stock: number;
+  /** In which share of requests prices asks the database instead of answering from what it has. */
+  misses: number;
+  /** How long the way to mail takes. */
+  way: number;
+}
+
+function shop({ seed, requests, stock, misses, way }: Shop): string {
+  const next = numbers(seed);
+  const rows = [COLUMNS];
+  for (let call = 0; call < requests; call++) {
+    const at = (mills: number) => Math.round(call * 100e6 + mills * 1e6);
+    const row = (name: string, caller: string, callee: string, times: number[]) => rows.push(`${call}${name},${caller},${callee},${times.map(at).join(",")}`);
+    const miss = next() < misses ? 6 + 2 * next() : 0;
+    const price = 3 + next() + miss;
+    if (miss) row("d", "prices", "database", [2, 2.2, 1.8 + miss, 2 + miss]);
+    row("p", "web", "prices", [1, 1.2, 1 + price, 1.2 + price]);
+    const from = 1.5 + price;
+    const to = from + 2 * way + stock * (0.8 + 0.4 * next());
+    row("s", "web", "stock", [from, from + 0.2, to - 0.2, to]);
+    let end = to + 0.5;
+    if (call % 4 === 0) {
+      const mail = 1 + next() / 2;
+      row("m", "web", "mail", [end, end + way, end + way + mail, end + 2 * way + mail]);
+      end += 2 * way + mail + 0.3;
+    }
+    row("w", "CLIENT", "web", [0, 0.2, end, end + 0.2]);
+  }
+  return `${rows.join("\n")}\n`;
+}
+
+/** Before and after: stock takes four times as long, prices misses more often, the way to mail is shorter. And before again. */
+export function changed(): Record<"before" | "after" | "again", string> {
+  const before: Shop = { seed: 7, requests: 800, stock: 4, misses: 0.1, way: 1.5 };
+  return {
+    before: shop(before),
+    after: shop({ ...before, seed: 8, stock: 16, misses: 0.5, way: 0.3 }),
+    again: shop({ ...before, seed: 9 }),
+  };
+}
