@@ -9,6 +9,7 @@
 //! ```
 
 mod features;
+mod question;
 mod samples;
 mod sentences;
 mod tree;
@@ -16,63 +17,12 @@ mod tree;
 use message_trace::{PathError, Progress};
 use out_of_core::workers;
 
-use crate::category::{CategoryKey, Structure};
 use crate::comparison::Comparison;
-use crate::mutations::{Mutation, MutationKind};
 use crate::options::Options;
 use crate::period::{Period, Side};
+use question::Question;
 use samples::{Pass, Samples};
 pub use sentences::{Explanation, Sentence};
-
-/// What is to be told apart for one mutation.
-struct Question {
-    /// Place of the mutation among all.
-    mutation: usize,
-    /// Category of the first class, and of the second.
-    categories: [CategoryKey; 2],
-    /// Number of places that both share before they first differ.
-    shared: u32,
-    /// Whether the classes are the periods. Else both periods' requests are of either class.
-    by_period: bool,
-}
-
-impl Question {
-    fn of(comparison: &Comparison, number: usize, mutation: &Mutation) -> Option<Question> {
-        let category = comparison.categories.get(mutation.category)?;
-        match &mutation.kind {
-            MutationKind::ResponseTime { .. } => Some(Question {
-                mutation: number,
-                categories: [category.key; 2],
-                shared: category.structure.places.len() as u32,
-                by_period: true,
-            }),
-            MutationKind::Structural { originators, .. } => {
-                let originator = originators.first()?;
-                let other = comparison.categories.get(originator.category)?;
-                Some(Question {
-                    mutation: number,
-                    categories: [other.key, category.key],
-                    shared: shared(&other.structure, &category.structure),
-                    by_period: false,
-                })
-            }
-        }
-    }
-
-    /// The class of a request of a category in a period: 0 or 1.
-    fn class(&self, category: CategoryKey, side: Side) -> Option<usize> {
-        if self.by_period {
-            return (category == self.categories[0]).then_some(side as usize);
-        }
-        self.categories.iter().position(|of| *of == category)
-    }
-}
-
-/// Number of places at the beginning of both that are the same.
-fn shared(one: &Structure, other: &Structure) -> u32 {
-    let same = one.places.iter().zip(&other.places).take_while(|(one, other)| one == other);
-    same.count() as u32
-}
 
 /// Explains the first `limit` mutations. `without` are names of parameters that are not asked for.
 /// The periods' tables have to be open with all columns.
@@ -109,6 +59,10 @@ pub fn explain(
         let category = comparison.mutations.get(question.mutation).map(|of| of.category);
         let structure = category.and_then(|of| comparison.categories.get(of));
         let Some(structure) = structure.map(|category| &category.structure) else { continue };
+        let mut samples = samples;
+        if question.by_period {
+            samples.leave_out_identities();
+        }
         let tree = tree::grow(&samples);
         let explanation = sentences::of(&tree, &samples, structure, &comparison.names);
         if let Some(slot) = explanations.get_mut(question.mutation) {

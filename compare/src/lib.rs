@@ -7,6 +7,7 @@ pub mod collect;
 mod comparison;
 pub mod conditions;
 pub mod critical_path;
+pub mod doubts;
 pub mod exclusive_times;
 pub mod explanation;
 pub mod kinds;

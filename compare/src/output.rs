@@ -4,9 +4,12 @@
 mod answer;
 mod described;
 mod distribution;
+mod dot;
 mod map;
 mod parts;
 mod sentences;
+mod timeline;
+mod trace_events;
 
 pub use answer::Answer;
 pub use described::{
@@ -14,5 +17,7 @@ pub use described::{
     DescribedSuspect, Tree, TreePlace,
 };
 pub use distribution::Distribution;
+pub use dot::write_dot;
 pub use map::{Map, MapEdge, MapNode};
 pub use parts::{Part, Parts};
+pub use trace_events::write_trace_events;

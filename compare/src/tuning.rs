@@ -51,6 +51,19 @@ pub(crate) const LEAST_RATIO_NS: f64 = 20_000.0;
 /// service's lead greater.
 pub(crate) const EDGE_POWER: i32 = 2;
 
+/// Number of requests of a period below which a comparison is doubted. Chosen, not measured.
+pub(crate) const DOUBTED_REQUESTS: u64 = 30;
+
+/// Share of torn requests above which a comparison is doubted. Chosen, not measured.
+pub(crate) const DOUBTED_TORN: f64 = 0.2;
+
+/// Mean probability of requests below which a comparison is doubted. Chosen, not measured.
+pub(crate) const DOUBTED_PROBABILITY: f64 = 0.7;
+
+/// Share of requests of kinds that both periods have below which a comparison is doubted. Chosen,
+/// not measured.
+pub(crate) const DOUBTED_ALIKE: f64 = 0.5;
+
 /// Number of buckets of a distribution that is shown. Chosen, not measured.
 pub(crate) const DISTRIBUTION_BUCKETS: usize = 48;
 

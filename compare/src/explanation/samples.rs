@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use message_trace::PathError;
 use request_flow::Request;
+use rustc_hash::FxHashMap;
 
-use super::Question;
 use super::features::{Feature, Value, of_step};
+use super::question::Question;
 use crate::category::{Encoder, NameHashes};
 use crate::options::Options;
 use crate::period::{Period, Side};
@@ -33,6 +34,25 @@ impl Samples {
             self.rows.push((class, weight));
             self.rows.len() as u32 - 1
         })
+    }
+
+    /// Leaves out texts of which the classes have none in common: processes, threads and pods have
+    /// other names in each recording, which explains nothing.
+    pub(super) fn leave_out_identities(&mut self) {
+        let rows = &self.rows;
+        self.features.retain(|_, values| {
+            let mut classes: FxHashMap<&str, [bool; 2]> = FxHashMap::default();
+            let mut has_numbers = false;
+            for (row, value) in values.iter() {
+                match (value, rows.get(*row as usize)) {
+                    (Value::Text(text), Some((class, _))) => {
+                        classes.entry(text).or_default()[*class & 1] = true;
+                    }
+                    _ => has_numbers = true,
+                }
+            }
+            has_numbers || classes.values().any(|of| of[0] && of[1])
+        });
     }
 
     /// Adds the rows of another part.
@@ -141,6 +161,25 @@ mod tests {
             open.at(&request)
         };
         assert_eq!([at(0, 10), at(1, 5), at(5, 7), at(6, 20), at(10, 11)], [0, 1, 1, 2, 1]);
+    }
+
+    #[test]
+    fn what_only_one_class_has_is_left_out() {
+        let mut samples = Samples::default();
+        for number in 0..8_u32 {
+            let class = (number % 2) as usize;
+            samples.rows.push((class, 1.0));
+            let pod = ["one", "two"][class].to_owned();
+            let host = if number < 4 { "a" } else { "b" }.to_owned();
+            let mut add =
+                |feature, value| samples.features.entry(feature).or_default().push((number, value));
+            add(Feature::CallerHost, Value::Text(host));
+            add(Feature::Step(0, super::super::features::OfStep::Host), Value::Text(pod));
+            add(Feature::OpenRequests, Value::Number(class as f64));
+        }
+        samples.leave_out_identities();
+        let left: Vec<&str> = samples.features.keys().map(Feature::name).collect();
+        assert_eq!(left, ["open_requests", "caller_host"]);
     }
 
     #[test]

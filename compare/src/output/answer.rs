@@ -7,6 +7,7 @@ use super::distribution::Distribution;
 use super::map::Map;
 use super::parts::Parts;
 use crate::comparison::Comparison;
+use crate::doubts::doubts;
 use crate::explanation::Explanation;
 use crate::overall::Overall;
 use crate::tuning::MIN_TESTED;
@@ -16,6 +17,8 @@ use crate::tuning::MIN_TESTED;
 pub struct Answer {
     /// Both periods.
     pub periods: [DescribedPeriod; 2],
+    /// What makes the comparison say little, in words.
+    pub doubts: Vec<String>,
     /// Whether anything changed.
     pub changed: bool,
     /// Response times of all requests together: mean, p50, p95, p99.
@@ -66,6 +69,7 @@ impl Answer {
             .map(|values| values.map(|values| Parts::of_quantile(comparison, values)));
         Answer {
             periods: [DescribedPeriod::of(names[0], before), DescribedPeriod::of(names[1], after)],
+            doubts: doubts(comparison, names),
             changed: !comparison.is_empty(),
             response: comparison.overall.clone(),
             distribution: Distribution::of(&comparison.overall.samples),

@@ -6,24 +6,25 @@ mod overview;
 mod periods;
 
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::Parser;
+use clap::builder::{PossibleValue, TypedValueParser};
 use compare::category::Zoom;
 use compare::conditions::Condition;
 use compare::explanation::explain;
-use compare::output::Answer;
+use compare::output::{Answer, write_dot, write_trace_events};
 use compare::{Ablation, Options, compare};
 
-use crate::arguments::values::{bytes, duration, share};
-use crate::arguments::{Data, SourceChoice};
+use crate::arguments::values::{bytes, duration, one_of, share};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::say;
+use crate::output::{Target, say};
 use crate::progress::Terminal;
 use html::PageFile;
-use periods::{Cut, Periods, cut, point};
+use periods::{PeriodArguments, Periods};
 
 const HELP: &str = "\
 Requests of one structure are a category. A category that takes another time in
@@ -41,7 +42,8 @@ Examples:
   sockcap diff last-week.data today.data
   sockcap diff --at 10:05                       one recording, before and after
   sockcap diff --before 10:00..10:05 --after 10:05..10:10
-  sockcap diff old.data new.data --loops        any number of repeated calls is one
+  sockcap diff old.data new.data --loops        repeated calls are one
+  sockcap diff old.data new.data --format dot | dot -Tsvg > diff.svg
   sockcap diff old.data new.data --fail-if 'p95 > +10%' --fail-if new-paths
   sockcap diff old.data new.data --json | jq '.suspects[0]'";
 
@@ -49,26 +51,8 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(name = "diff", after_help = HELP)]
 pub(crate) struct Diff {
-    /// Data directory of the time when all was well
-    #[arg(value_name = "BEFORE", requires = "after_directory", conflicts_with_all = ["directory", "at", "before", "after"])]
-    before_directory: Option<PathBuf>,
-    /// Data directory of the time that is to be explained
-    #[arg(value_name = "AFTER")]
-    after_directory: Option<PathBuf>,
     #[command(flatten)]
-    data: Data,
-    #[command(flatten)]
-    source: SourceChoice,
-    /// Compare what begins before this time with what begins later: a time of day (10:05,
-    /// 2026-11-22T15:04:05Z), seconds since the first request (12.5), or a time span since then
-    #[arg(long, value_name = "TIME", value_parser = point, conflicts_with_all = ["before", "after"])]
-    at: Option<periods::Point>,
-    /// The first period, as two such times; either may be left away
-    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "after")]
-    before: Option<Cut>,
-    /// The second period
-    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "before")]
-    after: Option<Cut>,
+    periods: PeriodArguments,
     /// Tell calls between nodes apart, not what a node calls within itself
     #[arg(long, help_heading = "Categories")]
     components: bool,
@@ -105,8 +89,14 @@ pub(crate) struct Diff {
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Condition>,
     /// Print JSON, with all that was found
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// Write the first mutations for another program
+    #[arg(long, value_parser = formats())]
+    format: Option<Written>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Write a page with all that was found to this file, too
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -116,6 +106,28 @@ pub(crate) struct Diff {
     /// Hold this much of the requests in memory, and the rest in a temporary file [default: 256M]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
+}
+
+/// What is written for other programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Written {
+    Dot,
+    TraceEvents,
+}
+
+impl FromStr for Written {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Written, String> {
+        if text == "dot" { Ok(Written::Dot) } else { Ok(Written::TraceEvents) }
+    }
+}
+
+fn formats() -> impl TypedValueParser<Value = Written> {
+    one_of([
+        PossibleValue::new("dot").help("Each beside its originator, for Graphviz"),
+        PossibleValue::new("chrome").help("A typical request of each side, for Perfetto"),
+    ])
 }
 
 pub(super) const COMMAND: Subcommand = Subcommand::of::<Diff>();
@@ -129,7 +141,13 @@ const MEMORY_BYTES: u64 = 256 << 20;
 impl Run for Diff {
     fn run(&self) -> Result<ExitCode, Error> {
         let page = self.html.as_deref().map(PageFile::try_out).transpose()?;
-        let periods = Periods::of(self)?;
+        let refused = |path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::file(&path, source)
+        };
+        let path = self.output.as_deref();
+        let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+        let periods = Periods::of(&self.periods)?;
         let progress = Terminal::new();
         let memory = self.memory.unwrap_or(MEMORY_BYTES);
         let both = periods.both();
@@ -144,14 +162,13 @@ impl Run for Diff {
         if let Some(page) = page {
             page.write(&answer)?;
         }
-        let mut out = BufWriter::new(io::stdout());
-        if self.json {
-            serde_json::to_writer(&mut out, &answer).map_err(io::Error::from)?;
-            writeln!(out)?;
-        } else {
-            overview::write(&answer, &mut out)?;
-            listing::write(&answer, self.limit, &mut out)?;
-        }
+        let mut out: Box<dyn Write> = match (path, target) {
+            (Some(path), Some(target)) => {
+                Box::new(BufWriter::new(target.create().map_err(refused(path))?))
+            }
+            _ => Box::new(BufWriter::new(io::stdout())),
+        };
+        self.write(&answer, &mut out)?;
         out.flush()?;
         let level = self.false_discoveries;
         let held: Vec<String> =
@@ -162,6 +179,22 @@ impl Run for Diff {
 }
 
 impl Diff {
+    fn write(&self, answer: &Answer, out: &mut impl Write) -> Result<(), Error> {
+        match self.format {
+            Some(Written::Dot) => write_dot(answer, self.limit, out)?,
+            Some(Written::TraceEvents) => write_trace_events(answer, self.limit, out)?,
+            None if self.json => {
+                serde_json::to_writer(&mut *out, answer).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+            None => {
+                overview::write(answer, out)?;
+                listing::write(answer, self.limit, out)?;
+            }
+        }
+        Ok(())
+    }
+
     fn options(&self) -> Options {
         let default = Options::default();
         let ablated = |step: &str| self.ablate.iter().any(|ablated| ablated == step);

@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod diff;
 mod documentation;
 mod help;
 mod import;

@@ -8,7 +8,7 @@ const FLOORS: &[&[&str]] = &[
     &["capture-shim", "message-trace"],
     &["clocks", "analyze", "collector", "demo"],
     &["request-flow"],
-    &["importers", "contexts", "exports", "synth", "test-support"],
+    &["importers", "compare", "contexts", "exports", "synth", "test-support"],
     &["reconcile"],
     &["report"],
     &["sockcap", "end-to-end"],

@@ -16,6 +16,9 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     let width = output::limit();
     let [before, after] = &answer.periods;
     folded(&format!("before: {}; after: {}", period(before), period(after)), "", width, out)?;
+    for doubt in &answer.doubts {
+        folded(&format!("doubt: {doubt}"), "", width, out)?;
+    }
     folded(&times(answer), "", width, out)?;
     if !answer.changed {
         return writeln!(out, "nothing changed that chance does not explain");

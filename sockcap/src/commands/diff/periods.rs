@@ -1,7 +1,8 @@
 //! The two periods: two data directories, or one that is cut by time.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use compare::Period;
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -9,12 +10,39 @@ use jiff::tz::TimeZone;
 use message_trace::DataDir;
 use request_flow::tables::{Columns, RequestTables};
 
-use super::Diff;
-use crate::arguments::Inference;
 use crate::arguments::values::{Moment, moment};
+use crate::arguments::{Data, Inference, SourceChoice};
 use crate::error::Error;
 use crate::shown::Shown;
 use crate::stages;
+
+/// The arguments that say what is compared.
+#[derive(Debug, Args)]
+pub(super) struct PeriodArguments {
+    /// Data directory of the time when all was well
+    #[arg(value_name = "BEFORE", requires = "after_directory", conflicts_with_all = ["directory", "at", "before", "after"])]
+    before_directory: Option<PathBuf>,
+    /// Data directory of the time that is to be explained
+    #[arg(value_name = "AFTER")]
+    after_directory: Option<PathBuf>,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    source: SourceChoice,
+    /// A file with names of nodes, for both periods of a recording (docs/names.md)
+    #[arg(long, value_name = "FILE")]
+    aliases: Option<PathBuf>,
+    /// Compare what begins before this time with what begins later: a time of day (10:05,
+    /// 2026-11-22T15:04:05Z), seconds since the first request (12.5), or a time span since then
+    #[arg(long, value_name = "TIME", value_parser = point, conflicts_with_all = ["before", "after"])]
+    at: Option<Point>,
+    /// The first period, as two such times; either may be left away
+    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "after")]
+    before: Option<Cut>,
+    /// The second period
+    #[arg(long, value_name = "FROM..TO", value_parser = cut, requires = "before")]
+    after: Option<Cut>,
+}
 
 /// A point in time as the user writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +61,13 @@ pub(crate) struct Cut {
 }
 
 /// Reads a point in time.
-pub(super) fn point(text: &str) -> Result<Point, String> {
+fn point(text: &str) -> Result<Point, String> {
     let of_day = || text.contains(':').then(|| text.parse::<Time>().ok()).flatten();
     moment(text).map(Point::Moment).or_else(|error| of_day().map(Point::OfDay).ok_or(error))
 }
 
 /// Reads a period.
-pub(super) fn cut(text: &str) -> Result<Cut, String> {
+fn cut(text: &str) -> Result<Cut, String> {
     let (from, until) = text.split_once("..").ok_or_else(|| {
         format!("'{text}' is no period; write two times with two dots between, like 10:00..10:05")
     })?;
@@ -81,12 +109,12 @@ pub(super) struct Periods {
 
 impl Periods {
     /// Those that the user named. What is missing in their directories is made.
-    pub(super) fn of(of: &Diff) -> Result<Periods, Error> {
+    pub(super) fn of(of: &PeriodArguments) -> Result<Periods, Error> {
         if let (Some(before), Some(after)) = (&of.before_directory, &of.after_directory) {
             let (mut tables, mut names, mut directories) = (Vec::new(), Vec::new(), Vec::new());
             for directory in [before, after] {
                 let shown = of.source.shown(DataDir::new(directory))?;
-                let (requests, data) = open(&shown)?;
+                let (requests, data) = open(&shown, of.aliases.as_ref())?;
                 tables.push(requests);
                 names.push(directory.display().to_string());
                 directories.push(data);
@@ -96,8 +124,8 @@ impl Periods {
             return Ok(Periods { tables, cuts: [(None, None); 2], names, directories });
         }
         let shown = of.source.of(&of.data)?;
-        let (requests, directory) = open(&shown)?;
-        let Some((first, _)) = requests.begins(|_| true)? else {
+        let (requests, directory) = open(&shown, of.aliases.as_ref())?;
+        let Some((first, last)) = requests.begins(|_| true)? else {
             return Err(Error::NoRequests(shown.whole.path().to_owned()));
         };
         let time = |point: Option<Point>| point.map(|point| point.at(first)).transpose();
@@ -120,6 +148,20 @@ impl Periods {
             return Err(Error::Usage(why.to_owned()));
         }
         let names = ["before", "after"].map(str::to_owned);
+        for ((from, until), name) in cuts.iter().zip(&names) {
+            let is_in = |begin: i64| {
+                from.is_none_or(|from| from <= begin) && until.is_none_or(|until| begin < until)
+            };
+            if requests.begins(is_in)?.is_none() {
+                let why = format!(
+                    "no request begins in the period '{name}'; the first one begins at {}, the last \
+                     one {} later",
+                    Timestamp::from_nanosecond(i128::from(first)).unwrap_or_default(),
+                    message_trace::units::duration((last - first) as f64),
+                );
+                return Err(Error::Usage(why));
+            }
+        }
         Ok(Periods { tables: vec![requests], cuts, names, directories: vec![directory] })
     }
 
@@ -158,8 +200,8 @@ impl Periods {
 }
 
 /// The requests of what is shown of a directory.
-fn open(shown: &Shown) -> Result<(RequestTables, DataDir), Error> {
-    stages::requests(shown, &Inference::default())?;
+fn open(shown: &Shown, aliases: Option<&PathBuf>) -> Result<(RequestTables, DataDir), Error> {
+    stages::requests(shown, &Inference::named_by(aliases.cloned()))?;
     let data = &shown.data;
     let requests = RequestTables::open(&data.requests(), &data.steps(), Columns::default())?;
     if requests.counts().0 == 0 {

@@ -1,0 +1,80 @@
+//! Doubts: what makes a comparison say little, in words, for its first lines.
+
+use message_trace::units::{printable, whole_percent};
+use request_flow::NameId;
+use rustc_hash::FxHashSet;
+
+use crate::comparison::Comparison;
+use crate::tuning::{DOUBTED_ALIKE, DOUBTED_PROBABILITY, DOUBTED_REQUESTS, DOUBTED_TORN};
+
+/// Maximum number of nodes that a doubt names.
+const MAX_NAMES: usize = 4;
+
+/// All doubts of a comparison whose periods have these names.
+pub fn doubts(comparison: &Comparison, periods: [&str; 2]) -> Vec<String> {
+    let mut doubts = Vec::new();
+    for (totals, name) in comparison.totals.iter().zip(periods) {
+        if totals.requests < DOUBTED_REQUESTS {
+            let requests = totals.requests;
+            doubts.push(format!(
+                "{name} has only {requests} requests: few changes can be told from chance"
+            ));
+        }
+        let all = totals.requests.max(1) as f64;
+        if totals.torn as f64 / all > DOUBTED_TORN {
+            let share = whole_percent(totals.torn as f64 / all);
+            doubts.push(format!(
+                "{share} of the requests of {name} are torn: their roots were not seen"
+            ));
+        }
+        if totals.requests > 0 && totals.expected / all < DOUBTED_PROBABILITY {
+            let share = whole_percent(totals.expected / all);
+            doubts.push(format!("requests of {name} are only {share} sure on average"));
+        }
+    }
+    doubts.extend(unlike(comparison));
+    doubts
+}
+
+/// Whether the periods are of unlike workloads, or of nodes with other names.
+fn unlike(comparison: &Comparison) -> Option<String> {
+    let alike = [0, 1].map(|side| {
+        let of = |all: bool| -> f64 {
+            let kinds = comparison.kinds.iter();
+            let here = kinds.filter(|kind| all || kind.counts.iter().all(|count| *count > 0.0));
+            here.map(|kind| kind.counts[side]).sum()
+        };
+        of(false) / of(true).max(f64::MIN_POSITIVE)
+    });
+    let least = alike[0].min(alike[1]);
+    if least >= DOUBTED_ALIKE {
+        return None;
+    }
+    let share = whole_percent(least);
+    let words = format!("only {share} of the requests of one period are of kinds that both have: ");
+    let nodes = [0, 1].map(|side| nodes(comparison, side));
+    let only = [0, 1].map(|side| {
+        let mut names: Vec<String> = nodes[side]
+            .difference(&nodes[1 - side])
+            .map(|name| printable(comparison.names.text(*name)))
+            .collect();
+        names.sort();
+        let more = names.len().saturating_sub(MAX_NAMES);
+        names.truncate(MAX_NAMES);
+        let list = names.join(", ");
+        if more > 0 { format!("{list} and {more} more") } else { list }
+    });
+    Some(match only.iter().all(|names| !names.is_empty()) {
+        true => format!(
+            "{words}if {} are now called {}, give both one name (docs/names.md)",
+            only[0], only[1]
+        ),
+        false => format!("{words}the workloads are unlike"),
+    })
+}
+
+/// The nodes of a period.
+fn nodes(comparison: &Comparison, side: usize) -> FxHashSet<NameId> {
+    let here = comparison.sites.iter().filter(|(_, site)| site.all.of(side) > 0.0);
+    here.map(|(key, _)| key.node).collect()
+}
