@@ -14,7 +14,7 @@ pub struct ExclusiveTimes {
 }
 
 impl ExclusiveTimes {
-    /// Those of each step of a request.
+    /// The exclusive times of each step of a request.
     pub fn of(&mut self, request: &Request) -> &[(Option<i64>, Option<i64>)] {
         let ExclusiveTimes { times, children } = self;
         times.clear();

@@ -32,7 +32,7 @@ pub struct Overall {
 }
 
 impl Overall {
-    /// Those of all categories, tested, not yet decided.
+    /// The response times of all categories, tested, not yet decided.
     pub(crate) fn of(
         categories: &[CategoryStats],
         response: &Histogram,

@@ -1,8 +1,8 @@
 //! Call sites: an operation as it is called from one other operation, over all categories.
 //!
-//! Categories tell what requests look like as wholes, and many of them have few requests each. Where
-//! one slow node makes hundreds of categories slow, it is seen at its call sites, with all requests
-//! together:
+//! Categories tell what requests look like as wholes, and many of them have few requests each.
+//! Where one slow node makes hundreds of categories slow, it is seen at its call sites, with all
+//! requests together:
 //!
 //! ```text
 //! frontend GET / ──> cart GetCart     own time, network, calls that it makes, failures;

@@ -10,7 +10,7 @@ pub struct Stretches {
 }
 
 impl Stretches {
-    /// Those of a period, from the times at which its first and its last request begin.
+    /// The stretches of a period, from the times at which its first and its last request begin.
     pub fn of(begins: Option<(i64, i64)>) -> Stretches {
         let (first, last) = begins.unwrap_or_default();
         let length = last.saturating_sub(first).saturating_add(1);

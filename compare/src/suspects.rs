@@ -9,9 +9,9 @@
 //!                       suspects, the heaviest first
 //! ```
 //!
-//! A slow node makes every hop next to it slow, and a slow network makes hops into and out of a node
-//! slow while its own time stays. What waits longer because another is slow has no longer own time
-//! ([`crate::exclusive_times`]), and so is not to blame.
+//! A slow node makes every hop next to it slow, and a slow network makes hops into and out of a
+//! node slow while its own time stays. What waits longer because another is slow has no longer own
+//! time ([`crate::exclusive_times`]), and so is not to blame.
 
 mod blame;
 mod calls;

@@ -44,11 +44,11 @@ pub(crate) const MAX_PATTERNS: usize = 256;
 
 /// Times below this are not told apart when ratios are weighed, in nanoseconds: a hop that takes
 /// 3 µs in place of 1 µs is not three times as suspicious. Chosen, not measured.
-pub(crate) const LEAST_RATIO_NS: f64 = 20_000.0;
+pub(crate) const MIN_RATIO_NS: f64 = 20_000.0;
 
 /// Power that the share of a node's edges that changed together is raised to when the change of an
-/// edge is divided among its ends. On four of the 20 labelled faults, 2 in place of 1 made the named
-/// service's lead greater.
+/// edge is divided among its ends. On four of the 20 labelled faults, 2 in place of 1 made the
+/// named service's lead greater.
 pub(crate) const EDGE_POWER: i32 = 2;
 
 /// Number of requests of a period below which a comparison is doubted. Chosen, not measured.

@@ -19,7 +19,7 @@ pub struct Sample {
 }
 
 /// Times below this are taken for this when their logarithms are compared, in nanoseconds.
-const LEAST_NS: f64 = 1_000.0;
+const MIN_NS: f64 = 1_000.0;
 
 impl Sample {
     /// The sample of observations, each a value, its weight and the stretch of time that it is in.
@@ -34,7 +34,7 @@ impl Sample {
         for (value, weight, stretch) in observations {
             let weight = f64::from(weight);
             moments.add(f64::from(value), weight);
-            in_stretches.add(stretch, f64::from(value).max(LEAST_NS).ln(), weight);
+            in_stretches.add(stretch, f64::from(value).max(MIN_NS).ln(), weight);
             sorted.push(value);
         }
         sorted.sort_unstable_by(f32::total_cmp);

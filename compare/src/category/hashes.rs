@@ -9,7 +9,7 @@ use twox_hash::XxHash3_128;
 pub struct NameHashes(Vec<u128>);
 
 impl NameHashes {
-    /// Those of `names`.
+    /// The hashes of `names`.
     pub fn of(names: &Names) -> NameHashes {
         NameHashes(names.iter().map(|text| XxHash3_128::oneshot(text.as_bytes())).collect())
     }

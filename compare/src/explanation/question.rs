@@ -5,7 +5,7 @@ use crate::comparison::Comparison;
 use crate::mutations::{Mutation, MutationKind};
 use crate::period::Side;
 
-/// What is to be told apart for one mutation.
+/// Two classes of requests that are told apart, for one mutation.
 pub(super) struct Question {
     /// Place of the mutation among all.
     pub(super) mutation: usize,

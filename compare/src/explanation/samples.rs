@@ -36,8 +36,8 @@ impl Samples {
         })
     }
 
-    /// Leaves out texts of which the classes have none in common: processes, threads and pods have
-    /// other names in each recording, which explains nothing.
+    /// Leaves out features whose texts are never the same in both classes: processes, threads and
+    /// pods have other names in each recording, which explains nothing.
     pub(super) fn leave_out_identities(&mut self) {
         let rows = &self.rows;
         self.features.retain(|_, values| {

@@ -40,7 +40,7 @@ pub fn time_tests(categories: &[CategoryStats], options: &Options) -> Vec<TimeCh
     tested.collect()
 }
 
-/// Those that changed, with the hops that make it.
+/// The tested categories that changed, with the hops that make it.
 pub fn time_changes(
     tested: Vec<TimeChange>,
     categories: &[CategoryStats],

@@ -61,7 +61,7 @@ pub fn rate_tests(categories: &[CategoryStats], kinds: &[Kind]) -> Vec<RateChang
     tested
 }
 
-/// Those that changed.
+/// The tested shares that changed.
 pub fn rate_changes(
     mut tested: Vec<RateChange>,
     categories: &[CategoryStats],

@@ -16,7 +16,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Those of two samples; empty where both are.
+    /// The distributions of two samples; empty where both are.
     pub fn of(samples: &[Sample; 2]) -> Distribution {
         let ends = |side: usize| {
             let sorted = &samples[side].sorted;

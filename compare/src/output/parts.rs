@@ -30,12 +30,12 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Those of the mean.
+    /// The parts of the mean.
     pub(super) fn of_mean(comparison: &Comparison) -> Parts {
         Parts::of(comparison, &of_mean(&comparison.categories, &comparison.kinds))
     }
 
-    /// Those of a quantile with these values.
+    /// The parts of a quantile with these values.
     pub(super) fn of_quantile(comparison: &Comparison, values: [f64; 2]) -> Parts {
         Parts::of(comparison, &of_quantile(&comparison.categories, &comparison.kinds, values))
     }

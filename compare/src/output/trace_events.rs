@@ -1,5 +1,5 @@
-//! A typical request of each side of a mutation as trace events, which Perfetto and Chrome open: one
-//! process for each side, one thread for each node.
+//! A typical request of each side of a mutation as trace events, which Perfetto and Chrome open:
+//! one process for each side, one thread for each node.
 
 use std::io::{self, Write};
 

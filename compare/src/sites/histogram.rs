@@ -36,8 +36,8 @@ pub struct TimeTest {
     pub p_value: f64,
     /// How many of the times have the information of one.
     pub effect: f64,
-    /// For each of [`FAR_OCTAVES`] and each period, the number of stretches with a time as far above
-    /// the usual, and of all with a time.
+    /// For each of [`FAR_OCTAVES`] and each period, the number of stretches with a time as far
+    /// above the usual, and of all with a time.
     pub far: [[[f64; 2]; 2]; FAR_OCTAVES.len()],
 }
 
@@ -94,9 +94,9 @@ impl Histogram {
         if sums.weight > 0.0 { sums.total / sums.weight } else { 0.0 }
     }
 
-    /// Tests whether times changed; `None` where a period has too few, or
-    /// all at about one time, which tell nothing of how the system is at others. `lengths` are how long both
-    /// periods are, in any unit.
+    /// Tests whether times changed; `None` where a period has too few, or all at about one time,
+    /// which tell nothing of how the system is at others. `lengths` are how long both periods are,
+    /// in any unit.
     pub fn test(&self, lengths: [f64; 2]) -> Option<TimeTest> {
         if self.sums.iter().any(|sums| (sums.count as usize) < MIN_TESTED) {
             return None;

@@ -67,9 +67,9 @@ pub struct Site {
     pub all: Counts,
     /// Executions whose calls all succeeded, which is all where no failure is told.
     pub executions: Counts,
-    /// Those of them that failed.
+    /// Failed ones of these executions.
     pub failures: Counts,
-    /// Those of them with each pattern.
+    /// These executions by their pattern.
     pub patterns: FxHashMap<CallPattern, Counts>,
 }
 

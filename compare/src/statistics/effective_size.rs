@@ -3,8 +3,8 @@
 //! Requests that come one after the other meet the same queue, the same cache and the same
 //! neighbour. Tests that take them for independent find a change in each pair of periods. So each
 //! period is cut into stretches of time: were observations independent, means of stretches would
-//! differ by the variance of one observation over the number in a stretch. By as much as they differ
-//! more, there are fewer observations than it seems (Kish 1965).
+//! differ by the variance of one observation over the number in a stretch. By as much as they
+//! differ more, there are fewer observations than it seems (Kish 1965).
 
 use crate::tuning::STRETCHES;
 

@@ -19,7 +19,8 @@ pub struct KolmogorovSmirnov {
 /// `None` where a sample is empty.
 ///
 /// Small samples of independent observations have an exact p-value, which is that of the samples'
-/// sizes, with ties counted as they are. All others have the asymptotic one, of the effective sizes.
+/// sizes, with ties counted as they are. All others have the asymptotic one, of the effective
+/// sizes.
 pub fn kolmogorov_smirnov(a: &[f32], b: &[f32], effects: [f64; 2]) -> Option<KolmogorovSmirnov> {
     if a.is_empty() || b.is_empty() {
         return None;
@@ -38,8 +39,9 @@ pub fn kolmogorov_smirnov(a: &[f32], b: &[f32], effects: [f64; 2]) -> Option<Kol
 }
 
 /// Tests two weighted samples whose values are in buckets: rows of bucket, sample (0 or 1) and
-/// weight, in ascending order of buckets. `sizes` are the whole weight of each sample and its design
-/// effect. Returns the p-value, asymptotic with the correction for small samples of Stephens (1970).
+/// weight, in ascending order of buckets. `sizes` are the whole weight of each sample and its
+/// design effect. Returns the p-value, asymptotic with the correction for small samples of Stephens
+/// (1970).
 pub fn grouped_kolmogorov_smirnov(
     rows: impl Iterator<Item = (u32, usize, f64)>,
     sizes: [(f64, f64); 2],

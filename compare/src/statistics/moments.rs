@@ -28,7 +28,7 @@ impl Moments {
         self.squares += weight * distance * (value - self.mean);
     }
 
-    /// Those of observations with weight 1.
+    /// The moments of observations with weight 1.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Moments {
         let mut moments = Moments::default();
         values.into_iter().for_each(|value| moments.add(value, 1.0));

@@ -2,10 +2,10 @@
 //! other has not, or has rarely, come too often to be chance.
 //!
 //! A test of one call site alone cannot tell: that 5 of 18 requests are slow where none of 18 was
-//! happens by chance in one of twenty comparisons, and there are hundreds of call sites. But if such
-//! events are rare at all the other sites, too, these five are a change. So each site's rate is
-//! taken for drawn from a beta distribution that fits all sites (empirical Bayes, Robbins 1956), and
-//! the events of one period are held against what its prior and the other period predict.
+//! happens by chance in one of twenty comparisons, and there are hundreds of call sites. But if
+//! such events are rare at all the other sites, too, these five are a change. So each site's rate
+//! is taken for drawn from a beta distribution that fits all sites (empirical Bayes, Robbins 1956),
+//! and the events of one period are held against what its prior and the other period predict.
 
 use statrs::function::gamma::ln_gamma;
 

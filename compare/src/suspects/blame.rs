@@ -21,7 +21,7 @@ pub struct Suspect {
     pub evidence: Vec<(usize, f64)>,
 }
 
-/// Two nodes of which the first calls the second.
+/// A node that calls, and the node that it calls.
 type Edge = [NameId; 2];
 
 /// The nodes that this evidence speaks against, the heaviest first. `worse` asks for what became

@@ -4,7 +4,7 @@ use request_flow::NameId;
 
 use crate::options::Options;
 use crate::sites::SiteKey;
-use crate::tuning::LEAST_RATIO_NS;
+use crate::tuning::MIN_RATIO_NS;
 
 /// Which way something changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl Evidence {
 
     /// By how many times a time changed, as a natural logarithm. Positive where it is longer.
     pub(super) fn ln_ratio(&self) -> f64 {
-        let [before, after] = self.values.map(|value| value.max(LEAST_RATIO_NS));
+        let [before, after] = self.values.map(|value| value.max(MIN_RATIO_NS));
         (after / before).ln()
     }
 }

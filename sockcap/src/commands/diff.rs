@@ -74,8 +74,8 @@ pub(crate) struct Diff {
     /// Consider originators that lost fewer requests than their mutation won
     #[arg(long, help_heading = "What counts as a change")]
     any_originator: bool,
-    /// Use the rules of the paper: times rounded to a millisecond, a fixed level, and a threshold of
-    /// requests
+    /// Use the rules of the paper: times rounded to a millisecond, a fixed level, and a threshold
+    /// of requests
     #[arg(long, help_heading = "What counts as a change")]
     paper: bool,
     /// Do not ask for this parameter when a mutation is explained; may be given several times

@@ -1,4 +1,4 @@
-//! `sockcap diff`: periods, what it says first, conditions, and what it says where it can say little.
+//! `sockcap diff`: periods, what it says first, conditions, and where it can say little.
 
 use std::fmt::Write as _;
 use std::fs;

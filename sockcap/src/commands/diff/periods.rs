@@ -108,7 +108,7 @@ pub(super) struct Periods {
 }
 
 impl Periods {
-    /// Those that the user named. What is missing in their directories is made.
+    /// The periods that the user named. What is missing in their directories is made.
     pub(super) fn of(of: &PeriodArguments) -> Result<Periods, Error> {
         if let (Some(before), Some(after)) = (&of.before_directory, &of.after_directory) {
             let (mut tables, mut names, mut directories) = (Vec::new(), Vec::new(), Vec::new());
