@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod blaming;
+mod categories;
 mod explaining;
 mod mirroring;
 mod mutating;
