@@ -114,3 +114,23 @@ fn one_clock_is_no_section() {
     let report = Report::new(&patterns, Meta { clocks: one, ..samples::meta() });
     assert!(!written(&report).contains("class=\"clocks\""));
 }
+
+#[test]
+fn a_comparison_loads_nothing_and_its_names_are_text() {
+    let names = ["<script>alert(4)</script>", "after\u{1b}[2J"].map(str::to_owned);
+    let details = vec![b"[1]".to_vec(), b"[2]".to_vec()];
+    let page = ComparisonPage { names, mutations: 65, overview: b"{}".to_vec(), details };
+    let mut out = Vec::new();
+    Html.write_comparison(&page, &mut out).unwrap();
+    let page = String::from_utf8(out).unwrap();
+    let frame = without_program(&page);
+    for loading in ["src=", "@import", "url(", "<iframe", "connect-src"] {
+        assert!(!frame.contains(loading), "{loading}");
+    }
+    assert!(page.contains("default-src 'none'") && page.contains("65 mutations"));
+    assert!(page.contains("&lt;script&gt;alert(4)&lt;/script&gt;"));
+    assert!(!page.contains("<script>alert") && !page.contains('\u{1b}'));
+    for piece in ["comparison", "details-0", "details-1"] {
+        assert_eq!(page.matches(&format!("id=\"{piece}\">")).count(), 1, "{piece}");
+    }
+}

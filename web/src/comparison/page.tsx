@@ -75,6 +75,7 @@ function Header({ comparison }: { comparison: Comparison }) {
           <button type="button" class="quiet" aria-label="Keys" onClick={() => (help.value = true)}>?</button>
         </span>
       </div>
+      {comparison.doubts.map((doubt) => <p key={doubt} class="part" role="note">{doubt}</p>)}
       <Facts facts={facts} />
       <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKeyDown}>
         {TABS.map((name) => (

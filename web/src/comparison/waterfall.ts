@@ -23,6 +23,15 @@ const MARGIN = 0.35;
 /** Changes that take a smaller part of an axis from 0 have an axis of their own. */
 const LEAST = 0.2;
 
+/** Parts that are a smaller part of the largest one are not shown before the others are asked for. */
+const SEEN = 0.002;
+
+/** How many parts are worth a line, up to `most`. */
+export function worth(parts: Part[], most: number): number {
+  const largest = Math.max(0, ...parts.map(({ ns }) => Math.abs(ns)));
+  return Math.min(most, parts.filter(({ ns }) => Math.abs(ns) >= SEEN * largest).length);
+}
+
 export function waterfall([before, after]: Pair, parts: Part[], shown: number): Waterfall {
   let at = before;
   const bars = parts.slice(0, shown).map((part) => {

@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 import { duration, plural, tick } from "../format";
 import { useWidth } from "../size";
-import { share, stops, waterfall } from "./waterfall";
+import { share, stops, waterfall, worth } from "./waterfall";
 import type { Measure } from "./state";
 import { MARK, type Measured, partName, signed } from "./words";
 
@@ -18,7 +18,8 @@ interface Props {
 export function WaterfallView({ of, measured: { values, parts } }: Props) {
   const isWhole = useSignal(false);
   const [place, width] = useWidth<HTMLDivElement>();
-  const made = waterfall(values, parts.parts, isWhole.value ? MOST : SHOWN);
+  const shown = worth(parts.parts, SHOWN);
+  const made = waterfall(values, parts.parts, isWhole.value ? MOST : shown);
   const { bars, rest } = made;
   const at = (time: number) => `${share(made, time) * 100}%`;
   const labels = stops(made, width > 0 && width < 420 ? 3 : 6);
@@ -60,7 +61,7 @@ export function WaterfallView({ of, measured: { values, parts } }: Props) {
         <span />
       </div>
       {made.low > 0 && <p class="fine">The axis does not begin at 0.</p>}
-      {parts.parts.length > SHOWN && (
+      {parts.parts.length > shown && (
         <button type="button" class="quiet" aria-expanded={isWhole.value} onClick={() => (isWhole.value = !isWhole.value)}>
           {isWhole.value ? "the largest parts only" : `all ${plural(parts.parts.length, "part")}`}
         </button>

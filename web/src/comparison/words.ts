@@ -10,12 +10,15 @@ export const MARK = { worse: "▲", better: "▼", other: "◆" };
 
 /** A change with its sign. */
 export function signed(nanoseconds: number): string {
+  // Less than half a nanosecond is what rounding leaves.
+  if (Math.abs(nanoseconds) < 0.5) return "0";
   return `${nanoseconds > 0 ? "+" : ""}${duration(nanoseconds)}`;
 }
 
-/** Two times, with one unit where both have the same. */
+/** Two times, with one unit where both have the same; one of two that read the same. */
 export function both([before, after]: readonly [number | null, number | null]): string {
   const [one, other] = [duration(before), duration(after)];
+  if (one === other) return one;
   const [number = "", unit] = one.split(" ");
   return unit !== undefined && unit === other.split(" ")[1] ? `${number} → ${other}` : `${one} → ${other}`;
 }

@@ -135,6 +135,8 @@ export interface Mutation {
 
 export interface Comparison {
   periods: [Period, Period];
+  /** What makes the comparison say little, in words. */
+  doubts: string[];
   changed: boolean;
   response: { mean: Pair; quantiles: [Pair | null, Pair | null, Pair | null]; adjusted: number; is_changed: boolean };
   distribution: Distribution;

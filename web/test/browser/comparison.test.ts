@@ -36,6 +36,22 @@ async function expectText(page: Page, selector: string, text: RegExp): Promise<v
   await page.locator(selector).filter({ hasText: text }).first().waitFor({ timeout: 20_000 });
 }
 
+test("a page has all of the answer", () => {
+  const url = inject("compared");
+  const page = readFileSync(new URL(url), "utf8");
+  const answer = JSON.parse(readFileSync(new URL(url.replace(".html", ".json")), "utf8"));
+  const { group, mutations, ...rest } = data(url);
+  expect(answer).toMatchObject(rest);
+  expect(read(page, "details-0")).toEqual(answer.mutations);
+  expect(mutations.length).toBe(answer.mutations.length);
+  expect(mutations.length).toBeLessThan(group);
+  mutations.forEach((row, at) => {
+    const { kind, contribution_ns, tree } = answer.mutations[at];
+    expect(row).toMatchObject({ kind, contribution_ns, counts: tree.counts, mean_ns: tree.mean_ns, steps: tree.places.length, node: tree.places[0].node });
+    expect(row.through.toSorted()).toEqual([...new Set(tree.places.map(({ node }: { node: string }) => node))].toSorted());
+  });
+});
+
 describe("the answer", () => {
   test("says what changed, and the sums add up", async () => {
     const { page, complaints } = await opened();

@@ -118,7 +118,7 @@ export default async function setup(project: TestProject): Promise<() => void> {
     run("analyze", "-d", name);
   }
   const compared = (name: string, after: string) => {
-    run("diff", "before", after, "--html", `${name}.html`);
+    writeFileSync(path.join(directory, `${name}.json`), run("diff", "before", after, "--html", `${name}.html`, "--json"));
     return `file://${path.join(directory, name)}.html`;
   };
   project.provide("compared", compared("compared", "after"));

@@ -19,8 +19,9 @@ describe("words", () => {
   test("two times have one unit where it is the same", () => {
     expect(both([4.12e6, 248e6])).toBe("4.12 → 248 ms");
     expect(both([839e3, 4.1e6])).toBe("839 µs → 4.10 ms");
+    expect(both([1.601e6, 1.6e6])).toBe("1.60 ms");
     expect(both([null, 1e6])).toBe("– → 1.00 ms");
-    expect([signed(2e6), signed(-2e6), signed(0)]).toEqual(["+2.00 ms", "−2.00 ms", "0"]);
+    expect([signed(2e6), signed(-2e6), signed(0.02)]).toEqual(["+2.00 ms", "−2.00 ms", "0"]);
   });
 
   test("a verdict needs more than another mean", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { share, stops, waterfall } from "../../src/comparison/waterfall";
+import { share, stops, waterfall, worth } from "../../src/comparison/waterfall";
 import type { Part } from "../../src/data/comparison";
 
 const parts: Part[] = [60, -20, 8, -3, 1].map((ns, at) => ({ kind: "hop", what: `hop ${at}`, ns }));
@@ -15,6 +15,13 @@ describe("a waterfall", () => {
     const { bars, rest } = waterfall([100, 146], parts, 2);
     expect(bars.length).toBe(2);
     expect(rest).toEqual({ count: 3, from: 140, to: 146 });
+  });
+
+  test("shows the parts that can be seen beside the largest one", () => {
+    expect(worth(parts, 99)).toBe(5);
+    expect(worth(parts, 3)).toBe(3);
+    expect(worth([...parts, { kind: "hop", what: "rounding", ns: 0.02 }], 99)).toBe(5);
+    expect(worth([], 8)).toBe(0);
   });
 
   test("has an axis from 0, but for changes that would be too small on it", () => {
