@@ -15,7 +15,7 @@ use crate::overall::Overall;
 use crate::period::Period;
 use crate::sites::Sites;
 use crate::statistics::adjusted;
-use crate::suspects::{Evidence, Suspect, gather, suspects};
+use crate::suspects::{Evidence, Suspect, gather, suspects, without_known};
 
 /// What changed between two periods.
 #[derive(Debug)]
@@ -88,6 +88,7 @@ pub fn compare(
     let mutations = mutations(&categories, &kinds, &times, &rates, options);
     let response = totals[0].mean().min(totals[1].mean());
     evidence.retain(|of| of.adjusted <= options.false_discoveries && of.matters(options, response));
+    without_known(&mut evidence);
     let [suspects, faster] =
         [true, false].map(|worse| suspects(&evidence, &sites, &names, worse, options.without));
     Ok(Comparison {

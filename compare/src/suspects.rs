@@ -17,7 +17,9 @@ mod blame;
 mod calls;
 mod evidence;
 mod gather;
+mod pooled;
 
 pub use blame::{Suspect, suspects};
 pub use evidence::{CallChange, Direction, Evidence, EvidenceKind};
 pub use gather::gather;
+pub use pooled::without_known;

@@ -22,6 +22,10 @@ pub(crate) const CATEGORY_PARTITIONS: usize = 64;
 /// categories with more than 10 requests large (Spectroscope, 5.2).
 pub(crate) const MIN_TESTED: usize = 10;
 
+/// Minimum number of executions of a call site, a node or an edge in each period for a test of
+/// their times. Chosen, not measured.
+pub(crate) const MIN_EXECUTIONS: u64 = 5;
+
 /// Level of each test by the paper's rule. It does not tell its own; this is the usual one.
 pub(crate) const PAPER_LEVEL: f64 = 0.05;
 

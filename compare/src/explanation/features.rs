@@ -7,6 +7,8 @@ use request_flow::Request;
 pub(super) enum Feature {
     /// Number of requests that are open when this one begins.
     OpenRequests,
+    /// Number of requests that began in the second before this one.
+    RecentRequests,
     /// Second of the day, in UTC.
     TimeOfDay,
     /// Host of the node that calls the root.
@@ -40,6 +42,7 @@ impl Feature {
     pub(super) fn name(&self) -> &str {
         match self {
             Feature::OpenRequests => "open_requests",
+            Feature::RecentRequests => "recent_requests",
             Feature::TimeOfDay => "time_of_day",
             Feature::CallerHost => "caller_host",
             Feature::Step(_, OfStep::BytesIn) => "bytes_in",

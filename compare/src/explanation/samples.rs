@@ -2,7 +2,7 @@
 //! groups of requests, at equal distances.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use message_trace::PathError;
 use request_flow::Request;
@@ -14,6 +14,9 @@ use crate::category::{Encoder, NameHashes};
 use crate::options::Options;
 use crate::period::{Period, Side};
 use crate::tuning::{EXPLAINED_GROUPS, EXPLAINED_ROWS};
+
+/// Nanoseconds of a second.
+const SECOND_NS: i64 = 1_000_000_000;
 
 /// Nanoseconds of a day.
 const DAY_NS: i64 = 86_400_000_000_000;
@@ -89,12 +92,12 @@ impl Pass<'_> {
         let mut encoder = Encoder::new(&self.options.zoom, &names, &hashes);
         let mut all: Vec<Samples> = self.questions.iter().map(|_| Samples::default()).collect();
         let name_of = |name: u32| names.text(name).to_owned();
-        let mut open = OpenRequests::default();
+        let (mut open, mut recent) = (OpenRequests::default(), RecentRequests::default());
         for request in &requests {
             if request.steps.is_empty() || !self.period.has(request.begin()) {
                 continue;
             }
-            let open = open.at(request);
+            let (open, recent) = (open.at(request), recent.at(request));
             let encoded = encoder.encode(request);
             for (question, samples) in self.questions.iter().zip(&mut all) {
                 let Some(class) = question.class(encoded.key, self.side) else { continue };
@@ -104,7 +107,11 @@ impl Pass<'_> {
                         samples.features.entry(feature).or_default().push((row, value));
                     }
                 };
-                add(Feature::OpenRequests, Value::Number(open as f64));
+                add(Feature::RecentRequests, Value::Number(recent as f64));
+                // Where requests take longer, more are open, whatever it comes from.
+                if !question.by_period {
+                    add(Feature::OpenRequests, Value::Number(open as f64));
+                }
                 // Of two periods each has a time of its own, which explains nothing.
                 if let Some(begin) = request.begin().filter(|_| !question.by_period) {
                     let second = begin.rem_euclid(DAY_NS) as f64 / 1e9;
@@ -146,6 +153,23 @@ impl OpenRequests {
     }
 }
 
+/// Number of requests in the second before, told request by request in the order of their begins.
+#[derive(Debug, Default)]
+struct RecentRequests(VecDeque<i64>);
+
+impl RecentRequests {
+    /// How many began in the second before this one.
+    fn at(&mut self, request: &Request) -> usize {
+        let Some(begin) = request.begin() else { return self.0.len() };
+        while self.0.front().is_some_and(|first| *first < begin - SECOND_NS) {
+            self.0.pop_front();
+        }
+        let recent = self.0.len();
+        self.0.push_back(begin);
+        recent
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use request_flow::Step;
@@ -161,6 +185,18 @@ mod tests {
             open.at(&request)
         };
         assert_eq!([at(0, 10), at(1, 5), at(5, 7), at(6, 20), at(10, 11)], [0, 1, 1, 2, 1]);
+    }
+
+    #[test]
+    fn requests_of_the_second_before_are_counted() {
+        let mut recent = RecentRequests::default();
+        let mut at = |begin: i64| {
+            let mut request = Request::default();
+            request.push(Step { begin: Some(begin), ..Step::of(1, 1) }, []);
+            recent.at(&request)
+        };
+        let times = [0, 1, SECOND_NS, SECOND_NS + 1, SECOND_NS + 2, 9 * SECOND_NS];
+        assert_eq!(times.map(&mut at), [0, 1, 2, 2, 2, 0]);
     }
 
     #[test]

@@ -112,7 +112,8 @@ fn number(feature: &Feature, value: f64) -> String {
 
 fn subject(feature: &Feature, structure: &Structure, names: &Names) -> String {
     match feature {
-        Feature::OpenRequests => "open requests".to_owned(),
+        Feature::OpenRequests => "number of open requests".to_owned(),
+        Feature::RecentRequests => "number of requests in the second before".to_owned(),
         Feature::TimeOfDay => "time of day".to_owned(),
         Feature::CallerHost => "host of the caller".to_owned(),
         Feature::Step(place, what) => {

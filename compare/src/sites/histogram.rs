@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::period::Side;
 use crate::statistics::{InStretches, grouped_kolmogorov_smirnov, scales, with_estimated_variance};
-use crate::tuning::{FAR_OCTAVES, MIN_SPREAD, MIN_TESTED, STRETCHES};
+use crate::tuning::{FAR_OCTAVES, MIN_EXECUTIONS, MIN_SPREAD, STRETCHES};
 
 /// Bits of the mantissa that tell two buckets apart: 16 buckets for each power of two.
 const MANTISSA_BITS: u32 = 4;
@@ -40,6 +40,9 @@ pub struct TimeTest {
     /// above the usual, and of all with a time.
     pub far: [[[f64; 2]; 2]; FAR_OCTAVES.len()],
 }
+
+/// The bucket of the median, where times are shares of that.
+const RELATIVE_MIDDLE: u32 = 1 << 11;
 
 /// The bucket of a time in nanoseconds.
 fn bucket(ns: i64) -> u32 {
@@ -94,14 +97,28 @@ impl Histogram {
         if sums.weight > 0.0 { sums.total / sums.weight } else { 0.0 }
     }
 
-    /// Tests whether times changed; `None` where a period has too few, or all at about one time,
-    /// which tell nothing of how the system is at others. `lengths` are how long both periods are,
-    /// in any unit.
-    pub fn test(&self, lengths: [f64; 2]) -> Option<TimeTest> {
-        if self.sums.iter().any(|sums| (sums.count as usize) < MIN_TESTED) {
-            return None;
+    /// Adds the times of a histogram as shares of their median in both periods, so that operations
+    /// that take long and others are one sample. One that a period lacks is left out.
+    pub fn merge_relative(&mut self, other: &Histogram) {
+        if other.sums.iter().any(|sums| sums.count == 0) {
+            return;
         }
-        let mut rows: Vec<(u32, usize, usize, f64)> = self
+        let rows = other.rows();
+        let middle = middle(&rows);
+        for (bucket, side, stretch, weight) in rows {
+            let bucket = (bucket + RELATIVE_MIDDLE).saturating_sub(middle);
+            let side = if side == 0 { Side::Before } else { Side::After };
+            *self.cells.entry(cell(side, stretch, bucket)).or_default() += weight;
+        }
+        for (sums, of) in self.sums.iter_mut().zip(&other.sums) {
+            sums.count += of.count;
+            sums.weight += of.weight;
+        }
+    }
+
+    /// Its rows, by bucket.
+    fn rows(&self) -> Vec<Row> {
+        let mut rows: Vec<Row> = self
             .cells
             .iter()
             .map(|(cell, weight)| {
@@ -110,6 +127,17 @@ impl Histogram {
             })
             .collect();
         rows.sort_unstable_by_key(|(bucket, side, stretch, _)| (*bucket, *side, *stretch));
+        rows
+    }
+
+    /// Tests whether times changed; `None` where a period has too few, or all at about one time,
+    /// which tell nothing of how the system is at others. `lengths` are how long both periods are,
+    /// in any unit.
+    pub fn test(&self, lengths: [f64; 2]) -> Option<TimeTest> {
+        if self.sums.iter().any(|sums| sums.count < MIN_EXECUTIONS) {
+            return None;
+        }
+        let rows = self.rows();
         let mut of = [InStretches::default(); 2];
         for (bucket, side, stretch, weight) in &rows {
             of[*side].add(*stretch, f64::from(*bucket), *weight);
@@ -129,21 +157,35 @@ impl Histogram {
     }
 }
 
-/// For each level and period the number of stretches with a time as far above the median of both,
-/// and of all stretches with a time. What is slow comes in bunches, so a stretch counts once.
-fn far(rows: &[(u32, usize, usize, f64)]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] {
-    let weights = [0, 1].map(|side| {
+/// A row of a histogram: bucket, side, stretch and weight.
+type Row = (u32, usize, usize, f64);
+
+/// The weight of each period.
+fn weights(rows: &[Row]) -> [f64; 2] {
+    [0, 1].map(|side| {
         rows.iter().filter(|row| row.1 == side).map(|row| row.3).sum::<f64>().max(f64::MIN_POSITIVE)
-    });
-    // Each period counts the same, however many executions it has.
-    let (mut sum, mut middle) = (0.0, 0);
+    })
+}
+
+/// The bucket of the median of both periods. Each period counts the same, however many executions
+/// it has.
+fn middle(rows: &[Row]) -> u32 {
+    let weights = weights(rows);
+    let mut sum = 0.0;
     for (bucket, side, _, weight) in rows {
         sum += weight / weights[*side];
         if sum >= 1.0 {
-            middle = *bucket;
-            break;
+            return *bucket;
         }
     }
+    0
+}
+
+/// For each level and period the number of stretches with a time as far above the median of both,
+/// and of all stretches with a time. What is slow comes in bunches, so a stretch counts once.
+fn far(rows: &[Row]) -> [[[f64; 2]; 2]; FAR_OCTAVES.len()] {
+    let middle = middle(rows);
+    let weights = weights(rows);
     FAR_OCTAVES.map(|octaves| {
         let least = middle + octaves * PER_OCTAVE;
         let mut of = [[(0.0, 0.0); STRETCHES]; 2];

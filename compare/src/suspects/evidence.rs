@@ -48,6 +48,8 @@ pub struct Evidence {
     pub site: SiteKey,
     /// What changed.
     pub kind: EvidenceKind,
+    /// Whether it is of all operations of the node, or of the edge, together.
+    pub is_pooled: bool,
     /// It in both periods: a mean in nanoseconds, or a share from 0 to 1.
     pub values: [f64; 2],
     /// Number of executions in both periods.

@@ -2,8 +2,9 @@
 
 use super::calls::{ln_odds_ratio, novel_halves, pattern_change};
 use super::evidence::{Evidence, EvidenceKind};
+use super::pooled::{Times, pools};
 use crate::collect::PeriodTotals;
-use crate::sites::{Histogram, Site, SiteKey, Sites, TimeTest};
+use crate::sites::{Site, SiteKey, Sites, TimeTest};
 use crate::statistics::{RatePrior, combined, rates_differ, with_estimated_variance};
 use crate::stretches::{degrees_of_counts, effect_of_counts};
 use crate::tuning::FAR_OCTAVES;
@@ -42,20 +43,22 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
     let scale = (response[0].max(1.0) * response[1].max(1.0)).sqrt();
     let requests = totals.map(|totals| totals.expected.max(f64::MIN_POSITIVE));
     let mut all = Vec::new();
+    for (key, kind, pool) in pools(&sites) {
+        let Some(test) = pool.relative.test(lengths) else { continue };
+        let p_value = p_value(&test, &priors.far);
+        let times = pool.times();
+        let evidence = of_times(key, kind, &times, p_value, (requests, scale));
+        all.push(Evidence { is_pooled: true, ..evidence });
+    }
     for ((key, site), tests) in sites.into_iter().zip(tests) {
         let [own, network] = tests;
         let times =
             [(EvidenceKind::Own, &site.own, own), (EvidenceKind::Network, &site.network, network)];
         for (number, (kind, histogram, test)) in times.into_iter().enumerate() {
             let Some(test) = test else { continue };
-            all.push(of_times(
-                key,
-                kind,
-                (site, number),
-                (histogram, &test),
-                &priors.far,
-                (requests, scale),
-            ));
+            let times = Times::of(site, number, histogram);
+            let p_value = p_value(&test, &priors.far);
+            all.push(of_times(key, kind, &times, p_value, (requests, scale)));
         }
         let executions = [0, 1].map(|side| site.executions.of(side));
         // Executions for each request, in the middle of both periods.
@@ -63,6 +66,7 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
         let of_share = |kind, values, weight: f64, p_value| Evidence {
             site: key,
             kind,
+            is_pooled: false,
             values,
             executions,
             of_mean: 0.0,
@@ -93,29 +97,38 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
     all
 }
 
-/// Evidence of times: of a site, `number` being 0 for its own time and 1 for the network's.
+/// The probability of times as unlike as a test found them, if nothing changed. Both its parts see
+/// what the other does not: a shift of all, and a few that are very slow.
+fn p_value(test: &TimeTest, far: &[RatePrior; FAR_OCTAVES.len()]) -> f64 {
+    let levels = far.iter().zip(test.far).map(|(prior, periods)| prior.p_value(periods));
+    let weight = 0.5 / FAR_OCTAVES.len() as f64;
+    combined(levels.map(|level| (level, weight)).chain(std::iter::once((test.p_value, 0.5))))
+}
+
+/// Evidence of times.
 fn of_times(
     site: SiteKey,
     kind: EvidenceKind,
-    (of, number): (&Site, usize),
-    (histogram, test): (&Histogram, &TimeTest),
-    far: &[RatePrior; FAR_OCTAVES.len()],
+    times: &Times,
+    p_value: f64,
     (requests, scale): ([f64; 2], f64),
 ) -> Evidence {
-    let executions = [0, 1].map(|side| histogram.weight(side));
-    let values = [0, 1].map(|side| histogram.mean(side));
-    // Each sees what the other does not: a shift of all, and a few that are very slow.
-    let levels = far.iter().zip(test.far).map(|(prior, periods)| prior.p_value(periods));
-    let weight = 0.5 / FAR_OCTAVES.len() as f64;
-    let p_value =
-        combined(levels.map(|level| (level, weight)).chain(std::iter::once((test.p_value, 0.5))));
-    let total: f64 = (0..2).map(|side| executions[side] * values[side]).sum();
-    let critical: f64 = of.critical.iter().map(|sums| sums[number]).sum();
-    let share = if total > 0.0 { (critical / total).clamp(0.0, 1.0) } else { 0.0 };
+    let Times { executions, values, .. } = *times;
+    let share =
+        if times.total > 0.0 { (times.critical / times.total).clamp(0.0, 1.0) } else { 0.0 };
     let rate = f64::midpoint(executions[0] / requests[0], executions[1] / requests[1]);
     let of_mean = rate * share * (values[1] - values[0]);
-    let mut evidence =
-        Evidence { site, kind, values, executions, of_mean, weight: 0.0, p_value, adjusted: 1.0 };
+    let mut evidence = Evidence {
+        site,
+        kind,
+        is_pooled: false,
+        values,
+        executions,
+        of_mean,
+        weight: 0.0,
+        p_value,
+        adjusted: 1.0,
+    };
     evidence.weight = of_mean.abs() / scale * evidence.ln_ratio().abs();
     evidence
 }

@@ -65,3 +65,19 @@ fn what_became_faster_is_no_suspect() {
     assert!(found.suspects.is_empty(), "{:?}", found.suspects);
     assert_eq!(found.names.text(found.faster[0].node), "cart");
 }
+
+#[test]
+fn a_node_with_many_rare_operations_is_named_for_all_of_them() {
+    // Each operation of the cart is called six times in each period.
+    let many = World { operations: 50, requests: 300, ..World::WELL };
+    let found = changed(many, World { cart: 4 * MS, ..many.again() });
+    let (node, kind) = first(&found);
+    assert!(node == "cart" && matches!(kind, EvidenceKind::Own), "{node} {kind:?}");
+    let evidence = &found.evidence[found.suspects[0].evidence[0].0];
+    assert!(evidence.is_pooled && (evidence.values[1] / evidence.values[0] - 2.0).abs() < 0.3);
+    let alarms = (0..8).filter(|seed| {
+        let before = World { seed: 50 + seed, ..many };
+        !changed(before, before.again()).is_empty()
+    });
+    assert!(alarms.count() <= 1);
+}

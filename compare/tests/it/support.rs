@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) failing: u64,
     /// Share of the requests whose cart is large, and takes 20 ms more, of 100.
     pub(crate) large: u64,
+    /// Number of operations of the cart, called in turn.
+    pub(crate) operations: u64,
     /// Whether rows are in the reverse order of time.
     pub(crate) reversed: bool,
     /// What stands before each name.
@@ -42,6 +44,7 @@ impl World {
         cached: 70,
         failing: 0,
         large: 0,
+        operations: 1,
         reversed: false,
         prefix: "",
     };
@@ -64,7 +67,11 @@ impl World {
         let mut name = |text: &str| names.number(&format!("{}{text}", self.prefix));
         let [client, front, cart, cache, store] =
             ["client", "front", "cart", "cache", "store"].map(&mut name);
-        let [page, get, look, read] = ["page", "get", "look", "read"].map(&mut name);
+        let [page, look, read] = ["page", "look", "read"].map(&mut name);
+        let get = match number % self.operations {
+            0 => name("get"),
+            which => name(&format!("get {which}")),
+        };
         let size = names.number("items");
         let of = |what, mean| self.around(number, what, mean);
         let hit = self.drawn(number, 90) % 100 < self.cached;

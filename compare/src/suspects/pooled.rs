@@ -1,0 +1,117 @@
+//! Pooled evidence: all operations of a node, or of an edge, together. Where each operation is called
+//! few times, only all of them together tell a change from chance. Each time counts as a share of the
+//! median of its call site, so that another mix of operations is no change.
+
+use std::collections::BTreeMap;
+
+use request_flow::{NameId, Names};
+
+use super::evidence::{Evidence, EvidenceKind};
+use crate::sites::{Histogram, Site, SiteKey};
+
+/// What is pooled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Pool {
+    Node(NameId),
+    Edge([NameId; 2]),
+}
+
+/// Times of one call site, or of several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    /// Number of executions in both periods.
+    pub(super) executions: [f64; 2],
+    /// Mean times in nanoseconds.
+    pub(super) values: [f64; 2],
+    /// Sum of both periods' times on the critical path.
+    pub(super) critical: f64,
+    /// Sum of both periods' times.
+    pub(super) total: f64,
+}
+
+impl Times {
+    /// The times of a site: its own with the number 0, the network's with 1.
+    pub(super) fn of(site: &Site, number: usize, histogram: &Histogram) -> Times {
+        let executions = [0, 1].map(|side| histogram.weight(side));
+        let values = [0, 1].map(|side| histogram.mean(side));
+        Times {
+            executions,
+            values,
+            critical: site.critical.iter().filter_map(|sums| sums.get(number)).sum(),
+            total: (0..2).map(|side| executions[side] * values[side]).sum(),
+        }
+    }
+}
+
+/// Several call sites.
+#[derive(Debug, Default)]
+pub(super) struct Pooled {
+    /// Shares of the medians of call sites.
+    pub(super) relative: Histogram,
+    /// Sums, where values are weighted by `middle`.
+    sums: Times,
+    /// Executions in the middle of both periods: the mix that means are of.
+    middle: f64,
+    sites: usize,
+}
+
+impl Pooled {
+    fn add(&mut self, times: &Times, histogram: &Histogram) {
+        self.relative.merge_relative(histogram);
+        let middle = f64::midpoint(times.executions[0], times.executions[1]);
+        for side in 0..2 {
+            self.sums.executions[side] += times.executions[side];
+            self.sums.values[side] += middle * times.values[side];
+        }
+        self.sums.critical += times.critical;
+        self.sums.total += times.total;
+        self.middle += middle;
+        self.sites += 1;
+    }
+
+    /// The times of all of them together.
+    pub(super) fn times(&self) -> Times {
+        let middle = self.middle.max(f64::MIN_POSITIVE);
+        Times { values: self.sums.values.map(|sum| sum / middle), ..self.sums }
+    }
+}
+
+/// The pools of call sites: the site that stands for each, the kind of its times, and these. What
+/// has one call site needs no pool.
+pub(super) fn pools(sites: &[(SiteKey, &Site)]) -> Vec<(SiteKey, EvidenceKind, Pooled)> {
+    let mut pools: BTreeMap<Pool, Pooled> = BTreeMap::new();
+    for (key, site) in sites {
+        let edge = key.is_between_nodes().then_some(Pool::Edge([key.caller, key.node]));
+        let both = [(Some(Pool::Node(key.node)), &site.own), (edge, &site.network)];
+        for (number, (pool, histogram)) in both.into_iter().enumerate() {
+            let is_in_both = histogram.count(0) > 0 && histogram.count(1) > 0;
+            if let Some(pool) = pool.filter(|_| is_in_both) {
+                let times = Times::of(site, number, histogram);
+                pools.entry(pool).or_default().add(&times, histogram);
+            }
+        }
+    }
+    let several = pools.into_iter().filter(|(_, pooled)| pooled.sites > 1);
+    several
+        .map(|(pool, pooled)| {
+            let unknown = Names::UNKNOWN;
+            let (caller, node, kind) = match pool {
+                Pool::Node(node) => (unknown, node, EvidenceKind::Own),
+                Pool::Edge([caller, node]) => (caller, node, EvidenceKind::Network),
+            };
+            (SiteKey { caller, calling: unknown, node, operation: unknown }, kind, pooled)
+        })
+        .collect()
+}
+
+/// Leaves out pooled evidence of a node or edge that has evidence at single call sites.
+pub fn without_known(evidence: &mut Vec<Evidence>) {
+    let pool = |of: &Evidence| match of.kind {
+        EvidenceKind::Own => Some(Pool::Node(of.site.node)),
+        EvidenceKind::Network => Some(Pool::Edge([of.site.caller, of.site.node])),
+        EvidenceKind::Calls(_) | EvidenceKind::Failures => None,
+    };
+    let single = evidence.iter().filter(|of| !of.is_pooled);
+    let known: Vec<Pool> = single.filter_map(pool).collect();
+    evidence.retain(|of| !of.is_pooled || pool(of).is_none_or(|pool| !known.contains(&pool)));
+}
