@@ -51,6 +51,16 @@ def table(head, rows):
     print(flush=True)
 
 
+# Figures of an experiment: key, name, and how they are shown.
+COLUMNS = (
+    ("ndcg", "nDCG", "{:.3f}".format),
+    ("relevant", "relevant", percent),
+    ("mutations", "mutations", "{:.0f}".format),
+    ("told", "of relevant ones told where", percent),
+    ("categories", "categories", "{:.0f}".format),
+)
+
+
 def mean(values):
     return statistics.mean(values) if values else float("nan")
 
@@ -71,12 +81,12 @@ def of_experiments(experiments):
     rows, lists = [], []
     for fault, (paper, target) in PAPER.items():
         judged = found(experiments, fault, [])
-        figures = [span([one[key] for one in judged], show) for key, show in (
-            ("ndcg", "{:.3f}".format), ("relevant", percent), ("mutations", "{:.0f}".format), ("told", percent))]
+        figures = [span([one[key] for one in judged], show) for key, _, show in COLUMNS]
         suspected = f"{sum(one['suspected'] for one in judged)} of {len(judged)}"
         rows.append([NAMES[fault], paper, target, *figures, suspected])
         lists += [f"{fault}, pair {number}:{os.linesep}{one['list']}" for number, one in enumerate(judged, 1)]
-    table(["experiment", "paper", "target", "nDCG", "relevant", "mutations", "of these told where", "first suspect is right"], rows)
+    head = ["experiment", "paper", "target", *(name for _, name, _ in COLUMNS), "first suspect is right"]
+    table(head, rows)
     print("```text\n" + "\n".join(lists) + "\n```\n")
 
 
@@ -140,11 +150,10 @@ def of_ablation(normal, faults, experiments):
         cells = [name, first(ranked, 1), first(ranked, 3)]
         for fault in PAPER:
             judged = found(experiments, fault, options)
-            cells += [f"{mean([one['ndcg'] for one in judged]):.3f}", percent(mean([one["relevant"] for one in judged])),
-                      f"{mean([one['mutations'] for one in judged]):.0f}"]
+            cells += [show(mean([one[key] for one in judged])) for key, _, show in COLUMNS]
         rows.append(cells)
     head = ["", "faults first", "first three"]
-    head += [f"{fault}: {what}" for fault in PAPER for what in ("nDCG", "relevant", "mutations")]
+    head += [f"{fault}: {what}" for fault in PAPER for _, what, _ in COLUMNS]
     table(head, rows)
 
 
@@ -154,7 +163,7 @@ def main():
     )
     parser.add_argument("--data", default=os.path.join(program.REPOSITORY, "..", "shared", "data"), metavar="DIR",
                         help="where DIR/faults and DIR/calls are [default: ../shared/data beside the repository]")
-    parser.add_argument("--experiments", type=int, default=3, metavar="N", help="pairs of each experiment [default: 3]")
+    parser.add_argument("--experiments", type=int, default=5, metavar="N", help="pairs of each experiment [default: 5]")
     parser.add_argument("--pairs", type=int, default=40, metavar="N", help="made pairs without a change [default: 40]")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="of each timed comparison [default: 3]")
     parser.add_argument("--skip-ten", action="store_true", help="do not time ten times as many requests")

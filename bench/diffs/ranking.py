@@ -60,6 +60,7 @@ def judged(answer, fault):
     relevances = [int(is_relevant(mutation)) for mutation in answer["mutations"]]
     relevant = [mutation for mutation, relevance in zip(answer["mutations"], relevances) if relevance]
     return {
+        "categories": answer["categories"],
         "mutations": len(relevances),
         "relevant": sum(relevances) / len(relevances) if relevances else 0.0,
         "ndcg": ndcg(relevances),

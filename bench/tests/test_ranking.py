@@ -68,7 +68,7 @@ class Relevance(unittest.TestCase):
     def test_of_an_answer(self):
         miss = {"kind": "structural", "tree": MISS, "hops": [], "originators": []}
         hit = {**miss, "tree": HIT}
-        answer = {"mutations": [miss, hit, hit, miss], "suspects": [{"node": "nfs"}]}
+        answer = {"mutations": [miss, hit, hit, miss], "suspects": [{"node": "nfs"}], "categories": 9}
         judged = ranking.judged(answer, "cache")
         self.assertEqual((judged["list"], judged["relevant"], judged["mutations"]), ("x..x", 0.5, 4))
         self.assertAlmostEqual(judged["ndcg"], 1.5 / 2)

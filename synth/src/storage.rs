@@ -4,7 +4,7 @@
 //! its times or its path can have changed.
 //!
 //! ```text
-//! workload   jobs that copy, compile and link: which operation of which file comes next
+//! workload   jobs that copy, compile and link: which operation on which file is next
 //!    |
 //!    v
 //! system     the path of the operation: what is in which cache, who calls whom

@@ -16,7 +16,7 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// An empty cache that has room for so many keys.
+    /// An empty cache that has room for `room` keys.
     pub(super) fn new(room: usize) -> Cache {
         Cache { room, ..Cache::default() }
     }

@@ -6,7 +6,8 @@ use request_flow::{Names, Request, Step};
 
 use super::load::{Load, normal, uniform};
 
-/// Median time of a message on the way, in nanoseconds, and the standard deviation of its logarithm.
+/// Median time of a message on the way, in nanoseconds, and the standard deviation of its
+/// logarithm.
 const NETWORK: (f64, f64) = (70_000.0, 0.35);
 
 /// Standard deviation of the logarithm of what a step takes itself.
@@ -87,8 +88,8 @@ impl<'w> Flow<'w> {
         end
     }
 
-    /// A call of another node; `inside` is what that does, from a step and a time to a time. Returns
-    /// when the answer is there.
+    /// A call of another node; `inside` is what that does, from a step and a time to a time.
+    /// Returns when the answer is there.
     pub(super) fn call(
         &mut self,
         parent: u32,

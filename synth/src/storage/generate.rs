@@ -77,3 +77,90 @@ pub fn make(config: &Config, data: &DataDir, progress: &dyn Progress) -> Result<
     writer.finish(&names)?;
     Ok(Made { requests, steps })
 }
+
+#[cfg(test)]
+mod tests {
+    use request_flow::Request;
+    use request_flow::tables::{Columns, RequestTables};
+
+    use super::*;
+
+    const FEW: Config = Config {
+        seed: 7,
+        requests: 6_000,
+        length: 28_000_000_000,
+        cache: 384 << 6,
+        spin: 0,
+        variation: 1.0,
+    };
+
+    fn made(config: Config) -> (Names, Vec<Request>) {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        let made = make(&config, &data, &()).unwrap();
+        let mut names = Names::default();
+        let tables = RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).unwrap();
+        let requests = tables.all(&mut names).unwrap();
+        assert_eq!((requests.len() as u64, tables.counts().1), (made.requests, made.steps));
+        (names, requests)
+    }
+
+    /// Times of the steps with an operation, below one with another.
+    fn times(of: &(Names, Vec<Request>), operation: &str, above: &str) -> Vec<i64> {
+        let (names, requests) = of;
+        let steps = requests.iter().flat_map(|request| {
+            request
+                .steps
+                .iter()
+                .map(|step| (step, step.parent.map(|it| request.steps[it as usize])))
+        });
+        let is_it = |name, text| names.text(name) == text;
+        let of_it = steps.filter(|(step, parent)| {
+            is_it(step.operation, operation)
+                && parent.is_some_and(|parent| is_it(parent.operation, above))
+        });
+        of_it.map(|(step, _)| step.response_time().unwrap()).collect()
+    }
+
+    #[test]
+    fn requests_are_whole_and_the_same_each_time() {
+        let all = made(FEW);
+        assert_eq!(all.1, made(FEW).1);
+        assert_ne!(all.1, made(Config { seed: 8, ..FEW }).1);
+        for request in &all.1 {
+            for step in &request.steps[1..] {
+                let parent = &request.steps[step.parent.unwrap() as usize];
+                let (first, last) = step.span_at_caller();
+                assert!(
+                    parent.begin <= first && last <= parent.end && first <= last,
+                    "{request:?}"
+                );
+            }
+        }
+        assert!(all.1.is_sorted_by_key(Request::begin));
+    }
+
+    #[test]
+    fn the_spin_is_in_answers_to_writes_alone() {
+        let [usual, spinning] = [0, 1_000_000].map(|spin| made(Config { spin, ..FEW }));
+        let median = |mut times: Vec<i64>| {
+            times.sort_unstable();
+            times[times.len() / 2]
+        };
+        for (operation, above, longer) in
+            [("reply", "WRITE", 1_000_000), ("reply", "READ", 0), ("store", "WRITE", 0)]
+        {
+            let [usual, spinning] =
+                [&usual, &spinning].map(|of| median(times(of, operation, above)));
+            let off = (spinning - usual - longer).abs();
+            assert!(off < usual / 10, "{operation} of {above}: {usual} {spinning}");
+        }
+    }
+
+    #[test]
+    fn a_smaller_cache_misses_more() {
+        let [large, small] = [384 << 6, 20 << 6].map(|cache| made(Config { cache, ..FEW }));
+        let misses = |of| times(of, "data miss", "READ").len();
+        assert!(2 * misses(&large) < misses(&small), "{} {}", misses(&large), misses(&small));
+    }
+}

@@ -45,12 +45,12 @@ pub(super) struct System {
 
 /// Which storage node has a block: the place of its buffers, and its name.
 fn node_of(block: u64) -> (usize, &'static str) {
-    if block % 2 == 0 { (0, "storage1") } else { (1, "storage2") }
+    if block.is_multiple_of(2) { (0, "storage1") } else { (1, "storage2") }
 }
 
 /// The number of a block of a file.
 fn block(file: u64, number: u64) -> u64 {
-    file << 16 | number
+    (file << 16) | number
 }
 
 impl System {

@@ -1,5 +1,6 @@
-//! Workload: jobs that copy a source tree and build it, several at a time, each a list of operations
-//! on files. So requests of one kind come in bunches, and what they read was read before.
+//! Workload: jobs that copy a source tree and build it, several at a time, each a list of
+//! operations on files. So requests of one kind come in bunches, and what they read was read
+//! before.
 
 use std::collections::VecDeque;
 
@@ -34,16 +35,16 @@ pub(super) enum Operation {
     Lookup,
     /// Blocks are read, from this one on.
     Read(u64, u64),
-    /// So many blocks are written; whether the first one is not whole, and whether they stay in the
-    /// server for now.
+    /// Blocks are written: their number, whether the first one is not whole, and whether they stay
+    /// in the server for now.
     Write(u64, bool, bool),
-    /// What stayed in the server is written, so many blocks.
+    /// Blocks that stayed in the server are written: their number.
     Commit(u64),
     /// A file is made.
     Create,
     /// A file is removed.
     Remove,
-    /// So many blocks of a directory are read.
+    /// Blocks of a directory are read: their number.
     Readdir(u64),
     /// Attributes are set.
     Setattr,
@@ -60,7 +61,7 @@ pub(super) struct Workload {
 
 /// The directory of a file.
 pub(super) fn directory(file: u64) -> u64 {
-    1 << 40 | file / FILES
+    (1 << 40) | (file / FILES)
 }
 
 impl Workload {
