@@ -117,7 +117,8 @@ def of_faults(normal, faults):
 def of_unchanged(work, arguments, normal):
     rows, said, all_of = [], 0, 0
     made = [diff for _, diff in sets.unchanged_pairs(work, arguments.pairs)]
-    groups = [("made pairs", made), *sets.unchanged_recordings(work, arguments.data, normal)]
+    runs = list(sets.unchanged_runs(work, arguments.pairs // 4))
+    groups = [("made pairs", made), ("halves of made operations", runs), *sets.unchanged_recordings(work, arguments.data, normal)]
     for name, comparisons in groups:
         changed = [program.diff(*comparison)["changed"] for comparison in comparisons]
         rows.append([name, str(len(changed)), str(sum(changed))])

@@ -16,6 +16,8 @@ LENGTH, SPIN_LENGTH = 44 * 60, 51 * 60
 SPIN_NS, SMALL_CACHE = 1_000_000, 20 << 6
 # A small period, for pairs without a change.
 SMALL, SMALL_LENGTH = 40_000, 310
+# Requests of a made run of operations.
+OPERATIONS = 12_000
 # Where recordings are cut in two, as shares of their length.
 CUTS = (0.4, 0.45, 0.5, 0.55, 0.6)
 # Faults were injected while this set was recorded.
@@ -67,12 +69,20 @@ def faults(work, data):
     return normal, [(fault, imported(fault["file"])) for fault in labelled]
 
 
-def halves(directory):
+def halves(directory, cuts=CUTS):
     """The arguments of comparisons of one recording's first part with its second."""
     whole = program.diff("-d", directory, "--at", "0.001")["periods"]
     known = [period[end] for period in whole for end in ("first", "last") if period[end] is not None]
     length = (max(known) - min(known)) / 1e9
-    return [["-d", directory, "--at", f"{share * length:.6f}"] for share in CUTS]
+    return [["-d", directory, "--at", f"{share * length:.3f}"] for share in cuts]
+
+
+def unchanged_runs(work, count):
+    """Made runs of operations, cut in the middle."""
+    for seed in range(1, count + 1):
+        directory = os.path.join(work, f"operations-{seed}")
+        program.run(program.SOCKCAP, "synth", "operations", "--seed", seed, "--instances", OPERATIONS, "-d", directory)
+        yield halves(directory, (0.5,))[0]
 
 
 def unchanged_recordings(work, data, normal):
