@@ -16,6 +16,7 @@ use crate::period::Period;
 use crate::sites::Sites;
 use crate::statistics::adjusted;
 use crate::suspects::{Evidence, Suspect, gather, suspects, without_known};
+use crate::tuning::MAX_CHANCE;
 
 /// What changed between two periods.
 #[derive(Debug)]
@@ -76,18 +77,24 @@ pub fn compare(
     slots.extend(times.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     slots.extend(rates.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     slots.extend(evidence.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
-    if !options.paper && !options.without.control {
-        let p_values: Vec<f64> = slots.iter().map(|(p_value, _)| *p_value).collect();
-        let all = adjusted(&p_values);
-        slots.into_iter().zip(all).for_each(|((_, slot), adjusted)| *slot = adjusted);
-    }
+    let p_values: Vec<f64> = slots.iter().map(|(p_value, _)| *p_value).collect();
+    let is_controlled = !options.paper && !options.without.control;
+    let all = if is_controlled { adjusted(&p_values) } else { p_values };
+    slots.into_iter().zip(all).for_each(|((_, slot), adjusted)| *slot = adjusted);
 
     overall.decide(options);
     let times = time_changes(times, &categories, options);
     let rates = rate_changes(rates, &categories, options);
     let mutations = mutations(&categories, &kinds, &times, &rates, options);
     let response = totals[0].mean().min(totals[1].mean());
-    evidence.retain(|of| of.adjusted <= options.false_discoveries && of.matters(options, response));
+    for of in &mut evidence {
+        of.is_sure = of.adjusted <= options.false_discoveries;
+    }
+    evidence.retain(|of| of.adjusted <= MAX_CHANCE && of.matters(options, response));
+    // Where something changed for sure, what may have changed is worth a look; else it is not.
+    let is_changed =
+        !mutations.is_empty() || overall.is_changed || evidence.iter().any(|of| of.is_sure);
+    evidence.retain(|of| of.is_sure || is_changed && is_controlled);
     without_known(&mut evidence);
     let [suspects, faster] =
         [true, false].map(|worse| suspects(&evidence, &sites, &names, worse, options.without));

@@ -201,7 +201,7 @@ fn new_paths(comparison: &Comparison) -> Option<String> {
         _ => None,
     });
     let of_sites = comparison.evidence.iter().filter_map(|evidence| match &evidence.kind {
-        EvidenceKind::Calls(_) if evidence.values[0] == 0.0 => {
+        EvidenceKind::Calls(_) if evidence.is_sure && evidence.values[0] == 0.0 => {
             let what = operation(names, evidence.site.node, evidence.site.operation);
             Some(format!("{what} makes other calls in {}", whole_percent(evidence.values[1])))
         }

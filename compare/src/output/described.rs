@@ -63,6 +63,8 @@ pub struct DescribedEvidence {
     pub weight: f64,
     /// Its p-value, all tests taken together.
     pub adjusted: f64,
+    /// Whether chance does not explain it.
+    pub is_sure: bool,
     /// The same as a sentence.
     pub sentence: String,
 }
@@ -85,6 +87,7 @@ impl DescribedEvidence {
             of_mean_ns: of.of_mean,
             weight,
             adjusted: of.adjusted,
+            is_sure: of.is_sure,
             sentence: sentences::evidence(names, of),
         }
     }

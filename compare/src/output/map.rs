@@ -81,7 +81,8 @@ impl Map {
         };
         // What is worse hides what is better.
         let changed = |is: &dyn Fn(&crate::suspects::Evidence) -> bool| {
-            let all = evidence.iter().filter(|of| is(of)).map(|of| word(of.direction()));
+            let all =
+                evidence.iter().filter(|of| of.is_sure && is(of)).map(|of| word(of.direction()));
             all.max_by_key(|word| ["better", "other", "worse"].iter().position(|of| of == word))
         };
         let is_named = |name: NameId, text: &str| names.text(name) == text;

@@ -45,7 +45,8 @@ pub(super) fn evidence(names: &Names, of: &Evidence) -> String {
     let [before, after] = of.values;
     let shares =
         || format!("{} → {} of its executions", whole_percent(before), whole_percent(after));
-    match &of.kind {
+    let maybe = if of.is_sure { "" } else { " (may be chance)" };
+    let words = match &of.kind {
         EvidenceKind::Own => {
             let means = format!("{} → {}", duration(before), duration(after));
             format!("{what} takes {means} itself{}", times(of.values))
@@ -60,5 +61,6 @@ pub(super) fn evidence(names: &Names, of: &Evidence) -> String {
             format!("{what} {}: this way {}", calls(names, changes), shares())
         }
         EvidenceKind::Failures => format!("{what} fails: {}", shares()),
-    }
+    };
+    words + maybe
 }

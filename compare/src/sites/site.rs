@@ -71,15 +71,21 @@ pub struct Site {
     pub failures: Counts,
     /// These executions by their pattern.
     pub patterns: FxHashMap<CallPattern, Counts>,
+    /// Whether there are more patterns than are told apart. Which ones these are depends on which
+    /// came first, so that then nothing can be said of them.
+    pub has_more_patterns: bool,
 }
 
 impl Site {
-    /// The counts of a pattern. Beyond a number of patterns, others have none.
+    /// The counts of a pattern; `None` where there are too many to be told apart.
     pub(super) fn of_pattern(&mut self, pattern: CallPattern) -> Option<&mut Counts> {
         let is_full = self.patterns.len() >= MAX_PATTERNS;
         match self.patterns.entry(pattern) {
             Entry::Occupied(known) => Some(known.into_mut()),
-            Entry::Vacant(_) if is_full => None,
+            Entry::Vacant(_) if is_full => {
+                self.has_more_patterns = true;
+                None
+            }
             Entry::Vacant(new) => Some(new.insert(Counts::default())),
         }
     }
@@ -94,6 +100,7 @@ impl Site {
         self.all.merge(&other.all);
         self.executions.merge(&other.executions);
         self.failures.merge(&other.failures);
+        self.has_more_patterns |= other.has_more_patterns;
         let mut patterns: Vec<(CallPattern, Counts)> = other
             .patterns
             .into_iter()

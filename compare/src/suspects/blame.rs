@@ -47,6 +47,8 @@ pub fn suspects(
     };
     for (place, of) in evidence.iter().enumerate().filter(|(_, of)| counts(of)) {
         let edge = edge_of(&of.site);
+        // What may be chance weighs less.
+        let likely = of.weight * (1.0 - of.adjusted).max(0.0);
         if without.blame {
             let is_time = matches!(of.kind, EvidenceKind::Own | EvidenceKind::Network);
             blame(of.site.node, place, if is_time { of.of_mean.abs() } else { of.weight });
@@ -54,10 +56,10 @@ pub fn suspects(
             // The caller is to blame, and has evidence of its own.
         } else if matches!(of.kind, EvidenceKind::Network) && of.site.is_between_nodes() {
             let shares = edges.shares(edge);
-            blame(edge[0], place, of.weight * shares[0]);
-            blame(edge[1], place, of.weight * shares[1]);
+            blame(edge[0], place, likely * shares[0]);
+            blame(edge[1], place, likely * shares[1]);
         } else {
-            blame(of.site.node, place, of.weight);
+            blame(of.site.node, place, likely);
         }
     }
     let mut suspects: Vec<Suspect> = nodes.into_values().collect();

@@ -7,7 +7,7 @@ use super::evidence::CallChange;
 use crate::sites::{CallPattern, Counts, Site};
 use crate::statistics::{RatePrior, rates_differ, with_estimated_variance};
 use crate::stretches::{degrees_of_counts, effect_of_counts};
-use crate::tuning::STRETCHES;
+use crate::tuning::{STRETCHES, TESTED_PATTERNS};
 
 /// How the calls of a site changed.
 #[derive(Clone, Debug)]
@@ -40,7 +40,8 @@ pub(super) fn novel_halves(site: &Site, side: usize) -> [f64; 2] {
 /// none in a period.
 pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<PatternChange> {
     let all = [0, 1].map(|side| site.executions.of(side));
-    if site.patterns.len() < 2 || all.iter().any(|all| *all <= 0.0) {
+    let is_one = site.patterns.len() < 2;
+    if is_one || site.has_more_patterns || all.iter().any(|all| *all <= 0.0) {
         return None;
     }
     let mut patterns: Vec<(&CallPattern, &Counts)> = site.patterns.iter().collect();
@@ -50,13 +51,13 @@ pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<Pattern
     let mut best = ([0.0; 2], 0.0);
     let mut novel = [Counts::default(); 2];
     for (_, counts) in &patterns {
-        let of = [0, 1].map(|side| counts.of(side));
-        for side in 0..2 {
-            if of[1 - side] <= 0.0 {
-                let sums = novel[side].0[side].iter_mut().zip(&counts.0[side]);
-                sums.for_each(|(sum, count)| *sum += count);
-            }
+        for side in (0..2).filter(|side| counts.of(1 - side) <= 0.0) {
+            let sums = novel[side].0[side].iter_mut().zip(&counts.0[side]);
+            sums.for_each(|(sum, count)| *sum += count);
         }
+    }
+    for counts in &tested(&patterns, all) {
+        let of = [0, 1].map(|side| counts.of(side));
         let effect = effect(counts, site);
         let p_value = rates_differ(of, all, effect);
         least = least.min(with_estimated_variance(p_value, degrees));
@@ -85,6 +86,24 @@ pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<Pattern
         weight,
         calls: call_changes(&patterns, all),
     })
+}
+
+/// The counts of the most frequent patterns, and of all others together. Each period counts the
+/// same, however many executions it has.
+fn tested(patterns: &[(&CallPattern, &Counts)], all: [f64; 2]) -> Vec<Counts> {
+    let share = |counts: &Counts| counts.of(0) / all[0] + counts.of(1) / all[1];
+    // Stable: of equal ones, those that come first by their calls.
+    let mut counts: Vec<Counts> = patterns.iter().map(|(_, counts)| **counts).collect();
+    counts.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    let rest = counts.split_off(counts.len().min(TESTED_PATTERNS));
+    let mut others = Counts::default();
+    for of in &rest {
+        for (sums, counts) in others.0.iter_mut().zip(&of.0) {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+    counts.extend((!rest.is_empty()).then_some(others));
+    counts
 }
 
 /// By how much executions come in bunches.

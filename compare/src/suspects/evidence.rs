@@ -64,6 +64,8 @@ pub struct Evidence {
     pub p_value: f64,
     /// The same with all tests of the comparison taken together.
     pub adjusted: f64,
+    /// Whether chance does not explain it. What is not sure is there only beside what is.
+    pub is_sure: bool,
 }
 
 impl Evidence {

@@ -73,6 +73,7 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
             weight: rate.min(1.0) * weight,
             p_value,
             adjusted: 1.0,
+            is_sure: false,
         };
         if let Some(change) = pattern_change(site, &priors.novelty) {
             let kind = EvidenceKind::Calls(change.calls);
@@ -128,6 +129,7 @@ fn of_times(
         weight: 0.0,
         p_value,
         adjusted: 1.0,
+        is_sure: false,
     };
     evidence.weight = of_mean.abs() / scale * evidence.ln_ratio().abs();
     evidence
