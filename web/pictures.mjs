@@ -1,11 +1,13 @@
-// Takes the README's pictures of a page: node pictures.mjs PAGE DIRECTORY Beside each is a text
-// with the words in it, but for figures, by which a test sees whether the page still has them.
+// Takes the README's pictures of a page, and those of a comparison's page:
+// node pictures.mjs PAGE DIRECTORY [COMPARISON]
+// Beside each of a report is a text with the words in it, but for figures, by which a test sees
+// whether the page still has them.
 import fs from "node:fs";
 import path from "node:path";
 import { chromium } from "playwright-core";
 
-const [page, directory] = process.argv.slice(2);
-if (!page || !directory) throw new Error("usage: node pictures.mjs PAGE DIRECTORY");
+const [page, directory, comparison] = process.argv.slice(2);
+if (!page || !directory) throw new Error("usage: node pictures.mjs PAGE DIRECTORY [COMPARISON]");
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -34,4 +36,21 @@ await open.click("#tab-map");
 await open.locator("svg.system").waitFor();
 await open.setViewportSize({ width: 1280, height: 640 });
 await shoot("map");
+if (comparison) {
+  const compared = await browser.newPage({ viewport: { width: 1280, height: 1000 }, colorScheme: "light", offline: true });
+  await compared.goto(`file://${path.resolve(comparison)}`);
+  /** Down to the end of what is drawn there. */
+  const shootTo = async (name, selector) => {
+    const box = await compared.locator(selector).first().boundingBox();
+    const height = Math.ceil(box.y + box.height + 14);
+    await compared.setViewportSize({ width: 1280, height });
+    await compared.screenshot({ path: path.join(directory, `${name}.png`) });
+  };
+  await compared.locator(".two .legend").waitFor();
+  await shootTo("diff", ".two .legend");
+  await compared.setViewportSize({ width: 1280, height: 1000 });
+  await compared.click("#tab-mutations");
+  await compared.locator(".compared-timelines").waitFor();
+  await shootTo("diff-mutation", ".mutation .two");
+}
 await browser.close();

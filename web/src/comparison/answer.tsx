@@ -21,8 +21,7 @@ export function AnswerView({ comparison }: { comparison: Comparison }) {
         {word}
         {css && mean && (
           <>
-            {" by "}
-            {duration(Math.abs(mean.parts.total_ns))}
+            {comparison.response.is_changed ? ` by ${duration(Math.abs(mean.parts.total_ns))}` : ` ${signed(mean.parts.total_ns)}`}
             <span class="soft"> on average{before > 0 && `, ${signedShare(mean.parts.total_ns / before)}`}</span>
           </>
         )}

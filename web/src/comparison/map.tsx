@@ -2,9 +2,9 @@
 
 import { useMemo } from "preact/hooks";
 import type { Comparison, MapEdge } from "../data/comparison";
-import { count, plural } from "../format";
+import { breakable, count, plural } from "../format";
 import { labels } from "../map/labels";
-import { LABEL, layout, type Placed } from "../map/layout";
+import { layout, type Placed } from "../map/layout";
 import { path } from "../map/lines";
 import { NodeBox } from "../map/node_box";
 import { useWidth } from "../size";
@@ -12,6 +12,9 @@ import { drawing, edgeName, edgeTimes, state } from "./drawing";
 import { EdgeTable, NodeTable } from "./map_tables";
 import { node as chosen } from "./state";
 import { both, MARK, signed } from "./words";
+
+/** The room that a label at a line takes, in two lines, the second of which is bold. */
+const LABEL = { width: 68, height: 27 };
 
 export function ComparedMap({ comparison }: { comparison: Comparison }) {
   const { map, suspects } = comparison;
@@ -78,7 +81,7 @@ export function ComparedMap({ comparison }: { comparison: Comparison }) {
       {suspect && (
         <div class="card evidence-of">
           <h3>What speaks against {suspect.node}</h3>
-          <ul class="evidence">{suspect.evidence.slice(0, 12).map(({ sentence }) => <li key={sentence}>{sentence}</li>)}</ul>
+          <ul class="evidence">{suspect.evidence.slice(0, 12).map(({ sentence }) => <li key={sentence}>{breakable(sentence)}</li>)}</ul>
         </div>
       )}
       <NodeTable nodes={map.nodes} chosen={chosen.value} />

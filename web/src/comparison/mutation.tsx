@@ -4,7 +4,7 @@
 import { useMemo } from "preact/hooks";
 import type { Comparison, Mutation, Originator } from "../data/comparison";
 import { Facts } from "../facts";
-import { count, duration, percent, plural } from "../format";
+import { breakable, count, duration, percent, plural } from "../format";
 import { compared, type Compared, isEmpty } from "./changes";
 import { originator } from "./state";
 import { Steps } from "./steps";
@@ -48,7 +48,7 @@ export function MutationView({ comparison, mutation, number }: Props) {
   return (
     <article class="detail mutation" aria-label={`Mutation ${number}`}>
       <h2>
-        <span class="rank">#{number}</span> {root ? operation(root) : "?"} <span class={`kind ${css}`}>{MARK[css]} {word}</span>
+        <span class="rank">#{number}</span> {breakable(root ? operation(root) : "?")} <span class={`kind ${css}`}>{MARK[css]} {word}</span>
       </h2>
       <Facts facts={facts} />
       {originators.length > 0 && beside && <Originators mutation={mutation} beside={beside} />}
@@ -136,7 +136,7 @@ function Changes({ compared: { marked, before } }: { compared: Compared }) {
         <li key={number}>
           <span class={`mark ${css}`}>{GLYPH[what] ?? MARK[css]}{number}</span>
           <span>
-            {text}
+            {breakable(text)}
             {times && <b>: {both(times)} ({signed(times[1] - times[0])})</b>}
             {!times && (
               <span class="soft">

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Comparison, ComparisonSource, Mutation, MutationRow } from "../data/comparison";
-import { count, duration, plural } from "../format";
+import { breakable, count, duration, plural } from "../format";
 import { Rows } from "../rows";
 import { MutationView } from "./mutation";
 import { BY, listed } from "./rank";
@@ -85,10 +85,10 @@ function Row({ row, number, most }: { row: MutationRow; number: number; most: nu
     <>
       <span class="rank">#{number}</span>
       <span class="path">
-        <b>{operation(row)} <span class="soft">{plural(row.steps, "step")}</span></b>
+        <b>{breakable(operation(row))} <span class="soft">{plural(row.steps, "step")}</span></b>
         <small>
-          <span class={css}>{MARK[css]} {word}</span> · {requests(before)} → {requests(after)}× ·{" "}
-          {before > 0 && after > 0 ? both(row.mean_ns) : duration(row.mean_ns[after > 0 ? 1 : 0])}
+          <span class={css}>{MARK[css]} {word}</span> ·{" "}
+          {before > 0 && after > 0 ? both(row.mean_ns) : duration(row.mean_ns[after > 0 ? 1 : 0])} · {requests(before)} → {requests(after)}×
         </small>
       </span>
       <span

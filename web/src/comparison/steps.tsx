@@ -1,7 +1,7 @@
 // The steps of both sides in one table, those that are there on one side only among the others.
 
 import type { Place } from "../data/comparison";
-import { count, duration, plural } from "../format";
+import { breakable, count, duration, plural } from "../format";
 import { type Compared, isEmpty, type Marked, marksOf, type Side } from "./changes";
 import { listed } from "./listed";
 import { whole } from "./state";
@@ -48,7 +48,7 @@ export function Steps({ compared }: { compared: Compared }) {
                   <th scope="row">
                     <span class="name" style={{ paddingLeft: `${Math.min(shown.depth, 12) * 14}px` }}>
                       {alone && <b class="glyph">{GLYPH[alone.what]} <span class="visually-hidden">{alone.what === "added" ? "only after: " : "only before: "}</span></b>}
-                      {operation(shown)}
+                      {breakable(operation(shown))}
                       {shown.failed && <span class="badge">fails</span>}
                       {shown.repeated && <span class="badge plain">several times</span>}
                       {shown.concurrent && <span class="badge plain" title="It runs at the same time as the one before">at once</span>}

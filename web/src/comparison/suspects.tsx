@@ -2,7 +2,7 @@
 
 import { batch, useSignal } from "@preact/signals";
 import type { Comparison, Suspect } from "../data/comparison";
-import { count, percent, plural } from "../format";
+import { breakable, count, percent, plural } from "../format";
 import { choose, node, query, tab } from "./state";
 import { MARK } from "./words";
 
@@ -65,7 +65,7 @@ function One({ suspect, css, sentences, isFirst }: { suspect: Suspect; css: "wor
         <span class="bar" aria-hidden="true"><span style={{ width: `${share * 100}%` }} /></span>
       </div>
       <ul class="evidence">
-        {shown.map(({ sentence }) => <li key={sentence}>{sentence}</li>)}
+        {shown.map(({ sentence }) => <li key={sentence}>{breakable(sentence)}</li>)}
       </ul>
       <p class="links">
         {more > 0 && (

@@ -1,5 +1,6 @@
 // Two distributions in the same buckets, whatever buckets they came in.
 
+import { logTicks } from "../pattern/ticks";
 import type { Distribution } from "../data/comparison";
 
 /** Shares of requests by buckets whose bounds are a constant factor apart. */
@@ -59,4 +60,19 @@ export function steps(shares: number[], most: number): string {
   const at = (share: number) => +(1 - share / most).toFixed(4);
   const up = shares.map((share, number) => `${number === 0 ? `M0 ${at(share)}` : `V${at(share)}`}H${number + 1}`);
   return up.join("");
+}
+
+/** Round numbers by how round they are. */
+const ROUND = [[1], [2, 5], [3, 7], [1.5, 4, 6, 8], [1.2, 2.5, 9]];
+
+/** Round times between both that are at least `apart` from each other where they are drawn, the roundest first of all. */
+export function labelled(low: number, high: number, at: (time: number) => number, apart: number): number[] {
+  const powers: number[] = [];
+  for (let power = 10 ** Math.floor(Math.log10(low)); power <= high; power *= 10) powers.push(power);
+  const wanted = ROUND.flatMap((factors) => powers.flatMap((power) => factors.map((factor) => +(factor * power).toPrecision(6))));
+  // In less than the smallest of these steps, equal ones.
+  const all = [...wanted, ...(high < 1.5 * low ? logTicks(low, high) : [])].filter((time) => time >= low && time <= high);
+  const placed: number[] = [];
+  for (const time of all) if (placed.every((other) => Math.abs(at(other) - at(time)) >= apart)) placed.push(time);
+  return placed.sort((one, other) => one - other);
 }

@@ -3,9 +3,8 @@
 import { useMemo } from "preact/hooks";
 import { Axis, upwards } from "../contexts/stacked";
 import { useWidth } from "../size";
-import { logTicks } from "../pattern/ticks";
 import { duration, percent } from "../format";
-import { type Shape, steps, together } from "./two";
+import { labelled, type Shape, steps, together } from "./two";
 import { both } from "./words";
 
 /** Buckets of a plot, as `compare/src/tuning.rs` has them. */
@@ -32,7 +31,9 @@ export function TwoView({ of, shapes, marked, mark, sides = ["before", "after"] 
   const most = 1.08 * Math.max(...shares[0], ...shares[1]);
   const [low, high] = [bounds[0] ?? 1, bounds.at(-1) ?? 1];
   const place = (time: number) => Math.min(1, Math.max(0, Math.log(Math.max(1, time) / low) / Math.log(high / low)));
-  const labels = apart(logTicks(low, high), (time) => place(time) * width);
+  // Those at the ends stand within the axis.
+  const middle = (time: number) => Math.min(Math.max(place(time) * width, APART / 2), width - APART / 2);
+  const labels = labelled(low, high, middle, APART);
   const isThere = shares.map((of) => of.some((share) => share > 0));
   const said = `${of}: ${marked && mark ? `${mark} ${both(marked)}` : `from ${duration(low)} to ${duration(high)}`}`;
   return (
@@ -72,14 +73,4 @@ export function TwoView({ of, shapes, marked, mark, sides = ["before", "after"] 
       </ul>
     </div>
   );
-}
-
-/** Those of the labels that are far enough from the one before. */
-function apart(labels: number[], at: (label: number) => number): number[] {
-  let last = -Infinity;
-  return labels.filter((label) => {
-    const isFar = at(label) - last >= APART;
-    if (isFar) last = at(label);
-    return isFar;
-  });
 }

@@ -1,7 +1,7 @@
 // The sums that add up: from the value before to the one after, a line for each part of the change.
 
 import { useSignal } from "@preact/signals";
-import { duration, plural, tick } from "../format";
+import { breakable, duration, plural, tick } from "../format";
 import { useWidth } from "../size";
 import { share, stops, waterfall, worth } from "./waterfall";
 import type { Measure } from "./state";
@@ -32,9 +32,9 @@ export function WaterfallView({ of, measured: { values, parts } }: Props) {
       </span>
     );
   };
-  const line = (from: number, to: number, what: string, css: string, kind = "") => (
+  const line = (from: number, to: number, what: string, css: string) => (
     <>
-      <span class="what">{what} {kind && <small class="soft">{kind}</small>}</span>
+      <span class="what">{breakable(what)}</span>
       {track(from, to, css)}
       <span class={`number ${css}`}>{css ? `${MARK[to > from ? "worse" : "better"]} ${signed(to - from)}` : duration(to)}</span>
     </>

@@ -25,7 +25,7 @@ export function both([before, after]: readonly [number | null, number | null]): 
 
 /** A number of requests, which is whole where all are sure. */
 export function requests(number: number): string {
-  return Number.isInteger(number) ? count(number) : expected(number);
+  return Math.abs(number - Math.round(number)) < 0.05 ? count(number) : expected(number);
 }
 
 /** A node with its operation, where that is not told by its name. */
@@ -56,8 +56,10 @@ export function measured({ response, mean, quantiles }: Comparison, of: Measure)
 export function verdict({ response, changed, periods }: Comparison): { word: string; css: string } {
   if (periods.some(({ requests }) => requests === 0)) return { word: "Nothing to compare", css: "" };
   const [before, after] = response.mean;
-  if (response.is_changed && after > before) return { word: "Slower", css: "worse" };
-  if (response.is_changed) return { word: "Faster", css: "better" };
+  if (response.is_changed || response.differs) {
+    const [word, css] = after > before ? ["slower", "worse"] : ["faster", "better"];
+    return { word: response.is_changed ? `${word[0]?.toUpperCase()}${word.slice(1)}` : `A little ${word}:`, css };
+  }
   return { word: changed ? "About as fast on the whole" : "Nothing changed that chance does not explain", css: "" };
 }
 

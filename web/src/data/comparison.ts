@@ -138,7 +138,7 @@ export interface Comparison {
   /** What makes the comparison say little, in words. */
   doubts: string[];
   changed: boolean;
-  response: { mean: Pair; quantiles: [Pair | null, Pair | null, Pair | null]; adjusted: number; is_changed: boolean };
+  response: { mean: Pair; quantiles: [Pair | null, Pair | null, Pair | null]; adjusted: number; differs: boolean; is_changed: boolean };
   distribution: Distribution;
   map: { nodes: MapNode[]; edges: MapEdge[] };
   mean: Parts;

@@ -10,7 +10,7 @@ const comparison = (changed: boolean, is_changed: boolean, mean: [number, number
   ({
     periods: [{ requests: 5 }, { requests: 5 }],
     changed,
-    response: { mean, quantiles: [[1, 2], null, null], adjusted: 0.01, is_changed },
+    response: { mean, quantiles: [[1, 2], null, null], adjusted: 0.01, differs: is_changed, is_changed },
     mean: { total_ns: mean[1] - mean[0], parts: [] },
     quantiles: [{ total_ns: 1, parts: [] }, null, null],
   }) as unknown as Comparison;
@@ -27,6 +27,8 @@ describe("words", () => {
   test("a verdict needs more than another mean", () => {
     expect(verdict(comparison(true, true, [1, 2])).word).toBe("Slower");
     expect(verdict(comparison(true, true, [2, 1])).word).toBe("Faster");
+    const little = comparison(true, false, [2, 1]);
+    expect(verdict({ ...little, response: { ...little.response, differs: true } }).word).toBe("A little faster:");
     expect(verdict(comparison(true, false, [1, 2])).word).toMatch(/^About as fast/);
     expect(verdict(comparison(false, false, [1, 2])).word).toMatch(/^Nothing changed/);
   });

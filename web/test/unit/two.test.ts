@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rebinned, steps, together } from "../../src/comparison/two";
+import { labelled, rebinned, steps, together } from "../../src/comparison/two";
 
 const sum = (values: number[]) => values.reduce((all, value) => all + value, 0);
 
@@ -27,6 +27,19 @@ describe("two distributions", () => {
     expect(sum(made?.shares[0] ?? [])).toBeCloseTo(1, 9);
     expect(sum(made?.shares[1] ?? [])).toBe(0);
     expect(together([{ bounds: [], shares: [] }, { bounds: [1, 2], shares: [0] }], 48)).toBeNull();
+  });
+
+  test("have round labels all over the axis, none upon another", () => {
+    const at = (low: number, high: number) => (time: number) => (600 * Math.log(time / low)) / Math.log(high / low);
+    for (const [low, high] of [[5e6, 21e6], [170e3, 2e9], [5e6, 5.2e6], [9.9e5, 1.1e7]] as const) {
+      const labels = labelled(low, high, at(low, high), 58);
+      expect(labels.length, `${low} ${high}`).toBeGreaterThanOrEqual(4);
+      const places = labels.map(at(low, high));
+      places.slice(1).forEach((place, which) => expect(place - (places[which] ?? 0)).toBeGreaterThanOrEqual(58));
+      expect(places[0]).toBeGreaterThanOrEqual(0);
+      expect(places.at(-1)).toBeLessThanOrEqual(600.001);
+    }
+    expect(labelled(5e6, 21e6, at(5e6, 21e6), 58)).toEqual([5e6, 6e6, 7e6, 10e6, 12e6, 15e6, 20e6]);
   });
 
   test("are drawn as steps", () => {
