@@ -81,7 +81,7 @@ export function ComparedMap({ comparison }: { comparison: Comparison }) {
       {suspect && (
         <div class="card evidence-of">
           <h3>What speaks against {suspect.node}</h3>
-          <ul class="evidence">{suspect.evidence.slice(0, 12).map(({ sentence }) => <li key={sentence}>{breakable(sentence)}</li>)}</ul>
+          <ul class="evidence">{suspect.evidence.slice(0, 12).map(({ sentence, is_sure }) => <li key={sentence} class={is_sure ? "" : "soft"}>{breakable(sentence)}</li>)}</ul>
         </div>
       )}
       <NodeTable nodes={map.nodes} chosen={chosen.value} />

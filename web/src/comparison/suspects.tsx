@@ -57,15 +57,17 @@ function One({ suspect, css, sentences, isFirst }: { suspect: Suspect; css: "wor
   const { evidence, share } = suspect;
   const shown = isOpen.value ? evidence : evidence.slice(0, sentences);
   const more = evidence.length - sentences;
+  // All that speaks against it may be chance.
+  const isSure = evidence.some(({ is_sure }) => is_sure);
   return (
-    <li class={isFirst ? `first ${css}` : css}>
+    <li class={`${isFirst ? "first" : ""} ${isSure ? css : "unsure"}`}>
       <div class="who">
-        <b><span aria-hidden="true" class="glyph">{MARK[css]}&nbsp;</span>{suspect.node || "?"}</b>
+        <b><span aria-hidden="true" class="glyph">{isSure ? MARK[css] : "?"}&nbsp;</span>{suspect.node || "?"}</b>
         <span class="soft">{percent(share)} of the evidence</span>
         <span class="bar" aria-hidden="true"><span style={{ width: `${share * 100}%` }} /></span>
       </div>
       <ul class="evidence">
-        {shown.map(({ sentence }) => <li key={sentence}>{breakable(sentence)}</li>)}
+        {shown.map(({ sentence, is_sure }) => <li key={sentence} class={is_sure ? "" : "soft"}>{breakable(sentence)}</li>)}
       </ul>
       <p class="links">
         {more > 0 && (

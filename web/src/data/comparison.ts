@@ -41,6 +41,8 @@ export interface Evidence {
   node: string;
   operation: string;
   weight: number;
+  /** Whether chance does not explain it. */
+  is_sure: boolean;
   sentence: string;
 }
 
