@@ -70,7 +70,7 @@ pub fn compare(
     let mut overall = Overall::of(&categories, &response, lengths);
 
     // All that is tested, so that the rate of false discoveries is that of the whole answer.
-    let mut times = time_tests(&categories, options);
+    let mut times = time_tests(&categories, lengths, options);
     let mut rates = rate_tests(&categories, &kinds);
     let mut evidence = gather(&sites, &totals, totals.map(|totals| totals.mean()));
     let mut slots: Vec<(f64, &mut f64)> = vec![(overall.p_value, &mut overall.adjusted)];
@@ -83,7 +83,7 @@ pub fn compare(
     slots.into_iter().zip(all).for_each(|((_, slot), adjusted)| *slot = adjusted);
 
     overall.decide(options);
-    let times = time_changes(times, &categories, options);
+    let times = time_changes(times, &categories, lengths, options);
     let rates = rate_changes(rates, &categories, options);
     let mutations = mutations(&categories, &kinds, &times, &rates, options);
     let response = totals[0].mean().min(totals[1].mean());

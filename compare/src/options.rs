@@ -49,7 +49,7 @@ impl Default for Options {
             false_discoveries: 0.05,
             least_relative: 0.1,
             least_ns: 50_000.0,
-            least_of_response: 0.01,
+            least_of_response: 0.02,
             least_share: 0.005,
             one_to_many: true,
             farthest: 1.0,

@@ -1,6 +1,7 @@
 //! Statistics: tests of two samples, control of false discoveries, and distances of texts. Each
 //! formula stands in a file of its own and knows nothing of requests.
 
+mod batch_means;
 mod combination;
 mod edit_distance;
 mod effective_size;
@@ -12,6 +13,7 @@ mod predictive;
 mod rates;
 mod student;
 
+pub use batch_means::batch_means;
 pub use combination::combined;
 pub use edit_distance::normalized_edit_distance;
 pub use effective_size::{InStretches, scales};

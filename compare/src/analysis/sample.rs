@@ -14,8 +14,9 @@ pub struct Sample {
     pub sorted: Vec<f32>,
     /// How many observations have the information of one: 1 if they are independent.
     pub effect: f64,
-    /// About how many stretches of time they are spread over.
-    pub spread: f64,
+    /// Logarithms of the values by stretch of time.
+    #[serde(skip)]
+    pub in_stretches: InStretches,
 }
 
 /// Times below this are taken for this when their logarithms are compared, in nanoseconds.
@@ -39,7 +40,7 @@ impl Sample {
         }
         sorted.sort_unstable_by(f32::total_cmp);
         let effect = in_stretches.design_effect(scales);
-        Sample { moments, sorted, effect, spread: in_stretches.spread() }
+        Sample { moments, sorted, effect, in_stretches }
     }
 
     /// The sample of all observations of several, without a design effect.

@@ -3,7 +3,9 @@
 
 use crate::analysis::{CategoryStats, Sample};
 use crate::options::Options;
-use crate::statistics::{adjusted, kolmogorov_smirnov, with_estimated_variance};
+use crate::statistics::{
+    adjusted, batch_means, combined, kolmogorov_smirnov, with_estimated_variance,
+};
 use crate::tuning::{MIN_SPREAD, MIN_TESTED, PAPER_LEVEL, PAPER_ROUNDS_NS};
 
 /// The response times of a category, tested.
@@ -31,10 +33,14 @@ pub struct HopChange {
 }
 
 /// The response times of all categories with enough requests, tested, in their order. Nothing is
-/// chosen yet.
-pub fn time_tests(categories: &[CategoryStats], options: &Options) -> Vec<TimeChange> {
+/// chosen yet. `lengths` are how long both periods are.
+pub fn time_tests(
+    categories: &[CategoryStats],
+    lengths: [f64; 2],
+    options: &Options,
+) -> Vec<TimeChange> {
     let tested = categories.iter().enumerate().filter_map(|(category, of)| {
-        let p_value = p_value(&of.response, options)?;
+        let p_value = p_value(&of.response, lengths, options)?;
         Some(TimeChange { category, p_value, adjusted: p_value, hops: Vec::new() })
     });
     tested.collect()
@@ -44,6 +50,7 @@ pub fn time_tests(categories: &[CategoryStats], options: &Options) -> Vec<TimeCh
 pub fn time_changes(
     tested: Vec<TimeChange>,
     categories: &[CategoryStats],
+    lengths: [f64; 2],
     options: &Options,
 ) -> Vec<TimeChange> {
     let level = if options.paper { PAPER_LEVEL } else { options.false_discoveries };
@@ -53,18 +60,23 @@ pub fn time_changes(
     };
     let mut changed: Vec<TimeChange> = tested.into_iter().filter(is_changed).collect();
     for change in &mut changed {
-        change.hops = hop_changes(&categories[change.category], options, level);
+        change.hops = hop_changes(&categories[change.category], lengths, options, level);
     }
     changed
 }
 
 /// The hops of a category that changed.
-fn hop_changes(category: &CategoryStats, options: &Options, level: f64) -> Vec<HopChange> {
+fn hop_changes(
+    category: &CategoryStats,
+    lengths: [f64; 2],
+    options: &Options,
+    level: f64,
+) -> Vec<HopChange> {
     let tested: Vec<(usize, f64)> = category
         .hops
         .iter()
         .enumerate()
-        .filter_map(|(place, hop)| Some((place, p_value(&hop.samples, options)?)))
+        .filter_map(|(place, hop)| Some((place, p_value(&hop.samples, lengths, options)?)))
         .collect();
     let p_values: Vec<f64> = tested.iter().map(|(_, p_value)| *p_value).collect();
     let all = if options.paper { p_values } else { adjusted(&p_values) };
@@ -86,13 +98,14 @@ fn hop_changes(category: &CategoryStats, options: &Options, level: f64) -> Vec<H
 }
 
 /// The p-value of two samples; `None` where one is too small to be tested.
-fn p_value(samples: &[Sample; 2], options: &Options) -> Option<f64> {
+fn p_value(samples: &[Sample; 2], lengths: [f64; 2], options: &Options) -> Option<f64> {
     let [before, after] = samples;
     if before.sorted.len().min(after.sorted.len()) < MIN_TESTED {
         return None;
     }
+    let spread = samples.each_ref().map(|sample| sample.in_stretches.spread());
     // What all came at about one time tells nothing of how the system is at others.
-    if !options.paper && before.spread.min(after.spread) < MIN_SPREAD {
+    if !options.paper && spread[0].min(spread[1]) < MIN_SPREAD {
         return None;
     }
     let test = if options.paper {
@@ -103,8 +116,10 @@ fn p_value(samples: &[Sample; 2], options: &Options) -> Option<f64> {
     } else {
         let effect = before.effect.max(after.effect);
         let test = kolmogorov_smirnov(&before.sorted, &after.sorted, [effect; 2])?;
-        let degrees = before.spread + after.spread - 2.0;
-        return Some(with_estimated_variance(test.p_value, degrees));
+        let degrees = spread[0] + spread[1] - 2.0;
+        let unlike = with_estimated_variance(test.p_value, degrees);
+        let shift = batch_means([&before.in_stretches, &after.in_stretches], lengths);
+        return Some(combined([(unlike, 0.5), (shift, 0.5)]));
     };
     test.map(|test| test.p_value)
 }

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::period::Side;
-use crate::statistics::{InStretches, grouped_kolmogorov_smirnov, scales, with_estimated_variance};
+use crate::statistics::{
+    InStretches, batch_means, grouped_kolmogorov_smirnov, scales, with_estimated_variance,
+};
 use crate::tuning::{FAR_OCTAVES, MIN_EXECUTIONS, MIN_SPREAD, STRETCHES};
 
 /// Bits of the mantissa that tell two buckets apart: 16 buckets for each power of two.
@@ -32,14 +34,20 @@ struct Sums {
 /// What the tests say of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeTest {
-    /// Probability of times as unlike as these if nothing changed.
+    /// Probability of times as unlike as these if nothing changed, by the test of Kolmogorov and
+    /// Smirnov.
     pub p_value: f64,
+    /// Probability of means as unlike as these.
+    pub shift: f64,
     /// How many of the times have the information of one.
     pub effect: f64,
     /// For each of [`FAR_OCTAVES`] and each period, the number of stretches with a time as far
     /// above the usual, and of all with a time.
     pub far: [[[f64; 2]; 2]; FAR_OCTAVES.len()],
 }
+
+/// Width of a bucket in logarithms of times, about.
+const BUCKET_WIDTH: f64 = std::f64::consts::LN_2 / PER_OCTAVE as f64;
 
 /// The bucket of the median, where times are shares of that.
 const RELATIVE_MIDDLE: u32 = 1 << 11;
@@ -140,7 +148,7 @@ impl Histogram {
         let rows = self.rows();
         let mut of = [InStretches::default(); 2];
         for (bucket, side, stretch, weight) in &rows {
-            of[*side].add(*stretch, f64::from(*bucket), *weight);
+            of[*side].add(*stretch, f64::from(*bucket) * BUCKET_WIDTH, *weight);
         }
         if of.iter().any(|of| of.spread() < MIN_SPREAD) {
             return None;
@@ -153,7 +161,8 @@ impl Histogram {
         let degrees = of[0].spread() + of[1].spread() - 2.0;
         let p_value = grouped_kolmogorov_smirnov(by_bucket, sizes);
         let p_value = with_estimated_variance(p_value, degrees);
-        Some(TimeTest { p_value, effect, far: far(&rows) })
+        let shift = batch_means([&of[0], &of[1]], lengths);
+        Some(TimeTest { p_value, shift, effect, far: far(&rows) })
     }
 }
 

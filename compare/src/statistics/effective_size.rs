@@ -9,7 +9,7 @@
 use crate::tuning::STRETCHES;
 
 /// Weighted observations in stretches of time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InStretches {
     /// Weight and weighted sum of the observations of each stretch.
     of: [(f64, f64); STRETCHES],
@@ -39,6 +39,15 @@ impl InStretches {
             (sum + weight, squares + weight * weight)
         });
         if squares > 0.0 { sum * sum / squares } else { 0.0 }
+    }
+
+    /// The mean of each batch of `together` stretches that has observations.
+    pub(super) fn means(&self, together: usize) -> Vec<f64> {
+        let parts = self
+            .of
+            .chunks(together.max(1))
+            .map(|part| part.iter().fold((0.0, 0.0), |all, part| (all.0 + part.0, all.1 + part.1)));
+        parts.filter(|(weight, _)| *weight > 0.0).map(|(weight, sum)| sum / weight).collect()
     }
 
     /// The design effect, at least 1. What drifts slowly differs more between long stretches than

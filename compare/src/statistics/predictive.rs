@@ -60,6 +60,17 @@ impl RatePrior {
         combined(both.map(|tail| ((2.0 * tail).min(1.0), 0.5)))
     }
 
+    /// Probability of as many events as `seen` has, or more, where the rate is what the prior and
+    /// `known` say. Fewer say nothing.
+    pub fn p_value_of_more(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
+        let after = self.events + known[0].round();
+        let all = after + self.others + (known[1] - known[0]).round().max(0.0);
+        match seen[0].round() < seen[1].round() * after / all {
+            true => 1.0,
+            false => self.predicted(known, seen),
+        }
+    }
+
     /// Probability of as many events as `seen` has, or a number further off, where the rate is what
     /// the prior and `known` say.
     fn predicted(&self, known: [f64; 2], seen: [f64; 2]) -> f64 {
@@ -106,8 +117,13 @@ mod tests {
         let quiet: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 30 == 0), 15.0]).collect();
         let noisy: Vec<[f64; 2]> = (0..60).map(|site| [f64::from(site % 6), 15.0]).collect();
         let seen = [[0.0, 18.0], [5.0, 18.0]];
-        let [quiet, noisy] = [quiet, noisy].map(|sites| RatePrior::fit(&sites).p_value(seen));
+        let priors = [quiet, noisy].map(|sites| RatePrior::fit(&sites));
+        let [quiet, noisy] = priors.map(|prior| prior.p_value(seen));
         assert!(quiet < 1e-3 && noisy > 0.02, "{quiet} {noisy}");
+        let [quiet, noisy] = priors.map(|prior| prior.p_value_of_more(seen[0], seen[1]));
+        assert!(quiet < 1e-3 && noisy > 0.005, "{quiet} {noisy}");
+        // Fewer than are known are no event.
+        assert_eq!(priors[1].p_value_of_more([90.0, 100.0], [1.0, 100.0]), 1.0);
     }
 
     #[test]

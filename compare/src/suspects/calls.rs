@@ -73,7 +73,7 @@ pub(super) fn pattern_change(site: &Site, novelty: &RatePrior) -> Option<Pattern
         let effect = effect(&novel[side], site);
         let known = novel_halves(site, 1 - side).map(|count| count / effect);
         let seen = [of / effect, all[side] / effect];
-        least = least.min(novelty.p_value([known, seen]));
+        least = least.min(novelty.p_value_of_more(known, seen));
         tests += 1.0;
         let mut counts = [0.0; 2];
         counts[side] = of;

@@ -98,12 +98,13 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
     all
 }
 
-/// The probability of times as unlike as a test found them, if nothing changed. Both its parts see
-/// what the other does not: a shift of all, and a few that are very slow.
+/// The probability of times as unlike as a test found them, if nothing changed. Its parts see what
+/// the others do not: another distribution, another mean, and a few that are very slow.
 fn p_value(test: &TimeTest, far: &[RatePrior; FAR_OCTAVES.len()]) -> f64 {
     let levels = far.iter().zip(test.far).map(|(prior, periods)| prior.p_value(periods));
-    let weight = 0.5 / FAR_OCTAVES.len() as f64;
-    combined(levels.map(|level| (level, weight)).chain(std::iter::once((test.p_value, 0.5))))
+    let third = 1.0 / 3.0;
+    let levels = levels.map(|level| (level, third / FAR_OCTAVES.len() as f64));
+    combined(levels.chain([(test.p_value, third), (test.shift, third)]))
 }
 
 /// Evidence of times.

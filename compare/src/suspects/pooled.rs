@@ -1,6 +1,6 @@
-//! Pooled evidence: all operations of a node, or of an edge, together. Where each operation is called
-//! few times, only all of them together tell a change from chance. Each time counts as a share of the
-//! median of its call site, so that another mix of operations is no change.
+//! Pooled evidence: all operations of a node, or of an edge, together. Where each operation is
+//! called few times, only all of them together tell a change from chance. Each time counts as a
+//! share of the median of its call site, so that another mix of operations is no change.
 
 use std::collections::BTreeMap;
 
@@ -104,14 +104,24 @@ pub(super) fn pools(sites: &[(SiteKey, &Site)]) -> Vec<(SiteKey, EvidenceKind, P
         .collect()
 }
 
-/// Leaves out pooled evidence of a node or edge that has evidence at single call sites.
+/// Leaves out pooled evidence of a node or edge that has evidence at single call sites. Where only
+/// the pooled evidence is sure, it leaves out what may be chance at single call sites.
 pub fn without_known(evidence: &mut Vec<Evidence>) {
     let pool = |of: &Evidence| match of.kind {
         EvidenceKind::Own => Some(Pool::Node(of.site.node)),
         EvidenceKind::Network => Some(Pool::Edge([of.site.caller, of.site.node])),
         EvidenceKind::Calls(_) | EvidenceKind::Failures => None,
     };
-    let single = evidence.iter().filter(|of| !of.is_pooled);
-    let known: Vec<Pool> = single.filter_map(pool).collect();
-    evidence.retain(|of| !of.is_pooled || pool(of).is_none_or(|pool| !known.contains(&pool)));
+    let pools = |is_pooled: bool, is_sure: bool| -> Vec<Pool> {
+        let these = |of: &&Evidence| of.is_pooled == is_pooled && of.is_sure >= is_sure;
+        evidence.iter().filter(these).filter_map(pool).collect()
+    };
+    let (sure, any, pooled) = (pools(false, true), pools(false, false), pools(true, true));
+    evidence.retain(|of| {
+        let Some(pool) = pool(of) else { return true };
+        match of.is_pooled {
+            true => !if of.is_sure { &sure } else { &any }.contains(&pool),
+            false => of.is_sure || sure.contains(&pool) || !pooled.contains(&pool),
+        }
+    });
 }

@@ -68,8 +68,8 @@ fn what_became_faster_is_no_suspect() {
 
 #[test]
 fn a_node_with_many_rare_operations_is_named_for_all_of_them() {
-    // Each operation of the cart is called six times in each period.
-    let many = World { operations: 50, requests: 300, ..World::WELL };
+    // Each operation of the cart is called three times in each period.
+    let many = World { operations: 100, requests: 300, ..World::WELL };
     let found = changed(many, World { cart: 4 * MS, ..many.again() });
     let (node, kind) = first(&found);
     assert!(node == "cart" && matches!(kind, EvidenceKind::Own), "{node} {kind:?}");

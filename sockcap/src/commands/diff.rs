@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::Parser;
 use clap::builder::{PossibleValue, TypedValueParser};
@@ -70,7 +71,7 @@ pub(crate) struct Diff {
     min_change: f64,
     /// Smallest change of a time that matters [default: 50us]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "What counts as a change")]
-    min_time: Option<i64>,
+    min_time: Option<Duration>,
     /// Consider originators that lost fewer requests than their mutation won
     #[arg(long, help_heading = "What counts as a change")]
     any_originator: bool,
@@ -207,7 +208,7 @@ impl Diff {
             },
             false_discoveries: self.false_discoveries,
             least_relative: self.min_change,
-            least_ns: self.min_time.map_or(default.least_ns, |time| time as f64),
+            least_ns: self.min_time.map_or(default.least_ns, |time| time.as_nanos() as f64),
             one_to_many: !self.any_originator,
             paper: self.paper,
             without: Ablation {

@@ -74,6 +74,10 @@ fn conditions_have_an_exit_status_of_their_own() {
     assert!(error.starts_with("sockcap: failed: p95 ") && error.lines().count() == 1, "{error}");
     let (status, _, error) = with(&["p95 > +30%", "new-paths"]);
     assert_eq!((status, error.as_str()), (0, ""));
+    // A change that does not matter to the user is none.
+    let (status, out, _) =
+        text(&sockcap(directory.path(), &["diff", "before", "after", "--min-time", "2ms"]));
+    assert!(status == 0 && !out.contains("first suspect"), "{out}");
     let (status, _, error) = with(&["p95 is bad"]);
     assert!(status == 2 && error.contains("'p95 > +10%'"), "{error}");
 }

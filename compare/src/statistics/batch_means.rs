@@ -1,0 +1,115 @@
+//! Test of batch means: whether the mean of one period differs from that of another by more than
+//! means of stretches of time differ within each (Law and Kelton 1982; the test is Welch's).
+//!
+//! The test of Kolmogorov and Smirnov knows no sizes. Where times are so regular that a drift of 2%
+//! is all their variance, it has the information of few observations and cannot find a shift of 50%
+//! either. Beside the differences of stretches, that shift is plain.
+
+use statrs::function::beta::beta_reg;
+
+use super::effective_size::InStretches;
+use crate::tuning::STRETCHES;
+
+/// Numbers of stretches that are one batch.
+const BATCHES: [usize; 3] = [1, 2, 4];
+
+/// The p-value of equal means, two-sided. Batches of several lengths are looked at, and the least
+/// certain one counts, as what drifts slowly differs most between long ones. `lengths` are how long
+/// both periods are: where one is much longer, its batches as long as the other period count, too.
+pub fn batch_means(periods: [&InStretches; 2], lengths: [f64; 2]) -> f64 {
+    let mut p_value = 0.0_f64;
+    for together in BATCHES {
+        let [a, b] = periods.map(|period| Batches::of(period, together));
+        p_value = p_value.max(welch(&a, &b));
+    }
+    for (long, short) in [(0, 1), (1, 0)] {
+        let together = (STRETCHES as f64 * lengths[short] / lengths[long].max(1.0)).round();
+        let batches = Batches::of(periods[long], (together as usize).max(1));
+        if batches.count >= 3.0 && together > 4.0 {
+            // The short period is one more such batch.
+            let one = Batches { count: 1.0, ..Batches::of(periods[short], STRETCHES) };
+            let deviation = (batches.variance * (1.0 + 1.0 / batches.count)).sqrt();
+            p_value = p_value.max(student(one.mean - batches.mean, deviation, batches.count - 1.0));
+        }
+    }
+    p_value
+}
+
+/// The means of batches.
+struct Batches {
+    count: f64,
+    mean: f64,
+    /// Variance of one batch's mean.
+    variance: f64,
+}
+
+impl Batches {
+    fn of(period: &InStretches, together: usize) -> Batches {
+        let means = period.means(together);
+        let count = means.len() as f64;
+        let mean = means.iter().sum::<f64>() / count.max(1.0);
+        let squares: f64 = means.iter().map(|of| (of - mean).powi(2)).sum();
+        Batches { count, mean, variance: squares / (count - 1.0).max(1.0) }
+    }
+}
+
+fn welch(a: &Batches, b: &Batches) -> f64 {
+    if a.count < 2.0 || b.count < 2.0 {
+        return 1.0;
+    }
+    let [x, y] = [a, b].map(|of| of.variance / of.count);
+    let degrees = match x + y > 0.0 {
+        true => (x + y).powi(2) / (x * x / (a.count - 1.0) + y * y / (b.count - 1.0)),
+        false => a.count + b.count - 2.0,
+    };
+    student(b.mean - a.mean, (x + y).sqrt(), degrees)
+}
+
+/// Two-sided p-value of a difference with this standard deviation.
+fn student(difference: f64, deviation: f64, degrees: f64) -> f64 {
+    if difference == 0.0 {
+        return 1.0;
+    }
+    // Times of a histogram are told apart by buckets, and not more finely.
+    let t = difference / deviation.max(MIN_DEVIATION);
+    beta_reg(degrees / 2.0, 0.5, degrees / (degrees + t * t))
+}
+
+/// Standard deviation of a mean below which it is not known better, in the unit of the logarithms of
+/// times: 0.2%.
+const MIN_DEVIATION: f64 = 0.002;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn period(mean: impl Fn(usize) -> f64) -> InStretches {
+        let mut period = InStretches::default();
+        for number in 0..400_usize {
+            let noise = (message_trace::mixed(number as u64) % 1_000) as f64 / 1e5;
+            period.add(number / 20, mean(number / 20) + noise, 1.0);
+        }
+        period
+    }
+
+    #[test]
+    fn a_shift_beside_a_small_drift_is_found_and_the_drift_is_not() {
+        let drifting = period(|stretch| if stretch < 10 { 1.0 } else { 1.02 });
+        let other = period(|stretch| if stretch < 5 { 1.0 } else { 1.02 });
+        let shifted = period(|stretch| if stretch < 10 { 1.4 } else { 1.42 });
+        let of = |a: &InStretches, b: &InStretches| batch_means([a, b], [1.0; 2]);
+        assert!(of(&drifting, &shifted) < 1e-6, "{}", of(&drifting, &shifted));
+        assert!(of(&drifting, &other) > 0.05, "{}", of(&drifting, &other));
+        assert_eq!(of(&drifting, &drifting), 1.0);
+        assert_eq!(of(&drifting, &shifted), of(&shifted, &drifting));
+    }
+
+    #[test]
+    fn a_short_period_is_one_of_the_longer_ones_batches() {
+        // The long one wanders by 10% over its length, the short one lies where it has been.
+        let wandering = period(|stretch| 1.0 + 0.1 * ((stretch / 5) % 2) as f64);
+        let steady = period(|_| 1.1);
+        assert!(batch_means([&wandering, &steady], [4.0, 1.0]) > 0.05);
+        assert!(batch_means([&steady, &wandering], [1.0, 4.0]) > 0.05);
+    }
+}
