@@ -68,6 +68,11 @@ def main():
         if libc.unshare(CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), "a network namespace could not be made")
         far = device(FAR, NEAR)
+        try:
+            # A wire does not wait for a processor.
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+        except PermissionError:
+            pass
         os.write(ready, b"1")
         carry(delay, near, far)
     os.close(ready)

@@ -54,7 +54,7 @@ const REQUESTS: i64 = 200;
 
 /// One demo at a time: two would wait for each other's processors, and delays are what links are
 /// inferred from.
-static ONE: Mutex<()> = Mutex::new(());
+pub(super) static ONE: Mutex<()> = Mutex::new(());
 
 /// Runs the demo and returns what it prints.
 fn run_demo(servers: &str, port: u16, data: &Path) -> String {

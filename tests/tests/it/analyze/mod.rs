@@ -3,6 +3,7 @@
 mod accuracy;
 mod connecting;
 mod demo;
+mod diff;
 mod lookups;
 mod synth;
 mod thread_pool;

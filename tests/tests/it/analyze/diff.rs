@@ -1,0 +1,152 @@
+//! What was changed of the demo's system is what `sockcap diff` names first, and of what was not
+//! changed it says nothing.
+//!
+//! The demo is run as a user runs it, by its script. What is changed is written in `demo/servers`.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::PoisonError;
+
+use end_to_end::command::succeeds;
+use end_to_end::repository;
+use serde_json::Value;
+
+use super::demo::ONE;
+
+/// Records these systems, all at the same time, and returns what the script prints.
+fn record(servers: &str, changes: &[&str], data: &Path) -> String {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let output = Command::new(repository().join("scripts/demo"))
+        .arg("diff")
+        .arg(data)
+        // As wide as the README.
+        .env("COLUMNS", "100")
+        .env("SOCKCAP_DEMO", servers)
+        .env("SOCKCAP_DEMO_CHANGES", changes.join(" "))
+        .output()
+        .unwrap();
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{stdout}\n{stderr}");
+    assert_eq!(stderr.matches(" 0 lost").count(), changes.len(), "{stderr}");
+    stdout
+}
+
+fn diff(data: &Path, before: &str, after: &str) -> Value {
+    serde_json::from_str(&succeeds(&["diff", before, after, "--json"], data)).unwrap()
+}
+
+/// What the README shows of it is what it prints, but for figures. `UPDATE_GOLDEN=1` makes it anew.
+fn check_readme(printed: &str) {
+    let path = repository().join("README.md");
+    let readme = fs::read_to_string(&path).unwrap();
+    let begin = "asks after each what changed:\n\n```\n";
+    let (above, rest) = readme.split_once(begin).unwrap();
+    let (sample, below) = rest.split_once("```").unwrap();
+    let (answers, _) = printed.split_once("\nmore: ").unwrap();
+    let answers = answers.trim_start();
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, format!("{above}{begin}{answers}```{below}")).unwrap();
+        return;
+    }
+    // What was changed, who is named first, and the evidence for that, up to its figures.
+    let told = |text: &str| -> Vec<String> {
+        let lines: Vec<&str> = text.lines().collect();
+        let is_first = |line: &str| line.starts_with("first suspect: ");
+        let is_told = |place: usize| {
+            lines[place].starts_with("## ")
+                || is_first(lines[place])
+                || place > 0 && is_first(lines[place - 1])
+        };
+        let before_figures = |line: &str| -> Vec<String> {
+            let is_word = |word: &&str| !word.starts_with(|sign: char| sign.is_ascii_digit());
+            let word = |word: &str| word.trim_start_matches('(').to_owned();
+            line.split_whitespace().map(word).take_while(|word| is_word(&&**word)).collect()
+        };
+        let places = (0..lines.len()).filter(|place| is_told(*place));
+        places.map(|place| before_figures(lines[place]).join(" ")).collect()
+    };
+    assert_eq!(told(sample), told(answers), "README.md: UPDATE_GOLDEN=1 makes it anew");
+}
+
+/// A change of the demo, and what must be said of it first: the node and the kind of evidence.
+type Change<'c> = (&'c str, &'c str, &'c str);
+
+/// Records the system, each of its changes and once more the system as it is.
+fn check(servers: &str, changes: [Change<'_>; 4]) {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let mut all = vec!["none", "none.again"];
+    all.extend(changes.map(|(change, ..)| change));
+    let printed = record(servers, &all, &data);
+    for (change, node, what) in changes {
+        let found = diff(&data, "none", change);
+        assert_eq!(found["changed"], true, "{change}: {found:#}");
+        let first = &found["suspects"][0];
+        let named = [&first["node"], &first["evidence"][0]["what"]];
+        assert_eq!(named, [node, what], "{change}: {:#}", found["suspects"]);
+    }
+    let named: Vec<&str> = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix("first suspect: ")?.split(' ').next())
+        .collect();
+    assert_eq!(named, changes.map(|(_, node, _)| node), "{printed}");
+    if servers == "debian" {
+        check_readme(&printed);
+    }
+    // Of the same system nothing is said. One of twenty comparisons may be wrong, so that none of
+    // two may be.
+    if diff(&data, "none", "none.again")["changed"] == true {
+        let data = directory.path().join("again");
+        record(servers, &["none.again", "none"], &data);
+        let found = diff(&data, "none", "none.again");
+        assert_eq!(found["changed"], false, "{found:#}");
+    }
+}
+
+#[test]
+fn each_change_of_debian_servers_is_named_first() {
+    check(
+        "debian",
+        [
+            ("handler", "prices.py", "own"),
+            ("cache", "shop.py", "calls"),
+            ("link", "redis-server", "network"),
+            ("twice", "shop.py", "calls"),
+        ],
+    );
+}
+
+#[test]
+fn each_change_of_the_example_programs_is_named_first() {
+    // The store and the prices are the same program.
+    check(
+        "examples",
+        [
+            ("handler", "demo-store", "own"),
+            ("cache", "demo-shop", "calls"),
+            ("link", "demo-store", "network"),
+            ("twice", "demo-shop", "calls"),
+        ],
+    );
+}
+
+/// It takes some minutes.
+#[test]
+#[ignore = "it takes some minutes; the quick check is in the tests above"]
+fn of_twenty_recordings_at_most_one_in_twenty_comparisons_says_anything() {
+    let directory = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (1..=20).map(|number| format!("none.{number}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    record("debian", &names, directory.path());
+    let consecutive = names.windows(2).map(|pair| (pair[0], pair[1]));
+    let with_first = names[1..].iter().map(|name| (names[0], *name));
+    for pairs in [consecutive.collect::<Vec<_>>(), with_first.collect()] {
+        let is_changed =
+            |pair: &&(&str, &str)| diff(directory.path(), pair.0, pair.1)["changed"] == true;
+        let wrong: Vec<_> = pairs.iter().filter(is_changed).collect();
+        assert!(wrong.len() * 20 <= pairs.len() + 1, "of {}: {wrong:?}", pairs.len());
+    }
+}
