@@ -30,7 +30,7 @@ pub struct Share {
 
 /// A walker of one request after the other.
 #[derive(Clone, Debug, Default)]
-pub struct CriticalPath {
+pub(crate) struct CriticalPath {
     shares: Vec<Share>,
     /// Children of each step that ended, the last one first: one list, with where each begins.
     children: Vec<(u32, i64, i64)>,
@@ -41,7 +41,7 @@ pub struct CriticalPath {
 impl CriticalPath {
     /// The response time of a request in nanoseconds, with the share of each step; `None` where its
     /// begin or its end is not known.
-    pub fn of(&mut self, request: &Request) -> Option<(i64, &[Share])> {
+    pub(crate) fn of(&mut self, request: &Request) -> Option<(i64, &[Share])> {
         let steps = &request.steps;
         let root = steps.first()?;
         let (Some(begin), Some(end)) = times(root) else { return None };

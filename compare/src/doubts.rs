@@ -11,7 +11,7 @@ use crate::tuning::{DOUBTED_ALIKE, DOUBTED_PROBABILITY, DOUBTED_REQUESTS, DOUBTE
 const MAX_NAMES: usize = 4;
 
 /// All doubts of a comparison whose periods have these names.
-pub fn doubts(comparison: &Comparison, periods: [&str; 2]) -> Vec<String> {
+pub(crate) fn doubts(comparison: &Comparison, periods: [&str; 2]) -> Vec<String> {
     let mut doubts = Vec::new();
     for (totals, name) in comparison.totals.iter().zip(periods) {
         if totals.requests < DOUBTED_REQUESTS {

@@ -6,7 +6,7 @@ use request_flow::Request;
 
 /// Exclusive times of one request after the other, in nanoseconds.
 #[derive(Clone, Debug, Default)]
-pub struct ExclusiveTimes {
+pub(crate) struct ExclusiveTimes {
     /// Of each step: its own time, where both its ends are known, and the network's, where those at
     /// its caller are, too.
     times: Vec<(Option<i64>, Option<i64>)>,
@@ -15,7 +15,7 @@ pub struct ExclusiveTimes {
 
 impl ExclusiveTimes {
     /// The exclusive times of each step of a request.
-    pub fn of(&mut self, request: &Request) -> &[(Option<i64>, Option<i64>)] {
+    pub(crate) fn of(&mut self, request: &Request) -> &[(Option<i64>, Option<i64>)] {
         let ExclusiveTimes { times, children } = self;
         times.clear();
         children.clear();

@@ -3,16 +3,16 @@
 
 pub mod analysis;
 pub mod category;
-pub mod collect;
+mod collect;
 mod comparison;
 pub mod conditions;
-pub mod critical_path;
-pub mod doubts;
-pub mod exclusive_times;
+mod critical_path;
+mod doubts;
+mod exclusive_times;
 pub mod explanation;
 pub mod kinds;
 pub mod mutations;
-pub mod observations;
+mod observations;
 mod options;
 pub mod output;
 mod overall;
@@ -20,11 +20,12 @@ mod period;
 pub mod shares;
 pub mod sites;
 pub mod statistics;
-pub mod stretches;
+mod stretches;
 pub mod suspects;
 mod tuning;
 mod wording;
 
+pub use collect::PeriodTotals;
 pub use comparison::{Comparison, compare};
 pub use options::{Ablation, Options};
 pub use overall::{Overall, QUANTILES};

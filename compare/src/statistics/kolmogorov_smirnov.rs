@@ -15,7 +15,7 @@ pub struct KolmogorovSmirnov {
 }
 
 /// Tests two samples in ascending order. `effects` are the design effects of both: how many
-/// observations have the information of one ([`design_effect`](crate::statistics::design_effect)).
+/// observations have the information of one ([`InStretches`](crate::statistics::InStretches)).
 /// `None` where a sample is empty.
 ///
 /// Small samples of independent observations have an exact p-value, which is that of the samples'
