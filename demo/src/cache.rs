@@ -14,7 +14,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// One with room for so many answers.
+    /// One with room for this number of answers.
     pub fn new(room: usize) -> Cache {
         Cache { room, answers: Mutex::default() }
     }

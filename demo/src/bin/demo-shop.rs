@@ -1,7 +1,7 @@
 //! The application: asks the store, the store and the prices, the prices where its cache has no
 //! answer, or the name server, by the kind of the request. Arguments: its port, the store's, the
-//! prices', the name server's; `--store`, the store's address; `--cache`, the number of offers whose
-//! prices are kept; `--asks`, how often a page asks for its price.
+//! prices', the name server's; `--store`, the store's address; `--cache`, the number of offers
+//! whose prices are kept; `--asks`, how often a page asks for its price.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
