@@ -19,6 +19,9 @@ pub(crate) const EXECUTABLE_NAME: &str = "process.executable.name";
 pub(crate) const EXECUTABLE_PATH: &str = "process.executable.path";
 /// The thread that took the call.
 pub(crate) const THREAD_ID: &str = "thread.id";
+/// Time for which the caller waited for the connection, in nanoseconds; not there where it used one
+/// that was open.
+pub(crate) const CONNECTING: &str = "sockcap.connecting_ns";
 /// Number of the call: only spans of sockcap's own export have one.
 pub(crate) const CALL: &str = "sockcap.call";
 /// Which of the two messages of the call was not seen: `request` or `response`.

@@ -22,7 +22,8 @@ pub struct Step {
     /// When the node ended it: it sent the answer. `None` where that was not seen, and where there
     /// was no answer.
     pub end: Option<i64>,
-    /// When the caller sent the call, where that was seen.
+    /// When the caller sent the call or, where it connected for it, began to connect; `None` where
+    /// that was not seen.
     pub caller_begin: Option<i64>,
     /// When the caller had received the answer, where that was seen.
     pub caller_end: Option<i64>,

@@ -72,7 +72,8 @@ impl StepNames {
             host,
             begin: request.received,
             end: response.and_then(|response| response.sent),
-            caller_begin: request.sent,
+            // The caller is occupied with the call from when it began to connect for it.
+            caller_begin: request.sent.map(|sent| sent.saturating_sub(request.connecting)),
             caller_end: response.and_then(|response| response.received),
             probability: instance.timed.which.probability,
             bytes_in: Some(request.bytes),
@@ -102,6 +103,10 @@ impl StepNames {
             }
         }
         self.parameter(parameter::NETWORK_TRANSPORT, transport(labels.protocol));
+        let connecting = instance.timed.hops.get(hop).map_or(0, |hop| hop.connecting);
+        if connecting > 0 {
+            self.parameter(parameter::CONNECTING, &connecting.to_string());
+        }
         if let Some(pid) = receiver.node.pid {
             self.parameter(parameter::PROCESS_PID, &pid.to_string());
         }

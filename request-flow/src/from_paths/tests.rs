@@ -2,8 +2,8 @@
 
 use analyze::{Options, analyze};
 use message_trace::{
-    DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace, Node,
-    Protocol,
+    Connect, DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace,
+    Node, Protocol,
 };
 
 use super::*;
@@ -11,18 +11,30 @@ use crate::tables::{Columns, RequestTables};
 
 /// A trace in the making: node names are `host/command`.
 #[derive(Default)]
-struct Trace(MessageTrace, Vec<String>);
+struct Trace {
+    trace: MessageTrace,
+    names: Vec<String>,
+    /// When the connection of the next message was made.
+    connect: Option<Connect>,
+}
 
 impl Trace {
     fn node(&mut self, name: &str) -> i32 {
-        if let Some(known) = self.1.iter().position(|known| known == name) {
+        if let Some(known) = self.names.iter().position(|known| known == name) {
             return known as i32;
         }
-        self.1.push(name.to_owned());
+        self.names.push(name.to_owned());
         let (host, command) = name.split_once('/').unwrap_or(("h", name));
         let (host, command) = (host.to_owned(), command.to_owned());
-        let pid = Some(100 + self.1.len() as i32);
-        self.0.add_node(Node { host, command, pid, traced: true, ..Node::default() })
+        let pid = Some(100 + self.names.len() as i32);
+        self.trace.add_node(Node { host, command, pid, traced: true, ..Node::default() })
+    }
+
+    /// A request from web to db on a connection that was made for it from `begin` to `end`.
+    fn connect_and_send(&mut self, [begin, end]: [i64; 2], flow: i64, times: [i64; 2]) {
+        self.connect = Some(Connect { begin: begin * 1_000, end: end * 1_000 });
+        self.send(["b/web", "c/db"], flow, 5432, times, false);
+        self.connect = None;
     }
 
     /// A message on `flow` to or from the port `port`; a time below 0 was not seen.
@@ -32,7 +44,7 @@ impl Trace {
             let port = if fixed { port } else { 40_000 + flow as u16 };
             let text = format!("10.0.0.{}:{port}", node + 1);
             let Ok(endpoint) = text.parse::<Endpoint>();
-            self.0.intern(&endpoint)
+            self.trace.intern(&endpoint)
         };
         let (src, dst) = (endpoint(from, answer), endpoint(to, !answer));
         let end = |node, endpoint, tid| End { node, endpoint, tid: Some(tid) };
@@ -40,15 +52,16 @@ impl Trace {
         let direction = if answer { FROM_ACCEPTING } else { FROM_CONNECTING };
         let [sent, received] = times.map(|time| (time >= 0).then_some(time * 1_000));
         let message = Message::between(ends, flow, direction).at(sent, received);
-        self.0.push(&message.carrying(10 + flow, 1), None);
+        let message = Message { connect: self.connect, ..message.carrying(10 + flow, 1) };
+        self.trace.push(&message, None);
     }
 }
 
 fn requests(mut trace: Trace) -> (Vec<Request>, Names) {
     let directory = tempfile::tempdir().unwrap();
     let data = DataDir::new(directory.path());
-    trace.0.sort();
-    trace.0.write(&data.messages(), &data.nodes()).unwrap();
+    trace.trace.sort();
+    trace.trace.write(&data.messages(), &data.nodes()).unwrap();
     let algorithm = "linking".parse().unwrap();
     analyze(&data, &Options { algorithm, ..Options::default() }, &()).unwrap();
     let written = from_paths(&data, 0, &()).unwrap();
@@ -56,6 +69,26 @@ fn requests(mut trace: Trace) -> (Vec<Request>, Names) {
     assert_eq!(tables.counts(), (written.requests, written.steps));
     let mut names = Names::default();
     (tables.all(&mut names).unwrap(), names)
+}
+
+#[test]
+fn a_caller_is_occupied_from_when_it_began_to_connect() {
+    let mut trace = Trace::default();
+    trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
+    trace.connect_and_send([15, 25], 2, [30, 35]);
+    trace.send(["c/db", "b/web"], 2, 5432, [40, 50], true);
+    trace.send(["b/web", "c/db"], 2, 5432, [60, 65], false);
+    trace.send(["c/db", "b/web"], 2, 5432, [70, 75], true);
+    trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
+    let (requests, names) = requests(trace);
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    let name = names.find("sockcap.connecting_ns").unwrap();
+    let steps: Vec<_> = (0..)
+        .zip(&request.steps)
+        .map(|(place, step)| (step.caller_begin.unwrap() / 1_000, request.parameter(place, name)))
+        .collect();
+    // The second call has the connection of the first.
+    assert_eq!(steps, [(0, None), (20, Some("10000")), (60, None)]);
 }
 
 #[test]
