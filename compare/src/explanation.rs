@@ -60,9 +60,7 @@ pub fn explain(
         let structure = category.and_then(|of| comparison.categories.get(of));
         let Some(structure) = structure.map(|category| &category.structure) else { continue };
         let mut samples = samples;
-        if question.by_period {
-            samples.leave_out_identities();
-        }
+        samples.leave_out_identities();
         let tree = tree::grow(&samples);
         let explanation = sentences::of(&tree, &samples, structure, &comparison.names);
         if let Some(slot) = explanations.get_mut(question.mutation) {

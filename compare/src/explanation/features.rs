@@ -53,6 +53,13 @@ impl Feature {
     }
 }
 
+impl Feature {
+    /// Whether its texts are identifiers.
+    pub(super) fn is_identifier(&self) -> bool {
+        matches!(self, Feature::Step(_, OfStep::Parameter(name)) if is_name(name))
+    }
+}
+
 /// Whether numbers of this parameter are names: they have no order that means something.
 fn is_name(parameter: &str) -> bool {
     ["id", "pid", "port"].iter().any(|end| {

@@ -26,35 +26,45 @@ const DAY_NS: i64 = 86_400_000_000_000;
 pub(super) struct Samples {
     /// Class and weight of each row.
     pub(super) rows: Vec<(usize, f64)>,
+    /// The period of each row.
+    sides: Vec<Side>,
     /// Each feature's values, as row and value.
     pub(super) features: BTreeMap<Feature, Vec<(u32, Value)>>,
 }
 
 impl Samples {
-    fn push(&mut self, class: usize, weight: f64) -> Option<u32> {
+    fn push(&mut self, class: usize, weight: f64, side: Side) -> Option<u32> {
         let of_class = self.rows.iter().filter(|(of, _)| *of == class).count();
         (of_class < EXPLAINED_ROWS).then(|| {
             self.rows.push((class, weight));
+            self.sides.push(side);
             self.rows.len() as u32 - 1
         })
     }
 
-    /// Leaves out features whose texts are never the same in both classes: processes, threads and
-    /// pods have other names in each recording, which explains nothing.
+    /// Leaves out features whose texts name a period: processes, threads and pods have other names
+    /// in each recording, which explains nothing. Of identifiers half have to be in both periods, of
+    /// other texts any.
     pub(super) fn leave_out_identities(&mut self) {
-        let rows = &self.rows;
-        self.features.retain(|_, values| {
-            let mut classes: FxHashMap<&str, [bool; 2]> = FxHashMap::default();
-            let mut has_numbers = false;
+        let sides = &self.sides;
+        let of_side = |side: Side| sides.iter().filter(|of| **of == side).count() as f64;
+        let all = [of_side(Side::Before), of_side(Side::After)];
+        if all.contains(&0.0) {
+            return;
+        }
+        self.features.retain(|feature, values| {
+            let mut counts: FxHashMap<&str, [f64; 2]> = FxHashMap::default();
             for (row, value) in values.iter() {
-                match (value, rows.get(*row as usize)) {
-                    (Value::Text(text), Some((class, _))) => {
-                        classes.entry(text).or_default()[*class & 1] = true;
+                match (value, sides.get(*row as usize)) {
+                    (Value::Text(text), Some(side)) => {
+                        counts.entry(text).or_default()[*side as usize] += 1.0;
                     }
-                    _ => has_numbers = true,
+                    _ => return true,
                 }
             }
-            has_numbers || classes.values().any(|of| of[0] && of[1])
+            let common = counts.values().map(|of| (of[0] / all[0]).min(of[1] / all[1]));
+            let common: f64 = common.sum();
+            if feature.is_identifier() { common >= 0.5 } else { common > 0.0 }
         });
     }
 
@@ -62,6 +72,7 @@ impl Samples {
     pub(super) fn merge(&mut self, other: Samples) {
         let before = self.rows.len() as u32;
         self.rows.extend(other.rows);
+        self.sides.extend(other.sides);
         for (feature, values) in other.features {
             let moved = values.into_iter().map(|(row, value)| (row + before, value));
             self.features.entry(feature).or_default().extend(moved);
@@ -101,7 +112,9 @@ impl Pass<'_> {
             let encoded = encoder.encode(request);
             for (question, samples) in self.questions.iter().zip(&mut all) {
                 let Some(class) = question.class(encoded.key, self.side) else { continue };
-                let Some(row) = samples.push(class, request.probability) else { continue };
+                let Some(row) = samples.push(class, request.probability, self.side) else {
+                    continue;
+                };
                 let mut add = |feature: Feature, value: Value| {
                     if !self.without.iter().any(|name| name == feature.name()) {
                         samples.features.entry(feature).or_default().push((row, value));
@@ -205,6 +218,7 @@ mod tests {
         for number in 0..8_u32 {
             let class = (number % 2) as usize;
             samples.rows.push((class, 1.0));
+            samples.sides.push(if class == 0 { Side::Before } else { Side::After });
             let pod = ["one", "two"][class].to_owned();
             let host = if number < 4 { "a" } else { "b" }.to_owned();
             let mut add =

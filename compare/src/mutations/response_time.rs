@@ -137,6 +137,6 @@ pub(crate) fn matters(samples: &[Sample; 2], options: &Options) -> bool {
     };
     // A mean of few that are very slow says nothing of the others, and a change of the median
     // nothing of the mean: both are looked at.
-    is_large(before.moments.mean, after.moments.mean) && (quantile(0.5) || quantile(0.75))
-        || quantile(0.5) && quantile(0.75)
+    let is_mean = is_large(before.moments.mean, after.moments.mean);
+    is_mean && [0.5, 0.75, 0.95].into_iter().any(quantile) || quantile(0.5) && quantile(0.75)
 }

@@ -32,7 +32,7 @@ pub struct MapEdge {
     pub calls: [f64; 2],
     /// Mean time of a call and its answer on the way, in nanoseconds; `None` where it was not seen.
     pub network_ns: [Option<f64>; 2],
-    /// Whether the time on the way changed: `worse` or `better`.
+    /// Whether the time on the way changed: `worse` or `better`; or how often it is called: `other`.
     pub changed: Option<&'static str>,
 }
 
@@ -100,9 +100,15 @@ impl Map {
             calls: [0, 1].map(|side| sums.executions[side] / requests[side]),
             network_ns: [0, 1]
                 .map(|side| (sums.seen[side] > 0.0).then(|| sums.total[side] / sums.seen[side])),
-            changed: changed(&|of| {
-                let is_edge = is_named(of.site.node, node) && is_named(of.site.caller, caller);
-                is_edge && matches!(of.kind, EvidenceKind::Network)
+            changed: changed(&|of| match &of.kind {
+                EvidenceKind::Network => {
+                    is_named(of.site.node, node) && is_named(of.site.caller, caller)
+                }
+                EvidenceKind::Calls(changes) => {
+                    let mut calls = changes.iter();
+                    is_named(of.site.node, caller) && calls.any(|call| is_named(call.node, node))
+                }
+                EvidenceKind::Own | EvidenceKind::Failures => false,
             }),
         });
         Map { nodes: nodes.collect(), edges: edges.collect() }

@@ -21,22 +21,31 @@ fn times(values: [f64; 2]) -> String {
     }
 }
 
-/// What is called less often, or more.
+/// What is called more or less often, with about how often each execution does it.
 fn calls(names: &Names, changes: &[CallChange]) -> String {
-    let list = |less: bool| -> Vec<String> {
-        let these = changes.iter().filter(|change| (change.calls[1] < change.calls[0]) == less);
-        these.map(|change| operation(names, change.node, change.operation)).collect()
+    let one = |change: &CallChange| {
+        let what = operation(names, change.node, change.operation);
+        let [before, after] = change.calls;
+        let how = if after > before { "more" } else { "less" };
+        format!("{what} {how} often, {} → {} times", number(before), number(after))
     };
-    let one = |less: bool, words: &str| {
-        let mut list = list(less);
-        let more = list.len().saturating_sub(MAX_CALLS);
-        list.truncate(MAX_CALLS);
-        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!list.is_empty()).then(|| format!("{words} {}{rest}", list.join(", ")))
-    };
-    let parts = [one(true, "calls less"), one(false, "calls more")];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "makes its calls in other numbers".to_owned() } else { parts.join("; ") }
+    let list: Vec<String> = changes.iter().take(MAX_CALLS).map(one).collect();
+    let more = changes.len().saturating_sub(MAX_CALLS);
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    match list.is_empty() {
+        true => "other combinations of operations".to_owned(),
+        false => format!("{}{rest}", list.join("; ")),
+    }
+}
+
+/// A number of calls: with as many digits as tell it from none.
+fn number(calls: f64) -> String {
+    match calls {
+        0.0 => "0".to_owned(),
+        ..0.1 => format!("{calls:.3}"),
+        ..10.0 => format!("{calls:.2}"),
+        _ => format!("{calls:.0}"),
+    }
 }
 
 /// Evidence, in a sentence.
@@ -58,7 +67,7 @@ pub(super) fn evidence(names: &Names, of: &Evidence) -> String {
             format!("between {caller} and {what}: {means} on the way{between}")
         }
         EvidenceKind::Calls(changes) => {
-            format!("{what} {}: this way {}", calls(names, changes), shares())
+            format!("{what} calls {}", calls(names, changes))
         }
         EvidenceKind::Failures => format!("{what} fails: {}", shares()),
     };

@@ -94,10 +94,9 @@ fn below(mutation: &DescribedMutation) -> Vec<String> {
             0 => String::new(),
             more => format!("; {} more are as possible", count(more as u64)),
         };
-        lines.push(format!(
-            "before: {steps}, {were} requests; they part at {} in place of {there}{more}",
-            name(here)
-        ));
+        let here = name(here);
+        let part = if here == there { here } else { format!("{here} in place of {there}") };
+        lines.push(format!("before: {steps}, {were} requests; they part at {part}{more}"));
     }
     let sentences = mutation.explanation.iter().flat_map(|explanation| &explanation.sentences);
     lines
