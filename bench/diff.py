@@ -114,15 +114,19 @@ def of_faults(normal, faults):
         table(["not first", "service", "rank", "suspects"], missed)
 
 
-def of_unchanged(work, arguments, normal):
+def changed(comparisons, options=()):
+    """How many comparisons say that something changed."""
+    return sum(program.diff(*comparison, *options)["changed"] for comparison in comparisons)
+
+
+def of_unchanged(work, arguments, normal, made):
     rows, said, all_of = [], 0, 0
-    made = [diff for _, diff in sets.unchanged_pairs(work, arguments.pairs)]
     runs = list(sets.unchanged_runs(work, arguments.pairs // 4))
     groups = [("made pairs", made), ("halves of made operations", runs), *sets.unchanged_recordings(work, arguments.data, normal)]
     for name, comparisons in groups:
-        changed = [program.diff(*comparison)["changed"] for comparison in comparisons]
-        rows.append([name, str(len(changed)), str(sum(changed))])
-        said, all_of = said + sum(changed), all_of + len(changed)
+        count = changed(comparisons)
+        rows.append([name, str(len(comparisons)), str(count)])
+        said, all_of = said + count, all_of + len(comparisons)
     rows.append([f"all: {percent(said / all_of)}, at most 5% asked", str(all_of), str(said)])
     table(["no change", "comparisons", "say something"], rows)
 
@@ -144,16 +148,16 @@ def of_scale(work, arguments, experiments):
     table(["scale", f"time, best of {arguments.runs}", "processors' time", "peak memory", "target", "first time"], rows)
 
 
-def of_ablation(normal, faults, experiments):
+def of_ablation(normal, faults, experiments, made):
     rows = []
     for name, options in ABLATIONS.items():
         ranked = list(ranks(normal, faults, options))
-        cells = [name, first(ranked, 1), first(ranked, 3)]
+        cells = [name, first(ranked, 1), first(ranked, 3), percent(changed(made, options) / len(made))]
         for fault in PAPER:
             judged = found(experiments, fault, options)
             cells += [show(mean([one[key] for one in judged])) for key, _, show in COLUMNS]
         rows.append(cells)
-    head = ["", "faults first", "first three"]
+    head = ["", "faults first", "first three", "made pairs without a change that say something"]
     head += [f"{fault}: {what}" for fault in PAPER for _, what, _ in COLUMNS]
     table(head, rows)
 
@@ -182,10 +186,11 @@ def main():
         experiments = [sets.experiment(work, number) for number in range(1, arguments.experiments + 1)]
         of_experiments(experiments)
         of_faults(normal, faults)
-        of_unchanged(work, arguments, normal)
+        made = list(sets.unchanged_pairs(work, arguments.pairs))
+        of_unchanged(work, arguments, normal, made)
         of_scale(work, arguments, experiments)
         if arguments.ablation:
-            of_ablation(normal, faults, experiments)
+            of_ablation(normal, faults, experiments, made)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

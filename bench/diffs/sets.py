@@ -51,7 +51,7 @@ def unchanged_pairs(work, count):
         return made(directory, seed=seed, requests=SMALL, length=SMALL_LENGTH * 10**9, variation=0)
 
     for pair in range(count):
-        yield f"made, pair {pair + 1}", [one(1_000 + 2 * pair), one(1_001 + 2 * pair)]
+        yield [one(1_000 + 2 * pair), one(1_001 + 2 * pair)]
 
 
 def faults(work, data):

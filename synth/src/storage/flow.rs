@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use request_flow::{Names, Request, Step};
 
 use super::load::{Load, normal, uniform};
+use crate::random::shuffle;
 
 /// Median time of a message on the way, in nanoseconds, and the standard deviation of its
 /// logarithm.
@@ -36,6 +37,11 @@ impl<'w> Flow<'w> {
         let caller = names.number(caller);
         let request = Request { probability: 1.0, caller, ..Request::default() };
         Flow { random, load, names, request }
+    }
+
+    /// Puts calls that are made at once into the order in which they happen to be made.
+    pub(super) fn race<T>(&mut self, calls: &mut [T]) {
+        shuffle(self.random, calls);
     }
 
     /// The request, when its root has ended.

@@ -186,6 +186,7 @@ impl System {
                 missing.push(block);
             }
         }
+        flow.race(&mut missing);
         let mut last = now;
         for block in missing {
             let step = flow.begin(Some(parent), SERVER, "data miss", now);
@@ -226,8 +227,10 @@ impl System {
         blocks: u64,
         mut now: i64,
     ) -> i64 {
+        let mut numbers: Vec<u64> = (0..blocks).collect();
+        flow.race(&mut numbers);
         let mut last = now;
-        for number in 0..blocks {
+        for number in numbers {
             let block = block(file, number);
             let (place, node) = node_of(block);
             self.buffers[place].hits(block);
