@@ -82,7 +82,6 @@ pub fn compare(
     let all = if is_controlled { adjusted(&p_values) } else { p_values };
     slots.into_iter().zip(all).for_each(|((_, slot), adjusted)| *slot = adjusted);
 
-    overall.decide(options);
     let times = time_changes(times, &categories, lengths, options);
     let rates = rate_changes(rates, &categories, options);
     let mutations = mutations(&categories, &kinds, &times, &rates, options);
@@ -92,8 +91,9 @@ pub fn compare(
     }
     evidence.retain(|of| of.adjusted <= MAX_CHANCE && of.matters(options, response));
     // Where something changed for sure, what may have changed is worth a look; else it is not.
-    let is_changed =
-        !mutations.is_empty() || overall.is_changed || evidence.iter().any(|of| of.is_sure);
+    let has_changed_part = !mutations.is_empty() || evidence.iter().any(|of| of.is_sure);
+    overall.decide(options, has_changed_part);
+    let is_changed = has_changed_part || overall.is_changed;
     evidence.retain(|of| of.is_sure || is_changed && is_controlled);
     without_known(&mut evidence);
     let [suspects, faster] =

@@ -5,7 +5,10 @@ use request_flow::NameId;
 use rustc_hash::FxHashSet;
 
 use crate::comparison::Comparison;
-use crate::tuning::{DOUBTED_ALIKE, DOUBTED_PROBABILITY, DOUBTED_REQUESTS, DOUBTED_TORN};
+use crate::tuning::{
+    DOUBTED_ALIKE, DOUBTED_PROBABILITY, DOUBTED_REQUESTS, DOUBTED_TORN, MIN_EXECUTIONS,
+    SHARED_NODES, SHARED_RATIO, SHARED_TIME,
+};
 
 /// Maximum number of nodes that a doubt names.
 const MAX_NAMES: usize = 4;
@@ -33,7 +36,50 @@ pub(crate) fn doubts(comparison: &Comparison, periods: [&str; 2]) -> Vec<String>
         }
     }
     doubts.extend(unlike(comparison));
+    doubts.extend(shared(comparison));
     doubts
+}
+
+/// Whether nearly all nodes became slower, or faster, by a like share: then something that they
+/// share is likelier to have changed than one of them.
+fn shared(comparison: &Comparison) -> Option<String> {
+    if comparison.is_empty() {
+        return None;
+    }
+    // Own times by call site: the node, by how many times it changed, and how much time it is.
+    let tested = comparison
+        .sites
+        .iter()
+        .filter(|(_, site)| [0, 1].iter().all(|side| site.own.count(*side) >= MIN_EXECUTIONS));
+    let mut changes: Vec<(NameId, f64, f64)> = tested
+        .map(|(key, site)| {
+            let [before, after] = [0, 1].map(|side| site.own.mean(side).max(1.0));
+            (key.node, (after / before).ln(), site.own.weight(0) * before)
+        })
+        .collect();
+    changes.sort_by(|one, other| one.1.total_cmp(&other.1).then(one.0.cmp(&other.0)));
+    let all: f64 = changes.iter().map(|(_, _, time)| time).sum();
+    let mut sum = 0.0;
+    let (_, middle, _) = *changes.iter().find(|(_, _, time)| {
+        sum += time;
+        sum >= all / 2.0
+    })?;
+    let is_alike = |ratio: f64| {
+        ratio.signum() == middle.signum()
+            && (middle.abs() / 2.0..=2.0 * middle.abs()).contains(&ratio.abs())
+    };
+    let alike = changes.iter().filter(|(_, ratio, _)| is_alike(*ratio));
+    let nodes: FxHashSet<NameId> = alike.clone().map(|(node, ..)| *node).collect();
+    let share: f64 = alike.map(|(_, _, time)| time).sum::<f64>() / all;
+    let is_shared =
+        middle.abs() >= SHARED_RATIO && share >= SHARED_TIME && nodes.len() >= SHARED_NODES;
+    is_shared.then(|| {
+        let how = if middle > 0.0 { "slower" } else { "faster" };
+        let by = whole_percent(middle.abs().exp() - 1.0);
+        format!(
+            "nearly all nodes are about {by} {how}: it may be the machine or the load, and no node"
+        )
+    })
 }
 
 /// Whether the periods are of unlike workloads, or of nodes with other names.

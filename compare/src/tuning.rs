@@ -78,6 +78,17 @@ pub(crate) const DOUBTED_PROBABILITY: f64 = 0.7;
 /// not measured.
 pub(crate) const DOUBTED_ALIKE: f64 = 0.5;
 
+/// Smallest change of nearly all nodes that is told, as the logarithm of by how many times. Chosen,
+/// not measured.
+pub(crate) const SHARED_RATIO: f64 = 0.05;
+
+/// Share of all own time that changes by a like share, from which on nearly all nodes do. Chosen,
+/// not measured.
+pub(crate) const SHARED_TIME: f64 = 0.8;
+
+/// Minimum number of nodes that are nearly all. Chosen, not measured.
+pub(crate) const SHARED_NODES: usize = 3;
+
 /// Number of buckets of a distribution that is shown. Chosen, not measured.
 pub(crate) const DISTRIBUTION_BUCKETS: usize = 48;
 

@@ -120,9 +120,10 @@ impl Pass<'_> {
                         samples.features.entry(feature).or_default().push((row, value));
                     }
                 };
-                add(Feature::RecentRequests, Value::Number(recent as f64));
-                // Where requests take longer, more are open, whatever it comes from.
+                // Where requests take longer, more are open, and who waits for them asks less often,
+                // whatever it comes from.
                 if !question.by_period {
+                    add(Feature::RecentRequests, Value::Number(recent as f64));
                     add(Feature::OpenRequests, Value::Number(open as f64));
                 }
                 // Of two periods each has a time of its own, which explains nothing.

@@ -81,3 +81,16 @@ fn a_node_with_many_rare_operations_is_named_for_all_of_them() {
     });
     assert!(alarms.count() <= 1);
 }
+
+#[test]
+fn a_slower_machine_is_said_to_be_one() {
+    let doubts = |after: World| {
+        let found = changed(World::WELL, after);
+        assert!(!found.is_empty());
+        compare::output::Answer::of(&found, ["before", "after"], Vec::new()).doubts
+    };
+    let all = doubts(World { percent: 150, ..World::WELL.again() });
+    assert!(all.iter().any(|doubt| doubt.contains("slower: it may be the machine")), "{all:?}");
+    let one = doubts(World { cart: 3 * MS, ..World::WELL.again() });
+    assert!(one.is_empty(), "{one:?}");
+}

@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) failing: u64,
     /// Share of the requests whose cart is large, and takes 20 ms more, of 100.
     pub(crate) large: u64,
+    /// All times, of 100.
+    pub(crate) percent: i64,
     /// Number of operations of the cart, called in turn.
     pub(crate) operations: u64,
     /// Whether rows are in the reverse order of time.
@@ -44,6 +46,7 @@ impl World {
         cached: 70,
         failing: 0,
         large: 0,
+        percent: 100,
         operations: 1,
         reversed: false,
         prefix: "",
@@ -60,6 +63,7 @@ impl World {
 
     /// A time that varies around `mean` by up to a half.
     fn around(&self, request: u64, what: u64, mean: i64) -> i64 {
+        let mean = mean * self.percent / 100;
         mean / 2 + (self.drawn(request, what) % (mean.max(1) as u64)) as i64
     }
 
