@@ -41,13 +41,8 @@ pub struct Comparison {
     pub suspects: Vec<Suspect>,
     /// Nodes that became faster, or do things in another way.
     pub faster: Vec<Suspect>,
-}
-
-impl Comparison {
-    /// Whether nothing is said to have changed.
-    pub fn is_empty(&self) -> bool {
-        self.mutations.is_empty() && self.evidence.is_empty() && !self.overall.is_changed
-    }
+    /// Whether anything changed that chance does not explain.
+    pub is_changed: bool,
 }
 
 /// Compares two periods. What is more than `memory` bytes goes to a temporary file in `directory`.
@@ -91,7 +86,9 @@ pub fn compare(
     }
     evidence.retain(|of| of.adjusted <= MAX_CHANCE && of.matters(options, response));
     // Where something changed for sure, what may have changed is worth a look; else it is not.
-    let has_changed_part = !mutations.is_empty() || evidence.iter().any(|of| of.is_sure);
+    // A category that is rarer is no mutation, and a change nevertheless.
+    let has_changed_part =
+        !mutations.is_empty() || !rates.is_empty() || evidence.iter().any(|of| of.is_sure);
     overall.decide(options, has_changed_part);
     let is_changed = has_changed_part || overall.is_changed;
     evidence.retain(|of| of.is_sure || is_changed && is_controlled);
@@ -109,5 +106,6 @@ pub fn compare(
         evidence,
         suspects,
         faster,
+        is_changed,
     })
 }

@@ -43,7 +43,7 @@ pub(crate) fn doubts(comparison: &Comparison, periods: [&str; 2]) -> Vec<String>
 /// Whether nearly all nodes became slower, or faster, by a like share: then something that they
 /// share is likelier to have changed than one of them.
 fn shared(comparison: &Comparison) -> Option<String> {
-    if comparison.is_empty() {
+    if !comparison.is_changed {
         return None;
     }
     // Own times by call site: the node, by how many times it changed, and how much time it is.

@@ -70,7 +70,7 @@ impl Answer {
         Answer {
             periods: [DescribedPeriod::of(names[0], before), DescribedPeriod::of(names[1], after)],
             doubts: doubts(comparison, names),
-            changed: !comparison.is_empty(),
+            changed: comparison.is_changed,
             response: comparison.overall.clone(),
             distribution: Distribution::of(&comparison.overall.samples),
             map: Map::of(comparison),
