@@ -120,7 +120,7 @@ impl Condition {
             Condition::NewPaths => new_paths(comparison),
             Condition::Longer { what, by } => {
                 let overall = &comparison.overall;
-                let (values, p_value) = longer(&overall.samples, *what, *by, overall.effect)?;
+                let (values, p_value) = longer(&overall.samples, *what, *by, overall.effect?)?;
                 (p_value <= level).then(|| {
                     let [before, after] = values.map(duration);
                     format!("{what} {before} → {after} is more than {by} (p = {p_value:.2e})")

@@ -30,7 +30,8 @@ impl ExclusiveTimes {
             let seen = (step.begin, step.end, step.caller_begin, step.caller_end);
             let (begin, end, network) = match seen {
                 (Some(begin), Some(end), Some(sent), Some(received)) => {
-                    let way = (received - sent).saturating_sub(end - begin);
+                    let way =
+                        received.saturating_sub(sent).saturating_sub(end.saturating_sub(begin));
                     (begin, end, Some(way.max(0)))
                 }
                 (Some(begin), Some(end), ..) | (None, None, Some(begin), Some(end)) => {
@@ -46,10 +47,10 @@ impl ExclusiveTimes {
             }
             let (mut own, mut until) = (0, begin);
             for (_, from, to) in children[next..].iter().take_while(|child| child.0 == place) {
-                own += (*from.min(&end) - until).max(0);
+                own += (*from).min(end).saturating_sub(until).max(0);
                 until = until.max((*to).min(end));
             }
-            own += (end - until).max(0);
+            own += end.saturating_sub(until).max(0);
             times.push((Some(own), network));
         }
         times

@@ -9,8 +9,6 @@ pub struct Ablation {
     pub control: bool,
     /// Hops count with all their time, whether or not the request waits for it.
     pub critical_path: bool,
-    /// Calls are in the order in which they were made: races make categories of their own.
-    pub concurrency: bool,
     /// The time of an edge is its callee's fault, and by how many times it changed does not matter.
     pub blame: bool,
 }

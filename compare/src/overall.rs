@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::analysis::{CategoryStats, Sample};
 use crate::options::Options;
 use crate::sites::Histogram;
+use crate::statistics::combined;
 
 /// Quantiles that are shown.
 pub const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
@@ -19,8 +20,9 @@ pub struct Overall {
     pub mean: [f64; 2],
     /// The quantiles of [`QUANTILES`], in nanoseconds; `None` without requests.
     pub quantiles: [Option<[f64; 2]>; 3],
-    /// How many observations have the information of one: 1 if they are independent.
-    pub effect: f64,
+    /// How many observations have the information of one: 1 if they are independent. `None` where
+    /// there are too few to be tested, or all at about one time.
+    pub effect: Option<f64>,
     /// Probability of response times as unlike as these if nothing changed.
     pub p_value: f64,
     /// The same with all tests of the comparison taken together.
@@ -45,7 +47,10 @@ impl Overall {
             both.map(|(before, after)| [f64::from(before), f64::from(after)])
         });
         let test = response.test(lengths);
-        let (p_value, effect) = test.map_or((1.0, 1.0), |test| (test.p_value, test.effect));
+        let (p_value, effect) = test.map_or((1.0, None), |test| {
+            let shift = (test.shift, 0.5);
+            (combined([(test.p_value, 0.5), shift]), Some(test.effect))
+        });
         let mean = [samples[0].moments.mean, samples[1].moments.mean];
         Overall {
             samples,

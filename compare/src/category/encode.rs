@@ -285,6 +285,7 @@ impl Encoded<'_> {
     /// The structure, with the names' numbers of the request.
     pub fn structure(&self, request: &Request) -> Structure {
         let mut places: Vec<Place> = Vec::with_capacity(self.order.len());
+        let mut last_child: Vec<Option<usize>> = vec![None; self.order.len()];
         for step in self.order {
             let (of, step) = (&self.steps[*step as usize], &request.steps[*step as usize]);
             let parent = self.steps.get(of.parent as usize).map(|above| above.place);
@@ -296,9 +297,9 @@ impl Encoded<'_> {
                 failed: step.failed,
                 repeated: of.repeated,
             };
-            // The sibling before it is the last place of the same depth under the same parent.
-            let sibling =
-                places.iter().rposition(|place| place.parent == parent && parent.is_some());
+            // The sibling before it is the last place under the same parent.
+            let last = parent.and_then(|parent| last_child.get_mut(parent as usize));
+            let sibling = last.and_then(|last| last.replace(places.len()));
             let with_previous = sibling.is_some_and(|at| {
                 let sibling = self.order.get(at).and_then(|step| self.steps.get(*step as usize));
                 sibling.is_some_and(|sibling| sibling.group == of.group)

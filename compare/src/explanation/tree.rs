@@ -112,7 +112,13 @@ fn candidates(
         answers
     };
     numbers.sort_by(|one, other| one.0.total_cmp(&other.0));
-    if let Some((threshold, gain, ratio)) = best_threshold(&numbers, MIN_LEAF) {
+    if let Some((threshold, ..)) = best_threshold(&numbers, MIN_LEAF) {
+        // Rows without the number answer no.
+        let mut above = [0.0; 2];
+        for (_, class, weight) in numbers.iter().filter(|(number, ..)| *number > threshold) {
+            above[*class & 1] += weight;
+        }
+        let (gain, ratio) = gain_ratio(&[above, [all[0] - above[0], all[1] - above[1]]]);
         let is = |value: &Value| matches!(value, Value::Number(number) if *number > threshold);
         let test = Test::Above(feature.clone(), threshold);
         found.push(Candidate { test, gain, ratio, answers: answers(&is) });

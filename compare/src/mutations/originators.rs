@@ -35,18 +35,21 @@ pub fn originators(
     let fits = |change: &&RateChange| is_less(change) && (waived || is_enough(change));
     let of_mutation = &categories[mutation.category].structure;
     let symbols = of_mutation.symbols();
-    let mut found: Vec<Originator> = changes
-        .iter()
-        .filter(fits)
-        .filter_map(|change| {
-            let other = &categories[change.category].structure;
-            let distance = normalized_edit_distance(&symbols, &other.symbols(), options.farthest)?;
-            let parting = diverge(of_mutation, other);
-            Some(Originator { category: change.category, distance, parting })
-        })
-        .collect();
-    found.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.category.cmp(&b.category)));
-    found.truncate(MAX_ORIGINATORS);
+    let mut found: Vec<Originator> = Vec::new();
+    for change in changes.iter().filter(fits) {
+        let other = &categories[change.category].structure;
+        // Nothing further off than those that are kept is worth a whole distance.
+        let farthest = match found.get(MAX_ORIGINATORS - 1) {
+            Some(last) => last.distance.min(options.farthest),
+            None => options.farthest,
+        };
+        let distance = normalized_edit_distance(&symbols, &other.symbols(), farthest);
+        let Some(distance) = distance else { continue };
+        let parting = diverge(of_mutation, other);
+        found.push(Originator { category: change.category, distance, parting });
+        found.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.category.cmp(&b.category)));
+        found.truncate(MAX_ORIGINATORS);
+    }
     found
 }
 

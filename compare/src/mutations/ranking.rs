@@ -7,6 +7,7 @@ use super::structural::RateChange;
 use crate::analysis::CategoryStats;
 use crate::kinds::Kind;
 use crate::options::Options;
+use crate::statistics::Moments;
 
 /// What changed of a category.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,10 +68,11 @@ pub fn mutations(
         .collect();
     for change in rates.iter().filter(|change| change.change() > 0.0) {
         let originators = originators(change, rates, categories, options);
-        let before = before_it(&originators, categories);
+        let before = before_it(&originators, categories)
+            .or_else(|| rest_of(&kinds[change.kind], change.category, categories));
         let here = mean(change.category, 1);
         let contribution =
-            change.change() * kinds[change.kind].counts[1] * (here - before.unwrap_or(0.0));
+            change.change() * kinds[change.kind].counts[1] * (here - before.unwrap_or(here));
         let kind = MutationKind::Structural { originators, shares: change.shares };
         let (category, adjusted) = (change.category, change.adjusted);
         found.push(Mutation { category, kind, contribution, adjusted });
@@ -80,6 +82,15 @@ pub fn mutations(
         b.contribution.abs().total_cmp(&a.contribution.abs()).then_with(|| key(a).cmp(&key(b)))
     });
     found
+}
+
+/// The mean response time of the other requests of a kind in both periods.
+fn rest_of(kind: &Kind, category: usize, categories: &[CategoryStats]) -> Option<f64> {
+    let mut all = Moments::default();
+    for other in kind.categories.iter().filter(|other| **other != category) {
+        categories[*other].response.iter().for_each(|sample| all.merge(&sample.moments));
+    }
+    (all.count > 0).then_some(all.mean)
 }
 
 /// The mean response time of originators, weighted by their similarity: in the second period or,

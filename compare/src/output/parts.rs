@@ -32,19 +32,20 @@ pub struct Parts {
 impl Parts {
     /// The parts of the mean.
     pub(super) fn of_mean(comparison: &Comparison) -> Parts {
-        Parts::of(comparison, &of_mean(&comparison.categories, &comparison.kinds))
+        Parts::of(comparison, &of_mean(&comparison.categories, &comparison.kinds), true)
     }
 
     /// The parts of a quantile with these values.
     pub(super) fn of_quantile(comparison: &Comparison, values: [f64; 2]) -> Parts {
-        Parts::of(comparison, &of_quantile(&comparison.categories, &comparison.kinds, values))
+        let shares = of_quantile(&comparison.categories, &comparison.kinds, values);
+        Parts::of(comparison, &shares, false)
     }
 
-    fn of(comparison: &Comparison, shares: &Shares) -> Parts {
+    fn of(comparison: &Comparison, shares: &Shares, is_mean: bool) -> Parts {
         let names = &comparison.names;
         let mut sums: FxHashMap<(&'static str, String), f64> = FxHashMap::default();
         for (category, share) in comparison.categories.iter().zip(&shares.slower) {
-            for (what, part) in by_hop(comparison, category, *share) {
+            for (what, part) in by_hop(comparison, category, *share, is_mean) {
                 *sums.entry(("hop", what)).or_default() += part;
             }
         }
@@ -72,12 +73,24 @@ impl Parts {
 
 /// A share of a category whose requests take another time, by the hops that make it: each as much
 /// as its mean changed. Hops that changed the other way have a part of the other sign.
-fn by_hop(comparison: &Comparison, category: &CategoryStats, share: f64) -> Vec<(String, f64)> {
-    let whole: f64 = category.hops.iter().map(|hop| hop.change()).sum();
-    if whole == 0.0 || share == 0.0 {
+fn by_hop(
+    comparison: &Comparison,
+    category: &CategoryStats,
+    share: f64,
+    is_mean: bool,
+) -> Vec<(String, f64)> {
+    if share == 0.0 {
         return Vec::new();
     }
     let names = &comparison.names;
+    let whole: f64 = category.hops.iter().map(|hop| hop.change()).sum();
+    let sizes: f64 = category.hops.iter().map(|hop| hop.change().abs()).sum();
+    // A quantile moves by some of the requests. Where hops cancel each other, or its share has
+    // another sign than they have, their means say nothing of these.
+    if !is_mean && (whole * share <= 0.0 || whole.abs() < 0.5 * sizes) || whole == 0.0 {
+        let [_, node, root] = category.structure.kind();
+        return vec![(format!("{} in several hops", operation(names, node, root)), share)];
+    }
     let places = &category.structure.places;
     let one = |hop: &crate::analysis::Hop| {
         let place = places.get(hop.place as usize)?;

@@ -15,6 +15,14 @@ pub struct Call {
     pub times: u8,
 }
 
+impl Call {
+    /// How often about: the middle of the numbers that it stands for.
+    pub fn about(&self) -> f64 {
+        let most = 2.0_f64.powi(i32::from(self.times));
+        if self.times < 2 { most } else { f64::midpoint(most / 2.0 + 1.0, most) }
+    }
+}
+
 /// All calls of a step, whatever their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallPattern(pub Vec<Call>);

@@ -11,9 +11,7 @@ use crate::tuning::EXACT_COUNTS;
 /// The probability of counts as unlike as these, or more, if the rate is the same in both periods:
 /// `counts` of `totals`. `effect` is the design effect of the counts, at least 1.
 ///
-/// Given the number in both periods together, how many of them are in the first is binomially
-/// distributed (Przyborowski and Wilenski 1940). Few are tested exactly, many by the normal
-/// approximation.
+/// Few are tested exactly, many by the normal approximation.
 pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
     // The smaller rate first, so that roundings are the same whichever period comes first.
     if counts[0] * totals[1] > counts[1] * totals[0] {
@@ -24,15 +22,12 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
     if n <= 0.0 || all <= 0.0 {
         return 1.0;
     }
-    let p = totals[0] / all;
-    if p <= 0.0 || p >= 1.0 {
+    if totals[0] <= 0.0 || totals[1] <= 0.0 {
         return 1.0;
     }
-    if n <= EXACT_COUNTS {
-        // Fractions, from probabilities and effects, are rounded to the side of no difference.
-        let expected = n * p;
-        let first = if a < expected { a.ceil().min(expected) } else { a.floor().max(expected) };
-        return binomial(first, n.round(), p);
+    let [first_total, second_total] = totals.map(|total| (total / effect.max(1.0)).round());
+    if first_total.min(second_total) <= EXACT_COUNTS || n <= EXACT_COUNTS {
+        return fisher([a.round(), b.round()], [first_total, second_total]);
     }
     // Pearson's test of both proportions, in which what is not of this kind counts, too.
     let [x, y] = [a / (totals[0] / effect.max(1.0)), b / (totals[1] / effect.max(1.0))];
@@ -45,16 +40,30 @@ pub fn rates_differ(counts: [f64; 2], totals: [f64; 2], effect: f64) -> f64 {
     erfc((x - y).abs() / deviation / SQRT_2)
 }
 
-/// Two-sided p-value of `count` of `n`: the probability of all numbers that are no more likely.
-fn binomial(count: f64, n: f64, p: f64) -> f64 {
-    let of = |k: f64| {
-        let ways = ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0);
-        (ways + k * p.ln() + (n - k) * (1.0 - p).ln()).exp()
-    };
-    // Between two whole numbers, the likelier one.
-    let here = of(count.floor()).max(of(count.ceil().min(n)));
-    let numbers = (0..=n as u64).map(|k| of(k as f64));
-    numbers.filter(|other| *other <= here * (1.0 + 1e-9)).sum::<f64>().min(1.0)
+/// Fisher's exact test (1922), two-sided: given how many there are in both periods together, the
+/// probability of all divisions among them that are no likelier than this one.
+fn fisher(counts: [f64; 2], totals: [f64; 2]) -> f64 {
+    let ln_ways = |n: f64, k: f64| ln_gamma(n + 1.0) - ln_gamma(k + 1.0) - ln_gamma(n - k + 1.0);
+    let totals = [totals[0].max(counts[0]), totals[1].max(counts[1])];
+    let both = counts[0] + counts[1];
+    let all = ln_ways(totals[0] + totals[1], both);
+    let of =
+        |first: f64| (ln_ways(totals[0], first) + ln_ways(totals[1], both - first) - all).exp();
+    let here = of(counts[0]) * (1.0 + 1e-9);
+    let (least, most) = ((both - totals[1]).max(0.0), both.min(totals[0]));
+    // From either end inwards, until divisions are likelier.
+    let mut sum = 0.0;
+    let mut first = least;
+    while first <= most && of(first) <= here {
+        sum += of(first);
+        first += 1.0;
+    }
+    let mut last = most;
+    while last >= first && of(last) <= here {
+        sum += of(last);
+        last -= 1.0;
+    }
+    sum.min(1.0)
 }
 
 #[cfg(test)]
@@ -63,8 +72,11 @@ mod tests {
 
     #[test]
     fn small_counts_by_hand() {
-        // None of 4 in the first of two equal periods: 2 / 16.
-        assert!((rates_differ([0.0, 4.0], [100.0, 100.0], 1.0) - 0.125).abs() < 1e-9);
+        // All 3 of the second of two periods of 4, none of the first: 2 of C(8, 3) = 56 times 4.
+        assert!((rates_differ([0.0, 3.0], [4.0, 4.0], 1.0) - 8.0 / 56.0).abs() < 1e-9);
+        // Frequent ones, by an independent implementation of Fisher's test.
+        let frequent = rates_differ([484.0, 449.0], [500.0, 500.0], 1.0);
+        assert!((frequent / 1.1e-5 - 1.0).abs() < 0.1, "{frequent}");
         assert_eq!(rates_differ([2.0, 2.0], [100.0, 100.0], 1.0), 1.0);
         assert_eq!(rates_differ([0.0, 0.0], [100.0, 100.0], 1.0), 1.0);
     }

@@ -137,7 +137,7 @@ fn call_changes(patterns: &[(&CallPattern, &Counts)], all: [f64; 2]) -> Vec<Call
         for call in &pattern.0 {
             let sums = calls.entry([call.node, call.operation]).or_default();
             for side in 0..2 {
-                sums[side] += counts.of(side) / all[side] * f64::from(1_u32 << call.times.min(30));
+                sums[side] += counts.of(side) / all[side] * call.about();
             }
         }
     }

@@ -214,7 +214,6 @@ impl Diff {
             without: Ablation {
                 control: ablated("control"),
                 critical_path: ablated("critical-path"),
-                concurrency: ablated("concurrency"),
                 blame: ablated("blame"),
             },
             ..default
