@@ -90,6 +90,15 @@ def of_experiments(experiments):
     print("```text\n" + "\n".join(lists) + "\n```\n")
 
 
+def of_left_out(experiments):
+    rows = []
+    for number, of in enumerate(experiments, 1):
+        answer, everything = (program.diff(of["before"], of["spin"], *more) for more in ([], ["--false-discoveries", "0.99"]))
+        there, told, share = ranking.left_out(answer, everything)
+        rows.append([str(number), str(there), str(told), percent(share)])
+    table(["spin, pair", "categories that are slower by 0.5 ms or more", "told", "their share of the time"], rows)
+
+
 def ranks(normal, faults, options):
     """The rank of each fault's service among the suspects; `None` where it is not there."""
     for fault, directory in faults:
@@ -185,6 +194,7 @@ def main():
         normal, faults = sets.faults(work, arguments.data)
         experiments = [sets.experiment(work, number) for number in range(1, arguments.experiments + 1)]
         of_experiments(experiments)
+        of_left_out(experiments)
         of_faults(normal, faults)
         made = list(sets.unchanged_pairs(work, arguments.pairs))
         of_unchanged(work, arguments, normal, made)

@@ -29,6 +29,23 @@ def relevant_to_cache(mutation):
     return mutation["kind"] == "structural" and calls(mutation["tree"], "data miss") > 0
 
 
+def left_out(answer, everything):
+    """How many categories are slower by the spin, how many of them a comparison tells, and the share of the time that these make.
+
+    `everything` is the same comparison with hardly any control of chance. A category is slower whose mean grew by half of the
+    spin or more.
+    """
+    def slower(mutation):
+        before, after = mutation["tree"]["mean_ns"]
+        return relevant_to_spin(mutation) and after - before >= 500_000
+
+    told = {mutation["tree"]["category"] for mutation in answer["mutations"] if relevant_to_spin(mutation)}
+    there = {mutation["tree"]["category"]: mutation["contribution_ns"] for mutation in everything["mutations"] if slower(mutation)}
+    time = sum(there.values())
+    share = sum(ns for category, ns in there.items() if category in told) / time if time else 0.0
+    return len(there), sum(category in told for category in there), share
+
+
 def is_located(mutation):
     """Whether a hop that a storage node ends with the answer to a WRITE is said to have changed."""
     places = mutation["tree"]["places"]

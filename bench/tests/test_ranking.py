@@ -58,6 +58,15 @@ class Relevance(unittest.TestCase):
         self.assertFalse(ranking.relevant_to_spin({**slower, "tree": HIT}))
         self.assertFalse(ranking.relevant_to_spin({**slower, "kind": "structural"}))
 
+    def test_of_what_is_left_out(self):
+        def slower(category, contribution, longer):
+            tree = {**WRITE, "category": category, "mean_ns": [1e6, 1e6 + longer]}
+            return {"kind": "response_time", "tree": tree, "contribution_ns": contribution}
+
+        everything = [slower("a", 90.0, 1e6), slower("b", 10.0, 6e5), slower("c", 5.0, 4e5)]
+        found = ranking.left_out({"mutations": [everything[0], everything[2]]}, {"mutations": everything})
+        self.assertEqual(found, (2, 1, 0.9))
+
     def test_of_the_cache(self):
         more = {"kind": "structural", "tree": MISS, "hops": [], "originators": [{"tree": HIT}]}
         self.assertTrue(ranking.relevant_to_cache(more) and ranking.is_originated(more))
