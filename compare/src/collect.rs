@@ -130,8 +130,7 @@ impl<'b> Collected<'b> {
         let mut stretches = [Stretches::default(); 2];
         let mut pieces = 0;
         for (side, period) in Side::BOTH.into_iter().zip(periods) {
-            let begins = period.tables.begins(|begin| period.has(Some(begin)))?;
-            let of = Stretches::of(begins);
+            let of = Stretches::of(period)?;
             stretches[side as usize] = of;
             let pass = Pass { period, side, options, found: &found, stretches: of };
             let work = |group: usize| {
@@ -155,7 +154,7 @@ impl<'b> Collected<'b> {
         }
         let Found { names, structures } =
             found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let sites = sites.sites;
+        let (names, structures, sites) = in_order_of_names(names, structures, sites.sites);
         Ok(Collected { names, structures, sites, response, totals, stretches, observations })
     }
 
@@ -182,6 +181,26 @@ impl<'b> Collected<'b> {
         }
         Ok(all)
     }
+}
+
+/// The same with names numbered in their order, as which one came first depends on the processors.
+fn in_order_of_names(
+    names: Names,
+    mut structures: FxHashMap<CategoryKey, Structure>,
+    sites: Sites,
+) -> (Names, FxHashMap<CategoryKey, Structure>, Sites) {
+    let mut texts: Vec<&str> = names.iter().collect();
+    texts.sort_unstable();
+    let mut sorted = Names::default();
+    texts.into_iter().for_each(|text| {
+        sorted.number(text);
+    });
+    let numbers: Vec<NameId> = names.iter().map(|text| sorted.number(text)).collect();
+    let number = |name: NameId| numbers.get(name as usize).copied().unwrap_or_default();
+    structures.values_mut().for_each(|structure| structure.rename(number));
+    let mut collector = SiteCollector::default();
+    collector.merge(sites, number);
+    (sorted, structures, collector.sites)
 }
 
 /// The pass over one period.

@@ -9,7 +9,10 @@ use request_flow::Names;
 use crate::analysis::{self, CategoryStats};
 use crate::collect::{Collected, PeriodTotals};
 use crate::kinds::{Kind, kinds};
-use crate::mutations::{Mutation, mutations, rate_changes, rate_tests, time_changes, time_tests};
+use crate::mutations::{
+    KindChange, Mutation, kind_changes, kind_tests, mutations, rate_changes, rate_tests,
+    time_changes, time_tests,
+};
 use crate::options::Options;
 use crate::overall::Overall;
 use crate::period::Period;
@@ -35,6 +38,8 @@ pub struct Comparison {
     pub mutations: Vec<Mutation>,
     /// All call sites.
     pub sites: Sites,
+    /// Kinds of requests that only one period has.
+    pub new_kinds: Vec<KindChange>,
     /// What changed at call sites, in their order.
     pub evidence: Vec<Evidence>,
     /// Nodes that became slower, fail, or do things in another way, the first suspect first.
@@ -67,9 +72,11 @@ pub fn compare(
     // All that is tested, so that the rate of false discoveries is that of the whole answer.
     let mut times = time_tests(&categories, lengths, options);
     let mut rates = rate_tests(&categories, &kinds);
+    let mut new_kinds = kind_tests(&kinds);
     let mut evidence = gather(&sites, &totals, totals.map(|totals| totals.mean()));
     let mut slots: Vec<(f64, &mut f64)> = vec![(overall.p_value, &mut overall.adjusted)];
     slots.extend(times.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
+    slots.extend(new_kinds.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     slots.extend(rates.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     slots.extend(evidence.iter_mut().map(|of| (of.p_value, &mut of.adjusted)));
     let p_values: Vec<f64> = slots.iter().map(|(p_value, _)| *p_value).collect();
@@ -79,6 +86,7 @@ pub fn compare(
 
     let times = time_changes(times, &categories, lengths, options);
     let rates = rate_changes(rates, &categories, options);
+    let new_kinds = kind_changes(new_kinds, options);
     let mutations = mutations(&categories, &kinds, &times, &rates, options);
     let response = totals[0].mean().min(totals[1].mean());
     for of in &mut evidence {
@@ -90,7 +98,7 @@ pub fn compare(
     let has_changed_part =
         !mutations.is_empty() || !rates.is_empty() || evidence.iter().any(|of| of.is_sure);
     overall.decide(options, has_changed_part);
-    let is_changed = has_changed_part || overall.is_changed;
+    let is_changed = has_changed_part || overall.is_changed || !new_kinds.is_empty();
     evidence.retain(|of| of.is_sure || is_changed && is_controlled);
     without_known(&mut evidence);
     let [suspects, faster] =
@@ -102,6 +110,7 @@ pub fn compare(
         kinds,
         overall,
         mutations,
+        new_kinds,
         sites,
         evidence,
         suspects,

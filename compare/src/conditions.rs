@@ -207,7 +207,13 @@ fn new_paths(comparison: &Comparison) -> Option<String> {
         }
         _ => None,
     });
-    of_sites.chain(of_categories).next()
+    let of_kinds = comparison.new_kinds.iter().filter_map(|change| {
+        let [_, node, root] = comparison.kinds.get(change.kind)?.names;
+        let share = whole_percent(change.shares[1]);
+        let what = operation(names, node, root);
+        (change.shares[0] == 0.0).then(|| format!("{what} is new, {share} of the requests"))
+    });
+    of_sites.chain(of_categories).chain(of_kinds).next()
 }
 
 #[cfg(test)]

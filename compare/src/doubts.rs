@@ -1,13 +1,14 @@
 //! Doubts: what makes a comparison say little, in words, for its first lines.
 
-use message_trace::units::{printable, whole_percent};
+use message_trace::units::{plural, printable, whole_percent};
 use request_flow::NameId;
 use rustc_hash::FxHashSet;
 
 use crate::comparison::Comparison;
+use crate::statistics::rates_differ;
 use crate::tuning::{
-    DOUBTED_ALIKE, DOUBTED_PROBABILITY, DOUBTED_REQUESTS, DOUBTED_TORN, MIN_EXECUTIONS,
-    SHARED_NODES, SHARED_RATIO, SHARED_TIME,
+    DOUBTED_ALIKE, DOUBTED_OPEN, DOUBTED_PROBABILITY, DOUBTED_REQUESTS, DOUBTED_TORN,
+    MIN_EXECUTIONS, SHARED_NODES, SHARED_RATIO, SHARED_TIME,
 };
 
 /// Maximum number of nodes that a doubt names.
@@ -18,10 +19,8 @@ pub(crate) fn doubts(comparison: &Comparison, periods: [&str; 2]) -> Vec<String>
     let mut doubts = Vec::new();
     for (totals, name) in comparison.totals.iter().zip(periods) {
         if totals.requests < DOUBTED_REQUESTS {
-            let requests = totals.requests;
-            doubts.push(format!(
-                "{name} has only {requests} requests: few changes can be told from chance"
-            ));
+            let requests = plural(totals.requests, "request", "requests");
+            doubts.push(format!("{name} has only {requests}: few changes can be told from chance"));
         }
         let all = totals.requests.max(1) as f64;
         if totals.torn as f64 / all > DOUBTED_TORN {
@@ -35,9 +34,31 @@ pub(crate) fn doubts(comparison: &Comparison, periods: [&str; 2]) -> Vec<String>
             doubts.push(format!("requests of {name} are only {share} sure on average"));
         }
     }
+    if comparison.overall.effect.is_none() {
+        doubts.push("times could not be tested: too few, or all at about one time".to_owned());
+    }
+    doubts.extend(unfinished(comparison, periods));
     doubts.extend(unlike(comparison));
     doubts.extend(shared(comparison));
     doubts
+}
+
+/// Whether one period has more requests without an end, which have no response time.
+fn unfinished(comparison: &Comparison, periods: [&str; 2]) -> Option<String> {
+    let all = comparison.totals.map(|totals| totals.expected);
+    let open = comparison.totals.map(|totals| (totals.expected - totals.timed).max(0.0));
+    let shares = [0, 1].map(|side| if all[side] > 0.0 { open[side] / all[side] } else { 0.0 });
+    let differ = (shares[1] - shares[0]).abs() >= DOUBTED_OPEN;
+    if !differ || rates_differ(open, all, 1.0) > 0.01 {
+        return None;
+    }
+    let more = usize::from(shares[1] > shares[0]);
+    let [other, here] = [1 - more, more].map(|side| whole_percent(shares[side]));
+    let name = periods[more];
+    Some(format!(
+        "{here} of the requests of {name} have no end, of the others {other}: \
+        they have no response time"
+    ))
 }
 
 /// Whether nearly all nodes became slower, or faster, by a like share: then something that they

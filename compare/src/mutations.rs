@@ -1,11 +1,13 @@
 //! Mutations: categories whose requests take another time, or that became more or less frequent
 //! (Spectroscope, 4.2), and which of them contribute most.
 
+mod new_kinds;
 mod originators;
 mod ranking;
 mod response_time;
 mod structural;
 
+pub use new_kinds::{KindChange, kind_changes, kind_tests};
 pub use originators::{Originator, diverge, originators};
 pub use ranking::{Mutation, MutationKind, mutations};
 pub(crate) use response_time::matters;

@@ -13,8 +13,8 @@ mod trace_events;
 
 pub use answer::Answer;
 pub use described::{
-    DescribedEvidence, DescribedHop, DescribedMutation, DescribedOriginator, DescribedPeriod,
-    DescribedSuspect, Tree, TreePlace,
+    DescribedEvidence, DescribedHop, DescribedKind, DescribedMutation, DescribedOriginator,
+    DescribedPeriod, DescribedSuspect, Tree, TreePlace,
 };
 pub use distribution::Distribution;
 pub use dot::write_dot;

@@ -1,32 +1,74 @@
-//! Stretches: equal parts of a period's time, to see whether a kind of request comes evenly.
+//! Stretches: parts of a period with about as many requests each, one after the other, to see
+//! whether a kind of request comes evenly. Parts of equal time would be of no use where one request
+//! has a wrong time, or where nothing happens between two bursts.
 
-use crate::tuning::STRETCHES;
+use message_trace::PathError;
 
-/// The time of a period in equal parts.
-#[derive(Clone, Copy, Debug, Default)]
+use crate::period::Period;
+use crate::tuning::{STRETCH_BEGINS, STRETCHES};
+
+/// A period in stretches.
+#[derive(Clone, Copy, Debug)]
 pub struct Stretches {
-    first: i64,
-    length: i64,
+    /// When each stretch but the first begins.
+    borders: [i64; STRETCHES - 1],
+    length: f64,
+}
+
+impl Default for Stretches {
+    fn default() -> Stretches {
+        Stretches { borders: [i64::MAX; STRETCHES - 1], length: 1.0 }
+    }
 }
 
 impl Stretches {
-    /// The stretches of a period, from the times at which its first and its last request begin.
-    pub fn of(begins: Option<(i64, i64)>) -> Stretches {
-        let (first, last) = begins.unwrap_or_default();
-        let length = last.saturating_sub(first).saturating_add(1);
-        Stretches { first, length: length.max(1) }
+    /// The stretches of a period.
+    ///
+    /// # Errors
+    /// When its table cannot be read.
+    pub fn of(period: &Period<'_>) -> Result<Stretches, PathError> {
+        // Every so many begins are kept, twice as few when there are too many.
+        let (mut kept, mut every, mut number) = (Vec::new(), 1_u64, 0_u64);
+        period.tables.for_each_begin(|begin| {
+            if !period.has(Some(begin)) {
+                return;
+            }
+            if number.is_multiple_of(every) {
+                kept.push(begin);
+            }
+            number += 1;
+            if kept.len() >= STRETCH_BEGINS {
+                let mut is_second = false;
+                kept.retain(|_| {
+                    is_second = !is_second;
+                    is_second
+                });
+                every *= 2;
+            }
+        })?;
+        Ok(Stretches::of_begins(kept))
+    }
+
+    /// The stretches of requests that begin at these times.
+    fn of_begins(mut begins: Vec<i64>) -> Stretches {
+        begins.sort_unstable();
+        let (Some(first), Some(last)) = (begins.first(), begins.last()) else {
+            return Stretches::default();
+        };
+        let length = (last.saturating_sub(*first) as f64).max(1.0);
+        let at = |part: usize| begins.get(part * begins.len() / STRETCHES).copied();
+        let borders = std::array::from_fn(|part| at(part + 1).unwrap_or(i64::MAX));
+        Stretches { borders, length }
     }
 
     /// How long all of them are together, in nanoseconds.
     pub fn length(&self) -> f64 {
-        self.length as f64
+        self.length
     }
 
     /// The stretch that a time lies in.
     pub fn at(&self, time: i64) -> usize {
-        let since = time.saturating_sub(self.first).max(0);
-        let part = i128::from(since) * STRETCHES as i128 / i128::from(self.length.max(1));
-        (part as usize).min(STRETCHES - 1)
+        self.borders.partition_point(|border| *border <= time)
     }
 }
 
@@ -66,11 +108,16 @@ mod tests {
     }
 
     #[test]
-    fn times_lie_in_stretches() {
-        let stretches = Stretches::of(Some((100, 299)));
-        assert_eq!(
-            [100, 109, 110, 299, 50, 999].map(|time| stretches.at(time)),
-            [0, 0, 1, 19, 0, 19]
-        );
+    fn requests_are_spread_over_stretches_whenever_they_come() {
+        // Two bursts, and one request with a wrong time.
+        let begins: Vec<i64> = (0..100).chain(1_000_000..1_000_099).chain([-5]).collect();
+        let stretches = Stretches::of_begins(begins.clone());
+        let mut counts = [0; STRETCHES];
+        begins.iter().for_each(|begin| counts[stretches.at(*begin)] += 1);
+        assert!(counts.iter().all(|count| *count == 10), "{counts:?}");
+        assert_eq!((stretches.at(i64::MIN), stretches.at(i64::MAX)), (0, STRETCHES - 1));
+        // All at one time are all in one.
+        let once = Stretches::of_begins(vec![7; 50]);
+        assert_eq!(once.at(7), STRETCHES - 1);
     }
 }

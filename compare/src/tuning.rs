@@ -11,6 +11,10 @@ pub(crate) const EXACT_COUNTS: f64 = 1_000.0;
 /// after the other are alike. Chosen, not measured.
 pub(crate) const STRETCHES: usize = 20;
 
+/// Maximum number of begins of requests that stretches are found from, by equal distances among
+/// all. Chosen, not measured.
+pub(crate) const STRETCH_BEGINS: usize = 1 << 18;
+
 /// Minimum number of stretches that observations have to be spread over to be tested. Chosen, not
 /// measured.
 pub(crate) const MIN_SPREAD: f64 = 3.0;
@@ -70,6 +74,10 @@ pub(crate) const DOUBTED_REQUESTS: u64 = 30;
 
 /// Share of torn requests above which a comparison is doubted. Chosen, not measured.
 pub(crate) const DOUBTED_TORN: f64 = 0.2;
+
+/// Difference of the shares of requests without an end from which on a comparison is doubted.
+/// Chosen, not measured.
+pub(crate) const DOUBTED_OPEN: f64 = 0.05;
 
 /// Mean probability of requests below which a comparison is doubted. Chosen, not measured.
 pub(crate) const DOUBTED_PROBABILITY: f64 = 0.7;

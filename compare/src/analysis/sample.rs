@@ -3,24 +3,28 @@
 use serde::Serialize;
 
 use crate::statistics::{InStretches, Moments};
+use crate::tuning::MIN_TESTED;
 
 /// A quantity of the requests of one category in one period, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Sample {
     /// Count, mean and variance.
     pub moments: Moments,
-    /// Values in ascending order.
+    /// Values in ascending order, of those that are more likely than not.
     #[serde(skip)]
     pub sorted: Vec<f32>,
     /// How many observations have the information of one: 1 if they are independent.
     pub effect: f64,
-    /// Logarithms of the values by stretch of time.
+    /// Logarithms of the values by stretch of time; `None` of a few.
     #[serde(skip)]
-    pub in_stretches: InStretches,
+    pub in_stretches: Option<Box<InStretches>>,
 }
 
 /// Times below this are taken for this when their logarithms are compared, in nanoseconds.
 const MIN_NS: f64 = 1_000.0;
+
+/// Weight from which on an observation is more likely than not.
+const LIKELY: f64 = 0.5;
 
 impl Sample {
     /// The sample of observations, each a value, its weight and the stretch of time that it is in.
@@ -36,10 +40,15 @@ impl Sample {
             let weight = f64::from(weight);
             moments.add(f64::from(value), weight);
             in_stretches.add(stretch, f64::from(value).max(MIN_NS).ln(), weight);
-            sorted.push(value);
+            if weight >= LIKELY {
+                sorted.push(value);
+            }
         }
         sorted.sort_unstable_by(f32::total_cmp);
+        sorted.shrink_to_fit();
         let effect = in_stretches.design_effect(scales);
+        // Few are never tested, and there may be many categories with few.
+        let in_stretches = (sorted.len() >= MIN_TESTED).then(|| Box::new(in_stretches));
         Sample { moments, sorted, effect, in_stretches }
     }
 

@@ -53,6 +53,9 @@ impl Samples {
             return;
         }
         self.features.retain(|feature, values| {
+            if *feature == Feature::TimeOfDay {
+                return is_shared(values, sides);
+            }
             let mut counts: FxHashMap<&str, [f64; 2]> = FxHashMap::default();
             for (row, value) in values.iter() {
                 match (value, sides.get(*row as usize)) {
@@ -78,6 +81,18 @@ impl Samples {
             self.features.entry(feature).or_default().extend(moved);
         }
     }
+}
+
+/// Whether numbers of either period lie among those of the other.
+fn is_shared(values: &[(u32, Value)], sides: &[Side]) -> bool {
+    let mut ranges = [(f64::INFINITY, f64::NEG_INFINITY); 2];
+    for (row, value) in values {
+        if let (Value::Number(number), Some(side)) = (value, sides.get(*row as usize)) {
+            let (least, most) = &mut ranges[*side as usize];
+            (*least, *most) = (least.min(*number), most.max(*number));
+        }
+    }
+    ranges[0].0 < ranges[1].1 && ranges[1].0 < ranges[0].1
 }
 
 /// The groups that are read, of that many.

@@ -70,7 +70,10 @@ pub fn mutations(
         let originators = originators(change, rates, categories, options);
         let before = before_it(&originators, categories)
             .or_else(|| rest_of(&kinds[change.kind], change.category, categories));
-        let here = mean(change.category, 1);
+        // What has no end has no time to compare.
+        let is_timed = categories[change.category].response[1].moments.count > 0;
+        let here = if is_timed { mean(change.category, 1) } else { 0.0 };
+        let before = before.filter(|_| is_timed);
         let contribution =
             change.change() * kinds[change.kind].counts[1] * (here - before.unwrap_or(here));
         let kind = MutationKind::Structural { originators, shares: change.shares };

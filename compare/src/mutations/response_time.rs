@@ -103,7 +103,10 @@ fn p_value(samples: &[Sample; 2], lengths: [f64; 2], options: &Options) -> Optio
     if before.sorted.len().min(after.sorted.len()) < MIN_TESTED {
         return None;
     }
-    let spread = samples.each_ref().map(|sample| sample.in_stretches.spread());
+    let (Some(first), Some(second)) = (&before.in_stretches, &after.in_stretches) else {
+        return None;
+    };
+    let spread = [first.spread(), second.spread()];
     // What all came at about one time tells nothing of how the system is at others.
     if !options.paper && spread[0].min(spread[1]) < MIN_SPREAD {
         return None;
@@ -118,7 +121,7 @@ fn p_value(samples: &[Sample; 2], lengths: [f64; 2], options: &Options) -> Optio
         let test = kolmogorov_smirnov(&before.sorted, &after.sorted, [effect; 2])?;
         let degrees = spread[0] + spread[1] - 2.0;
         let unlike = with_estimated_variance(test.p_value, degrees);
-        let shift = batch_means([&before.in_stretches, &after.in_stretches], lengths);
+        let shift = batch_means([&**first, &**second], lengths);
         return Some(combined([(unlike, 0.5), (shift, 0.5)]));
     };
     test.map(|test| test.p_value)

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::described::{DescribedMutation, DescribedPeriod, DescribedSuspect};
+use super::described::{DescribedKind, DescribedMutation, DescribedPeriod, DescribedSuspect};
 use super::distribution::Distribution;
 use super::map::Map;
 use super::parts::Parts;
@@ -35,6 +35,8 @@ pub struct Answer {
     pub suspects: Vec<DescribedSuspect>,
     /// Nodes that became faster.
     pub faster: Vec<DescribedSuspect>,
+    /// Kinds of requests that only one period has.
+    pub new_kinds: Vec<DescribedKind>,
     /// Mutations, the one that contributes most first.
     pub mutations: Vec<DescribedMutation>,
     /// Number of categories.
@@ -86,6 +88,7 @@ impl Answer {
                     })
                 })
                 .collect(),
+            new_kinds: DescribedKind::all(comparison),
             categories: comparison.categories.len(),
             large,
         }

@@ -9,7 +9,7 @@ use crate::analysis::HopKind;
 use crate::collect::PeriodTotals;
 use crate::comparison::Comparison;
 use crate::explanation::Explanation;
-use crate::mutations::{Mutation, MutationKind};
+use crate::mutations::{KindChange, Mutation, MutationKind};
 use crate::suspects::{Evidence, EvidenceKind, Suspect};
 
 /// A period.
@@ -158,7 +158,9 @@ pub struct Tree {
     pub caller: String,
     /// Number of requests in both periods.
     pub counts: [f64; 2],
-    /// Mean response times in nanoseconds.
+    /// Number of requests with a response time in both periods.
+    pub timed: [u64; 2],
+    /// Mean response times in nanoseconds; 0 without any.
     pub mean_ns: [f64; 2],
     /// Variances, in square nanoseconds.
     pub variance: [f64; 2],
@@ -202,12 +204,41 @@ impl Tree {
             category: format!("{:032x}", category.key),
             caller: names.text(category.structure.caller).to_owned(),
             counts: category.counts,
+            timed: [0, 1].map(|side| response[side].moments.count),
             mean_ns: [0, 1].map(|side| response[side].moments.mean),
             variance: [0, 1].map(|side| response[side].moments.variance()),
             distribution: Distribution::of(response),
             squared_variation: [0, 1].map(|side| response[side].moments.squared_variation()),
             places,
         }
+    }
+}
+
+/// A kind of requests that only one period has.
+#[derive(Clone, Debug, Serialize)]
+pub struct DescribedKind {
+    /// The node that calls the root.
+    pub caller: String,
+    /// The node of the root.
+    pub node: String,
+    /// The operation of the root.
+    pub operation: String,
+    /// Its share of all requests in both periods, of 1. One is 0.
+    pub shares: [f64; 2],
+    /// Its p-value, all tests taken together.
+    pub adjusted: f64,
+}
+
+impl DescribedKind {
+    pub(super) fn all(comparison: &Comparison) -> Vec<DescribedKind> {
+        let one = |change: &KindChange| {
+            let names = comparison.kinds.get(change.kind)?.names;
+            let [caller, node, operation] =
+                names.map(|name| comparison.names.text(name).to_owned());
+            let KindChange { shares, adjusted, .. } = *change;
+            Some(DescribedKind { caller, node, operation, shares, adjusted })
+        };
+        comparison.new_kinds.iter().filter_map(one).collect()
     }
 }
 

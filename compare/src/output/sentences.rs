@@ -11,7 +11,11 @@ const MAX_CALLS: usize = 3;
 
 /// By how many times it is longer, or shorter.
 fn times(values: [f64; 2]) -> String {
-    let [before, after] = values.map(|value| value.max(1.0));
+    // From nearly nothing to something is no number of times.
+    if values.iter().any(|value| *value < 1_000.0) {
+        return String::new();
+    }
+    let [before, after] = values;
     let ratio = after / before;
     match ratio {
         ..0.5 => format!(", {:.1} times shorter", 1.0 / ratio),

@@ -94,3 +94,17 @@ fn a_slower_machine_is_said_to_be_one() {
     let one = doubts(World { cart: 3 * MS, ..World::WELL.again() });
     assert!(one.is_empty(), "{one:?}");
 }
+
+#[test]
+fn a_kind_that_only_one_period_has_is_new() {
+    let after = World { other_kind: 10, ..World::WELL.again() };
+    let found = changed(World::WELL, after);
+    let [kind] = &found.new_kinds[..] else { panic!("{:?}", found.new_kinds) };
+    assert!(kind.shares[0] == 0.0 && (kind.shares[1] - 0.1).abs() < 0.04, "{kind:?}");
+    assert!(found.is_changed);
+    let new_paths: compare::conditions::Condition = "new-paths".parse().unwrap();
+    let why = new_paths.holds(&found, 0.05).unwrap();
+    assert!(why.contains("front other"), "{why}");
+    let back = changed(after, World::WELL.again());
+    assert!(back.new_kinds[0].shares[1] == 0.0 && new_paths.holds(&back, 0.05).is_none());
+}

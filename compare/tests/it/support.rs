@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) failing: u64,
     /// Share of the requests whose cart is large, and takes 20 ms more, of 100.
     pub(crate) large: u64,
+    /// Share of the requests that ask for another page, of 100.
+    pub(crate) other_kind: u64,
     /// All times, of 100.
     pub(crate) percent: i64,
     /// Number of operations of the cart, called in turn.
@@ -46,6 +48,7 @@ impl World {
         cached: 70,
         failing: 0,
         large: 0,
+        other_kind: 0,
         percent: 100,
         operations: 1,
         reversed: false,
@@ -115,6 +118,8 @@ impl World {
             steps.push(call(cache_at, at, way, takes, store, read));
         }
         time = steps[cache_at as usize - 1].caller_end.unwrap() + of(11, MS / 2);
+        let is_other = self.drawn(number, 93) % 100 < self.other_kind;
+        let page = if is_other { names.number(&format!("{}other", self.prefix)) } else { page };
         let root = Step { begin: Some(begin), end: Some(time), ..Step::of(front, page) };
         request.push(root, []);
         for (number, step) in steps.into_iter().enumerate() {

@@ -99,20 +99,32 @@ impl RequestTables {
     /// # Errors
     /// When the table cannot be read.
     pub fn begins(&self, has: impl Fn(i64) -> bool) -> Result<Option<(i64, i64)>, PathError> {
+        let mut range: Option<(i64, i64)> = None;
+        self.for_each_begin(|begin| {
+            if has(begin) {
+                let (first, last) = range.unwrap_or((begin, begin));
+                range = Some((first.min(begin), last.max(begin)));
+            }
+        })?;
+        Ok(range)
+    }
+
+    /// Gives `each` when each request begins that has a begin, in the order of the table. Nothing
+    /// else is read.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn for_each_begin(&self, mut each: impl FnMut(i64)) -> Result<(), PathError> {
         let [path, _] = &self.paths;
         let groups = RowGroups::open(path, &["begin"])?;
-        let mut range: Option<(i64, i64)> = None;
         for group in 0..groups.count() {
             for batch in groups.read(group)? {
                 let batch = batch?;
                 let begins = columns::Columns::new(path, &batch).int64("begin")?;
-                for begin in begins.into_iter().flatten().filter(|begin| has(*begin)) {
-                    let (first, last) = range.unwrap_or((begin, begin));
-                    range = Some((first.min(begin), last.max(begin)));
-                }
+                begins.into_iter().flatten().for_each(&mut each);
             }
         }
-        Ok(range)
+        Ok(())
     }
 
     /// Number of groups. Each has whole requests.

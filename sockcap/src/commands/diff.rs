@@ -154,6 +154,10 @@ impl Run for Diff {
         let both = periods.both();
         let found =
             compare(both.each_ref(), &self.options(), memory, periods.directory(), &progress)?;
+        if let Some(node) = self.open.iter().find(|node| found.names.find(node).is_none()) {
+            let why = format!("--open {node}: neither period has a node of that name");
+            return Err(Error::Usage(why));
+        }
         let whole = periods.whole_tables()?;
         let asked = (self.limit, self.without.as_slice());
         let explained =

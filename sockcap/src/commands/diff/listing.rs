@@ -14,7 +14,7 @@ pub(super) fn write(answer: &Answer, limit: usize, out: &mut impl Write) -> io::
         return Ok(());
     }
     writeln!(out)?;
-    let right = ["CONTRIBUTES", "BEFORE", "AFTER", "MEAN", "NOW"];
+    let right = ["CONTRIBUTES", "REQUESTS", "NOW", "MEAN", "NOW"];
     let mut head: Vec<(&'static str, Side)> = right.map(|name| (name, Side::Right)).to_vec();
     head.push(("MUTATION", Side::Left));
     let mut table = Table::new(&head);
@@ -34,7 +34,7 @@ pub(super) fn write(answer: &Answer, limit: usize, out: &mut impl Write) -> io::
 fn row(mutation: &DescribedMutation) -> Vec<String> {
     let tree = &mutation.tree;
     let sign = if mutation.contribution_ns < 0.0 { "-" } else { "+" };
-    let time = |side: usize| match tree.counts[side] > 0.0 {
+    let time = |side: usize| match tree.timed[side] > 0 {
         true => duration(tree.mean_ns[side]).to_string(),
         false => "–".to_owned(),
     };
@@ -92,7 +92,8 @@ fn below(mutation: &DescribedMutation) -> Vec<String> {
         let steps = plural(tree.places.len() as u64, "step", "steps");
         let more = match mutation.originators.len() - 1 {
             0 => String::new(),
-            more => format!("; {} more are as possible", count(more as u64)),
+            1 => "; another one is as possible".to_owned(),
+            more => format!("; {} others are as possible", count(more as u64)),
         };
         let here = name(here);
         let part = if here == there { here } else { format!("{here} in place of {there}") };

@@ -21,7 +21,22 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
     }
     folded(&times(answer), "", width, out)?;
     if !answer.changed {
-        return writeln!(out, "nothing changed that chance does not explain");
+        return match answer.response.differs {
+            true => writeln!(out, "nothing changed by enough to matter"),
+            false => writeln!(out, "nothing changed that chance does not explain"),
+        };
+    }
+    for kind in answer.new_kinds.iter().take(DIFF_PARTS) {
+        let name = match (kind.node.as_str(), kind.operation.as_str()) {
+            (node, "") => printable(node),
+            (node, operation) => format!("{} {}", printable(node), printable(operation)),
+        };
+        let [before, after] = kind.shares;
+        let line = match before > 0.0 {
+            true => format!("gone: {name}, {} of the requests", whole_percent(before)),
+            false => format!("new: {name}, {} of the requests", whole_percent(after)),
+        };
+        folded(&line, "", width, out)?;
     }
     if answer.response.differs {
         folded(&parts("mean", &answer.mean), "  ", width, out)?;
@@ -64,13 +79,18 @@ fn times(answer: &Answer) -> String {
     for (share, values) in QUANTILES.iter().zip(response.quantiles) {
         words.extend(values.map(|values| one(&format!("p{:.0}", 100.0 * share), values)));
     }
-    let is_longer = response.mean[1] > response.mean[0];
-    let verdict = match (response.is_changed, response.differs, is_longer) {
-        (true, _, true) => "slower",
-        (true, _, false) => "faster",
-        (false, true, true) => "a little slower",
-        (false, true, false) => "a little faster",
-        (false, false, _) => "about as fast",
+    let ratio = |[before, after]: [f64; 2]| if before > 0.0 { after / before } else { 1.0 };
+    let mean = ratio(response.mean);
+    let median = response.quantiles[0].map_or(1.0, ratio);
+    // Most requests went the other way than the mean.
+    let is_mixed = (mean - 1.0) * (median - 1.0) < 0.0 && (median - 1.0).abs() >= 0.1;
+    let verdict = match (response.is_changed, response.differs, mean) {
+        (true, ..) | (_, true, _) if is_mixed => "some slower, some faster",
+        (true, _, 1.0..) => "slower",
+        (true, ..) => "faster",
+        (false, true, 1.005..) => "a little slower",
+        (false, true, ..0.995) => "a little faster",
+        (false, ..) => "about as fast",
     };
     format!("{verdict}: {}", words.join(", "))
 }
@@ -80,7 +100,7 @@ fn parts(name: &str, parts: &Parts) -> String {
         let what = printable(&part.what);
         let why = match part.kind {
             "paths" => format!("{what} by other paths"),
-            "mix" => format!("more or fewer {what}"),
+            "mix" => format!("another share of {what}"),
             _ => what,
         };
         format!("{} {why}", change(part.ns))

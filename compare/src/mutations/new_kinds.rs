@@ -1,0 +1,53 @@
+//! New kinds of requests, and kinds that are gone: one period has them and the other has not (beyond
+//! Spectroscope, which compares categories of kinds that both have).
+
+use crate::kinds::Kind;
+use crate::options::Options;
+use crate::statistics::{rates_differ, with_estimated_variance};
+use crate::stretches::{degrees_of_counts, effect_of_counts};
+use crate::tuning::STRETCHES;
+
+/// A kind that only one period has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KindChange {
+    /// Place of the kind among all.
+    pub kind: usize,
+    /// Its share of all requests in both periods, of 1. One is 0.
+    pub shares: [f64; 2],
+    /// Probability of so many in one period only, if nothing changed.
+    pub p_value: f64,
+    /// The same with all tests taken together.
+    pub adjusted: f64,
+}
+
+/// The kinds that only one period has, tested, in their order. Nothing is chosen yet.
+pub fn kind_tests(kinds: &[Kind]) -> Vec<KindChange> {
+    let mut all = [[0.0; STRETCHES]; 2];
+    for kind in kinds {
+        for (sums, counts) in all.iter_mut().zip(&kind.stretches) {
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+    let totals = all.each_ref().map(|counts| counts.iter().sum::<f64>());
+    if totals.contains(&0.0) {
+        return Vec::new();
+    }
+    let only = kinds.iter().enumerate().filter(|(_, kind)| kind.counts.contains(&0.0));
+    only.map(|(number, kind)| {
+        let effect = [0, 1].map(|side| effect_of_counts(&kind.stretches[side], &all[side]));
+        let p_value = rates_differ(kind.counts, totals, effect[0].max(effect[1]));
+        let p_value = with_estimated_variance(p_value, degrees_of_counts(&all));
+        let shares = [0, 1].map(|side| kind.counts[side] / totals[side]);
+        KindChange { kind: number, shares, p_value, adjusted: 1.0 }
+    })
+    .collect()
+}
+
+/// The tested kinds that are new or gone.
+pub fn kind_changes(mut tested: Vec<KindChange>, options: &Options) -> Vec<KindChange> {
+    tested.retain(|change| {
+        let is_large = change.shares[0].max(change.shares[1]) >= options.least_share;
+        change.adjusted <= options.false_discoveries && is_large
+    });
+    tested
+}
