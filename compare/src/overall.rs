@@ -64,8 +64,8 @@ impl Overall {
         }
     }
 
-    /// Decides whether they changed, when `adjusted` is known. They differ, too, where a part of them
-    /// does: response times of all requests together vary more than those of one category.
+    /// Decides whether they changed, when `adjusted` is known. They differ, too, where a part of
+    /// them does: response times of all requests together vary more than those of one category.
     pub(crate) fn decide(&mut self, options: &Options, has_changed_part: bool) {
         self.differs = self.adjusted <= options.false_discoveries || has_changed_part;
         self.is_changed = self.differs && crate::mutations::matters(&self.samples, options);

@@ -27,7 +27,7 @@ impl Stretches {
     /// # Errors
     /// When its table cannot be read.
     pub fn of(period: &Period<'_>) -> Result<Stretches, PathError> {
-        // Every so many begins are kept, twice as few when there are too many.
+        // Begins at equal distances are kept, half of them when there are too many.
         let (mut kept, mut every, mut number) = (Vec::new(), 1_u64, 0_u64);
         period.tables.for_each_begin(|begin| {
             if !period.has(Some(begin)) {

@@ -43,8 +43,8 @@ impl Samples {
     }
 
     /// Leaves out features whose texts name a period: processes, threads and pods have other names
-    /// in each recording, which explains nothing. Of identifiers half have to be in both periods, of
-    /// other texts any.
+    /// in each recording, which explains nothing. Of identifiers half have to be in both periods,
+    /// of other texts any.
     pub(super) fn leave_out_identities(&mut self) {
         let sides = &self.sides;
         let of_side = |side: Side| sides.iter().filter(|of| **of == side).count() as f64;
@@ -135,8 +135,8 @@ impl Pass<'_> {
                         samples.features.entry(feature).or_default().push((row, value));
                     }
                 };
-                // Where requests take longer, more are open, and who waits for them asks less often,
-                // whatever it comes from.
+                // Where requests take longer, more are open, and who waits for them asks less
+                // often, whatever it comes from.
                 if !question.by_period {
                     add(Feature::RecentRequests, Value::Number(recent as f64));
                     add(Feature::OpenRequests, Value::Number(open as f64));

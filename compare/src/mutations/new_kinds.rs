@@ -1,5 +1,5 @@
-//! New kinds of requests, and kinds that are gone: one period has them and the other has not (beyond
-//! Spectroscope, which compares categories of kinds that both have).
+//! New kinds of requests, and kinds that are gone: one period has them and the other has not
+//! (beyond Spectroscope, which compares categories of kinds that both have).
 
 use crate::kinds::Kind;
 use crate::options::Options;
@@ -14,7 +14,7 @@ pub struct KindChange {
     pub kind: usize,
     /// Its share of all requests in both periods, of 1. One is 0.
     pub shares: [f64; 2],
-    /// Probability of so many in one period only, if nothing changed.
+    /// Probability of as many in one period only, if nothing changed.
     pub p_value: f64,
     /// The same with all tests taken together.
     pub adjusted: f64,

@@ -32,7 +32,8 @@ pub struct MapEdge {
     pub calls: [f64; 2],
     /// Mean time of a call and its answer on the way, in nanoseconds; `None` where it was not seen.
     pub network_ns: [Option<f64>; 2],
-    /// Whether the time on the way changed: `worse` or `better`; or how often it is called: `other`.
+    /// Whether the time on the way changed: `worse` or `better`; or how often it is called:
+    /// `other`.
     pub changed: Option<&'static str>,
 }
 

@@ -75,8 +75,8 @@ fn student(difference: f64, deviation: f64, degrees: f64) -> f64 {
     beta_reg(degrees / 2.0, 0.5, degrees / (degrees + t * t))
 }
 
-/// Standard deviation of a mean below which it is not known better, in the unit of the logarithms of
-/// times: 0.2%.
+/// Standard deviation of a mean below which it is not known better, in the unit of the logarithms
+/// of times: 0.2%.
 const MIN_DEVIATION: f64 = 0.002;
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(super) fn write(answer: &Answer, out: &mut impl Write) -> io::Result<()> {
         };
         folded(&line, "", width, out)?;
     }
-    if answer.response.differs {
+    if answer.response.differs && answer.response.quantiles[0].is_some() {
         folded(&parts("mean", &answer.mean), "  ", width, out)?;
         // Of the quantiles the one that changed most.
         let quantiles = QUANTILES.iter().zip(&answer.quantiles);
@@ -78,6 +78,9 @@ fn times(answer: &Answer) -> String {
     let mut words = vec![one("mean", response.mean)];
     for (share, values) in QUANTILES.iter().zip(response.quantiles) {
         words.extend(values.map(|values| one(&format!("p{:.0}", 100.0 * share), values)));
+    }
+    if response.quantiles[0].is_none() {
+        return "response times of one period are not known".to_owned();
     }
     let ratio = |[before, after]: [f64; 2]| if before > 0.0 { after / before } else { 1.0 };
     let mean = ratio(response.mean);
