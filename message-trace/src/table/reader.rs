@@ -53,6 +53,12 @@ impl RowGroups {
         Ok(RowGroups { path: path.to_owned(), metadata, mask })
     }
 
+    /// The first of these columns that the table does not have.
+    pub fn missing<'c>(&self, columns: &[&'c str]) -> Option<&'c str> {
+        let schema = self.metadata.schema();
+        columns.iter().copied().find(|column| schema.field_with_name(column).is_err())
+    }
+
     /// Number of row groups.
     pub fn count(&self) -> usize {
         self.metadata.metadata().num_row_groups()

@@ -81,6 +81,17 @@ impl RequestTables {
             columns,
             counts: (rows(requests)?, rows(steps)?),
         };
+        let missing = [
+            (requests, tables.requests.missing(OF_REQUESTS)),
+            (steps, tables.steps.missing(&of_steps)),
+        ];
+        for (path, column) in missing {
+            if let Some(column) = column {
+                let why =
+                    format!("no column '{column}'; another version of sockcap may have written it");
+                return Err(PathError::malformed(path, why));
+            }
+        }
         if tables.requests.count() == tables.steps.count() {
             Ok(tables)
         } else {

@@ -1,6 +1,7 @@
 //! The stages of requests: paths in the form of request flows, and imports of spans as one.
 
 use message_trace::DataDir;
+use request_flow::tables::{Columns, RequestTables};
 
 use super::current::{newer, same_file};
 use crate::error::Error;
@@ -11,7 +12,9 @@ use crate::tuning::SPANS_IN_MEMORY_BYTES;
 pub(super) fn of_paths(data: &DataDir) -> Result<(), Error> {
     // The summary is written last.
     let analysis = DataDir::written(&data.analysis());
-    if [data.requests(), data.steps()].iter().all(|table| newer(table, analysis)) {
+    let are_newer = [data.requests(), data.steps()].iter().all(|table| newer(table, analysis));
+    // Another version may have written them, without columns that there are now.
+    if are_newer && RequestTables::open(&data.requests(), &data.steps(), Columns::ALL).is_ok() {
         return Ok(());
     }
     request_flow::from_paths(data, SPANS_IN_MEMORY_BYTES, &Terminal::new())?;
