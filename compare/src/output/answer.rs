@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
-use super::described::{DescribedKind, DescribedMutation, DescribedPeriod, DescribedSuspect};
+use super::described::{
+    CategoryLine, DescribedKind, DescribedMutation, DescribedPeriod, DescribedSuspect,
+};
 use super::distribution::Distribution;
 use super::map::Map;
 use super::parts::Parts;
+use super::tree::CategoryLine;
 use crate::comparison::Comparison;
 use crate::doubts::doubts;
 use crate::explanation::Explanation;
@@ -41,6 +44,8 @@ pub struct Answer {
     pub mutations: Vec<DescribedMutation>,
     /// Number of categories.
     pub categories: usize,
+    /// All categories, the most frequent first.
+    pub category_list: Vec<CategoryLine>,
     /// Number of categories with enough requests in a period for a test, and how many of these have
     /// a squared coefficient of variation below 1 there (Spectroscope, 5.2).
     pub large: [[usize; 2]; 2],
@@ -90,6 +95,7 @@ impl Answer {
                 .collect(),
             new_kinds: DescribedKind::all(comparison),
             categories: comparison.categories.len(),
+            category_list: CategoryLine::all(comparison),
             large,
         }
     }

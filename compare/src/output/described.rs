@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use super::distribution::Distribution;
 use super::sentences;
-use crate::analysis::CategoryStats;
+use super::tree::Tree;
 use crate::analysis::HopKind;
 use crate::collect::PeriodTotals;
 use crate::comparison::Comparison;
@@ -123,94 +122,6 @@ impl DescribedSuspect {
                 .collect(),
         };
         suspects.iter().map(one).collect()
-    }
-}
-
-/// A place of a category.
-#[derive(Clone, Debug, Serialize)]
-pub struct TreePlace {
-    /// Place of its parent; `None` for the root.
-    pub parent: Option<u32>,
-    /// Depth in the tree.
-    pub depth: u32,
-    /// The node.
-    pub node: String,
-    /// The operation.
-    pub operation: String,
-    /// Whether it fails.
-    pub failed: bool,
-    /// Whether it is called several times in a row.
-    pub repeated: bool,
-    /// Whether it runs at the same time as the sibling before it.
-    pub concurrent: bool,
-    /// Mean time of the step itself on the critical path in both periods, in nanoseconds.
-    pub own_ns: [f64; 2],
-    /// Mean time of its call and answer on the way.
-    pub network_ns: [f64; 2],
-}
-
-/// A category: what its requests look like.
-#[derive(Clone, Debug, Serialize)]
-pub struct Tree {
-    /// By what it is known: equal in any recording.
-    pub category: String,
-    /// The node that calls the root.
-    pub caller: String,
-    /// Number of requests in both periods.
-    pub counts: [f64; 2],
-    /// Number of requests with a response time in both periods.
-    pub timed: [u64; 2],
-    /// Mean response times in nanoseconds; 0 without any.
-    pub mean_ns: [f64; 2],
-    /// Variances, in square nanoseconds.
-    pub variance: [f64; 2],
-    /// Squared coefficients of variation.
-    pub squared_variation: [Option<f64>; 2],
-    /// Response times in both periods.
-    pub distribution: Distribution,
-    /// Its places, depth first.
-    pub places: Vec<TreePlace>,
-}
-
-impl Tree {
-    pub(super) fn of(comparison: &Comparison, category: &CategoryStats) -> Tree {
-        let names = &comparison.names;
-        let mut places: Vec<TreePlace> = category
-            .structure
-            .places
-            .iter()
-            .map(|place| TreePlace {
-                parent: place.parent,
-                depth: place.depth,
-                node: names.text(place.symbol.node).to_owned(),
-                operation: names.text(place.symbol.operation).to_owned(),
-                failed: place.symbol.failed,
-                repeated: place.symbol.repeated,
-                concurrent: place.with_previous,
-                own_ns: [0.0; 2],
-                network_ns: [0.0; 2],
-            })
-            .collect();
-        for hop in &category.hops {
-            let Some(place) = places.get_mut(hop.place as usize) else { continue };
-            let means = [0, 1].map(|side| hop.samples[side].moments.mean);
-            match hop.kind {
-                HopKind::Own => place.own_ns = means,
-                HopKind::Network => place.network_ns = means,
-            }
-        }
-        let response = &category.response;
-        Tree {
-            category: format!("{:032x}", category.key),
-            caller: names.text(category.structure.caller).to_owned(),
-            counts: category.counts,
-            timed: [0, 1].map(|side| response[side].moments.count),
-            mean_ns: [0, 1].map(|side| response[side].moments.mean),
-            variance: [0, 1].map(|side| response[side].moments.variance()),
-            distribution: Distribution::of(response),
-            squared_variation: [0, 1].map(|side| response[side].moments.squared_variation()),
-            places,
-        }
     }
 }
 

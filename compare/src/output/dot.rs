@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use message_trace::units::{duration, expected, printable};
 
 use super::answer::Answer;
-use super::described::{DescribedMutation, Tree};
+use super::described::DescribedMutation;
 use super::trace_events::sides;
+use super::tree::Tree;
 
 /// Writes the first `limit` mutations.
 ///

@@ -1,6 +1,6 @@
 //! Timeline: a typical request of a category, laid out from the mean times of its places.
 
-use super::described::Tree;
+use super::tree::Tree;
 
 /// When a place begins and ends, in nanoseconds after the request's begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

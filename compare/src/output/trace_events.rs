@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use super::answer::Answer;
-use super::described::{DescribedMutation, Tree};
+use super::described::DescribedMutation;
 use super::timeline::spans;
+use super::tree::Tree;
 
 /// Writes the first `limit` mutations, one behind the other.
 ///

@@ -1,5 +1,6 @@
 //! `sockcap diff`: what changed between two periods, where, and how much each change makes.
 
+mod categories;
 mod html;
 mod listing;
 mod overview;
@@ -60,6 +61,9 @@ pub(crate) struct Diff {
     /// Show what this node calls within itself nevertheless; may be given several times
     #[arg(long, value_name = "NODE", requires = "components", help_heading = "Categories")]
     open: Vec<String>,
+    /// List all categories in place of mutations, with the variance of their response times
+    #[arg(long, conflicts_with_all = ["json", "format"], help_heading = "Categories")]
+    categories: bool,
     /// Take calls that repeat one another for one call, however many they are
     #[arg(long, help_heading = "Categories")]
     loops: bool,
@@ -101,7 +105,7 @@ pub(crate) struct Diff {
     /// Write a page with all that was found to this file, too
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Print at most N mutations
+    /// Print at most N mutations, or categories
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
     /// Hold this much of the requests in memory, and the rest in a temporary file [default: 256M]
@@ -192,6 +196,7 @@ impl Diff {
                 serde_json::to_writer(&mut *out, answer).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
+            None if self.categories => categories::write(answer, self.limit, out)?,
             None => {
                 overview::write(answer, out)?;
                 listing::write(answer, self.limit, out)?;

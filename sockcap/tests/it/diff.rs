@@ -150,4 +150,14 @@ fn other_programs_read_it() {
     let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(answer["suspects"][0]["node"], "cart");
     assert_eq!(answer["mean"]["parts"][0]["kind"], "hop");
+    // Each category with its variance: times are drawn evenly from half a millisecond.
+    let category = &answer["category_list"][0];
+    assert_eq!((&category["counts"][0], &category["steps"]), (&300.0.into(), &2.into()));
+    let deviation = category["variance"][0].as_f64().unwrap().sqrt();
+    assert!((deviation - 0.5e6 / 12.0_f64.sqrt()).abs() < 2e4, "{deviation}");
+    assert_eq!(answer["large"], serde_json::json!([[1, 1], [1, 1]]));
+    let (_, out, _) =
+        text(&sockcap(directory.path(), &["diff", "before", "after", "--categories"]));
+    assert!(out.starts_with("1 category; before, 1 has 10 requests or more, and 1 of"), "{out}");
+    assert!(out.contains("0.00  0.00  shop show with 2 steps"), "{out}");
 }
