@@ -2,12 +2,11 @@
 
 use serde::Serialize;
 
-use super::described::{
-    CategoryLine, DescribedKind, DescribedMutation, DescribedPeriod, DescribedSuspect,
-};
+use super::described::{DescribedKind, DescribedMutation, DescribedPeriod, DescribedSuspect};
 use super::distribution::Distribution;
 use super::map::Map;
 use super::parts::Parts;
+use super::tree::CategoryLine;
 use super::tree::CategoryLine;
 use crate::comparison::Comparison;
 use crate::doubts::doubts;
