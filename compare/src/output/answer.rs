@@ -7,7 +7,6 @@ use super::distribution::Distribution;
 use super::map::Map;
 use super::parts::Parts;
 use super::tree::CategoryLine;
-use super::tree::CategoryLine;
 use crate::comparison::Comparison;
 use crate::doubts::doubts;
 use crate::explanation::Explanation;
