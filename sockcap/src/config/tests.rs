@@ -223,14 +223,16 @@ fn an_error_of_a_combination_names_what_came_from_files() {
 }
 
 /// Values that a data directory's file may give: they choose how a trace is analysed and shown.
-const HARMLESS: [&str; 33] = [
+const HARMLESS: [&str; 37] = [
     "BINS",
     "BOOL",
+    "CONDITION",
     "CONFIDENCE",
     "COUNT",
     "DISTANCE",
     "FACTOR",
     "FORMAT",
+    "FROM..TO",
     "GRAPH",
     "GRAIN",
     "K",
@@ -246,11 +248,13 @@ const HARMLESS: [&str; 33] = [
     "NS",
     "OPERATION",
     "P",
+    "PARAMETER",
     "PORT",
     "S",
     "SHARE",
     "SIZE",
     "SOURCE",
+    "STEP",
     "TIME",
     "UNIT",
     "WHAT",
