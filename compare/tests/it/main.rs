@@ -1,6 +1,6 @@
 //! Integration tests of comparison: from tables of requests to what changed.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking, too")]
 
 mod blaming;
 mod categories;

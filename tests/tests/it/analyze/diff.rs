@@ -145,7 +145,7 @@ fn each_change_of_the_example_programs_is_named_first() {
 
 /// It takes some minutes.
 #[test]
-#[ignore = "it takes some minutes; the quick check is in the tests above"]
+#[ignore = "takes minutes: `scripts/test --all` runs it"]
 fn of_twenty_recordings_at_most_one_in_twenty_comparisons_says_anything() {
     let directory = tempfile::tempdir().unwrap();
     let names: Vec<String> = (1..=20).map(|number| format!("none.{number}")).collect();
