@@ -14,13 +14,10 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
-SOCKCAP = os.path.join(TARGET, "release", "sockcap")
+from program import REPOSITORY, SOCKCAP, TARGET, measured
 
 LEVELS = ("caller", "stack", "trace")
 # Of Table 1, with all operations monitored.
@@ -30,19 +27,6 @@ PAPER = {
 }
 # Monitoring points of a box of Figure 9, and contexts of a window of Figure 10 and of its steps.
 BOX, WINDOW, STEP = 20, 10, 2
-
-
-def measured(*arguments):
-    """Runs sockcap; seconds on the clock, of the processors, and the peak of memory in bytes."""
-    begin = time.monotonic()
-    command = [SOCKCAP, *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(command)}: {said.strip()}")
-    return time.monotonic() - begin, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
 
 
 def table(head, rows):

@@ -24,7 +24,8 @@ import sys
 import tempfile
 import time
 
-from diffs import program, ranking, sets
+import program
+from diffs import ranking, sets
 
 # What can be left out of a comparison, and what that is called.
 ABLATIONS = {
@@ -147,8 +148,8 @@ def of_scale(work, arguments, experiments):
     rows = []
     for times, of in sizes:
         # The first comparison also makes tables of what was imported.
-        first_time, *_ = program.measured_diff(of["before"], of["spin"], "--json")
-        runs = [program.measured_diff(of["before"], of["spin"], "--json") for _ in range(arguments.runs)]
+        first_time, *_ = program.measured("diff", of["before"], of["spin"], "--json")
+        runs = [program.measured("diff", of["before"], of["spin"], "--json") for _ in range(arguments.runs)]
         clock, processors, _ = min(runs)
         peak = max(peak for *_, peak in runs)
         target = "5 s, 500 MB" if times == 1 else "50 s"

@@ -6,7 +6,7 @@ Each maker returns directories; docs/diff-figures.md says how they are made.
 import json
 import os
 
-from . import program
+import program
 
 # Requests of a period without and with a problem, and how long they are (Spectroscope, 5.3): with a
 # spin, the run takes 51 minutes in place of 44.

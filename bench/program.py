@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 SOCKCAP = os.path.join(TARGET, "release", "sockcap")
 STORAGE = os.path.join(TARGET, "release", "examples", "storage")
@@ -25,10 +25,10 @@ def diff(*arguments):
     return json.loads(run(SOCKCAP, "diff", "--json", *arguments))
 
 
-def measured_diff(*arguments):
-    """Seconds on the clock, those of the processors, and the peak of memory in bytes."""
+def measured(*arguments):
+    """Runs sockcap; seconds on the clock, of the processors, and the peak of memory in bytes."""
     begin = time.monotonic()
-    command = [SOCKCAP, "diff", *map(str, arguments)]
+    command = [SOCKCAP, *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
