@@ -31,8 +31,6 @@ pub struct Options {
     /// Whether an originator must have lost at least as many requests as its mutation won: the
     /// paper's assumption that one originator has several mutations, each its own.
     pub one_to_many: bool,
-    /// Largest normalized edit distance between a mutation and an originator.
-    pub farthest: f64,
     /// The paper's rule in place of ours: times rounded to a millisecond, a fixed level for each
     /// test, and a threshold of requests for structural mutations.
     pub paper: bool,
@@ -50,7 +48,6 @@ impl Default for Options {
             least_of_response: 0.02,
             least_share: 0.005,
             one_to_many: true,
-            farthest: 1.0,
             paper: false,
             without: Ablation::default(),
         }

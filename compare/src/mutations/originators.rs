@@ -39,10 +39,7 @@ pub fn originators(
     for change in changes.iter().filter(fits) {
         let other = &categories[change.category].structure;
         // Nothing further off than those that are kept is worth a whole distance.
-        let farthest = match found.get(MAX_ORIGINATORS - 1) {
-            Some(last) => last.distance.min(options.farthest),
-            None => options.farthest,
-        };
+        let farthest = found.get(MAX_ORIGINATORS - 1).map_or(1.0, |last| last.distance);
         let distance = normalized_edit_distance(&symbols, &other.symbols(), farthest);
         let Some(distance) = distance else { continue };
         let parting = diverge(of_mutation, other);

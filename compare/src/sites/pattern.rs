@@ -41,11 +41,6 @@ impl CallPattern {
             .collect(),
         )
     }
-
-    /// Whether the operation is called at all.
-    pub fn calls(&self, node: NameId, operation: NameId) -> bool {
-        self.0.iter().any(|call| (call.node, call.operation) == (node, operation))
-    }
 }
 
 #[cfg(test)]
@@ -61,6 +56,5 @@ mod tests {
         assert_eq!(of(&[5, 6, 5, 5]), of(&[6, 5, 5, 5, 5]));
         assert_ne!(of(&[5, 6]), of(&[5, 5, 6]));
         assert_eq!(of(&[6, 5]).0.iter().map(|call| call.times).collect::<Vec<_>>(), [0, 0]);
-        assert!(of(&[5]).calls(1, 5) && !of(&[5]).calls(1, 6));
     }
 }
