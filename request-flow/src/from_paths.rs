@@ -24,10 +24,10 @@ use analyze::paths::CalledInstances;
 use message_trace::{DataDir, PathError, Progress};
 use out_of_core::{MemoryBudget, workers};
 
-use crate::names::{NameId, Names};
 use crate::request::{Request, RequestBuilder};
 use crate::tables::RequestWriter;
 use in_order::{InOrder, Piece};
+use out_of_core::{NameId, Names};
 use steps_of::StepNames;
 
 /// Numbers of requests and of steps.

@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod from_paths;
-mod names;
 mod parameter;
 mod request;
 mod request_numbers;
@@ -13,7 +12,7 @@ mod to_paths;
 mod tuning;
 
 pub use from_paths::{Written, from_paths};
-pub use names::{NameId, Names};
+pub use out_of_core::{NameId, Names};
 pub use request::{Parameters, Request, RequestBuilder};
 pub use request_numbers::{requests_of_messages, requests_of_paths};
 pub use siblings::{Overlaps, Siblings, order_of};

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::NameId;
 use crate::step::Step;
+use out_of_core::NameId;
 
 /// A request: a tree of steps in depth-first order, the root first. Its buffers can be used again
 /// for the next one ([`Request::clear`]).

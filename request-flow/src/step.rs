@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::names::{NameId, Names};
+use out_of_core::{NameId, Names};
 
 /// One execution of an operation at a node, as part of a [`Request`](crate::Request). Times are
 /// nanoseconds since the Unix epoch on the common clock.

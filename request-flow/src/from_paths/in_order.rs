@@ -7,9 +7,9 @@ use message_trace::PathError;
 use out_of_core::{ExternalSorter, Keyed, MemoryBudget, PartitionStore, ReadFailure};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::names::NameId;
 use crate::request::Request;
 use crate::tuning::PLACES_AT_ONCE;
+use out_of_core::NameId;
 
 /// Requests of a piece, as bytes.
 #[derive(Default)]

@@ -3,10 +3,10 @@
 use analyze::paths::{CalledInstance, PathCall};
 use message_trace::{Endpoint, Protocol};
 
-use crate::names::{NameId, Names};
 use crate::parameter;
 use crate::request::{Request, RequestBuilder};
 use crate::step::Step;
+use out_of_core::{NameId, Names};
 
 /// Names of steps, with room that is used again and again.
 #[derive(Default)]

@@ -4,9 +4,9 @@
 use clocks::{Clocks, Samples};
 use serde::{Deserialize, Serialize};
 
-use crate::names::NameId;
 use crate::request::{Request, RequestBuilder};
 use crate::step::Step;
+use out_of_core::NameId;
 
 /// Number of a clock. Resources of one host read one clock.
 pub(super) type ClockNumber = u32;

@@ -23,10 +23,10 @@ use super::join::{Known, Misfits, join};
 use super::record::SpanRecord;
 use super::refine::refine;
 use super::sink::{ResourceRecord, SpanSink};
-use crate::names::{NameId, Names};
 use crate::request::{Request, RequestBuilder};
 use crate::tables::RequestWriter;
 use crate::tuning::{BEGIN_SAMPLES, PARTITION_BYTES, TIME_PARTITIONS, TRACE_PARTITIONS};
+use out_of_core::{NameId, Names};
 
 /// [`HostFacts::machine`] of all clocks that are taken to be one.
 const ONE_MACHINE: u128 = 1;

@@ -17,8 +17,8 @@ use super::draft::{ClockNumber, Draft};
 use super::record::SpanRecord;
 use super::sink::ResourceRecord;
 use super::span::SpanKind;
-use crate::names::{NameId, Names};
 use crate::step::Step;
+use out_of_core::{NameId, Names};
 
 /// What is known beside the spans of a trace.
 pub(super) struct Known<'a> {

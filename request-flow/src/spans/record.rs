@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::span::{ResourceId, SpanKind};
-use crate::names::NameId;
+use out_of_core::NameId;
 
 /// A span with numbers in place of names and ids. Texts are borrowed from the bytes.
 #[derive(Clone, Debug, Serialize, Deserialize)]

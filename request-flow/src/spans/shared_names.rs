@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use out_of_core::workers::lock;
 use rustc_hash::FxHashMap;
 
-use crate::names::{NameId, Names};
+use out_of_core::{NameId, Names};
 
 /// Names of all threads.
 #[derive(Debug, Default)]

@@ -11,8 +11,8 @@ use rustc_hash::FxHashMap;
 use super::record::SpanRecord;
 use super::shared_names::{NameCache, SharedNames};
 use super::span::{Id, Resource, ResourceId, Span};
-use crate::names::NameId;
 use crate::tuning::TRACE_PARTITIONS;
+use out_of_core::NameId;
 
 /// All spans of an import, dealt by trace.
 pub struct SpanSink<'a> {

@@ -7,9 +7,9 @@ use message_trace::table::columns;
 use message_trace::table::{RowGroups, rows};
 use out_of_core::workers;
 
-use crate::names::{NameId, Names};
 use crate::request::Request;
 use crate::step::Step;
+use out_of_core::{NameId, Names};
 
 /// The columns that are read beside the structure, nodes, operations and times of steps, which
 /// always are.

@@ -12,9 +12,9 @@ use out_of_core::workers;
 use rustc_hash::FxHashMap;
 
 use super::schema;
-use crate::names::{NameId, Names};
 use crate::request::Request;
 use crate::tuning::GROUP_STEPS;
+use out_of_core::{NameId, Names};
 
 /// Both tables in the making. They have their names when they are finished.
 pub struct RequestWriter {

@@ -7,9 +7,9 @@ use std::path::Path;
 use clocks::Clocks;
 use message_trace::{DataDir, Import, PathError, Progress};
 
-use crate::names::{NameId, Names};
 use crate::request::Request;
 use crate::tables::{Columns, RequestTables, RequestWriter};
+use out_of_core::{NameId, Names};
 
 /// Puts all imports of requests in `data` together: [`DataDir::requests`], [`DataDir::steps`] and
 /// [`DataDir::clocks`].

@@ -15,11 +15,11 @@ use message_trace::{FROM_ACCEPTING, FROM_CONNECTING, Protocol};
 use super::ends::Ends;
 use super::record::{NIL, NO_CAUSE, NO_THREAD, Record};
 use super::told::{Keys, Told};
-use crate::names::Names;
 use crate::request::Request;
 use crate::siblings::Siblings;
 use crate::step::Step;
 use nodes::{Callee, NodeNames};
+use out_of_core::Names;
 
 /// Messages of a group of requests.
 pub(super) struct Made {

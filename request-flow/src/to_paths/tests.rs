@@ -7,11 +7,11 @@ use rustc_hash::FxHashSet;
 
 use super::*;
 use crate::from_paths;
-use crate::names::Names;
 use crate::request::{Request, RequestBuilder};
 use crate::request_numbers::{requests_of_messages, requests_of_paths};
 use crate::step::Step;
 use crate::tables::RequestWriter;
+use out_of_core::Names;
 
 /// A step as it is made: the place of its parent, its node, times since its parent's begin, and who
 /// saw it.

@@ -2,9 +2,9 @@
 
 use message_trace::{Endpoint, Protocol};
 
-use crate::names::{NameId, Names};
 use crate::parameter;
 use crate::request::Parameters;
+use out_of_core::{NameId, Names};
 
 /// A parameter that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@
 use message_trace::{Endpoint, Node};
 use rustc_hash::FxHashMap;
 
-use crate::names::{NameId, Names};
 use crate::request::Request;
 use crate::step::Step;
 use crate::to_paths::ends::{Ends, NAMELESS, UNKNOWN_OPERATION};
 use crate::to_paths::told::{Peer, Told};
+use out_of_core::{NameId, Names};
 
 /// What a node without any name is called.
 const UNKNOWN_NODE: &str = "unknown";

@@ -1,4 +1,4 @@
-//! Names: nodes, hosts, operations and parameters as numbers, each text once.
+//! Names: texts that come again and again, as numbers, each text once.
 
 use rustc_hash::FxHashMap;
 

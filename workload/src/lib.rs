@@ -1,0 +1,5 @@
+#![doc = include_str!("../README.md")]
+
+pub mod canonical;
+pub mod demands;
+pub mod joined;
