@@ -32,7 +32,7 @@ pub struct Identity {
 impl Identity {
     /// The identity of the log called `name` with this header.
     pub fn of(name: &str, header: &Header) -> Identity {
-        let recorded = header.source == source::LIBRARY;
+        let recorded = [source::LIBRARY, source::SWITCHES].contains(&header.source);
         Identity {
             boot: header.boot_id,
             pid: header.pid,

@@ -75,7 +75,7 @@ impl Here {
     /// ahead has no process yet: both count as alive. So does a process whose id was given to
     /// another one since.
     pub(super) fn has_lost(&self, header: &Header) -> bool {
-        let is_ours = header.source == source::LIBRARY
+        let is_ours = [source::LIBRARY, source::SWITCHES].contains(&header.source)
             && self.boot != [0; 16]
             && header.boot_id == self.boot
             && self.namespace != 0

@@ -169,19 +169,52 @@ impl DataDir {
         self.0.join("report.html")
     }
 
+    /// Directory of tables of events: `events/NAME.parquet`.
+    pub fn events_dir(&self) -> PathBuf {
+        self.0.join("events")
+    }
+
+    /// The table of events of that name.
+    pub fn event_table(&self, name: &str) -> PathBuf {
+        self.events_dir().join(format!("{name}.parquet"))
+    }
+
+    /// The events of what was recorded with resources, written by reconcile.
+    pub fn own_events(&self) -> PathBuf {
+        self.event_table("sockcap")
+    }
+
+    /// The hand-offs between threads, written by reconcile: who let whom go on.
+    pub fn handoffs(&self) -> PathBuf {
+        self.0.join("handoffs.parquet")
+    }
+
     /// All logs of all hosts, sorted by path. None where there is no `hosts` directory.
     ///
     /// # Errors
     /// When a directory cannot be read.
     pub fn logs(&self) -> Result<Vec<PathBuf>, PathError> {
-        let mut logs = Vec::new();
+        self.of_hosts(is_log)
+    }
+
+    /// All files of switches of all hosts, which tell when threads had a processor; sorted by path.
+    ///
+    /// # Errors
+    /// When a directory cannot be read.
+    pub fn switches(&self) -> Result<Vec<PathBuf>, PathError> {
+        self.of_hosts(|path| path.extension().is_some_and(|extension| extension == "switches"))
+    }
+
+    /// The files in the directories of the hosts for which `is` holds, sorted by path.
+    fn of_hosts(&self, is: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, PathError> {
+        let mut files = Vec::new();
         for host in entries(&self.hosts())? {
             if host.is_dir() {
-                logs.extend(entries(&host)?.into_iter().filter(|path| is_log(path)));
+                files.extend(entries(&host)?.into_iter().filter(|path| is(path)));
             }
         }
-        logs.sort();
-        Ok(logs)
+        files.sort();
+        Ok(files)
     }
 
     /// File of the timestamps that the host `host` exchanged with the collector

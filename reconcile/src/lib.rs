@@ -14,6 +14,7 @@ mod names;
 mod options;
 mod pipeline;
 mod reconciliation;
+mod resources;
 mod rows;
 mod second_reading;
 mod sockets;

@@ -297,3 +297,11 @@ pub(crate) const HINT_BY_CHANCE: f64 = 0.3;
 
 /// Number of imported messages that are handed on at once.
 pub(crate) const IMPORTED_BLOCK_ROWS: usize = 64 << 10;
+
+/// Maximum number of signals that are remembered of an object which keeps what it is given; with
+/// more, nobody is known who takes it. Chosen, not measured.
+pub(crate) const MAX_DEPOSITS: usize = 1 << 16;
+
+/// Time in nanoseconds from which on a read of a pipe or an event counter is one that found nothing
+/// there: one that finds something takes about a microsecond. Chosen, not measured.
+pub(crate) const BLOCKED_NS: i64 = 20_000;

@@ -54,3 +54,22 @@ pub(crate) const DIFF_EVIDENCE: usize = 3;
 
 /// Maximum number of suspects beside the first.
 pub(crate) const DIFF_SUSPECTS: usize = 4;
+
+/// Size of the kernel's queue of switches of a processor, in bytes: what a user without rights may
+/// have for one recording, less the page that goes with it. It holds 16,384 switches.
+pub(crate) const QUEUE_BYTES: usize = 512 << 10;
+
+/// Minimum size of that queue, in bytes, where others of this user record as well.
+pub(crate) const MIN_QUEUE_BYTES: usize = 16 << 10;
+
+/// Time after which the queues of switches are emptied, in nanoseconds, unless one is half full
+/// before. Below a second.
+pub(crate) const SWITCHES_EMPTIED_AFTER_NS: i64 = 100_000_000;
+
+/// Time within which a switch is in its queue, in nanoseconds, also where the virtual processor
+/// that puts it there has no real one meanwhile.
+pub(crate) const SWITCHES_LATE_NS: i64 = 10_000_000;
+
+/// Time after which a file of switches says up to when it is whole, in nanoseconds, even where
+/// nothing happened.
+pub(crate) const SWITCHES_MARKED_AFTER_NS: i64 = 1_000_000_000;

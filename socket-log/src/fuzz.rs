@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::switches::{Found, RECORD_BYTES, SwitchLog};
 use crate::{Log, Record};
 
 /// Reads `bytes` as a log, in every way that there is.
@@ -30,6 +31,27 @@ pub fn log(bytes: &[u8]) {
         assert!(place.offset <= bytes.len() as u64, "{place} is behind the end");
         let _ = place.to_string();
     }
+}
+
+/// Reads `bytes` as a file of switches.
+pub fn switches(bytes: &[u8]) {
+    let Ok(log) = SwitchLog::from_bytes(Path::new("input"), bytes.to_vec()) else { return };
+    let _ = (format!("{:?}", log.header()), log.length());
+    let (mut records, mut damaged) = (0, 0);
+    log.for_each(|found| match found {
+        Found::Switch(switch) => {
+            let begin = log.header().start.monotonic;
+            assert!(switch.time >= begin, "{switch:?} is from before the file began");
+            // Half a name is one, too.
+            records += RECORD_BYTES as u64;
+        }
+        Found::Damaged(damage) => {
+            damaged += damage.bytes;
+            assert!(damage.offset <= bytes.len() as u64, "{damage} is behind the end");
+            let _ = damage.to_string();
+        }
+    });
+    assert!(records + damaged <= bytes.len() as u64, "{records} and {damaged} bytes");
 }
 
 #[cfg(test)]

@@ -103,8 +103,11 @@ pub mod source {
     pub const STRACE: u32 = 1;
     /// Nobody: they were inferred from captured packets.
     pub const PACKETS: u32 = 2;
+    /// The kernel: the file holds no calls but switches of threads, see
+    /// [`switches`](crate::switches).
+    pub const SWITCHES: u32 = 3;
     /// Name of each source on screen.
-    pub const NAMES: [&str; 3] = ["library", "strace", "packets"];
+    pub const NAMES: [&str; 4] = ["library", "strace", "packets", "kernel"];
 }
 
 /// Causes for which nothing is recorded of a program that a recorded one began.

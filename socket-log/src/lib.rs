@@ -13,6 +13,8 @@ pub mod names;
 #[cfg(feature = "reader")]
 mod read;
 #[cfg(feature = "reader")]
+pub mod switches;
+#[cfg(feature = "reader")]
 mod tuning;
 #[cfg(any(feature = "write", all(test, feature = "reader")))]
 pub mod write;

@@ -30,7 +30,7 @@ pub enum NameError {
     Host,
     /// It can be no log's.
     #[error(
-        "a log's name has at most 255 letters, digits, '-', '_' and '.', does not begin with '.', and ends in .sclog or .spare"
+        "a log's name has at most 255 letters, digits, '-', '_' and '.', does not begin with '.', and ends in .sclog, .spare or .switches"
     )]
     Log,
 }
@@ -51,12 +51,12 @@ pub fn read_host_name(text: &str) -> Result<String, String> {
     host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// Whether a log, begun or made ahead, may have this name.
+/// Whether a log, begun or made ahead, or a file of switches may have this name.
 ///
 /// # Errors
 /// [`NameError::Log`], which says what it may be.
 pub fn log_name(name: &str) -> Result<(), NameError> {
-    let is_log = name.ends_with(".sclog") || name.ends_with(".spare");
+    let is_log = [".sclog", ".spare", ".switches"].iter().any(|end| name.ends_with(end));
     if is_plain(name) && name.len() <= LOG_NAME_LENGTH && is_log {
         Ok(())
     } else {
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn names_of_logs() {
         let longest = |extra: usize| format!("{}.sclog", "x".repeat(249 + extra));
-        for right in ["812-1763800000000000000.sclog", "a-0.spare", "x.2.sclog", &longest(0)] {
+        for right in ["812-17638.sclog", "a-0.spare", "7-1.switches", "x.2.sclog", &longest(0)] {
             assert_eq!(log_name(right), Ok(()), "{right}");
         }
         for wrong in [

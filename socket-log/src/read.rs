@@ -17,11 +17,13 @@ mod socket_name;
 mod damaged_logs;
 
 pub use bytes::on_disk;
+pub(crate) use bytes::{Bytes, read_at};
 pub use chunk::Chunk;
 pub use chunks::Chunks;
 pub use clock::{Clock, Cursor, Setting};
 pub use damage::{Damage, Fault, OpenError};
 pub use header::{Ancestor, Header};
 pub use log::Log;
+pub(crate) use log::header_at;
 pub use record::{Entry, Record};
 pub use socket_name::SocketName;

@@ -8,6 +8,9 @@ pub(crate) const EMPTY_STEP_BYTES: usize = 64 * 1024;
 /// not measured.
 pub(crate) const MAX_READINGS: usize = 100;
 
+/// Number of bytes of a file of switches that are read at once. Chosen, not measured.
+pub(crate) const SWITCHES_READ_BYTES: usize = 64 * 1024;
+
 /// Smallest change of the wall clock that counts as a setting of it, in nanoseconds. Chosen, not
 /// measured.
 pub(crate) const MIN_SETTING_NS: u64 = 1_000_000;

@@ -1,6 +1,8 @@
 //! `sockcap dump`: the records of logs as text, a line each, for people who want to see what was
 //! captured.
 
+mod switches;
+
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,6 +11,7 @@ use clap::Parser;
 use jiff::Timestamp;
 use socket_log::encode::Direction;
 use socket_log::layout::{NO_POSITION, unseen};
+use socket_log::switches::EXTENSION;
 use socket_log::{Clock, Entry, Log, Record};
 
 use crate::command::{Run, Subcommand};
@@ -18,13 +21,14 @@ use crate::words;
 const HELP: &str = "\
 Examples:
   sockcap dump sockcap.data/hosts/web1/*.sclog
-  sockcap dump sockcap.data/hosts/*/*.sclog | grep role";
+  sockcap dump sockcap.data/hosts/*/*.sclog | grep role
+  sockcap dump sockcap.data/hosts/web1/*.switches";
 
 /// Print the records of logs, a line each
 #[derive(Debug, Parser)]
 #[command(name = "dump", after_help = HELP)]
 pub(crate) struct Dump {
-    /// The logs (*.sclog)
+    /// The logs (*.sclog), or files of switches (*.switches)
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
 }
@@ -35,6 +39,10 @@ impl Run for Dump {
     fn run(&self) -> Result<ExitCode, Error> {
         let mut out = BufWriter::new(io::stdout().lock());
         for path in &self.logs {
+            if path.extension().is_some_and(|extension| extension == EXTENSION) {
+                switches::dump(path, &mut out)?;
+                continue;
+            }
             let log = Log::open(path)?;
             let (header, clock) = (log.header(), log.clock());
             writeln!(

@@ -3,6 +3,7 @@
 
 mod options;
 mod signals;
+mod switches;
 
 use std::env;
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Parser;
 use importers::how_to_run_strace;
 use message_trace::DataDir;
+use rustix::system::uname;
 use socket_log::Log;
 use socket_log::layout::state;
 
@@ -27,6 +29,7 @@ use crate::output::{bytes, counted};
 use crate::words::same_directory;
 use crate::{tidy, visibility};
 use options::RecordOptions;
+use switches::{Switches, Tally, refused};
 
 const HELP: &str = "\
 Every program that CMD starts is recorded too, each process in a log of its
@@ -74,7 +77,7 @@ impl Run for Record {
     }
 
     fn run(&self) -> Result<ExitCode, Error> {
-        let library = library()?;
+        let library = library(self.library.resources)?;
         let mut is_unseen = false;
         if let Some(program) = self.command.first()
             && let Some(unseen) = visibility::look(program, self.command.get(1..).unwrap_or(&[]))
@@ -136,31 +139,68 @@ fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<Exi
         },
         source,
     };
+    let switches = arguments.library.resources.then(|| begin_switches(directory, arguments));
     let signals = signals::Forward::begin().map_err(Error::Signals)?;
     let mut child = command.spawn().map_err(failed)?;
     let signals = signals.to(&child);
     let status = child.wait().map_err(failed);
     signals.close();
+    if let Some(switches) = switches.flatten() {
+        end_switches(switches);
+    }
     status
+}
+
+/// Begins to record the switches of what this thread starts; `None` where the kernel does not let
+/// us, which is told.
+fn begin_switches(directory: &Path, arguments: &Record) -> Option<Switches> {
+    let own = || uname().nodename().to_string_lossy().into_owned();
+    let host = arguments.host.clone().unwrap_or_else(own);
+    match Switches::begin(directory, &host) {
+        Ok(switches) => Some(switches),
+        Err(error) => {
+            anstream::eprintln!("sockcap: {}", refused(&error));
+            None
+        }
+    }
+}
+
+/// Ends the recording of switches, and tells what is missing.
+fn end_switches(switches: Switches) {
+    let Tally { records, lost, failed } = switches.finish();
+    if lost > 0 {
+        let (lost, records) = (counted(lost, "switch", "switches"), records);
+        anstream::eprintln!("sockcap: {lost} lost beside {records}: times around them are unknown");
+    }
+    if let Some(failed) = failed {
+        anstream::eprintln!("sockcap: switches could not all be written: {failed}");
+    }
 }
 
 /// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory
 /// beside its own.
-fn library() -> Result<PathBuf, Error> {
-    const NAME: &str = "libsockcap.so";
+fn library(resources: bool) -> Result<PathBuf, Error> {
+    let (name, package) = match resources {
+        true => ("libsockcap_resources.so", "capture-shim-resources"),
+        false => ("libsockcap.so", "capture-shim"),
+    };
     let program = env::current_exe().unwrap_or_default();
     let beside = program.parent().unwrap_or(Path::new("."));
     let library = match env::var_os("SOCKCAP_LIBRARY") {
         Some(named) => Some(PathBuf::from(named)).filter(|path| path.is_file()),
         None => [
-            beside.join(NAME),
-            beside.join("../lib/sockcap").join(NAME),
-            beside.join("../lib").join(NAME),
+            beside.join(name),
+            beside.join("../lib/sockcap").join(name),
+            beside.join("../lib").join(name),
         ]
         .into_iter()
         .find(|path| path.is_file()),
     };
-    let library = library.ok_or_else(|| Error::NoLibrary(beside.to_owned()))?;
+    let library = library.ok_or_else(|| Error::NoLibrary {
+        library: name,
+        package,
+        beside: beside.to_owned(),
+    })?;
     let library = std::path::absolute(&library).unwrap_or(library);
     if library.to_string_lossy().contains([' ', ':']) {
         return Err(Error::LibraryPath(library));

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 
 /// Source of a log's bytes.
 #[derive(Debug)]
-pub(super) enum Bytes {
+pub(crate) enum Bytes {
     File(File),
     Memory(Vec<u8>),
 }
@@ -20,7 +20,7 @@ pub fn on_disk(metadata: &Metadata) -> u64 {
 }
 
 /// Reads as much of `buffer` as the file holds from `offset` on.
-pub(super) fn read_at(bytes: &Bytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_at(bytes: &Bytes, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let file = match bytes {
         Bytes::File(file) => file,
         Bytes::Memory(bytes) => {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::layout::{
     ANCESTORS_BYTES, Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION,
-    lost,
+    lost, state,
 };
 
 /// Size of the field of the host's name, in bytes.
@@ -100,6 +100,11 @@ impl Header {
     /// says more than that.
     pub fn total_lost(&self) -> u64 {
         self.lost.iter().fold(0, |sum: u64, lost| sum.saturating_add(*lost))
+    }
+
+    /// Whether the writer said that nothing more comes. It says nothing when it is killed.
+    pub fn has_ended(&self) -> bool {
+        self.state != state::RUNNING
     }
 
     /// Sets the host by the path of the log. A log in a host's directory (`hosts/NAME/`) is that

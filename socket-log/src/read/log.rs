@@ -9,7 +9,7 @@ use super::clock::Clock;
 use super::damage::{Damage, OpenError};
 use super::header::{Header, HeaderProblem, parse_header};
 use super::record::{Entry, Record};
-use crate::layout::{HEADER_BYTES, tick};
+use crate::layout::{HEADER_BYTES, source, tick};
 
 /// An open log.
 #[derive(Debug)]
@@ -34,6 +34,10 @@ impl Log {
         let mut log = Log::of(path, Bytes::File(file), metadata.len())?;
         log.on_disk = on_disk(&metadata);
         log.header.lies_at(path);
+        if log.header.source == source::SWITCHES {
+            let why = "it holds switches of threads, not calls";
+            return Err(OpenError::NotALog { path: path.to_owned(), why });
+        }
         Ok(log)
     }
 
@@ -47,16 +51,7 @@ impl Log {
     }
 
     fn of(path: &Path, bytes: Bytes, length: u64) -> Result<Log, OpenError> {
-        let io = |source| OpenError::Io { path: path.to_owned(), source };
-        let mut page = [0; HEADER_BYTES];
-        let read = read_at(&bytes, &mut page, 0).map_err(io)?;
-        let header =
-            parse_header(page.get(..read).unwrap_or(&[])).map_err(|problem| match problem {
-                HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
-                HeaderProblem::Version(found) => {
-                    OpenError::Version { path: path.to_owned(), found }
-                }
-            })?;
+        let header = header_at(path, &bytes)?;
         Ok(Log { path: path.to_owned(), bytes, length, on_disk: length, header })
     }
 
@@ -112,4 +107,15 @@ impl Log {
         }
         Clock::new(anchors, self.header.tick_clock == tick::MONOTONIC)
     }
+}
+
+/// Header at the beginning of these bytes; `path` is their name in errors.
+pub(crate) fn header_at(path: &Path, bytes: &Bytes) -> Result<Header, OpenError> {
+    let mut page = [0; HEADER_BYTES];
+    let read = read_at(bytes, &mut page, 0)
+        .map_err(|source| OpenError::Io { path: path.to_owned(), source })?;
+    parse_header(page.get(..read).unwrap_or(&[])).map_err(|problem| match problem {
+        HeaderProblem::NotALog(why) => OpenError::NotALog { path: path.to_owned(), why },
+        HeaderProblem::Version(found) => OpenError::Version { path: path.to_owned(), found },
+    })
 }

@@ -23,6 +23,10 @@ pub(super) struct RecordOptions {
     /// Record the thread's CPU time with every message (about half a microsecond each)
     #[arg(long)]
     cpu: bool,
+    /// Record what requests cost: file calls, sleeps, locks, hand-offs between threads, and from
+    /// the kernel when each thread had a processor
+    #[arg(long)]
+    pub(super) resources: bool,
     /// Record a checksum of the first N bytes of each direction of a stream
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     fingerprint: Option<u32>,

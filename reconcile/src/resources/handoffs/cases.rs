@@ -1,0 +1,320 @@
+//! Cases worked by hand, and properties of any signals and waits.
+
+use proptest::prelude::*;
+
+use super::{Amounts, Happening, Outcome, Signal, Wait, Waiters, Who};
+
+const ALL: u64 = u64::MAX;
+
+/// A signal of thread `thread` at `time`, which takes no time.
+fn signal(time: i64, thread: i32, amount: u64) -> Happening {
+    let by = Who { process: 0, thread };
+    Happening::Signal(Signal { time, end: time, by, amount })
+}
+
+fn wait(begin: i64, end: i64, thread: i32) -> Happening {
+    taking(begin, end, thread, 1)
+}
+
+fn taking(begin: i64, end: i64, thread: i32, amount: u64) -> Happening {
+    let of = Who { process: 0, thread };
+    Happening::Wait(Wait { begin, end, of, gave_up: false, amount })
+}
+
+fn given_up(begin: i64, end: i64, thread: i32) -> Happening {
+    let of = Who { process: 0, thread };
+    Happening::Wait(Wait { begin, end, of, gave_up: true, amount: 1 })
+}
+
+fn waiters(keeps: bool, happenings: &[Happening]) -> Vec<Outcome> {
+    let (mut waiters, mut found) = (Waiters::new(keeps), Vec::new());
+    for happening in happenings {
+        match *happening {
+            Happening::Signal(signal) => waiters.signal(signal, &mut |one| found.push(one)),
+            Happening::Wait(wait) => waiters.wait(wait, &mut |one| found.push(one)),
+        }
+    }
+    waiters.finish(&mut |one| found.push(one));
+    found
+}
+
+fn amounts(takes_all: bool, happenings: &[Happening]) -> Vec<Outcome> {
+    let (mut amounts, mut found) = (Amounts::new(takes_all), Vec::new());
+    for happening in happenings {
+        match *happening {
+            Happening::Signal(signal) => amounts.signal(signal, &mut |one| found.push(one)),
+            Happening::Wait(wait) => amounts.wait(wait, &mut |one| found.push(one)),
+        }
+    }
+    amounts.finish(&mut |one| found.push(one));
+    found
+}
+
+/// Time of the signal and thread of the wait of each hand-off, sorted.
+fn handed(found: &[Outcome]) -> Vec<(i64, i32)> {
+    let one = |one: &Outcome| match one {
+        Outcome::HandOff(signal, wait) => Some((signal.time, wait.of.thread)),
+        _ => None,
+    };
+    let mut all: Vec<_> = found.iter().filter_map(one).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Threads that went on and nobody knows why, sorted.
+fn unknown(found: &[Outcome]) -> Vec<i32> {
+    let one = |one: &Outcome| match one {
+        Outcome::Woken(wait, None) => Some(wait.of.thread),
+        _ => None,
+    };
+    let mut all: Vec<_> = found.iter().filter_map(one).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Times of signals that woke nobody, sorted.
+fn unheard(found: &[Outcome]) -> Vec<i64> {
+    let one = |one: &Outcome| match one {
+        Outcome::Unheard(signal) => Some(signal.time),
+        _ => None,
+    };
+    let mut all: Vec<_> = found.iter().filter_map(one).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn a_signal_wakes_the_one_that_waited_longest() {
+    let found = waiters(
+        false,
+        &[
+            wait(1, 12, 5),
+            wait(2, 22, 6),
+            wait(3, 32, 7),
+            signal(10, 9, 1),
+            signal(20, 9, 1),
+            signal(30, 8, 1),
+        ],
+    );
+    assert_eq!(handed(&found), [(10, 5), (20, 6), (30, 7)]);
+    assert_eq!((unknown(&found), unheard(&found)), (vec![], vec![]));
+}
+
+#[test]
+fn where_another_went_on_the_signal_was_its() {
+    // Thread 6 came second and went on at 12, when only the first signal had been.
+    let found =
+        waiters(false, &[wait(1, 22, 5), wait(2, 12, 6), signal(10, 9, 1), signal(20, 9, 1)]);
+    assert_eq!(handed(&found), [(10, 6), (20, 5)]);
+    // A row of three: 7 takes back what 5 had, which then has what 6 had.
+    let found = waiters(
+        false,
+        &[
+            wait(1, 33, 5),
+            wait(2, 22, 6),
+            wait(3, 12, 7),
+            signal(10, 9, 1),
+            signal(20, 9, 1),
+            signal(30, 9, 1),
+        ],
+    );
+    assert_eq!(handed(&found), [(10, 7), (20, 6), (30, 5)]);
+}
+
+#[test]
+fn a_broadcast_wakes_all_that_wait() {
+    let found = waiters(
+        false,
+        &[
+            wait(1, 12, 5),
+            wait(2, 13, 6),
+            given_up(3, 11, 7),
+            signal(10, 9, ALL),
+            wait(14, 30, 5),
+            signal(20, 9, 1),
+        ],
+    );
+    assert_eq!(handed(&found), [(10, 5), (10, 6), (20, 5)]);
+    assert_eq!(unknown(&found), [7], "it gave up");
+}
+
+#[test]
+fn a_signal_that_nobody_waits_for_is_lost_with_a_condition_and_kept_by_a_semaphore() {
+    let happenings = [signal(10, 9, 1), wait(20, 21, 5)];
+    let condition = waiters(false, &happenings);
+    assert_eq!((handed(&condition), unknown(&condition)), (vec![], vec![5]));
+    assert_eq!(unheard(&condition), [10]);
+    let semaphore = waiters(true, &happenings);
+    assert_eq!((handed(&semaphore), unknown(&semaphore)), (vec![(10, 5)], vec![]));
+    assert_eq!(unheard(&semaphore), [] as [i64; 0]);
+    // In the order in which they were given, and one to each.
+    let given = [signal(1, 8, 1), signal(2, 9, 1), wait(3, 4, 5), wait(5, 6, 6), wait(7, 8, 7)];
+    let found = waiters(true, &given);
+    assert_eq!((handed(&found), unknown(&found)), (vec![(1, 5), (2, 6)], vec![7]));
+}
+
+#[test]
+fn a_futex_wakes_as_many_as_the_kernel_says() {
+    let found = waiters(
+        false,
+        &[
+            wait(1, 12, 5),
+            wait(2, 13, 6),
+            wait(3, 33, 7),
+            signal(10, 9, 2),
+            signal(20, 9, 0),
+            signal(30, 9, 1),
+        ],
+    );
+    assert_eq!(handed(&found), [(10, 5), (10, 6), (30, 7)]);
+    assert_eq!(unheard(&found), [20]);
+}
+
+#[test]
+fn a_wait_that_began_while_the_signal_was_being_given_can_have_it() {
+    let by = Who { process: 0, thread: 9 };
+    let slow = Happening::Signal(Signal { time: 10, end: 15, by, amount: 1 });
+    assert_eq!(handed(&waiters(false, &[slow, wait(12, 20, 5)])), [(10, 5)]);
+    let late = waiters(false, &[slow, wait(16, 20, 5)]);
+    assert_eq!((handed(&late), unheard(&late)), (vec![], vec![10]));
+}
+
+#[test]
+fn bytes_of_a_pipe_are_from_who_wrote_them() {
+    // 3 bytes of thread 8 and 2 of thread 9, read as 4 and 1.
+    let found =
+        amounts(false, &[signal(1, 8, 3), signal(2, 9, 2), taking(3, 4, 5, 4), taking(5, 6, 6, 1)]);
+    assert_eq!(handed(&found), [(1, 5), (2, 5), (2, 6)]);
+}
+
+#[test]
+fn a_pipe_that_somebody_else_writes_to_is_unknown_until_it_was_empty() {
+    let found = amounts(
+        false,
+        &[
+            signal(1, 8, 1),
+            taking(2, 3, 5, 2),
+            signal(4, 8, 1),
+            taking(5, 6, 5, 1),
+            // It waited 50 microseconds: there was nothing before.
+            signal(57_000, 8, 1),
+            taking(8_000, 58_000, 6, 1),
+        ],
+    );
+    assert_eq!((handed(&found), unknown(&found)), (vec![(57_000, 6)], vec![5, 5]));
+}
+
+#[test]
+fn who_reads_an_event_counter_has_it_from_all_who_added() {
+    let found = amounts(
+        true,
+        &[
+            signal(1, 7, 1),
+            signal(2, 8, 1),
+            taking(3, 4, 5, 2),
+            signal(5, 9, 1),
+            taking(6, 7, 5, 8),
+        ],
+    );
+    // It had 7 at first, or by who is not recorded: who added is known all the same.
+    assert_eq!(handed(&found), [(1, 5), (2, 5), (5, 5)]);
+}
+
+/// Any happenings, in the order in which the matching takes them.
+fn happenings() -> impl Strategy<Value = Vec<Happening>> {
+    let one = (any::<bool>(), 0..300i64, 0..40i64, 0..6i32, 0..4u64, any::<bool>());
+    let happening = one.prop_map(|(is_signal, time, took, thread, amount, gave_up)| {
+        let who = Who { process: 0, thread };
+        match is_signal {
+            true => Happening::Signal(Signal {
+                time,
+                end: time + took / 8,
+                by: who,
+                amount: if amount == 3 { ALL } else { amount },
+            }),
+            false => Happening::Wait(Wait {
+                begin: time,
+                end: time + took,
+                of: who,
+                gave_up: gave_up && thread == 0,
+                amount,
+            }),
+        }
+    });
+    proptest::collection::vec(happening, 0..40)
+}
+
+fn begin(happening: &Happening) -> i64 {
+    match happening {
+        Happening::Signal(signal) => signal.time,
+        Happening::Wait(wait) => wait.begin,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_signal_reaches_as_many_as_it_can_and_only_who_waits(
+        mut all in happenings(), keeps in any::<bool>(),
+    ) {
+        all.sort_by_key(begin);
+        let found = waiters(keeps, &all);
+        let waits = all.iter().filter(|one| matches!(one, Happening::Wait(_))).count();
+        let woken = found.iter().filter(|one| matches!(one, Outcome::Woken(..))).count();
+        prop_assert_eq!(woken, waits, "each wait once");
+        for one in &found {
+            if let Outcome::HandOff(signal, wait) = one {
+                prop_assert!(!wait.gave_up);
+                prop_assert!(signal.time <= wait.end);
+                prop_assert!(keeps || signal.end >= wait.begin);
+            }
+        }
+        for happening in &all {
+            let Happening::Signal(signal) = happening else { continue };
+            let equal = all.iter().filter(|other| *other == happening).count() as u64;
+            let given = found.iter().filter(|one| {
+                matches!(one, Outcome::HandOff(of, _) if of == signal)
+            });
+            let given = given.count() as u64;
+            prop_assert!(given <= signal.amount.saturating_mul(equal));
+        }
+    }
+
+    /// Threads of a pool wait and are woken in any order; the truth is in who woke whom. Waits that
+    /// are woken by the only signal within them are all found.
+    #[test]
+    fn what_can_be_only_one_is_found(starts in proptest::collection::vec((1..50i64, 1..9i64), 1..30)) {
+        let mut all = Vec::new();
+        let mut now = 0;
+        for (number, (rest, took)) in (0..).zip(&starts) {
+            let begin = now;
+            now += rest;
+            all.push(signal(now, 100 + number, 1));
+            all.push(wait(begin, now + took, number));
+            now += took + 1;
+        }
+        all.sort_by_key(begin);
+        let found = waiters(false, &all);
+        prop_assert_eq!(handed(&found).len(), starts.len());
+        prop_assert!(unknown(&found).is_empty() && unheard(&found).is_empty());
+    }
+
+    #[test]
+    fn no_more_is_taken_than_was_given(mut all in happenings(), takes_all in any::<bool>()) {
+        all.retain(|one| !matches!(one, Happening::Signal(signal) if signal.amount == ALL));
+        all.sort_by_key(|one| match one {
+            Happening::Signal(signal) => signal.time,
+            Happening::Wait(wait) => wait.end,
+        });
+        let found = amounts(takes_all, &all);
+        let waits = all.iter().filter(|one| matches!(one, Happening::Wait(_))).count();
+        let woken = found.iter().filter(|one| matches!(one, Outcome::Woken(..))).count();
+        prop_assert_eq!(woken, waits, "each wait once");
+        for one in &found {
+            if let Outcome::HandOff(signal, wait) = one {
+                prop_assert!(signal.time <= wait.end && wait.amount > 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Files of switches as text, a line for each record.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
+
+use super::time;
+use crate::error::Error;
+
+/// Writes the file at `path`.
+pub(super) fn dump(path: &Path, out: &mut impl Write) -> Result<(), Error> {
+    let log = SwitchLog::open(path)?;
+    let header = log.header();
+    let ahead = header.start.realtime.saturating_sub(header.start.monotonic);
+    writeln!(
+        out,
+        "# {} host {} switches recorded by pid {} from {}{}",
+        path.display(),
+        header.host,
+        header.pid,
+        time(header.start.realtime),
+        if header.has_ended() { "" } else { ", not ended" },
+    )?;
+    let mut result = Ok(());
+    log.for_each(|found| {
+        if result.is_ok() {
+            result = match found {
+                Found::Switch(switch) => line(out, ahead, &switch),
+                Found::Damaged(damage) => writeln!(out, "# damaged at {damage}"),
+            };
+        }
+    });
+    Ok(result?)
+}
+
+fn line(out: &mut impl Write, ahead: i64, switch: &Switch) -> io::Result<()> {
+    let Switch { time: at, processor, thread, process, event } = switch;
+    write!(out, "{} ", time(at.saturating_add(ahead)))?;
+    match event {
+        SwitchEvent::Mark => return writeln!(out, "{:>7} whole until here", ""),
+        SwitchEvent::Lost { records } if *processor == Switch::ANY_PROCESSOR => {
+            return writeln!(out, "{:>7} lost {records}", "");
+        }
+        SwitchEvent::Lost { records } => {
+            return writeln!(out, "{:>7} lost {records} of processor {processor}", "");
+        }
+        _ => write!(out, "{thread:>7} ")?,
+    }
+    match event {
+        SwitchEvent::In => write!(out, "in")?,
+        SwitchEvent::Out { preempted: false } => write!(out, "out")?,
+        SwitchEvent::Out { preempted: true } => write!(out, "out preempted")?,
+        SwitchEvent::Start { creator } => write!(out, "start by {creator}")?,
+        SwitchEvent::Exit => write!(out, "exit")?,
+        SwitchEvent::Exec => write!(out, "exec")?,
+        SwitchEvent::Name(name) => {
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            let text = String::from_utf8_lossy(name.get(..end).unwrap_or_default());
+            write!(out, "name {}", text.replace(char::is_control, " "))?;
+        }
+        SwitchEvent::Lost { .. } | SwitchEvent::Mark => {}
+    }
+    write!(out, " processor {processor}")?;
+    if *process != 0 {
+        write!(out, " process {process}")?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,200 @@
+//! Switches of the command's threads, as the kernel tells of them without any rights: when each had
+//! a processor, and whether it gave it away.
+//!
+//! A dummy event is opened on this thread for each processor, switched off. The command inherits
+//! it as this thread's child, and so does everything that it starts; with the first `exec` it
+//! becomes active there, and never here. A thread of ours empties the kernel's queues into
+//! `hosts/HOST/PID-TIME.switches`, until the command has ended. What outlives the command runs on
+//! without.
+
+mod kernel_record;
+mod refused;
+mod rings;
+
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use socket_log::switches::{About, EXTENSION, SwitchWriter};
+
+use crate::tuning::{SWITCHES_EMPTIED_AFTER_NS, SWITCHES_LATE_NS, SWITCHES_MARKED_AFTER_NS};
+pub(super) use refused::refused;
+use rings::Rings;
+
+/// The recording of switches.
+pub(super) struct Switches {
+    thread: JoinHandle<Tally>,
+    stop: OwnedFd,
+}
+
+/// What became of the recording.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Number of records.
+    pub(super) records: u64,
+    /// Number of records that the kernel or the disk had no room for.
+    pub(super) lost: u64,
+    /// Why something could not be written.
+    pub(super) failed: Option<io::Error>,
+}
+
+impl Switches {
+    /// Begins to record what the children of this thread do that it starts from now on.
+    ///
+    /// # Errors
+    /// When the kernel refuses, or no file can be made.
+    pub(super) fn begin(directory: &Path, host: &str) -> io::Result<Switches> {
+        let rings = Rings::open()?;
+        let (writer, path) = create(directory, host)?;
+        let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
+        let told = stop.try_clone()?;
+        let work =
+            move || Recorder { rings, writer, tally: Tally::default(), marked: 0 }.run(&told);
+        let thread = std::thread::Builder::new().name("switches".to_owned()).spawn(work);
+        match thread {
+            Ok(thread) => Ok(Switches { thread, stop }),
+            Err(error) => {
+                let _ = fs::remove_file(path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Ends the recording, with everything that happened until now.
+    pub(super) fn finish(self) -> Tally {
+        let told = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        let failed = told.err().map(io::Error::from);
+        match failed {
+            Some(failed) => Tally { failed: Some(failed), ..Tally::default() },
+            None => self.thread.join().unwrap_or_default(),
+        }
+    }
+}
+
+/// Makes the file, and the directories that it is in as the library makes them.
+fn create(directory: &Path, host: &str) -> io::Result<(SwitchWriter, PathBuf)> {
+    let hosts = directory.join("hosts");
+    let of_host = hosts.join(host.replace('/', "_"));
+    for directory in [&hosts, &of_host] {
+        match fs::DirBuilder::new().mode(0o1777).create(directory) {
+            // What the umask took away is what programs of other users need.
+            Ok(()) => fs::set_permissions(directory, fs::Permissions::from_mode(0o1777))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let realtime = nanoseconds(clock_gettime(ClockId::Realtime));
+    let about = About {
+        host: host.to_owned(),
+        pid: std::process::id(),
+        pid_namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()),
+        boot_id: boot_id().unwrap_or_default(),
+        monotonic: now(),
+        realtime,
+    };
+    let path = of_host.join(format!("{}-{realtime}.{EXTENSION}", about.pid));
+    Ok((SwitchWriter::create(&path, &about)?, path))
+}
+
+/// The kernel's id of this boot, as the library writes it: the digits two by two.
+fn boot_id() -> Option<[u8; 16]> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let mut id = [0; 16];
+    let pairs = digits.chunks_exact(2);
+    if pairs.len() != id.len() {
+        return None;
+    }
+    for (byte, pair) in id.iter_mut().zip(pairs) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(id)
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds.
+fn now() -> i64 {
+    nanoseconds(clock_gettime(ClockId::Monotonic))
+}
+
+fn nanoseconds(time: Timespec) -> i64 {
+    time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec)
+}
+
+/// What the recording thread has.
+struct Recorder {
+    rings: Rings,
+    writer: SwitchWriter,
+    tally: Tally,
+    /// When the file was last told up to when it is whole.
+    marked: i64,
+}
+
+impl Recorder {
+    /// Records until `stop` can be read.
+    fn run(mut self, stop: &OwnedFd) -> Tally {
+        let stopped = loop {
+            match self.wait(stop) {
+                Ok(false) => self.empty(false),
+                Ok(true) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        self.empty(true);
+        let Recorder { mut tally, writer, .. } = self;
+        tally.lost += writer.lost();
+        if let Err(error) = writer.finish(now()) {
+            tally.failed.get_or_insert(error);
+        }
+        tally.failed = tally.failed.or(stopped);
+        tally
+    }
+
+    /// Waits until a queue is half full, or for a while. Whether the recording is to end.
+    fn wait(&self, stop: &OwnedFd) -> io::Result<bool> {
+        let mut polled = vec![PollFd::new(stop, PollFlags::IN)];
+        let rings = self.rings.descriptors();
+        polled.extend(rings.map(|ring| PollFd::from_borrowed_fd(ring, PollFlags::IN)));
+        let timeout = Timespec { tv_sec: 0, tv_nsec: SWITCHES_EMPTIED_AFTER_NS };
+        match poll(&mut polled, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(polled.first().is_some_and(|stop| stop.revents().contains(PollFlags::IN)))
+    }
+
+    /// Writes what the queues have. The last time it says that all of it is there.
+    fn empty(&mut self, is_last: bool) {
+        let began = now();
+        let Recorder { rings, writer, tally, marked } = self;
+        rings.empty(|switch| {
+            tally.count(&switch);
+            writer.push(&switch);
+        });
+        let until = if is_last { now() } else { began.saturating_sub(SWITCHES_LATE_NS) };
+        if is_last || writer.waiting() > 0 || until - *marked >= SWITCHES_MARKED_AFTER_NS {
+            writer.push(&rings::mark(until));
+            *marked = until;
+        }
+        if let Err(error) = writer.flush(now()) {
+            tally.failed.get_or_insert(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_boot_is_that_of_logs() {
+        let id = boot_id().unwrap();
+        let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, text.trim().replace('-', ""));
+    }
+}

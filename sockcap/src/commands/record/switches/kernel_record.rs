@@ -1,0 +1,159 @@
+//! A record of the kernel's queue, as `perf_event_open(2)` describes it, with the sample's fields
+//! TID, TIME and CPU behind each.
+
+use socket_log::switches::{Switch, SwitchEvent};
+
+/// Largest record that is looked at, in bytes. The kernel's largest of these kinds is that of a
+/// name, of 48.
+const LONGEST: usize = 64;
+
+/// Bytes of the sample's fields behind a record.
+const SAMPLE_BYTES: usize = 24;
+
+/// Kinds of records (`PERF_RECORD_...`).
+mod kind {
+    pub(super) const LOST: u32 = 2;
+    pub(super) const COMM: u32 = 3;
+    pub(super) const EXIT: u32 = 4;
+    pub(super) const FORK: u32 = 7;
+    pub(super) const SWITCH: u32 = 14;
+}
+
+/// Bits of a record's `misc` (`PERF_RECORD_MISC_...`).
+mod misc {
+    pub(super) const COMM_EXEC: u16 = 1 << 13;
+    pub(super) const SWITCH_OUT: u16 = 1 << 13;
+    pub(super) const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
+}
+
+/// A record of the kernel's queue, without its header.
+pub(super) struct KernelRecord {
+    kind: u32,
+    misc: u16,
+    body: [u8; LONGEST],
+    length: usize,
+}
+
+impl KernelRecord {
+    /// The record of that kind whose body is in `parts`.
+    pub(super) fn new(kind: u32, misc: u16, parts: &[&[u8]]) -> KernelRecord {
+        let mut body = [0; LONGEST];
+        let bytes = parts.iter().flat_map(|part| part.iter());
+        body.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+        let length = parts.iter().map(|part| part.len()).sum();
+        KernelRecord { kind, misc, body, length }
+    }
+
+    fn word(&self, at: usize) -> Option<u32> {
+        let bytes = self.body.get(..self.length)?.get(at..at + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    }
+
+    fn long(&self, at: usize) -> Option<u64> {
+        let bytes = self.body.get(..self.length)?.get(at..at + 8)?;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    }
+
+    /// Calls `each` with what it says of the threads; `processor` is that of the queue. Kinds that
+    /// say nothing of them are passed over.
+    pub(super) fn switches(&self, processor: u16, each: &mut impl FnMut(Switch)) {
+        let _ = self.read(processor, each);
+    }
+
+    fn read(&self, processor: u16, each: &mut impl FnMut(Switch)) -> Option<()> {
+        let sample = self.length.checked_sub(SAMPLE_BYTES)?;
+        let (by_process, by_thread) = (self.word(sample)?, self.word(sample + 4)?);
+        let time = i64::try_from(self.long(sample + 8)?).ok()?;
+        let mut told = |process: u32, thread: u32, event: SwitchEvent| {
+            // Without a number it is of no thread that could be named: one that has ended.
+            if i32::try_from(thread).is_ok_and(|thread| thread > 0) {
+                each(Switch { time, processor, thread, process, event });
+            }
+        };
+        match self.kind {
+            kind::SWITCH => {
+                let event = match self.misc & misc::SWITCH_OUT {
+                    0 => SwitchEvent::In,
+                    _ => SwitchEvent::Out { preempted: self.misc & misc::SWITCH_OUT_PREEMPT != 0 },
+                };
+                told(by_process, by_thread, event);
+            }
+            // Process, its parent, thread, who started it.
+            kind::FORK => {
+                let (process, thread, creator) = (self.word(0)?, self.word(8)?, self.word(12)?);
+                told(process, thread, SwitchEvent::Start { creator });
+            }
+            kind::EXIT => told(self.word(0)?, self.word(8)?, SwitchEvent::Exit),
+            kind::COMM => {
+                let (process, thread) = (self.word(0)?, self.word(4)?);
+                if self.misc & misc::COMM_EXEC != 0 {
+                    told(process, thread, SwitchEvent::Exec);
+                }
+                let mut name = [0; 16];
+                let text = self.body.get(8..sample).unwrap_or_default();
+                name.iter_mut().zip(text).for_each(|(to, byte)| *to = *byte);
+                told(0, thread, SwitchEvent::Name(name));
+            }
+            kind::LOST => {
+                let records = u32::try_from(self.long(8)?).unwrap_or(u32::MAX);
+                let event = SwitchEvent::Lost { records };
+                each(Switch { time, processor, thread: 0, process: 0, event });
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(kind: u32, misc: u16, words: &[u32]) -> Vec<Switch> {
+        let body: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        // A record may go over the end of the queue.
+        let (first, rest) = body.split_at(body.len().min(7));
+        let mut found = Vec::new();
+        KernelRecord::new(kind, misc, &[first, rest]).switches(2, &mut |switch| found.push(switch));
+        found
+    }
+
+    const SAMPLE: [u32; 6] = [10, 11, 5_000, 0, 2, 0];
+
+    fn of(process: u32, thread: u32, event: SwitchEvent) -> Switch {
+        Switch { time: 5_000, processor: 2, thread, process, event }
+    }
+
+    #[test]
+    fn switches_say_who_had_the_processor() {
+        let found = |misc: u16| read(14, misc, &SAMPLE);
+        assert_eq!(found(0), [of(10, 11, SwitchEvent::In)]);
+        assert_eq!(found(1 << 13), [of(10, 11, SwitchEvent::Out { preempted: false })]);
+        assert_eq!(found(3 << 13), [of(10, 11, SwitchEvent::Out { preempted: true })]);
+        assert_eq!(read(14, 0, &[10, u32::MAX, 5_000, 0, 2, 0]), [], "a thread that has ended");
+        assert_eq!(read(14, 0, &SAMPLE[..5]), [], "cut");
+    }
+
+    #[test]
+    fn threads_begin_end_and_have_names() {
+        let with = |words: &[u32]| [words, &SAMPLE].concat();
+        let ends = [20, 10, 21, 11, 4_000, 0];
+        let start = of(20, 21, SwitchEvent::Start { creator: 11 });
+        assert_eq!(read(7, 0, &with(&ends)), [start]);
+        assert_eq!(read(4, 0, &with(&ends)), [of(20, 21, SwitchEvent::Exit)]);
+        let name = [10, 11, u32::from_ne_bytes(*b"abc\0"), 0];
+        let mut text = [0; 16];
+        text[..3].copy_from_slice(b"abc");
+        let named = of(0, 11, SwitchEvent::Name(text));
+        assert_eq!(read(3, 0, &with(&name)), [named]);
+        assert_eq!(read(3, 1 << 13, &with(&name)), [of(10, 11, SwitchEvent::Exec), named]);
+    }
+
+    #[test]
+    fn what_the_kernel_lost_is_told() {
+        let lost = [1, 0, 9, 0];
+        let found = read(2, 0, &[lost.as_slice(), &SAMPLE].concat());
+        assert_eq!(found, [of(0, 0, SwitchEvent::Lost { records: 9 })]);
+        assert_eq!(read(9, 0, &SAMPLE), [], "another kind");
+    }
+}

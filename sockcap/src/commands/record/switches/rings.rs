@@ -1,0 +1,139 @@
+//! The kernel's queues of switches: one for each processor, as an event that is inherited can have
+//! no queue for all of them.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use socket_log::switches::{Switch, SwitchEvent};
+
+use super::Tally;
+use super::kernel_record::KernelRecord;
+use crate::tuning::{MIN_QUEUE_BYTES, QUEUE_BYTES};
+
+/// The queues of all processors.
+pub(super) struct Rings(Vec<Ring>);
+
+struct Ring {
+    processor: u16,
+    queue: Sampler,
+}
+
+impl Rings {
+    /// Opens a queue for each processor, of what the children of this thread do that it starts from
+    /// now on, each from its first `exec`.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(super) fn open() -> io::Result<Rings> {
+        let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+        let mut size = QUEUE_BYTES;
+        loop {
+            let rings: io::Result<Vec<Ring>> =
+                online(&text).into_iter().map(|processor| Ring::open(processor, size)).collect();
+            match rings {
+                Ok(rings) => return Ok(Rings(rings)),
+                // What a user may lock in memory is shared by all who record.
+                Err(error)
+                    if size > MIN_QUEUE_BYTES
+                        && error.kind() == io::ErrorKind::PermissionDenied
+                        && Ring::may_open() =>
+                {
+                    size /= 2;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// The descriptors that can be waited for.
+    pub(super) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.iter().map(|ring| {
+            // SAFETY: the queue owns the descriptor and is borrowed as long as it is.
+            unsafe { BorrowedFd::borrow_raw(ring.queue.as_raw_fd()) }
+        })
+    }
+
+    /// Takes what is in the queues.
+    pub(super) fn empty(&mut self, mut each: impl FnMut(Switch)) {
+        for ring in &mut self.0 {
+            // A bound, as a queue may be filled as fast as it is emptied.
+            for _ in 0..QUEUE_BYTES / 32 {
+                let Some(record) = ring.queue.next_record() else { break };
+                let parts = record.data();
+                let known = KernelRecord::new(record.ty(), record.misc(), parts);
+                known.switches(ring.processor, &mut each);
+            }
+        }
+    }
+}
+
+impl Ring {
+    fn open(processor: u16, size: usize) -> io::Result<Ring> {
+        let mut event = Builder::new(Software::DUMMY);
+        event
+            .one_cpu(usize::from(processor))
+            .inherit(true)
+            .enabled(false)
+            .enable_on_exec(true)
+            .context_switch(true)
+            .task(true)
+            .comm(true)
+            .comm_exec(true)
+            .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU)
+            .sample_id_all(true)
+            .clockid(Clock::MONOTONIC)
+            .wakeup_watermark(size / 2);
+        let queue = event.build()?.sampled(size)?;
+        Ok(Ring { processor, queue })
+    }
+
+    /// Whether the kernel allows such an event at all.
+    fn may_open() -> bool {
+        Builder::new(Software::DUMMY).build().is_ok()
+    }
+}
+
+impl Tally {
+    /// Counts a record.
+    pub(super) fn count(&mut self, switch: &Switch) {
+        match switch.event {
+            SwitchEvent::Lost { records } => self.lost += u64::from(records),
+            _ => self.records += 1,
+        }
+    }
+}
+
+/// The record that says up to when the file is whole.
+pub(super) fn mark(time: i64) -> Switch {
+    let (processor, event) = (Switch::ANY_PROCESSOR, SwitchEvent::Mark);
+    Switch { time, processor, thread: 0, process: 0, event }
+}
+
+/// The processors of a list as the kernel writes it, such as `0-3,8`; the first one where it says
+/// nothing.
+fn online(list: &str) -> Vec<u16> {
+    let mut all = Vec::new();
+    for part in list.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(first), Ok(last)) = (first.parse::<u16>(), last.parse::<u16>()) {
+            all.extend(first..=last);
+        }
+    }
+    if all.is_empty() { vec![0] } else { all }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_processors() {
+        assert_eq!(online("0-3,8\n"), [0, 1, 2, 3, 8]);
+        assert_eq!(online("0\n"), [0]);
+        assert_eq!(online(""), [0]);
+        assert_eq!(online("nonsense,2"), [2]);
+    }
+}

@@ -1,0 +1,236 @@
+//! Record of a file of switches: what happened to one thread, in 24 bytes.
+//!
+//! Records that follow each other need not be in the order of time: the kernel has a queue for each
+//! processor, and they are emptied one after the other. Those of one processor are in order.
+
+/// Size of a record, in bytes.
+pub const RECORD_BYTES: usize = 24;
+
+/// A record as it is in the file.
+pub(super) type Raw = [u8; RECORD_BYTES];
+
+/// What happened to a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Switch {
+    /// Time, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub time: i64,
+    /// Number of the processor; [`Switch::ANY_PROCESSOR`] where it is about all of them.
+    pub processor: u16,
+    /// Id of the thread; 0 where it is about none.
+    pub thread: u32,
+    /// Id of its process; 0 where it is not told.
+    pub process: u32,
+    /// What happened.
+    pub event: SwitchEvent,
+}
+
+/// What happens to a thread, or to the recording of all threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwitchEvent {
+    /// The thread was given the processor.
+    In,
+    /// The thread gave the processor away.
+    Out {
+        /// Whether it could have run on: another thread was given the processor instead.
+        preempted: bool,
+    },
+    /// The thread was started.
+    Start {
+        /// Id of the thread that started it.
+        creator: u32,
+    },
+    /// The thread ended.
+    Exit,
+    /// The thread's process became another program: from here on the thread has the processor, and
+    /// its process has no other thread.
+    Exec,
+    /// The thread has this name, up to the first zero byte.
+    Name([u8; 16]),
+    /// Records of the processor are missing, between the one before it of the same processor (or
+    /// the latest [`SwitchEvent::Mark`] before, if that is later) and this time.
+    Lost {
+        /// Number of them; `u32::MAX` where there are more.
+        records: u32,
+    },
+    /// Everything that happened before this time on any processor is in the file, before this
+    /// record or soon behind it.
+    Mark,
+}
+
+/// Kinds of records in the file.
+mod kind {
+    pub(super) const IN: u8 = 1;
+    pub(super) const OUT: u8 = 2;
+    pub(super) const PREEMPTED: u8 = 3;
+    pub(super) const START: u8 = 4;
+    pub(super) const EXIT: u8 = 5;
+    pub(super) const EXEC: u8 = 6;
+    /// The first 8 bytes of a name, in the place of process and value.
+    pub(super) const NAME: u8 = 7;
+    /// The other 8 bytes.
+    pub(super) const NAME_REST: u8 = 8;
+    pub(super) const LOST: u8 = 9;
+    pub(super) const MARK: u8 = 10;
+}
+
+/// Value of the check of a record whose other bytes are all zero.
+const CHECK: u8 = 0x5a;
+
+/// Times that a record may have: up to 146 years after the machine started.
+const TIMES: std::ops::RangeInclusive<i64> = 0..=1 << 62;
+
+/// A record that was read: whole, or half of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Half {
+    Whole(Switch),
+    /// The begin of a name; its rest is in the next record.
+    First(Switch, [u8; 8]),
+    /// The rest of a name.
+    Rest(Switch, [u8; 8]),
+}
+
+impl Switch {
+    /// Number of the processor of what is about all of them.
+    pub const ANY_PROCESSOR: u16 = u16::MAX;
+
+    /// Adds the record to `bytes`. A name takes two.
+    pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
+        let value = |kind: u8, value: u32| self.raw(kind, self.process, value);
+        let raw = match self.event {
+            SwitchEvent::In => value(kind::IN, 0),
+            SwitchEvent::Out { preempted: false } => value(kind::OUT, 0),
+            SwitchEvent::Out { preempted: true } => value(kind::PREEMPTED, 0),
+            SwitchEvent::Start { creator } => value(kind::START, creator),
+            SwitchEvent::Exit => value(kind::EXIT, 0),
+            SwitchEvent::Exec => value(kind::EXEC, 0),
+            SwitchEvent::Lost { records } => value(kind::LOST, records),
+            SwitchEvent::Mark => value(kind::MARK, 0),
+            SwitchEvent::Name(text) => {
+                let word = |at: usize| {
+                    let part = text.get(at..at + 4).and_then(|part| part.try_into().ok());
+                    part.map_or(0, u32::from_le_bytes)
+                };
+                bytes.extend_from_slice(&self.raw(kind::NAME, word(0), word(4)));
+                self.raw(kind::NAME_REST, word(8), word(12))
+            }
+        };
+        bytes.extend_from_slice(&raw);
+    }
+
+    fn raw(&self, kind: u8, process: u32, value: u32) -> Raw {
+        let mut raw = [0; RECORD_BYTES];
+        let fields = self
+            .time
+            .to_le_bytes()
+            .into_iter()
+            .chain(self.thread.to_le_bytes())
+            .chain(process.to_le_bytes())
+            .chain(value.to_le_bytes())
+            .chain(self.processor.to_le_bytes())
+            .chain([kind]);
+        raw.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
+        raw[RECORD_BYTES - 1] = check(&raw);
+        raw
+    }
+}
+
+impl Half {
+    /// Reads a record; `None` where it makes no sense.
+    pub(super) fn decode(raw: &Raw) -> Option<Half> {
+        let [t0, t1, t2, t3, t4, t5, t6, t7, rest @ ..] = *raw;
+        let [h0, h1, h2, h3, p0, p1, p2, p3, v0, v1, v2, v3, c0, c1, kind, sum] = rest;
+        if sum != check(raw) {
+            return None;
+        }
+        let text = [p0, p1, p2, p3, v0, v1, v2, v3];
+        let value = u32::from_le_bytes([v0, v1, v2, v3]);
+        let switch = |event: SwitchEvent| Switch {
+            time: i64::from_le_bytes([t0, t1, t2, t3, t4, t5, t6, t7]),
+            processor: u16::from_le_bytes([c0, c1]),
+            thread: u32::from_le_bytes([h0, h1, h2, h3]),
+            process: match event {
+                SwitchEvent::Name(_) => 0,
+                _ => u32::from_le_bytes([p0, p1, p2, p3]),
+            },
+            event,
+        };
+        let named = || switch(SwitchEvent::Name([0; 16]));
+        let half = match kind {
+            kind::NAME => Half::First(named(), text),
+            kind::NAME_REST => Half::Rest(named(), text),
+            kind::IN => Half::Whole(switch(SwitchEvent::In)),
+            kind::OUT => Half::Whole(switch(SwitchEvent::Out { preempted: false })),
+            kind::PREEMPTED => Half::Whole(switch(SwitchEvent::Out { preempted: true })),
+            kind::START => Half::Whole(switch(SwitchEvent::Start { creator: value })),
+            kind::EXIT => Half::Whole(switch(SwitchEvent::Exit)),
+            kind::EXEC => Half::Whole(switch(SwitchEvent::Exec)),
+            kind::LOST => Half::Whole(switch(SwitchEvent::Lost { records: value })),
+            kind::MARK => Half::Whole(switch(SwitchEvent::Mark)),
+            _ => return None,
+        };
+        let (Half::Whole(switch) | Half::First(switch, _) | Half::Rest(switch, _)) = half;
+        let is_of_none = matches!(switch.event, SwitchEvent::Lost { .. } | SwitchEvent::Mark);
+        let is_possible = is_of_none || (1..=i32::MAX as u32).contains(&switch.thread);
+        (is_possible && TIMES.contains(&switch.time)).then_some(half)
+    }
+}
+
+/// The last byte of a record, by its others: one bit that is wrong shows, and of other damage all
+/// but one in 256.
+fn check(raw: &Raw) -> u8 {
+    raw.iter().take(RECORD_BYTES - 1).fold(CHECK, |sum, byte| sum.rotate_left(1) ^ byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> [u8; 16] {
+        let mut name = [0; 16];
+        name[..text.len()].copy_from_slice(text.as_bytes());
+        name
+    }
+
+    #[test]
+    fn every_record_comes_back_as_it_was_written() {
+        let events = [
+            SwitchEvent::In,
+            SwitchEvent::Out { preempted: false },
+            SwitchEvent::Out { preempted: true },
+            SwitchEvent::Start { creator: 7 },
+            SwitchEvent::Exit,
+            SwitchEvent::Exec,
+            SwitchEvent::Lost { records: u32::MAX },
+            SwitchEvent::Mark,
+        ];
+        for event in events {
+            let switch = Switch { time: 1 << 40, processor: 3, thread: 9, process: 8, event };
+            let mut bytes = Vec::new();
+            switch.encode(&mut bytes);
+            let raw: Raw = bytes.try_into().unwrap();
+            assert_eq!(Half::decode(&raw), Some(Half::Whole(switch)));
+        }
+        let event = SwitchEvent::Name(name("a long name 123"));
+        let switch = Switch { time: 5, processor: 3, thread: 9, process: 0, event };
+        let mut bytes = Vec::new();
+        switch.encode(&mut bytes);
+        let (first, rest) = bytes.split_at(RECORD_BYTES);
+        let of = |bytes: &[u8]| Half::decode(bytes.try_into().unwrap());
+        let empty = Switch { event: SwitchEvent::Name([0; 16]), ..switch };
+        assert_eq!(of(first), Some(Half::First(empty, *b"a long n")));
+        assert_eq!(of(rest), Some(Half::Rest(empty, *b"ame 123\0")));
+    }
+
+    #[test]
+    fn one_wrong_bit_makes_a_record_none() {
+        let event = SwitchEvent::Start { creator: 7 };
+        let mut bytes = Vec::new();
+        Switch { time: 123_456_789, processor: 1, thread: 9, process: 8, event }.encode(&mut bytes);
+        for bit in 0..8 * RECORD_BYTES {
+            let mut raw: Raw = bytes.clone().try_into().unwrap();
+            raw[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Half::decode(&raw), None, "bit {bit}");
+        }
+        assert_eq!(Half::decode(&[0; RECORD_BYTES]), None, "zeros");
+    }
+}
