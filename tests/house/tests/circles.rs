@@ -6,9 +6,9 @@ use house::{Crate, workspace};
 const FLOORS: &[&[&str]] = &[
     &["registry", "socket-log", "out-of-core", "plain-http", "fourier", "house"],
     &["capture-shim", "message-trace"],
-    &["clocks", "analyze", "collector", "demo"],
+    &["clocks", "analyze", "collector", "demo", "events"],
     &["request-flow"],
-    &["importers", "compare", "contexts", "exports", "synth", "test-support"],
+    &["importers", "compare", "contexts", "workload", "exports", "synth", "test-support"],
     &["reconcile"],
     &["report"],
     &["sockcap", "end-to-end"],
