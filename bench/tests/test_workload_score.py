@@ -1,0 +1,80 @@
+"""Tests of what found requests are judged by, worked by hand."""
+
+import sys
+import unittest
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from workloads import score  # noqa: E402
+from workloads.runs import Account, Run  # noqa: E402
+
+MS = 1_000_000
+
+
+def account(number, kind, begin_ms, used_ms, driver=False):
+    """A request that thread 7 read in 10 us."""
+    begin = begin_ms * MS
+    return Account(number, kind, 7, 8, 0, begin, begin + 10_000, begin + 50 * MS, 0, int(used_ms * MS), 0, driver)
+
+
+def found(number, seeds_ms, used_ms, cluster=0):
+    """A request whose seeds are 5 us behind these moments."""
+    return score.Found(number, [(of * MS + 5_000, 7) for of in seeds_ms], int(used_ms * MS), cluster)
+
+
+class Matching(unittest.TestCase):
+    def test_each_account_gets_the_request_of_its_read(self):
+        accounts = [account(0, "a", 0, 30), account(1, "b", 100, 15)]
+        result = score.matched(accounts, [found(0, [100], 15), found(1, [0], 29), found(2, [500], 1)])
+        self.assertEqual([(of.number, request.number) for of, request in result.pairs], [(0, 1), (1, 0)])
+        self.assertEqual([request.number for request in result.foreign], [2])
+        self.assertEqual(score.differences(result.pairs), [29 / 30 - 1, 0.0])
+
+    def test_merged_split_and_missed(self):
+        accounts = [account(0, "a", 0, 30), account(1, "b", 100, 15), account(2, "b", 200, 15), account(3, "b", 300, 15)]
+        result = score.matched(accounts, [found(0, [0, 100], 45), found(1, [200], 10), found(2, [200], 5)])
+        self.assertEqual(result.pairs, [])
+        self.assertEqual([[of.number for of in inside] for _, inside in result.merged], [[0, 1]])
+        self.assertEqual([of.number for of in result.split], [2])
+        self.assertEqual([of.number for of in result.missed], [3])
+
+    def test_a_seed_of_another_thread_is_another_request(self):
+        other = score.Found(0, [(5_000, 9)], MS)
+        self.assertEqual(len(score.matched([account(0, "a", 0, 30)], [other]).missed), 1)
+
+
+class Charging(unittest.TestCase):
+    def test_shares_are_of_the_process(self):
+        run = Run("a", 1, "", "", 40 * MS, 1, 0, [account(0, "a", 0, 30)])
+        self.assertEqual(score.own_charged(run), 0.75)
+        self.assertEqual(score.charged(run, [found(0, [0], 20)]), 0.5)
+
+
+class Clustering(unittest.TestCase):
+    def test_wrong_and_extra(self):
+        accounts = [account(number, "aaab"[number % 4], 100 * number, 30) for number in range(8)]
+        # 0 1 2 and 7 (which is b) together, 3 alone, 4 and 5 together, 6 alone.
+        clusters = [0, 0, 0, 1, 2, 2, 3, 0]
+        pairs = [(of, found(of.number, [], 30, clusters[of.number])) for of in accounts]
+        result = score.clusters(pairs, accounts)
+        self.assertEqual(result.shown(), "3A+1B, 2A, 1B, 1A")
+        self.assertEqual(result.wrong, [7])
+        self.assertEqual(result.extra, [4, 5, 6])
+        self.assertEqual(result.faults, [4, 5, 6, 7])
+        self.assertEqual(score.purity(result.sizes), 7 / 8)
+
+    def test_disturbed_requests_are_excused(self):
+        used = [30, 30, 30, 34, 32]
+        accounts = [account(number, "a", 100 * number, of) for number, of in enumerate(used)]
+        accounts.append(account(5, "a", 900, 30, driver=True))
+        self.assertEqual(score.disturbed(accounts), {3, 5})
+
+    def test_purity_of_nothing_is_not_a_number(self):
+        self.assertNotEqual(score.purity([]), score.purity([]))
+        self.assertEqual(score.purity([Counter(a=3, b=1)]), 0.75)
+
+
+if __name__ == "__main__":
+    unittest.main()

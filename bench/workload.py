@@ -1,0 +1,182 @@
+"""What a request costs: how fast events are joined, how much processor time is charged to the right request, and what
+clusters make of a mixture.
+
+Called by scripts/bench, which builds the programs. The figures are those of the Magpie paper (sections 3.4, 6 and 7):
+
+a made stream of events, for time and memory of the join;
+
+the mixtures of Tables 2 to 5 on a web server whose requests cost what is known (tests/programs/kinds.cpp), recorded by
+`sockcap record --resources` and by tracepoints of perf in the same run. The server writes its own account of each request;
+
+the "driver" of section 6.3, which waits busily for 100 ms in one of 250 requests;
+
+what recording costs that server;
+
+a web server with PostgreSQL, as in Tables 6 and 7 (gunicorn, and a database with the transactions of TPC-C).
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import program
+from workloads import costs, paper, runs, score, tool
+from workloads.shown import percent, table
+
+# The parts of the report, in their order.
+PARTS = ("join", "tables", "driver", "cost", "tiers")
+
+
+def median_and_span(values):
+    values = sorted(values)
+    return f"{percent(statistics.median(values), 2)} ({percent(values[0], 2)} to {percent(values[-1], 2)})"
+
+
+class Recorder:
+    """One of the two ways in which a run was recorded, and what is found in it."""
+
+    def __init__(self, name, find):
+        self.name, self.find = name, find
+
+
+RECORDERS = (Recorder("sockcap", tool.of_recording), Recorder("perf", tool.of_trace))
+
+
+def row_of(experiment, run, recorder):
+    """A row of the table of mixtures, and the faults behind it."""
+    answer = recorder.find(run)
+    result = score.matched(run.accounts, answer.found)
+    found = score.clusters(result.pairs, run.accounts)
+    differences = score.differences(result.pairs)
+    lost = [("missed", result.missed), ("split", result.split), ("merged", result.merged), ("foreign", result.foreign)]
+    row = [
+        experiment.number, "/".join(experiment.mix.upper()), experiment.clients, recorder.name,
+        "" if experiment.charged is None else f"{experiment.charged}%", percent(score.charged(run, answer.found)),
+        percent(score.own_charged(run)),
+        f"{percent(score.quantile(differences, 0.5), 2)} ({percent(score.quantile(differences, 0.05), 2)} to "
+        f"{percent(score.quantile(differences, 0.95), 2)})",
+        len(result.pairs), ", ".join(f"{len(of)} {name}" for name, of in lost if of),
+        experiment.clusters, found.shown(), len(found.wrong), len(found.extra), len(found.faults),
+        "" if experiment.error is None else f"{experiment.error}%", percent(answer.processor_error, 2),
+        percent(answer.network_error, 2),
+    ]
+    return row, result
+
+
+HEAD = ("no", "mixture", "clients", "recorded by", "paper: charged", "charged", "server's own account",
+        "a request differs from the server's account by: median (5 to 95%)", "matched", "others", "paper: clusters",
+        "clusters", "wrong", "extra", "of these not disturbed", "paper: error", "error: processor", "network")
+
+
+def between(first, second):
+    """How the two recorders differ on the same requests: processor time of one by that of the other."""
+    other = {of.number: request for of, request in second}
+    both = [request.processor_ns / other[of.number].processor_ns - 1 for of, request in first
+            if of.number in other and other[of.number].processor_ns > 0]
+    return both
+
+
+def of_tables(work, arguments):
+    rows, compared = [], []
+    for experiment in paper.EXPERIMENTS:
+        if arguments.only and experiment.number not in arguments.only:
+            continue
+        run = runs.run(work, f"table-{experiment.number}", experiment.mix, experiment.clients, arguments.requests,
+                       seed=int(experiment.number.replace(".", "")), sockcap=("--resources",), perf=arguments.perf)
+        pairs = {}
+        for recorder in RECORDERS if arguments.perf else RECORDERS[:1]:
+            row, result = row_of(experiment, run, recorder)
+            rows.append(row)
+            pairs[recorder.name] = result.pairs
+            print(f"{experiment.number} {recorder.name}: {row}", file=sys.stderr, flush=True)
+        if len(pairs) == 2:
+            both = between(pairs["sockcap"], pairs["perf"])
+            compared.append([experiment.number, len(both), *(percent(score.quantile(both, of), 2) for of in (0.05, 0.5, 0.95))])
+        if not arguments.keep:
+            shutil.rmtree(os.path.join(work, f"table-{experiment.number}"))
+    table(HEAD, rows)
+    if compared:
+        table(("no", "requests of both", "sockcap by perf - 1: 5%", "median", "95%"), compared)
+
+
+def of_driver(work, arguments):
+    rows = []
+    run = runs.run(work, "driver", "ab", 1, 1000, sockcap=("--resources",), perf=arguments.perf, options=("--driver", 250))
+    for recorder in RECORDERS if arguments.perf else RECORDERS[:1]:
+        answer = recorder.find(run)
+        result = score.matched(run.accounts, answer.found)
+        true = {request.number for of, request in result.pairs if of.driver}
+        said = {number: words for number, words in answer.unusual.items()}
+        rows.append([recorder.name, sum(of.driver for of in run.accounts), len(true & set(said)), len(set(said) - true),
+                     "; ".join(said[number] for number in sorted(true & set(said))[:1])])
+    table(("recorded by", "delayed", "found", "others called unusual", "what is said of one"), rows)
+    if not arguments.keep:
+        shutil.rmtree(os.path.join(work, "driver"))
+
+
+def of_cost(work, arguments):
+    rows = []
+    for name, measure, size in (("type B, 5 clients", costs.throughput_of_spins, arguments.cost_requests),
+                                ("type D, 16 connections of wrk", costs.throughput_of_files, arguments.cost_seconds)):
+        for way, options in (("`record`", ("--no-config",)), ("`record --resources`", ("--resources",))):
+            plain, kept = costs.ratios(work, measure, arguments.pairs, size, options)
+            target = "96%" if "resources" in way else ""
+            rows.append([name, way, f"{plain:.0f}/s", target, median_and_span(kept)])
+    table(("server", "recorded by", "throughput without", "at least", "kept with it"), rows)
+
+
+def of_tiers(work, arguments):
+    from workloads.tiers import report
+
+    report.show(work, arguments)
+
+
+def of_join(work, arguments):
+    from workloads import joins
+
+    joins.show(work, arguments)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench workload", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, metavar="PART",
+                        help=f"of the report: {', '.join(PARTS)} [default: all]")
+    parser.add_argument("--only", nargs="+", metavar="NO", help="these experiments of Tables 2 to 5")
+    parser.add_argument("--requests", type=int, default=500, metavar="N", help="of each experiment [default: 500]")
+    parser.add_argument("--events", type=float, default=20, metavar="MILLIONS",
+                        help="of the larger stream to join [default: 20]")
+    parser.add_argument("--pairs", type=int, default=10, metavar="N", help="of runs for the cost [default: 10]")
+    parser.add_argument("--cost-requests", type=int, default=600, metavar="N", help="of such a run [default: 600]")
+    parser.add_argument("--cost-seconds", type=int, default=4, metavar="N", help="of such a run [default: 4]")
+    parser.add_argument("--no-perf", dest="perf", action="store_false", help="record by sockcap alone")
+    parser.add_argument("--keep", metavar="DIR", help="keep the runs in this folder")
+    arguments = parser.parse_args()
+    if arguments.perf and not runs.can_trace():
+        print("perf cannot trace here (it takes root and tracefs): recorded by sockcap alone", file=sys.stderr)
+        arguments.perf = False
+    commit = subprocess.run(
+        ["git", "-C", program.REPOSITORY, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    print(f"{time.strftime('%Y-%m-%d')}, commit {commit}, {os.cpu_count()} processors, kernel {os.uname().release}\n",
+          flush=True)
+    work = arguments.keep or tempfile.mkdtemp(prefix="bench-workload-", dir=program.TARGET)
+    os.makedirs(work, exist_ok=True)
+    parts = {"join": of_join, "tables": of_tables, "driver": of_driver, "cost": of_cost, "tiers": of_tiers}
+    try:
+        for name in PARTS:
+            if name in arguments.parts:
+                parts[name](work, arguments)
+    finally:
+        if not arguments.keep:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

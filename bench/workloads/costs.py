@@ -1,0 +1,50 @@
+"""What `record --resources` costs a busy server: its throughput with and without, in alternation."""
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+import program
+
+from workloads import runs
+
+
+def throughput_of_spins(work, name, options, requests):
+    """Requests a second of type B at 5 clients, which keep all processors busy."""
+    of = runs.run(work, name, "b", 5, requests, sockcap=options)
+    shutil.rmtree(os.path.join(work, name))
+    return requests / of.seconds
+
+
+def throughput_of_files(work, name, options, seconds):
+    """Requests a second of type D (a file of 5 KB) under wrk at 16 connections."""
+    folder = os.path.join(work, name)
+    os.makedirs(folder)
+    command = [runs.server(work), os.path.join(folder, "files"), os.path.join(folder, "account.csv")]
+    if options:
+        command = [program.SOCKCAP, "record", "-d", os.path.join(folder, "data"), *options, "--", *command]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        port = process.stdout.readline().strip()
+        if not port:
+            sys.exit(f"{' '.join(command)}: {process.stderr.read().strip()}")
+        said = program.run("wrk", "-t1", "-c16", f"-d{seconds}s", f"http://127.0.0.1:{port}/d/00000001")
+    finally:
+        runs.end(process)
+    shutil.rmtree(folder)
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", said).group(1))
+
+
+def ratios(work, measure, pairs, size, options):
+    """Throughputs without, and for each pair of runs the throughput with recording by that without."""
+    plain, kept = [], []
+    for pair in range(pairs):
+        found = {}
+        for recorded in (False, True) if pair % 2 else (True, False):
+            found[recorded] = measure(work, f"cost-{pair}-{recorded}", options if recorded else (), size)
+        plain.append(found[False])
+        kept.append(found[True] / found[False])
+    return statistics.median(plain), sorted(kept)

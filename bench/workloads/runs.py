@@ -1,0 +1,167 @@
+"""Runs of the server of known kinds (tests/programs/kinds.cpp), recorded by sockcap and by perf at once."""
+
+import contextlib
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+import program
+
+PROGRAMS = os.path.join(program.REPOSITORY, "tests", "programs")
+# Tracepoints that the shipped schema of Linux asks for.
+CALLS = ("accept", "accept4", "read", "write", "readv", "writev", "pread64", "pwrite64", "recvfrom", "sendto", "recvmsg",
+         "sendmsg", "close", "futex", "epoll_wait", "fsync", "fdatasync")
+TRACEPOINTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork", "sched:sched_process_exit",
+               *(f"syscalls:sys_{side}_{call}" for call in CALLS for side in ("enter", "exit")),
+               "net:net_dev_queue", "net:netif_receive_skb", "sock:inet_sock_set_state",
+               "block:block_rq_issue", "block:block_rq_complete")
+TRACING = "/sys/kernel/tracing"
+
+
+@dataclass
+class Account:
+    """What a request cost, as the server saw it. Times in nanoseconds."""
+
+    number: int
+    kind: str
+    reader: int
+    worker: int
+    helper: int
+    read_begin: int
+    read_end: int
+    end: int
+    reader_ns: int
+    worker_ns: int
+    helper_ns: int
+    driver: bool
+
+    @property
+    def processor_ns(self):
+        return self.reader_ns + self.worker_ns + self.helper_ns
+
+
+@dataclass
+class Run:
+    """A run of the server: what was asked, what the server says of it, and where the recordings are."""
+
+    mix: str
+    clients: int
+    # Root of what sockcap and perf recorded; empty where they did not.
+    data: str
+    perf: str
+    # Processor time of the server from its first request on, in nanoseconds.
+    process_ns: int
+    pid: int
+    # The clock of the epoch minus the monotonic one, in nanoseconds.
+    offset: int
+    accounts: list = field(default_factory=list)
+    # Time from the first request to the last, in seconds.
+    seconds: float = 0.0
+
+
+def server(work):
+    """The built server."""
+    path = os.path.join(work, "kinds")
+    if not os.path.exists(path):
+        program.run("g++", "-O2", "-std=c++17", "-Wall", "-pthread", "-o", path, os.path.join(PROGRAMS, "kinds.cpp"))
+    return path
+
+
+def can_trace():
+    """Whether perf can trace here; mounts the kernel's folder for it where that is missing."""
+    if os.geteuid() != 0:
+        return False
+    if not os.path.exists(os.path.join(TRACING, "events")):
+        subprocess.run(["mount", "-t", "tracefs", "nodev", TRACING], stderr=subprocess.DEVNULL)
+    return os.path.exists(os.path.join(TRACING, "events"))
+
+
+def known_tracepoints():
+    """Those of [`TRACEPOINTS`] that this kernel has."""
+    return [of for of in TRACEPOINTS if os.path.isdir(os.path.join(TRACING, "events", *of.split(":")))]
+
+
+@contextlib.contextmanager
+def traced(path):
+    """Records the whole machine with perf while it runs."""
+    command = ["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-m", "2048", "-o", path]
+    for of in known_tracepoints():
+        command += ["-e", of]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    # It says nothing when it has begun; its file grows by then.
+    for _ in range(500):
+        if os.path.exists(path) and os.path.getsize(path) > 0:
+            break
+        time.sleep(0.02)
+    time.sleep(0.5)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+        process.wait()
+        if "lost" in said.lower():
+            print(f"perf: {said.strip()}", file=sys.stderr)
+
+
+def accounts_of(path):
+    """The server's accounts, and its process, processor time and offset of clocks."""
+    with open(path) as file:
+        _, _, pid, _, _, process_ns, *_, offset, _ = file.readline().replace(",", "").split()
+        rows = [Account(number=int(row["number"]), kind=row["kind"], driver=row["driver"] == "1",
+                        **{name: int(row[name]) for name in Account.__annotations__ if name not in ("number", "kind", "driver")})
+                for row in csv.DictReader(file)]
+    return int(pid), int(process_ns), int(offset), sorted(rows, key=lambda account: account.read_begin)
+
+
+def run(work, name, mix, clients, requests=500, seed=1, sockcap=(), perf=False, options=()):
+    """Runs the server under the client, recorded as asked. `sockcap` has the arguments of `sockcap record`; without any it
+    does not record."""
+    folder = os.path.join(work, name)
+    os.makedirs(folder)
+    account, truth = os.path.join(folder, "account.csv"), os.path.join(folder, "truth.csv")
+    data = os.path.join(folder, "data") if sockcap else ""
+    trace = os.path.join(folder, "perf.data") if perf else ""
+    command = [server(work), os.path.join(folder, "files"), account, *map(str, options)]
+    if sockcap:
+        command = [program.SOCKCAP, "record", "-d", data, *sockcap, "--", *command]
+    with traced(trace) if perf else contextlib.nullcontext():
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            port = process.stdout.readline().strip()
+            if not port:
+                sys.exit(f"{' '.join(command)}: {process.stderr.read().strip()}")
+            begin = time.monotonic()
+            program.run(sys.executable, os.path.join(PROGRAMS, "kinds_client.py"), port, truth, "--mix", mix,
+                        "--clients", clients, "--requests", requests, "--seed", seed)
+            seconds = time.monotonic() - begin
+        finally:
+            end(process)
+    pid, process_ns, offset, accounts = accounts_of(account)
+    check(accounts, truth)
+    return Run(mix, clients, data, trace, process_ns, pid, offset, accounts, seconds)
+
+
+def end(process):
+    """Ends the server, also where it runs below `sockcap record`."""
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
+    for pid in map(int, children or [process.pid]):
+        os.kill(pid, signal.SIGTERM)
+    process.communicate(timeout=60)
+
+
+def check(accounts, truth):
+    """Holds the server's account against the client's: the same requests, of the same kinds, within the same times."""
+    with open(truth) as file:
+        asked = {int(row["number"]): row for row in csv.DictReader(file)}
+    if {of.number for of in accounts} != set(asked) or len(accounts) != len(asked):
+        sys.exit(f"{truth}: the server has {len(accounts)} requests, the client {len(asked)}")
+    for of in accounts:
+        row = asked[of.number]
+        inside = int(row["begin"]) <= of.read_end and of.read_begin <= int(row["end"])
+        if row["kind"] != of.kind or not inside:
+            sys.exit(f"{truth}: request {of.number} is of kind {row['kind']} for the client and {of.kind} for the server")
