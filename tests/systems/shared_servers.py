@@ -26,8 +26,11 @@ def copied(run, folder):
     return target
 
 
-def postgres(run, port="database", host="host", statements=TABLES):
-    """A new database cluster whose user `postgres` needs no password. It has the tables above."""
+def postgres(run, port="database", host="host", statements=TABLES, more=()):
+    """A new database cluster whose user `postgres` needs no password. It has the tables above.
+
+    `more` are pairs of settings, which are stronger than those here.
+    """
     versions = Path("/usr/lib/postgresql").glob("*/bin")
     programs = max(versions, key=lambda path: int(path.parent.name))
     folder = run.directory("postgres", user="postgres")
@@ -40,6 +43,7 @@ def postgres(run, port="database", host="host", statements=TABLES):
         "unix_socket_directories": "",
         "fsync": "off",
         "max_connections": 100,
+        **dict(more),
     }
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     argv = [programs / "postgres", "-D", folder, *words]

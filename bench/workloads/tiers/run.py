@@ -22,6 +22,9 @@ MIXES = {"books": "kgl", "orders": "n" * 42 + "p" * 41 + "o" * 4 + "d" * 4 + "s"
 NAMES = {"k": "book", "g": "categories", "l": "log on", "n": "new order", "p": "payment", "o": "order status",
          "d": "delivery", "s": "stock level", "v": "version"}
 
+# The database does not fit into its buffers, as in the paper (7.2), and its log is written to disk.
+SETTINGS = {"shared_buffers": "16MB", "fsync": "on", "autovacuum": "off"}
+
 Tiers = collections.namedtuple("Tiers", "data asked")
 
 
@@ -60,7 +63,7 @@ def run(work, name, mix, clients, requests, seed=1, options=("--resources",)):
     truth = folder / "truth.csv"
     processes.adopt_orphans()
     try:
-        shared_servers.postgres(of, statements=None)
+        shared_servers.postgres(of, statements=None, more=SETTINGS.items())
         port = str(of.port("database"))
         subprocess.run(["psql", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-f",
                         HERE / "shop.sql"], check=True, stdout=subprocess.DEVNULL)

@@ -71,7 +71,7 @@ BEGIN
     RETURN sum;
 END $$;
 
-CREATE FUNCTION stock_level(least int) RETURNS bigint LANGUAGE sql AS $$
-    SELECT count(*) FROM stock WHERE quantity < least AND md5(data) > '8'
+CREATE FUNCTION stock_level(low int) RETURNS bigint LANGUAGE sql AS $$
+    SELECT count(*) FROM stock WHERE quantity < low AND md5(data) > '8'
 $$;
 VACUUM ANALYZE;
