@@ -3,7 +3,11 @@
 pub(crate) mod errno;
 pub(crate) mod functions;
 mod interposed;
+#[cfg(feature = "resources")]
+mod interposed_for_resources;
 pub(crate) mod types;
 
 pub(crate) use functions::real;
 pub(crate) use interposed::interposed;
+#[cfg(feature = "resources")]
+pub(crate) use interposed_for_resources::interposed_for_resources;

@@ -1,6 +1,7 @@
 //! Floor 4, descriptors: kind and flow of each descriptor of the process, and facts about sockets.
 
 mod nature;
+pub(crate) mod other;
 pub(crate) mod remembered;
 mod socket_name;
 pub(crate) mod table;

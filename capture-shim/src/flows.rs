@@ -8,6 +8,7 @@ pub(crate) mod datagram;
 pub(crate) mod duplicates;
 pub(crate) mod find;
 pub(crate) mod names;
+mod others;
 pub(crate) mod survey;
 pub(crate) mod transfer;
 pub(crate) mod watch;

@@ -4,9 +4,23 @@
 //! call as a closure. It makes that call and logs what it did.
 
 pub(crate) mod close;
+#[cfg(feature = "resources")]
+pub(crate) mod conditions;
 pub(crate) mod dup;
+#[cfg(feature = "resources")]
+pub(crate) mod eventfds;
+#[cfg(feature = "resources")]
+pub(crate) mod files;
+#[cfg(feature = "resources")]
+mod futexes;
+#[cfg(feature = "resources")]
+mod hand_offs;
 pub(crate) mod hidden;
 pub(crate) mod lifecycle;
+#[cfg(feature = "resources")]
+pub(crate) mod locks;
+#[cfg(feature = "resources")]
+pub(crate) mod meetings;
 pub(crate) mod new_descriptors;
 pub(crate) mod processes;
 pub(crate) mod programs;
@@ -14,7 +28,11 @@ pub(crate) mod read_write;
 pub(crate) mod receive;
 pub(crate) mod receive_messages;
 pub(crate) mod rights;
+#[cfg(feature = "resources")]
+pub(crate) mod semaphores;
 pub(crate) mod send;
+#[cfg(feature = "resources")]
+pub(crate) mod sleeps;
 pub(crate) mod stdio;
 pub(crate) mod syscall;
 pub(crate) mod threads;

@@ -18,6 +18,7 @@ mod records;
 pub(crate) mod recycle;
 mod reservation;
 pub(crate) mod reserve;
+pub(crate) mod resources;
 pub(crate) mod segment;
 mod spares;
 pub(crate) mod start;

@@ -8,10 +8,12 @@
 mod flows;
 mod numbered;
 mod process;
+mod resources;
 mod transfers;
 mod words;
 
 pub use flows::*;
 pub use process::*;
+pub use resources::*;
 pub use transfers::*;
 pub use words::{Words, join, padded, reserved};

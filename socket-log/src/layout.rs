@@ -218,6 +218,8 @@ pub struct FileHeader {
     /// Number of processes of its family that used sockets and have no log, as there was no room
     /// for one.
     pub without_log: AtomicU64,
+    /// Whether resources are recorded beside messages: files, sleeps and hand-offs (1), or not (0).
+    pub resources: u32,
 }
 
 /// One moment on the three clocks.
@@ -309,6 +311,14 @@ pub mod kind {
     pub const POSITION: u8 = 27;
     /// A program was begun that loads no library, so that nothing of it is recorded.
     pub const UNSEEN: u8 = 28;
+    /// A file was read, written or brought to the disk.
+    pub const FILE: u8 = 29;
+    /// A thread slept for a time.
+    pub const SLEEP: u8 = 30;
+    /// A thread gave a sign that another may wait for.
+    pub const SIGNAL: u8 = 31;
+    /// A thread has got such a sign, or waits no longer for it.
+    pub const WAKE: u8 = 32;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -6,6 +6,8 @@
 
 #![allow(non_upper_case_globals, reason = "called as the functions are")]
 
+#[cfg(feature = "resources")]
+use core::ffi::c_char;
 use core::ffi::{CStr, c_void};
 use core::ptr;
 use core::sync::atomic::AtomicPtr;
@@ -37,9 +39,46 @@ impl Function {
     #[cold]
     fn resolve(&self) -> *mut c_void {
         // SAFETY: the name ends with a zero byte.
-        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        let address = unsafe { find(self.name) };
         self.address.store(address, Relaxed);
         if address.is_null() { missing as *mut c_void } else { address }
+    }
+}
+
+/// Finds the function of this name in the libraries behind this one.
+///
+/// # Safety
+/// As `dlsym`.
+#[cfg(not(feature = "resources"))]
+unsafe fn find(name: &CStr) -> *mut c_void {
+    // SAFETY: as the caller says.
+    unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}
+
+/// Finds the function of this name in the libraries behind this one.
+///
+/// Glibc has condition variables of two versions on x86-64, and a search without a version finds
+/// those of 2002, which take another memory.
+///
+/// # Safety
+/// As `dlsym`.
+#[cfg(feature = "resources")]
+unsafe fn find(name: &CStr) -> *mut c_void {
+    /// Type of `dlvsym`, which musl does not have.
+    type Versioned = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+    // SAFETY: as the caller says, and the function's type as documented.
+    unsafe {
+        if name.to_bytes().starts_with(b"pthread_cond_") {
+            let versioned = libc::dlsym(libc::RTLD_DEFAULT, c"dlvsym".as_ptr());
+            if !versioned.is_null() {
+                let versioned = core::mem::transmute::<*mut c_void, Versioned>(versioned);
+                let newer = versioned(libc::RTLD_NEXT, name.as_ptr(), c"GLIBC_2.3.2".as_ptr());
+                if !newer.is_null() {
+                    return newer;
+                }
+            }
+        }
+        libc::dlsym(libc::RTLD_NEXT, name.as_ptr())
     }
 }
 
@@ -88,7 +127,7 @@ macro_rules! define_functions {
         $(define_function!($jumped);)*
 
         /// Finds all functions of the list.
-        pub(crate) fn resolve_all() {
+        pub(super) fn resolve_all() {
             $($($name.address();)+)*
             $($($other.address();)+)*
             $($jumped.address();)*
@@ -101,3 +140,23 @@ macro_rules! define_functions {
 }
 
 interposed! { define_functions }
+
+/// Functions that are interposed for the sake of resources.
+#[cfg(feature = "resources")]
+mod for_resources {
+    use super::*;
+
+    use crate::c_library::interposed_for_resources;
+
+    interposed_for_resources! { define_functions }
+}
+
+#[cfg(feature = "resources")]
+pub(crate) use for_resources::*;
+
+/// Finds all functions that are interposed.
+pub(crate) fn resolve() {
+    resolve_all();
+    #[cfg(feature = "resources")]
+    for_resources::resolve_all();
+}

@@ -8,8 +8,12 @@ use libc::{
     FILE, epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, rlimit,
     sigset_t, size_t, sockaddr, socklen_t, ssize_t, termios, timespec, timeval, uid_t, winsize,
 };
+#[cfg(feature = "resources")]
+use libc::{clockid_t, useconds_t};
 
 use super::interposed::interposed;
+#[cfg(feature = "resources")]
+use super::interposed_for_resources::interposed_for_resources;
 
 /// `va_list` as an argument: an address, on all architectures that Linux knows and that pass one by
 /// reference or as an array.
@@ -37,3 +41,6 @@ macro_rules! define_types {
 }
 
 interposed! { define_types }
+
+#[cfg(feature = "resources")]
+interposed_for_resources! { define_types }

@@ -10,6 +10,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU64};
 
+use crate::state::options::RESOURCES;
 use crate::state::{self, State};
 
 /// Number of descriptors with an entry: the kernel's own default limit (`fs.nr_open`).
@@ -29,6 +30,19 @@ pub(crate) enum Kind {
     Datagram = 3,
 }
 
+/// What a descriptor is that is not captured, where resources are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Other {
+    /// Nothing of which more is recorded.
+    Plain,
+    /// A regular file or a block device.
+    File,
+    /// A pipe.
+    Pipe,
+    /// An eventfd.
+    Eventfd,
+}
+
 /// Address families that are captured.
 const DOMAINS: [c_int; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_VSOCK];
 
@@ -38,7 +52,8 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
 }
 
 /// Entry of a descriptor: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
-/// the socket in the next 16, flow in the high 32.
+/// the socket in the next 16, flow in the high 32. The kinds from 4 on are not captured, and have the
+/// kernel's number of the object in the place of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
@@ -47,6 +62,12 @@ impl Entry {
     pub(crate) const UNKNOWN: Entry = Entry(Kind::Unknown as u64);
     /// Entry of a descriptor that is not captured.
     pub(crate) const OTHER: Entry = Entry(Kind::Other as u64);
+    /// Entry of a file, where resources are recorded.
+    pub(crate) const FILE: Entry = Entry(4);
+    /// Kind of a pipe, likewise.
+    const PIPE: u64 = 5;
+    /// Kind of an eventfd, likewise.
+    const EVENTFD: u64 = 6;
     /// Flag: the socket's own name is in the log, or it needs none.
     const NAMED: u64 = 1 << 8;
     /// Flag: more is recorded of the socket than its messages.
@@ -67,6 +88,32 @@ impl Entry {
         Entry(kind as u64 | u64::from(flow) << 32)
     }
 
+    /// Entry of the pipe `object`.
+    pub(crate) fn pipe(object: u32) -> Entry {
+        Entry(Entry::PIPE | u64::from(object) << 32)
+    }
+
+    /// Entry of the eventfd `object`.
+    pub(crate) fn eventfd(object: u32) -> Entry {
+        Entry(Entry::EVENTFD | u64::from(object) << 32)
+    }
+
+    /// What a descriptor is that is not captured.
+    #[inline(always)]
+    pub(crate) fn other(self) -> Other {
+        match self.0 & 0xff {
+            4 => Other::File,
+            Entry::PIPE => Other::Pipe,
+            Entry::EVENTFD => Other::Eventfd,
+            _ => Other::Plain,
+        }
+    }
+
+    /// The kernel's number of a pipe or an eventfd.
+    pub(crate) fn object(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// Kind of the descriptor.
     #[inline(always)]
     pub(crate) fn kind(self) -> Kind {
@@ -81,13 +128,13 @@ impl Entry {
     /// Whether the descriptor is known not to be captured.
     #[inline(always)]
     pub(crate) fn is_other(self) -> bool {
-        self.0 == Entry::OTHER.0
+        if RESOURCES { matches!(self.0 as u8, 1 | 4..) } else { self.0 == Entry::OTHER.0 }
     }
 
     /// Flow of a captured socket, else 0.
     #[inline(always)]
     pub(crate) fn flow(self) -> u32 {
-        (self.0 >> 32) as u32
+        if RESOURCES && self.is_other() { 0 } else { (self.0 >> 32) as u32 }
     }
 
     /// Whether the socket's own name is in the log.

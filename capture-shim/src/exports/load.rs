@@ -19,7 +19,7 @@ static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
 extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
     // SAFETY: this is the constructor, and glibc hands it the program's arguments.
     unsafe { arguments::keep(count, arguments) };
-    functions::resolve_all();
+    functions::resolve();
     let usable = settings::read();
     options::read();
     clock::choose(settings::clock());

@@ -6,15 +6,21 @@ use libc::{
     FILE, epoll_event, fd_set, iovec, loff_t, mmsghdr, msghdr, off_t, pid_t, pollfd, rlimit,
     sigset_t, size_t, sockaddr, socklen_t, ssize_t, termios, timespec, timeval, uid_t, winsize,
 };
+#[cfg(feature = "resources")]
+use libc::{clockid_t, useconds_t};
 use socket_log::api::Api;
 
 use crate::c_library::interposed;
+#[cfg(feature = "resources")]
+use crate::c_library::interposed_for_resources;
 use crate::c_library::real;
 use crate::c_library::types::VaList;
 use crate::hooks::{
     close, dup, hidden, lifecycle, new_descriptors, processes, programs, read_write, receive,
     receive_messages, rights, send, stdio, syscall, threads, waits,
 };
+#[cfg(feature = "resources")]
+use crate::hooks::{conditions, eventfds, files, locks, meetings, semaphores, sleeps};
 
 /// Exports one function that gets the program's call as a closure.
 macro_rules! export_wrapped {
@@ -54,3 +60,6 @@ macro_rules! export {
 }
 
 interposed! { export }
+
+#[cfg(feature = "resources")]
+interposed_for_resources! { export }

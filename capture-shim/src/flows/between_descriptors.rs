@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use libc::ssize_t;
 use socket_log::encode::Direction;
 
-use super::{find, transfer, watch};
+use super::{find, others, transfer, watch};
 use crate::descriptors::table::{self, Kind};
 use crate::log::{self, Transfer};
 use crate::platform::clock;
@@ -14,7 +14,7 @@ use crate::platform::clock;
 pub(crate) fn moved(fd: c_int, direction: Direction, call: impl FnOnce() -> ssize_t) -> ssize_t {
     let entry = find::resolve(fd, table::get(fd));
     if entry.kind() != Kind::Stream {
-        return call();
+        return others::moved_within(fd, entry, direction, call);
     }
     let begin = clock::now();
     let result = call();

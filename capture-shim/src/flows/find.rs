@@ -7,9 +7,10 @@ use socket_log::encode::{Origin, Role};
 
 use super::{adopt, closing, names};
 use crate::descriptors::table::{self, Entry};
-use crate::descriptors::{Name, Nature, remembered};
+use crate::descriptors::{Name, Nature, other, remembered};
 use crate::log::{self, Standing, Writer};
 use crate::platform::raw;
+use crate::state::options::RESOURCES;
 
 /// Entry of `fd`: `entry`, unless that is in doubt.
 #[inline(always)]
@@ -45,6 +46,9 @@ pub(crate) fn verify(fd: c_int, entry: Entry) -> Entry {
 #[cold]
 #[inline(never)]
 fn find(fd: c_int) -> Entry {
+    if RESOURCES && let Some(entry) = other::classify(fd) {
+        return is_other(fd, entry);
+    }
     let nature = match raw::socket_option::<c_int>(fd, libc::SO_TYPE) {
         Ok(_) => Nature::UNKNOWN,
         Err(error) if -error as c_int == libc::EPERM => match remembered::get(fd) {
@@ -53,10 +57,10 @@ fn find(fd: c_int) -> Entry {
         },
         Err(error) => {
             // Only a descriptor that is open and no socket is worth remembering.
-            let state =
-                if -error as c_int == libc::ENOTSOCK { log::state_of_table() } else { None };
-            let found = state.map(|state| table::replace(state, fd, Entry::UNKNOWN, Entry::OTHER));
-            return found.and_then(Result::err).unwrap_or(Entry::OTHER);
+            if -error as c_int == libc::ENOTSOCK {
+                return is_other(fd, Entry::OTHER);
+            }
+            return Entry::OTHER;
         }
     };
     let Some(writer) = log::writer() else {
@@ -68,6 +72,13 @@ fn find(fd: c_int) -> Entry {
         name_found(writer, fd, entry);
     }
     entry
+}
+
+/// Remembers that `fd`, which is no socket, has this entry, or returns the one that another thread
+/// found.
+fn is_other(fd: c_int, entry: Entry) -> Entry {
+    let found = log::state_of_table().map(|state| table::replace(state, fd, Entry::UNKNOWN, entry));
+    found.and_then(Result::err).unwrap_or(entry)
 }
 
 /// Logs the names of a socket's ends that was found in use.

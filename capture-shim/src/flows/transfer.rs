@@ -5,11 +5,12 @@
 //! is handed in as a closure, so that all members of the read and write families share one path.
 
 use core::ffi::c_int;
+use core::ptr;
 
 use libc::{iovec, ssize_t};
 use socket_log::encode::{self, Direction};
 
-use super::{Address, Buffers, datagram, find, watch};
+use super::{Address, Buffers, datagram, find, others, watch};
 use crate::c_library::errno;
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Transfer, Writer};
@@ -29,11 +30,14 @@ pub(crate) unsafe fn send(
 ) -> ssize_t {
     let entry = table::get(fd);
     if entry.is_other() {
-        return call();
+        return others::moved(fd, entry, Direction::Send, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast_mut().cast(), iov_len: size };
     // SAFETY: one buffer, as the caller says.
-    unsafe { send_on_socket(fd, entry, || (Buffers { first: &buffer, count: 1 }, to), call) }
+    unsafe {
+        let what = || (Buffers { first: &buffer, count: 1 }, to);
+        send_on_socket(fd, entry, buffer.iov_base.cast(), what, call)
+    }
 }
 
 /// Makes a send from several buffers. `what` tells them and their destination, and is asked once
@@ -49,24 +53,25 @@ pub(crate) unsafe fn send_vector(
 ) -> ssize_t {
     let entry = table::get(fd);
     if entry.is_other() {
-        return call();
+        return others::moved(fd, entry, Direction::Send, ptr::null(), call);
     }
     // SAFETY: as the caller says.
-    unsafe { send_on_socket(fd, entry, what, call) }
+    unsafe { send_on_socket(fd, entry, ptr::null(), what, call) }
 }
 
 /// # Safety
-/// `what` is what `call` sends.
+/// `what` is what `call` sends; a single buffer begins at `single`, which is null for others.
 #[inline(always)]
 unsafe fn send_on_socket(
     fd: c_int,
     entry: Entry,
+    single: *const u8,
     what: impl FnOnce() -> (Buffers, Address),
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = find::resolve(fd, entry);
     if entry.is_other() {
-        return call();
+        return others::moved(fd, entry, Direction::Send, single, call);
     }
     let begin = clock::now();
     let result = call();
@@ -104,11 +109,14 @@ pub(crate) unsafe fn receive(
 ) -> ssize_t {
     let entry = table::get(fd);
     if entry.is_other() {
-        return call();
+        return others::moved(fd, entry, Direction::Receive, buffer, call);
     }
     let buffer = iovec { iov_base: buffer.cast(), iov_len: size };
     // SAFETY: one buffer, as the caller says.
-    unsafe { receive_on_socket(fd, entry, Buffers { first: &buffer, count: 1 }, call) }
+    unsafe {
+        let buffers = Buffers { first: &buffer, count: 1 };
+        receive_on_socket(fd, entry, buffer.iov_base.cast(), buffers, call)
+    }
 }
 
 /// Makes a receive into several buffers by a call that names no sender (`readv`).
@@ -123,24 +131,25 @@ pub(crate) unsafe fn receive_vector(
 ) -> ssize_t {
     let entry = table::get(fd);
     if entry.is_other() {
-        return call();
+        return others::moved(fd, entry, Direction::Receive, ptr::null(), call);
     }
     // SAFETY: as the caller says.
-    unsafe { receive_on_socket(fd, entry, buffers, call) }
+    unsafe { receive_on_socket(fd, entry, ptr::null(), buffers, call) }
 }
 
 /// # Safety
-/// `buffers` are where `call` receives.
+/// `buffers` are where `call` receives; a single one begins at `single`, which is null for others.
 #[inline(always)]
 unsafe fn receive_on_socket(
     fd: c_int,
     entry: Entry,
+    single: *const u8,
     buffers: Buffers,
     call: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let entry = find::resolve(fd, entry);
     if entry.is_other() {
-        return call();
+        return others::moved(fd, entry, Direction::Receive, single, call);
     }
     let begin = clock::now();
     let result = call();

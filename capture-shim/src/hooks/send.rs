@@ -12,6 +12,7 @@ use crate::descriptors::table::{self, Kind};
 use crate::flows::{Address, Buffers, between_descriptors, datagram, find, transfer, watch};
 use crate::log::{self, Transfer};
 use crate::platform::clock;
+use crate::state::options::RESOURCES;
 
 /// # Safety
 /// As `sendmsg`.
@@ -114,7 +115,10 @@ pub(crate) unsafe fn sendfile(
     size: size_t,
 ) -> ssize_t {
     // SAFETY: the program's own call.
-    between_descriptors::moved(to, Direction::Send, || unsafe { real(to, from, offset, size) })
+    let send = || {
+        between_descriptors::moved(to, Direction::Send, || unsafe { real(to, from, offset, size) })
+    };
+    if RESOURCES { between_descriptors::moved(from, Direction::Receive, send) } else { send() }
 }
 
 /// # Safety

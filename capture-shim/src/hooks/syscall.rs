@@ -9,6 +9,8 @@ use libc::{
     timespec, uid_t,
 };
 
+#[cfg(feature = "resources")]
+use super::futexes;
 use super::{
     close, dup, lifecycle, new_descriptors, processes, programs, read_write, receive,
     receive_messages, rights, send, waits,
@@ -245,6 +247,8 @@ pub(crate) unsafe fn syscall(
             | libc::SYS_epoll_pwait2 => {
                 waits::by_number(number, [a, b, c, d, e, f], || real(number, a, b, c, d, e, f))
             }
+            #[cfg(feature = "resources")]
+            libc::SYS_futex => futexes::by_number([a, b, c], || real(number, a, b, c, d, e, f)),
             libc::SYS_chroot => rights::chroot(by_number::chroot, a as _).into(),
             libc::SYS_pivot_root => {
                 rights::pivot_root(by_number::pivot_root, a as _, b as _).into()

@@ -12,7 +12,7 @@ use socket_log::layout::{Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, LARGEST_RECORD
 use super::commit::{commit, open_chunk};
 use super::{Writer, leavings, recycle, segment, start};
 use crate::platform::clock;
-use crate::state::options::options;
+use crate::state::options::{RESOURCES, options};
 use crate::state::{self, thread};
 
 /// Full chunk of a thread, until the record that had no more room in it stands in the next. Only
@@ -134,7 +134,9 @@ impl Writer {
         }
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
-            self.append(encode::thread(anchor.ticks, creator).as_slice());
+            // SAFETY: takes nothing.
+            let handle = if RESOURCES { unsafe { libc::pthread_self() } } else { 0 };
+            self.append(encode::thread(anchor.ticks, creator, handle).as_slice());
         }
         Ok(if options().keeps_newest { old } else { 0 })
     }

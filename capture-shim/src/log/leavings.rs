@@ -9,16 +9,21 @@ use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 
+use socket_log::encode::{Handoff, Signal};
 use socket_log::layout::CHUNK_BYTES;
 
-use super::recycle;
-use crate::state::options::options;
+use super::{recycle, resources};
+use crate::platform::clock;
+use crate::state::options::{RESOURCES, options};
 use crate::state::{self, State, thread};
 use crate::tuning::MIN_LEAVING_BYTES;
 
 /// Type of `pthread_key_create`.
 type Create = unsafe extern "C" fn(*mut c_uint, unsafe extern "C" fn(*mut c_void)) -> c_int;
 type Set = unsafe extern "C" fn(c_uint, *const c_void) -> c_int;
+
+/// Number of keys, from 0 on, for which glibc has room in each thread.
+const KEYS_WITHOUT_ALLOCATION: c_uint = 32;
 
 /// Libc's `pthread_setspecific`; null where a thread's end is not told.
 static SET: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
@@ -40,7 +45,9 @@ pub(crate) fn watch() {
     }
     // SAFETY: the function's type as documented.
     let result = unsafe { core::mem::transmute::<*mut c_void, Create>(create)(&mut key, on_end) };
-    if result == 0 {
+    // The memory of a later key is got from the program's allocator, in whose lock the thread may
+    // have been waiting just now.
+    if result == 0 && !(RESOURCES && key >= KEYS_WITHOUT_ALLOCATION) {
         KEY.store(key, Relaxed);
         SET.store(set, Relaxed);
     }
@@ -65,6 +72,13 @@ unsafe extern "C" fn on_end(_: *mut c_void) {
     let (Some(state), thread) = (state::current(), thread::current()) else { return };
     if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {
         return; // It came from the parent of this process, and so did its chunk.
+    }
+    if RESOURCES {
+        // SAFETY: takes nothing.
+        let object = unsafe { libc::pthread_self() };
+        let what = Handoff::Thread;
+        let signal = Signal { what, object, all: true, amount: 0, duration: 0 };
+        resources::signalled(clock::now(), &signal);
     }
     // Other destructors may still log, for which the thread then gets another chunk.
     thread.ended.store(1, Relaxed);

@@ -9,7 +9,7 @@ use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, VE
 use crate::platform::raw::{self, Descriptor};
 use crate::platform::text::fill;
 use crate::platform::{arguments, clock};
-use crate::state::options::options;
+use crate::state::options::{RESOURCES, options};
 use crate::state::settings;
 
 /// Facts from before the program gave up the ways to find them out; null before that. Children have
@@ -37,7 +37,7 @@ pub(crate) fn describe(fields: &mut FileHeader) {
         ($($field:ident)*) => { $(fields.$field = known.$field;)* };
     }
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
-    copy! { limit keeps_newest source cgroup }
+    copy! { limit keeps_newest source cgroup resources }
     // The process may have gone to another namespace since.
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(known.namespace);
     // A child's namespace of ids may be another one.
@@ -56,6 +56,7 @@ fn find_out(fields: &mut FileHeader) {
     arguments::write(&mut fields.arguments);
     fields.limit = options().limit();
     fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
+    fields.resources = u32::from(RESOURCES);
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
     if let Ok(file) = raw::open(c"/proc/self/cgroup", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         file.read(&mut fields.cgroup);

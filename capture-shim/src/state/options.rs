@@ -11,6 +11,10 @@ use crate::platform::text::file_name;
 use crate::platform::{Once, raw};
 use crate::tuning::{MAX_PORTS, MIN_LOG_BYTES};
 
+/// Whether files, sleeps and hand-offs between threads are recorded too: in
+/// `libsockcap_resources.so`, of the same sources.
+pub(crate) const RESOURCES: bool = cfg!(feature = "resources");
+
 /// Options, in a form that is quick to ask.
 pub(crate) struct Options {
     /// Largest size of a process's log, in bytes of whole chunks.
@@ -53,7 +57,7 @@ pub(crate) fn read() {
         max_bytes: size(max_bytes).unwrap_or(u64::MAX).max(MIN_LOG_BYTES)
             & !(CHUNK_BYTES as u64 - 1),
         keeps_newest: when_full == b"newest",
-        waits: is_on(waits),
+        waits: RESOURCES || is_on(waits),
         cpu: is_on(cpu),
         fingerprint: size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
         ports: [0; MAX_PORTS],

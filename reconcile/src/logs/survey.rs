@@ -244,7 +244,11 @@ impl Reading {
             | Record::Fingerprint { .. }
             | Record::EndOfFile { .. }
             | Record::Call(_)
-            | Record::Thread { .. } => {}
+            | Record::Thread { .. }
+            | Record::File(_)
+            | Record::Sleep { .. }
+            | Record::Signal(_)
+            | Record::Wake(_) => {}
         }
         Ok(())
     }

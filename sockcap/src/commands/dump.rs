@@ -182,8 +182,44 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             let why = unseen::NAMES.get(usize::from(*cause)).copied().unwrap_or_default();
             writeln!(out, "begins {program} as {pid}, of which nothing is recorded: {why}")
         }
-        Record::Thread { creator } => writeln!(out, "thread started by {creator}"),
+        Record::Thread { creator, handle: 0 } => writeln!(out, "thread started by {creator}"),
+        Record::Thread { creator, handle } => {
+            writeln!(out, "thread started by {creator}, known as {handle:x}")
+        }
+        Record::File(file) => {
+            let what = format!("{:?}", file.operation).to_lowercase();
+            let failed = if file.failed { " failed" } else { "" };
+            let moved = if file.moved { " within the kernel" } else { "" };
+            let (bytes, took) = (file.bytes, clock.nanoseconds(file.duration));
+            writeln!(out, "file {what}{failed} {bytes} bytes{moved} took {took} ns")
+        }
+        Record::Sleep { duration } => writeln!(out, "slept {} ns", clock.nanoseconds(*duration)),
+        Record::Signal(signal) => {
+            write!(out, "signal {} {:x}", signal.what.name(), signal.object)?;
+            if signal.all {
+                write!(out, " to all")?;
+            }
+            amount(out, signal.amount)?;
+            writeln!(out, " took {} ns", clock.nanoseconds(signal.duration))
+        }
+        Record::Wake(wake) => {
+            write!(out, "wake {} {:x}", wake.what.name(), wake.object)?;
+            for (is_so, word) in
+                [(wake.timed_out, " timed out"), (wake.interrupted, " interrupted")]
+            {
+                if is_so {
+                    write!(out, "{word}")?;
+                }
+            }
+            amount(out, wake.amount)?;
+            writeln!(out, " waited {} ns", clock.nanoseconds(wake.duration))
+        }
     }
+}
+
+/// Writes the amount of a hand-off, where there is one.
+fn amount(out: &mut impl Write, amount: u32) -> io::Result<()> {
+    if amount > 0 { write!(out, " amount {amount}") } else { Ok(()) }
 }
 
 fn verb(direction: Direction) -> &'static str {

@@ -80,10 +80,15 @@ pub fn call(ticks: u64, call: &Call) -> Words {
     words.finish()
 }
 
-/// Record of a thread, which writes it, that was started by the thread `creator`.
+/// Record of a thread, which writes it, that was started by the thread `creator`. `handle` is its
+/// `pthread_t`, 0 where that is not recorded.
 #[inline]
-pub fn thread(ticks: u64, creator: u32) -> Words {
-    Words::new(kind::THREAD, 0, ticks, creator).finish()
+pub fn thread(ticks: u64, creator: u32, handle: u64) -> Words {
+    let mut words = Words::new(kind::THREAD, 0, ticks, creator);
+    if handle != 0 {
+        words.push_u64(handle);
+    }
+    words.finish()
 }
 
 /// Record of a process `pid` that begins a program which loads no library, for the reason `cause`.

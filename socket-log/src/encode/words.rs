@@ -63,6 +63,15 @@ impl<const CAPACITY: usize> Words<CAPACITY> {
         self
     }
 
+    /// The record without the words at its end that are zero, but for the first `least`.
+    #[inline]
+    pub(super) fn without_zeros(mut self, least: usize) -> Words<CAPACITY> {
+        while self.len > least && self.words.get(self.len - 1) == Some(&0) {
+            self.len -= 1;
+        }
+        self.finish()
+    }
+
     /// Words of the record. The first one commits it and is to be stored last.
     #[inline]
     pub fn as_slice(&self) -> &[u32] {

@@ -6,8 +6,8 @@ use super::socket_name::SocketName;
 use crate::api::Api;
 use crate::duration;
 use crate::encode::{
-    Call, Direction, Flow, Origin, ProcessEvent, Role, TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall,
-    datagram_flag,
+    Call, Direction, FileOperation, FileUse, Flow, Handoff, Origin, ProcessEvent, Role, Signal,
+    TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall, Wake, datagram_flag, resource_flag,
 };
 use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
 
@@ -244,8 +244,44 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let program = String::from_utf8_lossy(path).into_owned();
             (low, Record::Unseen { cause: aux, pid: flow, program })
         }
-        kind::THREAD => (low, Record::Thread { creator: flow }),
+        kind::THREAD => {
+            (low, Record::Thread { creator: flow, handle: long(3).unwrap_or_default() })
+        }
+        kind::FILE | kind::SLEEP | kind::SIGNAL | kind::WAKE => (low, resource(tag, aux, words)?),
         _ => return Err(Fault::BadField),
+    })
+}
+
+/// Decodes a record of resources, in which words at the end that are zero may be missing.
+fn resource(tag: u8, aux: u16, words: &[u32]) -> Result<Record, Fault> {
+    let word = |index: usize| words.get(index).copied().unwrap_or(0);
+    let join = |low: usize, high: usize| u64::from(word(low)) | u64::from(word(high)) << 32;
+    let is_set = |flag: u16| aux & flag != 0;
+    let what = || Handoff::from_number(aux & 0xff).ok_or(Fault::BadField);
+    Ok(match tag {
+        kind::FILE => Record::File(FileUse {
+            operation: FileOperation::from_number(aux & 0xff).ok_or(Fault::BadField)?,
+            bytes: join(2, 4),
+            duration: join(3, 5),
+            failed: is_set(resource_flag::FAILED),
+            moved: is_set(resource_flag::MOVED),
+        }),
+        kind::SLEEP => Record::Sleep { duration: join(2, 3) },
+        kind::SIGNAL => Record::Signal(Signal {
+            what: what()?,
+            object: join(2, 3),
+            all: is_set(resource_flag::ALL),
+            amount: word(5),
+            duration: join(4, 6),
+        }),
+        _ => Record::Wake(Wake {
+            what: what()?,
+            object: join(2, 3),
+            timed_out: is_set(resource_flag::TIMED_OUT),
+            interrupted: is_set(resource_flag::INTERRUPTED),
+            amount: word(5),
+            duration: join(4, 6),
+        }),
     })
 }
 

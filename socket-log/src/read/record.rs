@@ -1,7 +1,7 @@
 //! Records as a reader gets them, with their thread and time.
 
 use super::socket_name::SocketName;
-use crate::encode::{Call, Direction, Flow, ProcessEvent, Role, WaitCall};
+use crate::encode::{Call, Direction, FileUse, Flow, ProcessEvent, Role, Signal, WaitCall, Wake};
 use crate::layout::Anchor;
 
 /// Entry of a log: a record with its thread and its time, in the file's ticks.
@@ -173,5 +173,19 @@ pub enum Record {
     Thread {
         /// Id of the thread that started it.
         creator: u32,
+        /// Handle of this thread (`pthread_t`), by which others wait for its end; 0 where it is not
+        /// recorded.
+        handle: u64,
     },
+    /// Use of a file, which ended at the record's time.
+    File(FileUse),
+    /// Sleep of the thread, until the record's time.
+    Sleep {
+        /// Duration of the sleep, in ticks.
+        duration: u64,
+    },
+    /// Sign of the thread that another may wait for. The record's time is that of the call.
+    Signal(Signal),
+    /// End of a wait of the thread for a sign, at the record's time.
+    Wake(Wake),
 }

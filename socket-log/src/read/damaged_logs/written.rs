@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use crate::api::Api;
 use crate::encode::{
-    self, Call, Connect, Datagram, Direction, Flow, Origin, ProcessEvent, Role, WaitCall,
-    datagram_flag,
+    self, Call, Connect, Datagram, Direction, FileOperation, FileUse, Flow, Handoff, Origin,
+    ProcessEvent, Role, Signal, WaitCall, Wake, datagram_flag,
 };
 use crate::layout::ANCHOR_REACH;
 use crate::write::{inet, unix};
@@ -71,7 +71,7 @@ fn what() -> impl Strategy<Value = What> {
         1 => (flow.clone(), any::<i32>(), any::<u64>()).prop_map(|(flow, fd, cookie)| What::Flow(flow, fd, cookie)),
         1 => (flow.clone(), socket_name(), socket_name(), any::<u32>(), prop::option::of(connect()))
             .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
-        2 => (flow, 0..13u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..17u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -173,7 +173,45 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     };
                     (encode::call(ticks, &call), Record::Call(call))
                 }
-                10 => (encode::thread(ticks, flow), Record::Thread { creator: flow }),
+                10 => {
+                    let handle = u64::from(flow % 2) << 40;
+                    (encode::thread(ticks, flow, handle), Record::Thread { creator: flow, handle })
+                }
+                12 => {
+                    let file = FileUse {
+                        operation: FileOperation::Sync,
+                        bytes: u64::from(flow) << (flow % 33),
+                        duration: u64::from(flow) << (flow % 31),
+                        failed: flow % 2 == 0,
+                        moved: flow % 3 == 0,
+                    };
+                    (encode::file_use(ticks, &file), Record::File(file))
+                }
+                13 => {
+                    let duration = u64::from(flow) << (flow % 33);
+                    (encode::sleep(ticks, duration), Record::Sleep { duration })
+                }
+                14 => {
+                    let signal = Signal {
+                        what: Handoff::Pipe,
+                        object: u64::from(flow) << (flow % 33),
+                        all: flow % 2 == 0,
+                        amount: flow % 3,
+                        duration: u64::from(flow % 5) << (flow % 40),
+                    };
+                    (encode::signal(ticks, &signal), Record::Signal(signal))
+                }
+                15 => {
+                    let wake = Wake {
+                        what: Handoff::Barrier,
+                        object: u64::from(flow) << (flow % 33),
+                        timed_out: flow % 2 == 0,
+                        interrupted: flow % 3 == 0,
+                        amount: flow % 5,
+                        duration: u64::from(flow) << (flow % 32),
+                    };
+                    (encode::wake(ticks, &wake), Record::Wake(wake))
+                }
                 11 => (
                     encode::position(ticks, flow, Direction::Receive, 5 << 33),
                     Record::Position { flow, direction: Direction::Receive, before: 5 << 33 },

@@ -147,7 +147,7 @@ fn a_thread_names_its_creator() {
     let log = hidden("threads").log();
     let mut speakers = BTreeMap::<u32, u32>::new();
     for entry in &log.entries {
-        if let Record::Thread { creator } = entry.record {
+        if let Record::Thread { creator, .. } = entry.record {
             assert_eq!(creator, log.log.header().pid);
             *speakers.entry(entry.tid).or_default() += 1;
         }

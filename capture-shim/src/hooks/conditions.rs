@@ -1,0 +1,62 @@
+//! Condition variables: who signals them, and who wakes by it.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+use socket_log::encode::Handoff::Condition;
+
+use super::hand_offs::{signalled, waited};
+use crate::c_library::types;
+
+/// # Safety
+/// As `pthread_cond_signal`.
+pub(crate) unsafe fn signal(real: types::pthread_cond_signal, condition: *mut c_void) -> c_int {
+    // SAFETY: the program's own call.
+    signalled(Condition, condition, false, || unsafe { real(condition) })
+}
+
+/// # Safety
+/// As `pthread_cond_broadcast`.
+pub(crate) unsafe fn broadcast(
+    real: types::pthread_cond_broadcast,
+    condition: *mut c_void,
+) -> c_int {
+    // SAFETY: the program's own call.
+    signalled(Condition, condition, true, || unsafe { real(condition) })
+}
+
+/// # Safety
+/// As `pthread_cond_wait`.
+pub(crate) unsafe fn wait(
+    real: types::pthread_cond_wait,
+    condition: *mut c_void,
+    mutex: *mut c_void,
+) -> c_int {
+    // SAFETY: the program's own call.
+    waited(Condition, condition, || unsafe { real(condition, mutex) })
+}
+
+/// # Safety
+/// As `pthread_cond_timedwait`.
+pub(crate) unsafe fn timedwait(
+    real: types::pthread_cond_timedwait,
+    condition: *mut c_void,
+    mutex: *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    waited(Condition, condition, || unsafe { real(condition, mutex, until) })
+}
+
+/// # Safety
+/// As `pthread_cond_clockwait`.
+pub(crate) unsafe fn clockwait(
+    real: types::pthread_cond_clockwait,
+    condition: *mut c_void,
+    mutex: *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    waited(Condition, condition, || unsafe { real(condition, mutex, clock, until) })
+}

@@ -1,0 +1,34 @@
+//! Eventfds by libc's own functions, which call the kernel from within.
+
+use core::ffi::c_int;
+
+use libc::ssize_t;
+
+use crate::c_library::types;
+use crate::flows::{Address, transfer};
+
+/// Size of what an eventfd takes and gives, in bytes.
+const SIZE: usize = size_of::<u64>();
+
+/// Number of bytes that a call moved which returned `result`.
+fn bytes(result: c_int) -> ssize_t {
+    if result == 0 { SIZE as ssize_t } else { -1 }
+}
+
+/// # Safety
+/// As `eventfd_read`.
+pub(crate) unsafe fn read(real: types::eventfd_read, fd: c_int, number: *mut u64) -> c_int {
+    // SAFETY: the program's own call.
+    let moved = unsafe { transfer::receive(fd, number.cast(), SIZE, || bytes(real(fd, number))) };
+    if moved < 0 { -1 } else { 0 }
+}
+
+/// # Safety
+/// As `eventfd_write`.
+pub(crate) unsafe fn write(real: types::eventfd_write, fd: c_int, number: u64) -> c_int {
+    let place = (&raw const number).cast();
+    // SAFETY: the program's own call.
+    let moved =
+        unsafe { transfer::send(fd, place, SIZE, Address::NONE, || bytes(real(fd, number))) };
+    if moved < 0 { -1 } else { 0 }
+}

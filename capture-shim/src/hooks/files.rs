@@ -1,0 +1,59 @@
+//! Files that are brought to the disk. Their reads and writes are in [`super::read_write`].
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use libc::{loff_t, size_t};
+use socket_log::encode::{FileOperation, FileUse};
+
+use crate::c_library::types;
+use crate::log::resources;
+use crate::platform::clock;
+
+/// Makes a call that brings what was written to the disk, and logs it.
+#[inline(always)]
+fn synced(call: impl FnOnce() -> c_int) -> c_int {
+    let begin = clock::now();
+    let result = call();
+    let end = clock::now();
+    let file = FileUse {
+        operation: FileOperation::Sync,
+        bytes: 0,
+        duration: end.saturating_sub(begin),
+        failed: result < 0,
+        moved: false,
+    };
+    resources::used(end, &file);
+    result
+}
+
+/// # Safety
+/// As `fsync`, `fdatasync` or `syncfs`.
+pub(crate) unsafe fn sync(real: types::fsync, fd: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    synced(|| unsafe { real(fd) })
+}
+
+/// # Safety
+/// As `sync_file_range`.
+pub(crate) unsafe fn sync_range(
+    real: types::sync_file_range,
+    fd: c_int,
+    offset: loff_t,
+    length: loff_t,
+    flags: c_uint,
+) -> c_int {
+    // SAFETY: the program's own call.
+    synced(|| unsafe { real(fd, offset, length, flags) })
+}
+
+/// # Safety
+/// As `msync`.
+pub(crate) unsafe fn msync(
+    real: types::msync,
+    address: *mut c_void,
+    length: size_t,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the program's own call.
+    synced(|| unsafe { real(address, length, flags) })
+}

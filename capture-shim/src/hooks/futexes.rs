@@ -1,0 +1,42 @@
+//! Words that the kernel is asked to wait at (`futex`), where the program asks by libc's `syscall`:
+//! Rust's standard library and `parking_lot` do. Libc's own locks ask from within.
+
+use core::ffi::{c_int, c_long};
+
+use socket_log::encode::{Handoff, Signal};
+
+use super::hand_offs::ended;
+use crate::c_library::errno;
+use crate::log::resources;
+use crate::platform::clock;
+
+/// Makes a call of the number of `futex`. `words` are its first arguments.
+#[inline(always)]
+pub(crate) fn by_number(words: [c_long; 3], call: impl FnOnce() -> c_long) -> c_long {
+    let [address, operation, value] = words;
+    match operation as c_int & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
+        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => {
+            let begin = clock::now();
+            let result = call();
+            let error = if result < 0 { errno::get() } else { 0 };
+            ended(Handoff::Futex, address as u64, begin, error);
+            result
+        }
+        libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => {
+            let begin = clock::now();
+            let result = call();
+            if result >= 0 {
+                let signal = Signal {
+                    what: Handoff::Futex,
+                    object: address as u64,
+                    all: value as c_int == c_int::MAX,
+                    amount: result as u32,
+                    duration: 0,
+                };
+                resources::signalled(begin, &signal);
+            }
+            result
+        }
+        _ => call(),
+    }
+}

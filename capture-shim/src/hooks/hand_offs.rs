@@ -1,0 +1,73 @@
+//! Hand-offs between threads: signs that are given and waits for them, whatever the object is.
+//!
+//! Nothing is tried or asked here that the program's own call would not do: a semaphore's wait that
+//! does not block is one that took no time, and a thread that is cancelled in a wait leaves at the
+//! same place as without the library.
+
+use core::ffi::{c_int, c_void};
+
+use socket_log::encode::{Handoff, Signal, Wake};
+
+use crate::c_library::errno;
+use crate::log::resources;
+use crate::platform::clock;
+
+/// Makes a call that gives a sign. One that fails gives none.
+#[inline(always)]
+pub(super) fn signalled(
+    what: Handoff,
+    object: *mut c_void,
+    all: bool,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let begin = clock::now();
+    let result = call();
+    if result == 0 {
+        // The object may be gone by now: only its address is used.
+        let object = object.addr() as u64;
+        resources::signalled(begin, &Signal { what, object, all, amount: 0, duration: 0 });
+    }
+    result
+}
+
+/// Makes a call that waits and returns the number of an error, 0 for none.
+#[inline(always)]
+pub(super) fn waited(what: Handoff, object: *mut c_void, call: impl FnOnce() -> c_int) -> c_int {
+    let begin = clock::now();
+    let result = call();
+    ended(what, object.addr() as u64, begin, result);
+    result
+}
+
+/// Makes a call that waits, and whose error is in `errno`.
+#[inline(always)]
+pub(super) fn waited_with_errno(
+    what: Handoff,
+    object: *mut c_void,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let begin = clock::now();
+    let result = call();
+    let error = if result < 0 { errno::get() } else { 0 };
+    ended(what, object.addr() as u64, begin, error);
+    result
+}
+
+/// Logs the end of a wait that began at `begin` ticks. One that failed for another reason than the
+/// time or a signal handler was none.
+#[inline(never)]
+pub(super) fn ended(what: Handoff, object: u64, begin: u64, error: c_int) {
+    if !matches!(error, 0 | libc::ETIMEDOUT | libc::EINTR | libc::EOWNERDEAD) {
+        return;
+    }
+    let end = clock::now();
+    let wake = Wake {
+        what,
+        object,
+        timed_out: error == libc::ETIMEDOUT,
+        interrupted: error == libc::EINTR,
+        amount: 0,
+        duration: end.saturating_sub(begin),
+    };
+    resources::woken(end, &wake);
+}

@@ -1,0 +1,137 @@
+//! Locks: how long a thread waits for one that another holds. One that is free is taken at once,
+//! and nothing is logged.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+use socket_log::encode::Handoff::{self, Mutex, ReadWriteLock};
+
+use super::hand_offs::waited;
+use crate::c_library::functions::{
+    pthread_mutex_trylock, pthread_rwlock_tryrdlock, pthread_rwlock_trywrlock,
+};
+use crate::c_library::types;
+
+/// Takes a lock by `attempt` where it is free, or else by `lock`, which waits for it.
+///
+/// # Safety
+/// `attempt` is the address of a function that takes the lock `object` or fails, of a kind with
+/// `lock`.
+#[inline(always)]
+unsafe fn locked(
+    what: Handoff,
+    object: *mut c_void,
+    attempt: *mut c_void,
+    lock: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: all functions that try a lock are of one type.
+    let attempt =
+        unsafe { core::mem::transmute::<*mut c_void, types::pthread_mutex_lock>(attempt) };
+    // SAFETY: as the caller says.
+    match unsafe { attempt(object) } {
+        // Taken, the second time from an owner that died with it.
+        taken @ (0 | libc::EOWNERDEAD) => taken,
+        libc::EBUSY => waited(what, object, lock),
+        // What is wrong with it, the program's own call says.
+        _ => lock(),
+    }
+}
+
+/// # Safety
+/// As `pthread_mutex_lock`.
+pub(crate) unsafe fn mutex(real: types::pthread_mutex_lock, lock: *mut c_void) -> c_int {
+    let attempt = pthread_mutex_trylock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(Mutex, lock, attempt, || real(lock)) }
+}
+
+/// # Safety
+/// As `pthread_mutex_timedlock`.
+pub(crate) unsafe fn mutex_timed(
+    real: types::pthread_mutex_timedlock,
+    lock: *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    let attempt = pthread_mutex_trylock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(Mutex, lock, attempt, || real(lock, until)) }
+}
+
+/// # Safety
+/// As `pthread_mutex_clocklock`.
+pub(crate) unsafe fn mutex_clock(
+    real: types::pthread_mutex_clocklock,
+    lock: *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    let attempt = pthread_mutex_trylock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(Mutex, lock, attempt, || real(lock, clock, until)) }
+}
+
+/// # Safety
+/// As `pthread_rwlock_rdlock`.
+pub(crate) unsafe fn reader(real: types::pthread_rwlock_rdlock, lock: *mut c_void) -> c_int {
+    let attempt = pthread_rwlock_tryrdlock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock)) }
+}
+
+/// # Safety
+/// As `pthread_rwlock_timedrdlock`.
+pub(crate) unsafe fn reader_timed(
+    real: types::pthread_rwlock_timedrdlock,
+    lock: *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    let attempt = pthread_rwlock_tryrdlock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, until)) }
+}
+
+/// # Safety
+/// As `pthread_rwlock_clockrdlock`.
+pub(crate) unsafe fn reader_clock(
+    real: types::pthread_rwlock_clockrdlock,
+    lock: *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    let attempt = pthread_rwlock_tryrdlock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, clock, until)) }
+}
+
+/// # Safety
+/// As `pthread_rwlock_wrlock`.
+pub(crate) unsafe fn writer(real: types::pthread_rwlock_wrlock, lock: *mut c_void) -> c_int {
+    let attempt = pthread_rwlock_trywrlock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock)) }
+}
+
+/// # Safety
+/// As `pthread_rwlock_timedwrlock`.
+pub(crate) unsafe fn writer_timed(
+    real: types::pthread_rwlock_timedwrlock,
+    lock: *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    let attempt = pthread_rwlock_trywrlock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, until)) }
+}
+
+/// # Safety
+/// As `pthread_rwlock_clockwrlock`.
+pub(crate) unsafe fn writer_clock(
+    real: types::pthread_rwlock_clockwrlock,
+    lock: *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    let attempt = pthread_rwlock_trywrlock.address();
+    // SAFETY: the program's own call.
+    unsafe { locked(ReadWriteLock, lock, attempt, || real(lock, clock, until)) }
+}

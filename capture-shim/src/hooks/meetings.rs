@@ -1,0 +1,65 @@
+//! Meetings of threads: one waits until another ends, or all wait until all are there.
+
+use core::ffi::{c_int, c_ulong, c_void};
+use core::ptr;
+
+use libc::{clockid_t, timespec};
+use socket_log::encode::Handoff::{self, Barrier};
+
+use super::hand_offs::{ended, waited};
+use crate::c_library::types;
+use crate::platform::clock;
+
+/// # Safety
+/// As `pthread_barrier_wait`.
+pub(crate) unsafe fn barrier(real: types::pthread_barrier_wait, barrier: *mut c_void) -> c_int {
+    let begin = clock::now();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(barrier) };
+    // One of the threads is told that it is the one.
+    let error = if result == libc::PTHREAD_BARRIER_SERIAL_THREAD { 0 } else { result };
+    ended(Barrier, barrier.addr() as u64, begin, error);
+    result
+}
+
+/// Makes a call that waits for the end of `thread`.
+#[inline(always)]
+fn joined(thread: c_ulong, call: impl FnOnce() -> c_int) -> c_int {
+    waited(Handoff::Thread, ptr::without_provenance_mut(thread as usize), call)
+}
+
+/// # Safety
+/// As `pthread_join`.
+pub(crate) unsafe fn join(
+    real: types::pthread_join,
+    thread: c_ulong,
+    value: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the program's own call.
+    joined(thread, || unsafe { real(thread, value) })
+}
+
+/// # Safety
+/// As `pthread_timedjoin_np`.
+pub(crate) unsafe fn join_timed(
+    real: types::pthread_timedjoin_np,
+    thread: c_ulong,
+    value: *mut *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    joined(thread, || unsafe { real(thread, value, until) })
+}
+
+/// # Safety
+/// As `pthread_clockjoin_np`.
+pub(crate) unsafe fn join_clock(
+    real: types::pthread_clockjoin_np,
+    thread: c_ulong,
+    value: *mut *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    joined(thread, || unsafe { real(thread, value, clock, until) })
+}

@@ -1,0 +1,46 @@
+//! Semaphores: who posts them, and who takes what was posted.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{clockid_t, timespec};
+use socket_log::encode::Handoff::Semaphore;
+
+use super::hand_offs::{signalled, waited_with_errno};
+use crate::c_library::types;
+
+/// # Safety
+/// As `sem_post`.
+pub(crate) unsafe fn post(real: types::sem_post, semaphore: *mut c_void) -> c_int {
+    // SAFETY: the program's own call.
+    signalled(Semaphore, semaphore, false, || unsafe { real(semaphore) })
+}
+
+/// # Safety
+/// As `sem_wait`, or as `sem_trywait`: one that finds nothing has not waited.
+pub(crate) unsafe fn wait(real: types::sem_wait, semaphore: *mut c_void) -> c_int {
+    // SAFETY: the program's own call.
+    waited_with_errno(Semaphore, semaphore, || unsafe { real(semaphore) })
+}
+
+/// # Safety
+/// As `sem_timedwait`.
+pub(crate) unsafe fn timedwait(
+    real: types::sem_timedwait,
+    semaphore: *mut c_void,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    waited_with_errno(Semaphore, semaphore, || unsafe { real(semaphore, until) })
+}
+
+/// # Safety
+/// As `sem_clockwait`.
+pub(crate) unsafe fn clockwait(
+    real: types::sem_clockwait,
+    semaphore: *mut c_void,
+    clock: clockid_t,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    waited_with_errno(Semaphore, semaphore, || unsafe { real(semaphore, clock, until) })
+}

@@ -1,0 +1,60 @@
+//! Sleeps: how long a thread slept by its own choice.
+
+use core::ffi::{c_int, c_uint};
+
+use libc::{clockid_t, timespec, useconds_t};
+use socket_log::encode;
+
+use crate::c_library::types;
+use crate::log;
+use crate::platform::clock;
+
+/// Makes a call that sleeps, and logs it.
+#[inline(always)]
+fn slept<R>(call: impl FnOnce() -> R) -> R {
+    let begin = clock::now();
+    let result = call();
+    if let Some(writer) = log::existing() {
+        let end = clock::now();
+        writer.record(&encode::sleep(end, end.saturating_sub(begin)), end);
+    }
+    result
+}
+
+/// # Safety
+/// As `nanosleep`.
+pub(crate) unsafe fn nanosleep(
+    real: types::nanosleep,
+    time: *const timespec,
+    rest: *mut timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    slept(|| unsafe { real(time, rest) })
+}
+
+/// # Safety
+/// As `clock_nanosleep`.
+pub(crate) unsafe fn clock_nanosleep(
+    real: types::clock_nanosleep,
+    clock: clockid_t,
+    flags: c_int,
+    time: *const timespec,
+    rest: *mut timespec,
+) -> c_int {
+    // SAFETY: the program's own call.
+    slept(|| unsafe { real(clock, flags, time, rest) })
+}
+
+/// # Safety
+/// As `usleep`.
+pub(crate) unsafe fn usleep(real: types::usleep, time: useconds_t) -> c_int {
+    // SAFETY: the program's own call.
+    slept(|| unsafe { real(time) })
+}
+
+/// # Safety
+/// As `sleep`.
+pub(crate) unsafe fn sleep(real: types::sleep, time: c_uint) -> c_uint {
+    // SAFETY: the program's own call.
+    slept(|| unsafe { real(time) })
+}

@@ -1,0 +1,176 @@
+//! Records of resources beside messages: files, sleeps, and hand-offs between threads.
+//!
+//! The words at the end of such a record that are zero are left out, as most are.
+
+use super::numbered::numbered;
+use super::words::Words;
+use crate::layout::kind;
+
+numbered! {
+    /// What is done with a file.
+    pub enum FileOperation {
+        /// Its bytes are read.
+        Read = 1,
+        /// Bytes are written to it.
+        Write = 2,
+        /// What was written is brought to the disk.
+        Sync = 3,
+    }
+
+    /// Object by which one thread hands something to another.
+    pub enum Handoff {
+        /// Condition variable.
+        Condition = 1,
+        /// Semaphore.
+        Semaphore = 2,
+        /// Eventfd.
+        Eventfd = 3,
+        /// Pipe, with a name or without.
+        Pipe = 4,
+        /// Word of memory that the kernel's `futex` is asked about by way of `syscall`.
+        Futex = 5,
+        /// Mutex.
+        Mutex = 6,
+        /// Lock of many readers or one writer.
+        ReadWriteLock = 7,
+        /// Thread, whose end is waited for.
+        Thread = 8,
+        /// Barrier.
+        Barrier = 9,
+    }
+}
+
+impl Handoff {
+    /// Name in tables and on screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Handoff::Condition => "condition",
+            Handoff::Semaphore => "semaphore",
+            Handoff::Eventfd => "eventfd",
+            Handoff::Pipe => "pipe",
+            Handoff::Futex => "futex",
+            Handoff::Mutex => "mutex",
+            Handoff::ReadWriteLock => "rwlock",
+            Handoff::Thread => "thread",
+            Handoff::Barrier => "barrier",
+        }
+    }
+}
+
+/// Flags of these records, in the high 8 bits of their aux field.
+pub mod resource_flag {
+    /// The call failed: nothing was read, written or brought to the disk.
+    pub const FAILED: u16 = 1 << 8;
+    /// The bytes went to or from another descriptor within the kernel (`sendfile` and its kin), in
+    /// a call that may be recorded of that one too.
+    pub const MOVED: u16 = 1 << 9;
+    /// The sign is for all who wait.
+    pub const ALL: u16 = 1 << 8;
+    /// The wait ended as its time was over.
+    pub const TIMED_OUT: u16 = 1 << 9;
+    /// The wait was ended by a signal handler.
+    pub const INTERRUPTED: u16 = 1 << 10;
+}
+
+/// Use of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileUse {
+    /// What was done.
+    pub operation: FileOperation,
+    /// Number of bytes; 0 for a sync.
+    pub bytes: u64,
+    /// Duration of the call, in ticks.
+    pub duration: u64,
+    /// Whether the call failed.
+    pub failed: bool,
+    /// Whether the bytes went to or from another descriptor within the kernel.
+    pub moved: bool,
+}
+
+/// Sign that a thread gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// Kind of object.
+    pub what: Handoff,
+    /// Which object: an address, or the kernel's number of it, as the log's format says.
+    pub object: u64,
+    /// Whether it is for all who wait.
+    pub all: bool,
+    /// Bytes written to a pipe, number added to an eventfd, number of threads that the kernel woke
+    /// by a futex; 0 for others.
+    pub amount: u32,
+    /// Duration of the call, in ticks, where it is long enough to tell (pipes); else 0.
+    pub duration: u64,
+}
+
+/// End of a wait for a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// Kind of object.
+    pub what: Handoff,
+    /// Which object, as in [`Signal::object`].
+    pub object: u64,
+    /// Whether the wait ended as its time was over.
+    pub timed_out: bool,
+    /// Whether a signal handler ended it.
+    pub interrupted: bool,
+    /// Bytes read from a pipe, number read from an eventfd; 0 for others.
+    pub amount: u32,
+    /// Duration of the wait, in ticks.
+    pub duration: u64,
+}
+
+/// Record of the use of a file that ended at `ticks`.
+#[inline]
+pub fn file_use(ticks: u64, file: &FileUse) -> Words {
+    let flags = u16::from(file.failed) * resource_flag::FAILED
+        | u16::from(file.moved) * resource_flag::MOVED;
+    let aux = file.operation as u16 | flags;
+    let mut words = Words::new(kind::FILE, aux, ticks, file.bytes as u32);
+    words.push(file.duration as u32);
+    words.push_u64(file.bytes >> 32 | file.duration & !0xffff_ffff);
+    words.without_zeros(3)
+}
+
+/// Record of a sleep of `duration` ticks that ended at `ticks`.
+#[inline]
+pub fn sleep(ticks: u64, duration: u64) -> Words {
+    let mut words = Words::new(kind::SLEEP, 0, ticks, duration as u32);
+    words.push((duration >> 32) as u32);
+    words.without_zeros(3)
+}
+
+/// Record of a sign that was given by a call at `ticks`.
+#[inline]
+pub fn signal(ticks: u64, signal: &Signal) -> Words {
+    let flags = u16::from(signal.all) * resource_flag::ALL;
+    let Signal { what, object, amount, duration, .. } = *signal;
+    handoff(kind::SIGNAL, ticks, what, flags, object, duration, amount)
+}
+
+/// Record of a wait that ended at `ticks`.
+#[inline]
+pub fn wake(ticks: u64, wake: &Wake) -> Words {
+    let flags = u16::from(wake.timed_out) * resource_flag::TIMED_OUT
+        | u16::from(wake.interrupted) * resource_flag::INTERRUPTED;
+    let Wake { what, object, amount, duration, .. } = *wake;
+    handoff(kind::WAKE, ticks, what, flags, object, duration, amount)
+}
+
+#[inline]
+fn handoff(
+    kind: u8,
+    ticks: u64,
+    what: Handoff,
+    flags: u16,
+    object: u64,
+    duration: u64,
+    amount: u32,
+) -> Words {
+    let mut words = Words::new(kind, what as u16 | flags, ticks, object as u32);
+    words.push((object >> 32) as u32);
+    words.push(duration as u32);
+    words.push(amount);
+    words.push((duration >> 32) as u32);
+    words.without_zeros(4)
+}
