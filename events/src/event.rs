@@ -1,10 +1,11 @@
 //! Event: what happened at one moment in one thread, on one processor.
 
 use out_of_core::NameId;
+use serde::{Deserialize, Serialize};
 
 /// What happened at one moment in one thread, on one processor, without its attributes: those are
 /// of its [`Piece`](crate::Piece).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
     /// Time in nanoseconds since the Unix epoch.
     pub time: i64,

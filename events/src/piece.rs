@@ -1,13 +1,16 @@
 //! Piece: events of a stream that are in memory together, as columns.
 
+use std::ops::Range;
+
 use out_of_core::NameId;
+use serde::{Deserialize, Serialize};
 
 use crate::event::Event;
 use crate::value::Value;
 
 /// Events of a stream that are in memory together. Names are numbers of one
 /// [`Names`](out_of_core::Names) for the whole stream.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Piece {
     events: Vec<Event>,
     /// Where the attributes of each event end.
@@ -19,9 +22,11 @@ pub struct Piece {
 }
 
 /// A value as it is stored.
-#[derive(Clone, Copy, Debug)]
-enum Stored {
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum Stored {
+    /// A whole number.
     Int(i64),
+    /// Any other number.
     Real(f64),
     /// Where the text begins and ends.
     Text(u32, u32),
@@ -35,19 +40,31 @@ impl Piece {
         attributes: impl IntoIterator<Item = (NameId, Value<'value>)>,
     ) {
         for (name, value) in attributes {
-            let stored = match value {
-                Value::Int(number) => Stored::Int(number),
-                Value::Real(number) => Stored::Real(number),
-                Value::Text(text) => {
-                    let begin = self.texts.len() as u32;
-                    self.texts.push_str(text);
-                    Stored::Text(begin, self.texts.len() as u32)
-                }
-            };
-            self.attributes.push((name, stored));
+            self.attribute(name, value);
         }
+        self.end(event);
+    }
+
+    /// Adds an attribute of the event that the next call of [`Piece::end`] adds.
+    pub fn attribute(&mut self, name: NameId, value: Value<'_>) {
+        let stored = match value {
+            Value::Int(number) => Stored::Int(number),
+            Value::Real(number) => Stored::Real(number),
+            Value::Text(text) => self.text(text),
+        };
+        self.stored(name, stored);
+    }
+
+    /// Adds an event, with the attributes since the one before.
+    pub fn end(&mut self, event: Event) {
         self.ends.push(self.attributes.len() as u32);
         self.events.push(event);
+    }
+
+    /// Takes the attributes since the last event away: there will be no event of them.
+    pub fn discard(&mut self) {
+        let end = self.ends.last().map_or(0, |end| *end as usize);
+        self.attributes.truncate(end);
     }
 
     /// Number of events.
@@ -72,9 +89,8 @@ impl Piece {
 
     /// Attributes of the event at that place.
     pub fn attributes(&self, place: usize) -> impl ExactSizeIterator<Item = (NameId, Value<'_>)> {
-        let end = |place: usize| self.ends.get(place).map_or(0, |end| *end as usize);
-        let begin = place.checked_sub(1).map_or(0, end);
-        let of = self.attributes.get(begin..end(place)).unwrap_or_default();
+        let begin = place.checked_sub(1).map_or(0, |before| self.end_of(before));
+        let of = self.attributes.get(begin..self.end_of(place)).unwrap_or_default();
         of.iter().map(|(name, stored)| (*name, self.value_of(*stored)))
     }
 
@@ -91,13 +107,66 @@ impl Piece {
         self.texts.clear();
     }
 
+    /// Appends the events of `other` that are in `range`, as far as there are such.
+    pub fn append(&mut self, other: &Piece, range: Range<usize>) {
+        let end = range.end.min(other.len());
+        let Some(events) = other.events.get(range.start..end) else { return };
+        let begin = range.start.checked_sub(1).map_or(0, |before| other.end_of(before));
+        let attributes = other.attributes.get(begin..other.end_of(end.wrapping_sub(1)));
+        let shift = self.attributes.len() as u32;
+        let ends = other.ends.get(range.start..end).unwrap_or_default();
+        self.ends.extend(ends.iter().map(|end| *end - begin as u32 + shift));
+        for (name, stored) in attributes.unwrap_or_default() {
+            let stored = match *stored {
+                Stored::Text(begin, end) => self.text(other.text_of(begin, end)),
+                number => number,
+            };
+            self.attributes.push((*name, stored));
+        }
+        self.events.extend_from_slice(events);
+    }
+
+    /// Size of its events in memory, in bytes.
+    pub fn bytes(&self) -> usize {
+        size_of_val(self.events.as_slice())
+            + size_of_val(self.ends.as_slice())
+            + size_of_val(self.attributes.as_slice())
+            + self.texts.len()
+    }
+
+    /// Makes room for so many more events and attributes.
+    pub(crate) fn reserve(&mut self, events: usize, attributes: usize) {
+        self.events.reserve(events);
+        self.ends.reserve(events);
+        self.attributes.reserve(attributes);
+    }
+
+    /// Adds a text that an attribute, or several, may have as their value.
+    pub(crate) fn text(&mut self, text: &str) -> Stored {
+        let begin = self.texts.len() as u32;
+        self.texts.push_str(text);
+        Stored::Text(begin, self.texts.len() as u32)
+    }
+
+    /// Adds an attribute whose value is stored.
+    pub(crate) fn stored(&mut self, name: NameId, value: Stored) {
+        self.attributes.push((name, value));
+    }
+
+    /// Where the attributes of the event at that place end.
+    fn end_of(&self, place: usize) -> usize {
+        self.ends.get(place).map_or(0, |end| *end as usize)
+    }
+
+    fn text_of(&self, begin: u32, end: u32) -> &str {
+        self.texts.get(begin as usize..end as usize).unwrap_or_default()
+    }
+
     fn value_of(&self, stored: Stored) -> Value<'_> {
         match stored {
             Stored::Int(number) => Value::Int(number),
             Stored::Real(number) => Value::Real(number),
-            Stored::Text(begin, end) => {
-                Value::Text(self.texts.get(begin as usize..end as usize).unwrap_or_default())
-            }
+            Stored::Text(begin, end) => Value::Text(self.text_of(begin, end)),
         }
     }
 }

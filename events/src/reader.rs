@@ -1,0 +1,113 @@
+//! Reading tables of events: several files as one stream, in the order of time.
+
+use std::path::{Path, PathBuf};
+
+use message_trace::PathError;
+use out_of_core::Names;
+
+use crate::merge::{Merge, Ranks, Source};
+use crate::piece::Piece;
+use crate::table::TableReader;
+
+/// Tables of events that are being read as one stream.
+///
+/// ```
+/// use events::{Event, EventReader, EventWriter, Piece, Value};
+/// use out_of_core::Names;
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("perf.parquet");
+/// let mut names = Names::default();
+/// let (kind, bytes) = (names.number("sockcap/Send"), names.number("bytes"));
+/// let mut writer = EventWriter::create(&path)?;
+/// for time in [30, 10, 20] {
+///     let event = Event { time, kind, ..Event::default() };
+///     writer.push(event, [(bytes, Value::Int(time))], &names)?;
+/// }
+/// assert_eq!(writer.finish(&names)?, 3);
+///
+/// let (mut reader, mut piece) = (EventReader::open(&[path])?, Piece::default());
+/// let mut times = Vec::new();
+/// while reader.next(&mut names, &mut piece)? {
+///     times.extend(piece.events().iter().map(|event| event.time));
+/// }
+/// assert_eq!(times, [10, 20, 30]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct EventReader {
+    merge: Merge<OneTable>,
+    ranks: Ranks,
+    events: u64,
+}
+
+impl EventReader {
+    /// Opens the tables at `paths`. Of events of one time, those of the first table come first.
+    ///
+    /// # Errors
+    /// When one cannot be read, or is no table of events.
+    pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<EventReader, PathError> {
+        let mut tables = Vec::with_capacity(paths.len());
+        let mut events = 0;
+        for (rank, path) in paths.iter().enumerate() {
+            let table = TableReader::open(path.as_ref())?;
+            events += table.events();
+            tables.push(OneTable { table, rank: rank as u64 });
+        }
+        Ok(EventReader { merge: Merge::new(tables), ranks: Ranks::new(), events })
+    }
+
+    /// Number of events of all tables.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Puts the next events, some thousands at most, into `piece`, instead of what it has; `false`
+    /// at the end. Names get their numbers from `names`, which is the same at each call.
+    ///
+    /// # Errors
+    /// When a table cannot be read or is damaged.
+    pub fn next(&mut self, names: &mut Names, piece: &mut Piece) -> Result<bool, PathError> {
+        self.merge.next(names, piece, &mut self.ranks)
+    }
+}
+
+/// A table, and the rank of all its events.
+struct OneTable {
+    table: TableReader,
+    rank: u64,
+}
+
+impl Source for OneTable {
+    fn next(
+        &mut self,
+        names: &mut Names,
+        piece: &mut Piece,
+        ranks: &mut Ranks,
+    ) -> Result<bool, PathError> {
+        let more = self.table.next(names, piece)?;
+        ranks.clear();
+        ranks.push((piece.len(), self.rank));
+        Ok(more)
+    }
+}
+
+/// All tables of events in `directory`, sorted by name. None where there is no such directory.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn tables(directory: &Path) -> Result<Vec<PathBuf>, PathError> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(PathError::io(directory, error)),
+    };
+    let mut tables = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| PathError::io(directory, error))?.path();
+        if path.extension().is_some_and(|extension| extension == "parquet") {
+            tables.push(path);
+        }
+    }
+    tables.sort();
+    Ok(tables)
+}

@@ -1,0 +1,119 @@
+//! Sorted runs of events, in one temporary file without a name.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use message_trace::PathError;
+use out_of_core::Names;
+
+use crate::merge::{Ranks, Source};
+use crate::piece::Piece;
+
+/// Blocks of events, one behind the other in a file.
+pub(crate) struct BlockFile {
+    directory: PathBuf,
+    file: File,
+    end: u64,
+    bytes: Vec<u8>,
+}
+
+/// A run: which blocks it has, and the time of its last event.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) last: i64,
+    events: u64,
+    blocks: Vec<Block>,
+}
+
+/// Where a block is, and the ranks of its events.
+#[derive(Debug)]
+struct Block {
+    begin: u64,
+    size: usize,
+    ranks: Ranks,
+}
+
+impl BlockFile {
+    /// Makes the file, in `directory`.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn create(directory: &Path) -> Result<BlockFile, PathError> {
+        let file =
+            tempfile::tempfile_in(directory).map_err(|error| PathError::io(directory, error))?;
+        Ok(BlockFile { directory: directory.to_owned(), file, end: 0, bytes: Vec::new() })
+    }
+
+    /// Appends a block to a run.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn append(
+        &mut self,
+        run: &mut Run,
+        piece: &Piece,
+        ranks: Ranks,
+    ) -> Result<(), PathError> {
+        let Some(last) = piece.events().last() else { return Ok(()) };
+        self.bytes.clear();
+        let bytes = postcard::to_extend(piece, std::mem::take(&mut self.bytes));
+        self.bytes = bytes.map_err(|error| PathError::malformed(&self.directory, error))?;
+        let written = self.file.write_all_at(&self.bytes, self.end);
+        written.map_err(|error| PathError::io(&self.directory, error))?;
+        run.last = last.time;
+        run.events += piece.len() as u64;
+        run.blocks.push(Block { begin: self.end, size: self.bytes.len(), ranks });
+        self.end += self.bytes.len() as u64;
+        Ok(())
+    }
+
+    /// The events of a run, from the first.
+    ///
+    /// # Errors
+    /// When the file cannot be opened a second time.
+    pub(crate) fn read(&self, run: Run) -> Result<RunReader, PathError> {
+        let file = self.file.try_clone().map_err(|error| PathError::io(&self.directory, error))?;
+        let (directory, blocks) = (self.directory.clone(), run.blocks.into_iter());
+        Ok(RunReader { directory, file, blocks, bytes: Vec::new() })
+    }
+}
+
+impl Run {
+    /// A run without events.
+    pub(crate) fn new() -> Run {
+        Run { last: i64::MIN, events: 0, blocks: Vec::new() }
+    }
+
+    /// Number of its events.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+}
+
+/// A run that is being read.
+pub(crate) struct RunReader {
+    directory: PathBuf,
+    file: File,
+    blocks: std::vec::IntoIter<Block>,
+    bytes: Vec<u8>,
+}
+
+impl Source for RunReader {
+    fn next(
+        &mut self,
+        _: &mut Names,
+        piece: &mut Piece,
+        ranks: &mut Ranks,
+    ) -> Result<bool, PathError> {
+        piece.clear();
+        let Some(block) = self.blocks.next() else { return Ok(false) };
+        self.bytes.resize(block.size, 0);
+        let read = self.file.read_exact_at(&mut self.bytes, block.begin);
+        read.map_err(|error| PathError::io(&self.directory, error))?;
+        *piece = postcard::from_bytes(&self.bytes)
+            .map_err(|error| PathError::malformed(&self.directory, error))?;
+        *ranks = block.ranks;
+        Ok(true)
+    }
+}

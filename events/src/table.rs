@@ -1,0 +1,20 @@
+//! The table of events on disk: one Parquet file, in the order of time.
+//!
+//! ```text
+//!  Piece --encode--> batch --TableWriter--> file --TableReader--> batch --decode--> Piece
+//! ```
+//!
+//! The attributes of an event are three lists by their types, each without nulls, and for each list
+//! the names of its values in one text. Events of one kind have the same names, so these texts
+//! are few and are stored once. A list of structures, with null in two of three fields, takes four
+//! columns of as many values as there are attributes, and longer to read.
+
+mod attribute_names;
+mod decode;
+mod encode;
+mod file_reader;
+mod file_writer;
+mod schema;
+
+pub(crate) use file_reader::TableReader;
+pub(crate) use file_writer::TableWriter;

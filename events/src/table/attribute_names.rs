@@ -1,0 +1,82 @@
+//! Names of the values of a list as one text, and back.
+
+use out_of_core::{NameId, Names};
+use rustc_hash::FxHashMap;
+
+/// What stands between two names. A name that has it gets [`INSTEAD`] in its place.
+const BETWEEN: char = ',';
+
+/// What a name has where it had [`BETWEEN`].
+const INSTEAD: &str = ";";
+
+/// Different lists of names, each with the text that stands for it.
+#[derive(Debug, Default)]
+pub(super) struct NameLists {
+    places: FxHashMap<Box<[NameId]>, i32>,
+    texts: Vec<String>,
+    /// The list that was asked for last, and its place: neighbours are mostly alike.
+    last: (Vec<NameId>, Option<i32>),
+}
+
+impl NameLists {
+    /// The place of the text of that list among [`NameLists::texts`]; `None` of an empty list.
+    pub(super) fn place(&mut self, list: &[NameId], names: &Names) -> Option<i32> {
+        if self.last.0 == list {
+            return self.last.1;
+        }
+        let place = (!list.is_empty()).then(|| match self.places.get(list) {
+            Some(place) => *place,
+            None => {
+                let place = self.texts.len() as i32;
+                self.places.insert(list.into(), place);
+                self.texts.push(joined(list, names));
+                place
+            }
+        });
+        self.last.0.clear();
+        self.last.0.extend_from_slice(list);
+        self.last.1 = place;
+        place
+    }
+
+    /// The texts of all lists, by their places.
+    pub(super) fn texts(&self) -> &[String] {
+        &self.texts
+    }
+}
+
+fn joined(list: &[NameId], names: &Names) -> String {
+    let mut text = String::new();
+    for (place, name) in list.iter().enumerate() {
+        if place > 0 {
+            text.push(BETWEEN);
+        }
+        text.push_str(&names.text(*name).replace(BETWEEN, INSTEAD));
+    }
+    text
+}
+
+/// The names that stand in `text`.
+pub(super) fn parted(text: &str, names: &mut Names) -> Vec<NameId> {
+    text.split(BETWEEN).map(|name| names.number(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_back_and_stand_once() {
+        let mut names = Names::default();
+        let [bytes, odd] = ["bytes", "a,b"].map(|name| names.number(name));
+        let mut lists = NameLists::default();
+        let mut place = |list: &[NameId]| lists.place(list, &names);
+        assert_eq!(place(&[]), None);
+        assert_eq!(place(&[bytes]), Some(0));
+        assert_eq!(place(&[bytes, odd]), Some(1));
+        assert_eq!((place(&[bytes]), place(&[]), place(&[bytes])), (Some(0), None, Some(0)));
+        assert_eq!(lists.texts(), ["bytes", "bytes,a;b"]);
+        let read = parted("bytes,a;b", &mut names);
+        assert_eq!(read.iter().map(|name| names.text(*name)).collect::<Vec<_>>(), ["bytes", "a;b"]);
+    }
+}

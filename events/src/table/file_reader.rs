@@ -1,0 +1,87 @@
+//! Reading one table, piece by piece.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use message_trace::PathError;
+use out_of_core::Names;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+
+use super::decode::Decoder;
+use super::schema;
+use crate::piece::Piece;
+use crate::tuning::PIECE_EVENTS;
+
+/// A table that is being read. A dictionary is shared by the batches of a row group only, so each
+/// group is read by itself.
+pub(crate) struct TableReader {
+    path: PathBuf,
+    file: File,
+    metadata: ArrowReaderMetadata,
+    next_group: usize,
+    batches: Option<ParquetRecordBatchReader>,
+    decoder: Decoder,
+}
+
+impl TableReader {
+    /// Opens the table at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no table of events.
+    pub(crate) fn open(path: &Path) -> Result<TableReader, PathError> {
+        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+        let metadata = ArrowReaderMetadata::load(&file, Default::default())
+            .map_err(|error| PathError::malformed(path, error))?;
+        let (own, wanted) = (metadata.schema(), schema::columns());
+        let same = own.fields().len() == wanted.fields().len()
+            && own.fields().iter().zip(wanted.fields()).all(|(own, wanted)| {
+                own.name() == wanted.name() && own.data_type() == wanted.data_type()
+            });
+        if !same {
+            let why = "its columns are not those of events; docs/events.md lists them";
+            return Err(PathError::malformed(path, why));
+        }
+        Ok(TableReader {
+            path: path.to_owned(),
+            file,
+            metadata,
+            next_group: 0,
+            batches: None,
+            decoder: Decoder::default(),
+        })
+    }
+
+    /// Number of its events.
+    pub(crate) fn events(&self) -> u64 {
+        self.metadata.metadata().file_metadata().num_rows().max(0) as u64
+    }
+
+    /// Puts the next events into `piece`, instead of what it has; `false` at the end.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is damaged.
+    pub(crate) fn next(&mut self, names: &mut Names, piece: &mut Piece) -> Result<bool, PathError> {
+        piece.clear();
+        loop {
+            if let Some(batch) = self.batches.as_mut().and_then(Iterator::next) {
+                let batch = batch.map_err(|error| PathError::malformed(&self.path, error))?;
+                self.decoder.decode(&batch, names, piece, &self.path)?;
+                return Ok(true);
+            }
+            if self.next_group >= self.metadata.metadata().num_row_groups() {
+                self.batches = None;
+                return Ok(false);
+            }
+            let file = self.file.try_clone().map_err(|error| PathError::io(&self.path, error))?;
+            let reader =
+                ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone())
+                    .with_row_groups(vec![self.next_group])
+                    .with_batch_size(PIECE_EVENTS)
+                    .build();
+            self.next_group += 1;
+            self.batches = Some(reader.map_err(|error| PathError::malformed(&self.path, error))?);
+        }
+    }
+}

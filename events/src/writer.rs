@@ -1,0 +1,260 @@
+//! Writing a table of events that come in any order.
+//!
+//! ```text
+//!  push -> waiting events --sort--> the earlier half, not before the end of the table --> table
+//!                                    those that are late --> sorted runs, in a temporary file
+//!  finish: where there are runs, they and the table are merged into a new table
+//! ```
+//!
+//! So events that come in order, or nearly, are written once; and events that come in no order are
+//! written three times, in bounded memory.
+
+use std::path::{Path, PathBuf};
+
+use message_trace::PathError;
+use out_of_core::Names;
+
+use crate::event::Event;
+use crate::merge::{Merge, Ranks, Source};
+use crate::piece::Piece;
+use crate::runs::{BlockFile, Run, RunReader};
+use crate::table::{TableReader, TableWriter};
+use crate::tuning::{BLOCK_EVENTS, MAX_RUNS, PIECE_EVENTS, WAITING_BYTES};
+use crate::value::Value;
+
+/// Writer of a table of events. Events may come in any order; those of one time stay in the order
+/// in which they came.
+pub struct EventWriter {
+    path: PathBuf,
+    table: TableWriter,
+    /// Time of the last event of the table, and the ranks of its events.
+    table_end: (i64, Ranks),
+    waiting: Piece,
+    /// Size of the waiting events beyond which some are written, in bytes.
+    limit: usize,
+    late: Option<BlockFile>,
+    runs: Vec<Run>,
+    /// Rank of what is written next.
+    rank: u64,
+}
+
+impl EventWriter {
+    /// Begins the table at `path`. It has its name when it is finished; until then, a former table
+    /// of that name stays.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path) -> Result<EventWriter, PathError> {
+        Ok(EventWriter {
+            path: path.to_owned(),
+            table: TableWriter::create(path, beside(path, "unfinished"))?,
+            table_end: (i64::MIN, Ranks::new()),
+            waiting: Piece::default(),
+            limit: WAITING_BYTES,
+            late: None,
+            runs: Vec::new(),
+            rank: 0,
+        })
+    }
+
+    /// Adds an event with its attributes. Its names are in `names`, which is the same at each call.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn push<'value>(
+        &mut self,
+        event: Event,
+        attributes: impl IntoIterator<Item = (u32, Value<'value>)>,
+        names: &Names,
+    ) -> Result<(), PathError> {
+        self.waiting.push(event, attributes);
+        self.has_more(names)
+    }
+
+    /// Adds all events of a piece, as [`EventWriter::push`] does.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn push_piece(&mut self, piece: &Piece, names: &Names) -> Result<(), PathError> {
+        self.waiting.append(piece, 0..piece.len());
+        self.has_more(names)
+    }
+
+    /// Number of events so far.
+    pub fn events(&self) -> u64 {
+        self.table.events() + self.late_events() + self.waiting.len() as u64
+    }
+
+    /// Ends the table, gives it its name, and returns the number of its events.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(mut self, names: &Names) -> Result<u64, PathError> {
+        let order = self.order();
+        self.write(&order, names)?;
+        let events = self.events() - self.waiting.len() as u64;
+        let Some(late) = self.late.take() else {
+            self.table.finish()?;
+            return Ok(events);
+        };
+        let mut sources = vec![Sorted::table(&mut self.table, self.table_end.1)?];
+        for run in self.runs.drain(..) {
+            sources.push(Sorted::Run(late.read(run)?));
+        }
+        let (mut merge, mut names) = (Merge::new(sources), names.clone());
+        let mut whole = TableWriter::create(&self.path, beside(&self.path, "merging"))?;
+        let (mut piece, mut ranks) = (Piece::default(), Ranks::new());
+        while merge.next(&mut names, &mut piece, &mut ranks)? {
+            whole.write(&piece, &in_order(piece.len()), &names)?;
+        }
+        whole.finish()?;
+        Ok(events)
+    }
+
+    fn late_events(&self) -> u64 {
+        self.runs.iter().map(Run::events).sum()
+    }
+
+    fn has_more(&mut self, names: &Names) -> Result<(), PathError> {
+        if self.waiting.bytes() < self.limit {
+            return Ok(());
+        }
+        let order = self.order();
+        let (early, later) = order.split_at(order.len().div_ceil(2));
+        self.write(early, names)?;
+        let mut rest = Piece::default();
+        append_all(&mut rest, &self.waiting, later);
+        self.waiting = rest;
+        Ok(())
+    }
+
+    /// The places of the waiting events, in the order of time.
+    fn order(&self) -> Vec<usize> {
+        let events = self.waiting.events();
+        let mut order = in_order(events.len());
+        if !events.is_sorted_by_key(|event| event.time) {
+            order.sort_by_key(|place| events.get(*place).map(|event| event.time));
+        }
+        order
+    }
+
+    /// Writes the waiting events at these places, which are in the order of time.
+    fn write(&mut self, order: &[usize], names: &Names) -> Result<(), PathError> {
+        let time = |place: &usize| self.waiting.event(*place).time;
+        let late = order.partition_point(|place| time(place) < self.table_end.0);
+        let (late, rest) = order.split_at(late);
+        if let Some(last) = rest.last() {
+            self.table_end.0 = time(last);
+        }
+        for places in rest.chunks(PIECE_EVENTS) {
+            self.table.write(&self.waiting, places, names)?;
+        }
+        self.table_end.1.push((self.table.events() as usize, self.rank));
+        self.keep(late)?;
+        self.rank += 1;
+        Ok(())
+    }
+
+    /// Puts late events into the run that ends last before them, or into a new one.
+    fn keep(&mut self, late: &[usize]) -> Result<(), PathError> {
+        let Some(first) = late.first() else { return Ok(()) };
+        let mut file = match self.late.take() {
+            Some(file) => file,
+            None => BlockFile::create(self.path.parent().unwrap_or(Path::new(".")))?,
+        };
+        let first = self.waiting.event(*first).time;
+        let before = self.runs.iter().enumerate().filter(|(_, run)| run.last <= first);
+        let place = before.max_by_key(|(_, run)| run.last).map(|(place, _)| place);
+        let mut run = place.map_or_else(Run::new, |place| self.runs.swap_remove(place));
+        let mut piece = Piece::default();
+        for places in late.chunks(BLOCK_EVENTS) {
+            append_all(&mut piece, &self.waiting, places);
+            file.append(&mut run, &piece, vec![(piece.len(), self.rank)])?;
+            piece.clear();
+        }
+        self.runs.push(run);
+        if self.runs.len() > MAX_RUNS {
+            self.merge_runs(&mut file)?;
+        }
+        self.late = Some(file);
+        Ok(())
+    }
+
+    /// Makes one run of all.
+    fn merge_runs(&mut self, file: &mut BlockFile) -> Result<(), PathError> {
+        let runs: Result<Vec<_>, _> = self.runs.drain(..).map(|run| file.read(run)).collect();
+        let mut merge = Merge::new(runs?);
+        let mut merged = Run::new();
+        let (mut piece, mut ranks) = (Piece::default(), Ranks::new());
+        let mut names = Names::default();
+        while merge.next(&mut names, &mut piece, &mut ranks)? {
+            file.append(&mut merged, &piece, std::mem::take(&mut ranks))?;
+        }
+        self.runs.push(merged);
+        Ok(())
+    }
+}
+
+/// Appends the events of `from` at these places.
+fn append_all(piece: &mut Piece, from: &Piece, places: &[usize]) {
+    for neighbours in places.chunk_by(|a, b| a + 1 == *b) {
+        if let Some(first) = neighbours.first() {
+            piece.append(from, *first..*first + neighbours.len());
+        }
+    }
+}
+
+fn in_order(events: usize) -> Vec<usize> {
+    (0..events).collect()
+}
+
+/// The path of a file of that ending, beside the table.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+/// What is merged at the end.
+enum Sorted {
+    Table { table: TableReader, ranks: Ranks, at: usize },
+    Run(RunReader),
+}
+
+impl Sorted {
+    fn table(table: &mut TableWriter, ranks: Ranks) -> Result<Sorted, PathError> {
+        let table = TableReader::open(table.end()?)?;
+        Ok(Sorted::Table { table, ranks, at: 0 })
+    }
+}
+
+impl Source for Sorted {
+    fn next(
+        &mut self,
+        names: &mut Names,
+        piece: &mut Piece,
+        into: &mut Ranks,
+    ) -> Result<bool, PathError> {
+        match self {
+            Sorted::Run(run) => run.next(names, piece, into),
+            Sorted::Table { table, ranks, at } => {
+                let more = table.next(names, piece)?;
+                into.clear();
+                let before = ranks.partition_point(|(end, _)| *end <= *at);
+                let end = *at + piece.len();
+                for (of, rank) in ranks.get(before..).unwrap_or_default() {
+                    into.push(((*of).min(end) - *at, *rank));
+                    if *of >= end {
+                        break;
+                    }
+                }
+                *at = end;
+                Ok(more)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

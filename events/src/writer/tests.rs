@@ -1,0 +1,241 @@
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::EventReader;
+
+/// An event of a test: time, host, numbers that may be unknown, kind, and attributes.
+type Row = (i64, u8, [i32; 3], u8, Vec<(u8, Own)>);
+
+/// A value that is nobody's.
+#[derive(Clone, Debug, PartialEq)]
+enum Own {
+    Int(i64),
+    Real(f64),
+    Text(String),
+}
+
+fn own() -> impl Strategy<Value = Own> {
+    prop_oneof![
+        any::<i64>().prop_map(Own::Int),
+        (-1e9..1e9).prop_map(Own::Real),
+        "[a-c\"\n,]{0,3}".prop_map(Own::Text),
+    ]
+}
+
+fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+    let numbers = [-1..3, 0..4, 0..4];
+    let attributes = prop::collection::vec((0u8..4, own()), 0..4);
+    prop::collection::vec((-50i64..50, 0u8..3, numbers, 0u8..3, attributes), 0..most)
+}
+
+fn value(own: &Own) -> Value<'_> {
+    match own {
+        Own::Int(number) => Value::Int(*number),
+        Own::Real(number) => Value::Real(*number),
+        Own::Text(text) => Value::Text(text),
+    }
+}
+
+fn name(kind: &str, number: u8) -> String {
+    if number == 0 && kind == "host" { String::new() } else { format!("{kind}/{number}") }
+}
+
+/// Writes rows as the table of that name, with that many bytes of memory.
+fn write(rows: &[Row], limit: usize, at: &Path) -> (EventWriter, Names) {
+    let mut writer = EventWriter::create(at).unwrap();
+    writer.limit = limit;
+    let mut names = Names::default();
+    for (time, host, [processor, process, thread], kind, attributes) in rows {
+        let event = Event {
+            time: *time,
+            host: names.number(&name("host", *host)),
+            kind: names.number(&name("kind", *kind)),
+            processor: *processor,
+            process: *process,
+            thread: *thread,
+        };
+        let attributes: Vec<_> = attributes
+            .iter()
+            .map(|(of, own)| (names.number(&name("name", *of)), value(own)))
+            .collect();
+        writer.push(event, attributes, &names).unwrap();
+    }
+    (writer, names)
+}
+
+fn finish((writer, names): (EventWriter, Names)) -> u64 {
+    writer.finish(&names).unwrap()
+}
+
+/// All rows of the tables, in their order, with the attributes of each by their types.
+fn read(paths: &[PathBuf]) -> Vec<Row> {
+    let mut reader = EventReader::open(paths).unwrap();
+    let (mut names, mut piece) = (Names::default(), Piece::default());
+    let mut rows = Vec::new();
+    while reader.next(&mut names, &mut piece).unwrap() {
+        assert!((1..=PIECE_EVENTS).contains(&piece.len()));
+        for (place, event) in piece.events().iter().enumerate() {
+            let number = |name: &str| {
+                name.rsplit('/').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+            };
+            let attributes = piece.attributes(place).map(|(name, value)| {
+                let own = match value {
+                    Value::Int(number) => Own::Int(number),
+                    Value::Real(number) => Own::Real(number),
+                    Value::Text(text) => Own::Text(text.to_owned()),
+                };
+                (number(names.text(name)), own)
+            });
+            rows.push((
+                event.time,
+                number(names.text(event.host)),
+                [event.processor, event.process, event.thread],
+                number(names.text(event.kind)),
+                attributes.collect(),
+            ));
+        }
+    }
+    assert_eq!(reader.events(), rows.len() as u64);
+    rows
+}
+
+/// Rows as they should be read: in the order of time, attributes in that of their types.
+fn expected(rows: &[Row]) -> Vec<Row> {
+    let mut rows = rows.to_vec();
+    rows.sort_by_key(|row| row.0);
+    for row in &mut rows {
+        row.4.sort_by_key(|(_, own)| match own {
+            Own::Int(_) => 0,
+            Own::Real(_) => 1,
+            Own::Text(_) => 2,
+        });
+    }
+    rows
+}
+
+fn path(directory: &TempDir, name: &str) -> PathBuf {
+    directory.path().join(name)
+}
+
+fn files(directory: &TempDir) -> usize {
+    std::fs::read_dir(directory.path()).unwrap().count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn events_in_any_order_are_read_in_the_order_of_time(
+        rows in rows(150),
+        limit in prop_oneof![1usize..3000, Just(1 << 20)],
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = path(&directory, "a.parquet");
+        let writer = write(&rows, limit, &path);
+        prop_assert_eq!(writer.0.events(), rows.len() as u64);
+        prop_assert_eq!(finish(writer), rows.len() as u64);
+        prop_assert_eq!(read(&[path]), expected(&rows));
+        prop_assert_eq!(files(&directory), 1);
+    }
+
+    #[test]
+    fn tables_are_read_as_one(tables in prop::collection::vec(rows(40), 0..4)) {
+        let directory = tempfile::tempdir().unwrap();
+        let mut paths = Vec::new();
+        for (number, rows) in tables.iter().enumerate() {
+            paths.push(path(&directory, &format!("{number}.parquet")));
+            finish(write(rows, 1 << 20, &paths[number]));
+        }
+        prop_assert_eq!(read(&paths), expected(&tables.concat()));
+        prop_assert_eq!(crate::tables(directory.path()).unwrap(), paths);
+    }
+}
+
+fn row(time: i64, number: i32) -> Row {
+    (time, 0, [number % 3, number, 7], 1, vec![(1, Own::Int(i64::from(number)))])
+}
+
+#[test]
+fn events_in_order_make_no_runs_and_late_ones_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = path(&directory, "a.parquet");
+    let ordered: Vec<Row> = (0..10_000).map(|number| row(i64::from(number / 3), number)).collect();
+    let writer = write(&ordered, 4000, &table);
+    assert_eq!((writer.0.runs.len(), writer.0.table.events() > 9_000), (0, true));
+    finish(writer);
+    assert_eq!(read(std::slice::from_ref(&table)), ordered);
+
+    // Nearly in order: each at most ten places late.
+    let mut nearly = ordered.clone();
+    nearly.chunks_mut(10).for_each(<[Row]>::reverse);
+    let writer = write(&nearly, 8000, &table);
+    assert_eq!(writer.0.runs.len(), 0);
+    finish(writer);
+    assert_eq!(read(std::slice::from_ref(&table)), expected(&nearly));
+
+    // Eight streams one behind the other: each but the first is a run, or continues one.
+    let streams: Vec<Row> = (0..8).flat_map(|_| ordered.iter().take(1000).cloned()).collect();
+    let writer = write(&streams, 4000, &table);
+    assert_eq!(writer.0.runs.len(), 7);
+    finish(writer);
+    assert_eq!(read(std::slice::from_ref(&table)), expected(&streams));
+}
+
+#[test]
+fn many_runs_are_merged_before_they_are_too_many() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = path(&directory, "a.parquet");
+    let backwards: Vec<Row> = (0..20_000).rev().map(|number| row(number.into(), number)).collect();
+    let writer = write(&backwards, 4000, &table);
+    assert!((2..=MAX_RUNS).contains(&writer.0.runs.len()), "{}", writer.0.runs.len());
+    finish(writer);
+    assert_eq!(read(&[table]), expected(&backwards));
+}
+
+#[test]
+fn what_is_given_up_leaves_the_former_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = path(&directory, "a.parquet");
+    finish(write(&[row(5, 1)], 1, &table));
+    drop(write(&[row(6, 1), row(5, 1), row(4, 1)], 1, &table));
+    assert_eq!((read(&[table]), files(&directory)), (vec![row(5, 1)], 1));
+}
+
+#[test]
+fn damaged_tables_and_other_tables_are_errors_that_name_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = path(&directory, "a.parquet");
+    let rows: Vec<Row> = (0..5000).map(|number| row(number.into(), number)).collect();
+    finish(write(&rows, 1 << 20, &table));
+    let whole = std::fs::read(&table).unwrap();
+    let outcome = |bytes: &[u8]| {
+        std::fs::write(&table, bytes).unwrap();
+        let mut reader = match EventReader::open(std::slice::from_ref(&table)) {
+            Ok(reader) => reader,
+            Err(error) => return Some(error.to_string()),
+        };
+        let (mut names, mut piece) = (Names::default(), Piece::default());
+        loop {
+            match reader.next(&mut names, &mut piece) {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(error.to_string()),
+            }
+        }
+    };
+    assert_eq!(outcome(&whole), None);
+    for cut in [0, 3, whole.len() / 2, whole.len() - 1] {
+        assert!(outcome(&whole[..cut]).unwrap().contains("a.parquet"), "{cut}");
+    }
+    for at in (0..whole.len()).step_by(whole.len() / 200) {
+        let mut other = whole.clone();
+        other[at] ^= 0x55;
+        if let Some(error) = outcome(&other) {
+            assert!(error.contains("a.parquet"), "{error}");
+        }
+    }
+    message_trace::Nodes::default().write(&table).unwrap();
+    let other = std::fs::read(&table).unwrap();
+    assert!(outcome(&other).unwrap().contains("its columns are not those of events"));
+}
