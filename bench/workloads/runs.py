@@ -88,9 +88,9 @@ def known_tracepoints():
 @contextlib.contextmanager
 def traced(path):
     """Records the whole machine with perf while it runs."""
-    command = ["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-m", "2048", "-o", path]
-    for of in known_tracepoints():
-        command += ["-e", of]
+    command = ["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-m", "16M", "-r", "1", "-o", path]
+    # Without the last one it records that it writes what it recorded, and so on.
+    command += ["-e", ",".join(known_tracepoints()), "--exclude-perf"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     # It says nothing when it has begun; its file grows by then.
     for _ in range(500):
