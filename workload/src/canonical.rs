@@ -1,11 +1,29 @@
 //! Canonical request: what a request asks for, without what the scheduler did (Magpie, section 4).
 
 use out_of_core::NameId;
+use serde::Serialize;
 
 use crate::demands::Demands;
 
+mod ordered;
+mod plan;
+mod schedule;
+mod stitch;
+mod threads;
+mod tree_of_steps;
+
+pub use stitch::{Packet, stitch};
+pub use threads::{by_kind, of_joined};
+pub use tree_of_steps::of_request;
+
 /// A request without what the scheduler did: demands between synchronisation points, as the binary
 /// tree of section 4.2 gives them when it is flattened depth first.
+///
+/// An activation is what a thread does from the moment at which something lets it begin or go on,
+/// to the moment at which it goes on no more by itself. It is written as `Work`, then for each
+/// thread that it lets go on a `Signal` and the `Work` after that, and at last a `Wait`: the leaf.
+/// The activations that it let go on follow, the last one first, each with a `Resume` before it.
+/// So the list can be read back as the tree in one way only.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Canonical {
     /// The elements in their order.
@@ -18,26 +36,43 @@ pub struct Element {
     /// What happens.
     pub act: Act,
     /// Who does it: the part that a thread plays (its program, or its node and operation), never
-    /// its id. For [`Act::Signal`], who is signalled.
+    /// its id. For [`Act::Signal`], who is signalled. Unknown for work that nothing led to.
     pub role: NameId,
-    /// What it demands.
+    /// What it demands. Nothing but work demands something.
     pub demands: Demands,
-    /// When it begins on endless processors, in nanoseconds from the begin of the request.
+    /// When it begins on endless processors, in nanoseconds from the begin of the request, if
+    /// nothing but processor time and synchronisation took time.
     pub begin: i64,
     /// When it ends there.
     pub end: i64,
 }
 
 /// What happens in an element.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Act {
     /// A thread works from one synchronisation point to the next.
     #[default]
     Work,
     /// It lets another one begin or go on: the fork of the tree.
     Signal,
-    /// It waits for another: a leaf of the tree.
+    /// It goes on no more by itself: it waits for another, or is done. A leaf of the tree.
     Wait,
-    /// It goes on after a wait.
+    /// It begins or goes on, because another let it.
     Resume,
+}
+
+impl Canonical {
+    /// Everything that the request demands.
+    pub fn demands(&self) -> Demands {
+        let mut all = Demands::default();
+        self.elements.iter().for_each(|element| all += element.demands);
+        all
+    }
+
+    /// Its duration on endless processors in nanoseconds, if nothing but processor time and
+    /// synchronisation took time.
+    pub fn duration(&self) -> i64 {
+        self.elements.iter().map(|element| element.end).max().unwrap_or_default()
+    }
 }

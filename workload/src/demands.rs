@@ -1,8 +1,10 @@
 //! Demands: what was used on behalf of a request, and times in which its threads could not go on.
 
+use serde::Serialize;
+
 /// What was used on behalf of a request or of a part of it (Magpie, section 3.3). It does not
 /// depend on what else the machine did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Demands {
     /// Processor time in nanoseconds.
     pub processor_ns: i64,
@@ -19,7 +21,7 @@ pub struct Demands {
 }
 
 /// Times in nanoseconds in which a thread that worked for a request could not go on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// It could have run, but had no processor.
     pub runnable_ns: i64,
@@ -54,5 +56,32 @@ impl std::ops::AddAssign for Waits {
         self.peer_ns += other.peer_ns;
         self.asleep_ns += other.asleep_ns;
         self.unknown_ns += other.unknown_ns;
+    }
+}
+
+impl From<[i64; 6]> for Demands {
+    fn from(of: [i64; 6]) -> Demands {
+        let [processor_ns, disk_calls, disk_read_bytes, disk_written_bytes, sent, received] = of;
+        Demands {
+            processor_ns,
+            disk_calls,
+            disk_read_bytes,
+            disk_written_bytes,
+            sent_bytes: sent,
+            received_bytes: received,
+        }
+    }
+}
+
+impl From<Demands> for [i64; 6] {
+    fn from(of: Demands) -> [i64; 6] {
+        [
+            of.processor_ns,
+            of.disk_calls,
+            of.disk_read_bytes,
+            of.disk_written_bytes,
+            of.sent_bytes,
+            of.received_bytes,
+        ]
     }
 }

@@ -1,0 +1,109 @@
+//! Plan: the activations of a request, and what must come before each (Magpie, 3.5).
+
+use out_of_core::NameId;
+
+use crate::demands::Demands;
+
+/// The activations of a request, in any order.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) activations: Vec<Activation>,
+    /// The activation in which the seed event is: the tree begins with what led to it.
+    pub(super) seed: usize,
+}
+
+/// What a thread does from the moment at which something lets it go on, until it goes on no more
+/// by itself.
+#[derive(Debug, Default)]
+pub(super) struct Activation {
+    pub(super) role: NameId,
+    /// Demands up to each of its synchronisation points, and after the last one.
+    pub(super) works: Vec<Demands>,
+    /// Points that come before it: those at which something let it go on.
+    pub(super) sources: Vec<Mark>,
+    /// The activation of the same thread that must have ended before.
+    pub(super) previous: Option<usize>,
+}
+
+/// A synchronisation point: the one after that many works of an activation, less one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mark {
+    pub(super) activation: usize,
+    pub(super) work: usize,
+}
+
+impl Activation {
+    /// An activation that did nothing yet.
+    pub(super) fn of(role: NameId, sources: Vec<Mark>) -> Activation {
+        Activation { role, works: vec![Demands::default()], sources, previous: None }
+    }
+
+    /// Charges the work that it is at.
+    pub(super) fn charge(&mut self, demands: Demands) {
+        if let Some(work) = self.works.last_mut() {
+            *work += demands;
+        }
+    }
+
+    /// Ends the work that it is at. Returns the number of the work that ended.
+    pub(super) fn mark(&mut self) -> usize {
+        self.works.push(Demands::default());
+        self.works.len() - 2
+    }
+
+    /// Everything that it demands.
+    pub(super) fn demands(&self) -> Demands {
+        let mut all = Demands::default();
+        self.works.iter().for_each(|work| all += *work);
+        all
+    }
+}
+
+impl Plan {
+    /// The order in which activations can be looked at, each behind what must come before it.
+    /// Where clocks contradict each other and make a circle, the first of it goes ahead.
+    pub(super) fn order(&self) -> Vec<usize> {
+        let count = self.activations.len();
+        let mut after: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut missing = vec![0_usize; count];
+        for (place, activation) in self.activations.iter().enumerate() {
+            for before in activation.befores() {
+                if let Some(after) = after.get_mut(before) {
+                    after.push(place);
+                    missing[place] += 1;
+                }
+            }
+        }
+        let mut order = Vec::with_capacity(count);
+        let mut is_done = vec![false; count];
+        let mut ready: Vec<usize> = (0..count).rev().filter(|at| missing[*at] == 0).collect();
+        let mut first_left = 0;
+        while order.len() < count {
+            let Some(place) = ready.pop() else {
+                while is_done[first_left] {
+                    first_left += 1;
+                }
+                ready.push(first_left);
+                continue;
+            };
+            if std::mem::replace(&mut is_done[place], true) {
+                continue;
+            }
+            order.push(place);
+            for next in std::mem::take(&mut after[place]) {
+                missing[next] = missing[next].saturating_sub(1);
+                if missing[next] == 0 && !is_done[next] {
+                    ready.push(next);
+                }
+            }
+        }
+        order
+    }
+}
+
+impl Activation {
+    /// Activations that must come before it, wholly or in part.
+    fn befores(&self) -> impl Iterator<Item = usize> {
+        self.sources.iter().map(|mark| mark.activation).chain(self.previous)
+    }
+}

@@ -1,0 +1,162 @@
+//! Fragments of requests on several hosts, made one request by what was sent and received (4.1).
+
+use std::collections::BTreeMap;
+
+use crate::joined::{JoinedRequest, Sync};
+
+/// Bytes that an event of a fragment sent or received.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Packet {
+    /// What both ends call the connection. Where messages have ids, the id.
+    pub connection: u64,
+    /// Which of the two directions of the connection: both ends mean the same one.
+    pub is_back: bool,
+    /// Place of its first byte in what the connection carried in that direction, from 0.
+    pub begin: i64,
+    /// Place behind its last byte. It counts as one byte at least.
+    pub end: i64,
+    /// Whether the event sent it. Else it received it.
+    pub is_sent: bool,
+    /// The fragment, as a place in the list of them.
+    pub fragment: u32,
+    /// The event, as a place in the events of the fragment.
+    pub event: u32,
+}
+
+/// Requests of several hosts: fragments that packets tie together become one request. It begins
+/// with the fragment that sends before it receives, and has its number. Fragments without such
+/// packets stay as they are. Requests are in the order of the fragments that they begin with.
+///
+/// Bytes that a fragment sent without receiving on the same connection between, and bytes that it
+/// received without sending between, are one message: in how many pieces they came is chance. The
+/// synchronisation leads from its last send to its last receive. Packets that name no event are
+/// passed over.
+pub fn stitch(fragments: &[JoinedRequest], packets: &[Packet]) -> Vec<JoinedRequest> {
+    let is_there = |packet: &&Packet| {
+        let fragment = fragments.get(packet.fragment as usize);
+        fragment.is_some_and(|of| (packet.event as usize) < of.events.len())
+    };
+    let packets: Vec<Packet> = packets.iter().filter(is_there).copied().collect();
+    let ties = ties(messages(packets));
+    let mut group: Vec<u32> = (0..fragments.len() as u32).collect();
+    for (from, to) in &ties {
+        let (from, to) = (top(&mut group, from.0), top(&mut group, to.0));
+        group[from.max(to) as usize] = from.min(to);
+    }
+    let mut members: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for place in 0..fragments.len() as u32 {
+        members.entry(top(&mut group, place)).or_default().push(place);
+    }
+    let opens = openers(&ties, fragments.len());
+    let mut whole: Vec<(u32, JoinedRequest)> = Vec::new();
+    // The request that each fragment is in, and the number of events before its own.
+    let mut stands = vec![(0, 0_u32); fragments.len()];
+    for of in members.values_mut() {
+        of.sort_by_key(|place| (!opens[*place as usize], *place));
+        let mut request = JoinedRequest::default();
+        for place in of.iter() {
+            let fragment = &fragments[*place as usize];
+            let before = request.events.len() as u32;
+            stands[*place as usize] = (whole.len(), before);
+            if before == 0 {
+                request = fragment.clone();
+            } else {
+                append(&mut request, fragment, before);
+            }
+        }
+        whole.push((of[0], request));
+    }
+    for (from, to) in ties {
+        let ((request, before), (_, after)) = (stands[from.0 as usize], stands[to.0 as usize]);
+        let sync = Sync { source: from.1 + before, destination: to.1 + after };
+        whole[request].1.syncs.push(sync);
+    }
+    for (_, request) in &mut whole {
+        request.syncs.sort_unstable_by_key(|sync| (sync.source, sync.destination));
+    }
+    whole.sort_by_key(|(first, _)| *first);
+    whole.into_iter().map(|(_, request)| request).collect()
+}
+
+/// Puts a fragment behind the `before` events of a request.
+fn append(request: &mut JoinedRequest, fragment: &JoinedRequest, before: u32) {
+    request.events.extend_from_slice(&fragment.events);
+    let moved = |sync: &Sync| Sync {
+        source: sync.source.saturating_add(before),
+        destination: sync.destination.saturating_add(before),
+    };
+    request.syncs.extend(fragment.syncs.iter().map(moved));
+    request.demands += fragment.demands;
+    request.whole &= fragment.whole;
+}
+
+/// The first of the group of a fragment.
+fn top(group: &mut [u32], mut place: u32) -> u32 {
+    while group[place as usize] != place {
+        let above = group[group[place as usize] as usize];
+        group[place as usize] = above;
+        place = above;
+    }
+    place
+}
+
+/// Packets of a fragment on a connection in one direction that nothing in the other direction came
+/// between, as one: its event is the last of them.
+fn messages(mut packets: Vec<Packet>) -> Vec<Packet> {
+    packets.sort_unstable_by_key(|of| (of.fragment, of.connection, of.event, of.begin));
+    let mut messages: Vec<Packet> = Vec::new();
+    for mut packet in packets {
+        packet.end = packet.end.max(packet.begin.saturating_add(1));
+        match messages.last_mut() {
+            Some(last)
+                if last.fragment == packet.fragment
+                    && last.connection == packet.connection
+                    && last.is_back == packet.is_back
+                    && last.is_sent == packet.is_sent =>
+            {
+                let begin = last.begin.min(packet.begin);
+                *last = Packet { begin, end: last.end.max(packet.end), ..packet };
+            }
+            _ => messages.push(packet),
+        }
+    }
+    messages
+}
+
+/// A fragment and an event of it.
+type Place = (u32, u32);
+
+/// For each message the events that sent and received it.
+fn ties(mut messages: Vec<Packet>) -> Vec<(Place, Place)> {
+    messages.sort_unstable_by_key(|of| (of.connection, of.is_back, of.begin, of.end));
+    let mut ties = Vec::new();
+    for stream in messages.chunk_by(|a, b| (a.connection, a.is_back) == (b.connection, b.is_back)) {
+        let (sent, received): (Vec<Packet>, _) = stream.iter().partition(|of| of.is_sent);
+        let received: Vec<Packet> = received;
+        let mut first = 0;
+        for to in &received {
+            // Each sent message lies behind the one before, as each received one does.
+            while sent.get(first).is_some_and(|from| from.end <= to.begin) {
+                first += 1;
+            }
+            let overlapping = sent[first..].iter().take_while(|from| from.begin < to.end);
+            let from = overlapping.filter(|from| from.fragment != to.fragment);
+            ties.extend(from.map(|from| ((from.fragment, from.event), (to.fragment, to.event))));
+        }
+    }
+    ties.sort_unstable();
+    ties.dedup();
+    ties
+}
+
+/// Whether each fragment sends to another one before it receives from one.
+fn openers(ties: &[(Place, Place)], count: usize) -> Vec<bool> {
+    let mut firsts: Vec<Option<(u32, bool)>> = vec![None; count];
+    for ((from, sent), (to, received)) in ties {
+        for (fragment, event, is_sent) in [(from, sent, true), (to, received, false)] {
+            let first = firsts[*fragment as usize].get_or_insert((*event, is_sent));
+            *first = (*first).min((*event, is_sent));
+        }
+    }
+    firsts.into_iter().map(|first| first.is_some_and(|(_, is_sent)| is_sent)).collect()
+}

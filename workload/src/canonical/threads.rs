@@ -1,0 +1,99 @@
+//! Activations of the threads of a joined request, from its synchronisation points (3.5 and 4).
+
+use out_of_core::NameId;
+use rustc_hash::FxHashMap;
+
+use super::Canonical;
+use super::plan::{Activation, Mark, Plan};
+use crate::joined::{JoinedEvent, JoinedRequest, Sync};
+
+/// The canonical form of a joined request. `role` gives the part that a thread plays, from the
+/// event with which it begins or goes on; it must not depend on ids ([`by_kind`]).
+///
+/// - A thread begins a new activation with its first event, and with each destination of a
+///   synchronisation, be it that of its own signal: whether a thread takes up what it has itself
+///   handed over, or another one does, is the scheduler's choice.
+/// - What an event demands was used before it. That of a destination counts as that of the
+///   activation before, where its thread has one in the request.
+/// - Events that only tell that a thread blocks change nothing: whether it had to is chance.
+/// - An activation begins when all its sources were reached and, where another thread let it go on,
+///   when the one before it of its own thread ended.
+/// - Activations that nothing let go on, and that let none go on, count as one of an unknown role:
+///   on which thread an interrupt works is chance.
+pub fn of_joined(
+    request: &JoinedRequest,
+    mut role: impl FnMut(&JoinedEvent) -> NameId,
+) -> Canonical {
+    let mut syncs = valid_syncs(request);
+    let mut is_source = vec![false; request.events.len()];
+    syncs.iter().for_each(|sync| is_source[sync.source as usize] = true);
+    syncs.sort_unstable_by_key(|sync| (sync.destination, sync.source));
+    let mut syncs = syncs.into_iter().peekable();
+
+    let mut plan = Plan::default();
+    let mut marks: Vec<Option<Mark>> = vec![None; request.events.len()];
+    // The events that let each activation go on; their marks may come later.
+    let mut sources: Vec<Vec<u32>> = Vec::new();
+    let mut at: FxHashMap<(NameId, i32, i32), usize> = FxHashMap::default();
+    let mut seed = None;
+    for (number, event) in request.events.iter().enumerate() {
+        let thread = thread_of(event);
+        let mut now = at.get(&thread).copied();
+        let mut charged = event.demands;
+        let of = |sync: &Sync| sync.destination as usize == number;
+        if syncs.peek().is_some_and(of) {
+            let previous = now;
+            if let Some(activation) = now.and_then(|now| plan.activations.get_mut(now)) {
+                activation.charge(std::mem::take(&mut charged));
+            }
+            let mut from = Vec::new();
+            while let Some(sync) = syncs.next_if(of) {
+                from.push(sync.source);
+            }
+            let is_own = |source: &u32| thread_of(&request.events[*source as usize]) == thread;
+            let previous = previous.filter(|_| !from.iter().all(is_own));
+            now = None;
+            sources.push(from);
+            plan.activations.push(Activation { previous, ..Activation::of(role(event), vec![]) });
+        } else if now.is_none() {
+            sources.push(Vec::new());
+            plan.activations.push(Activation::of(role(event), vec![]));
+        }
+        let now = now.unwrap_or(plan.activations.len() - 1);
+        at.insert(thread, now);
+        let activation = &mut plan.activations[now];
+        activation.charge(charged);
+        if is_source[number] {
+            marks[number] = Some(Mark { activation: now, work: activation.mark() });
+        }
+        if event.kind == request.seed {
+            seed.get_or_insert(now);
+        }
+    }
+    for (activation, from) in plan.activations.iter_mut().zip(sources) {
+        activation.sources = from.iter().filter_map(|source| marks[*source as usize]).collect();
+    }
+    plan.seed = seed.unwrap_or(0);
+    plan.flatten()
+}
+
+/// The kind of an event as the role of the thread that begins or goes on with it.
+pub fn by_kind(event: &JoinedEvent) -> NameId {
+    event.kind
+}
+
+/// The thread of an event, across hosts.
+fn thread_of(event: &JoinedEvent) -> (NameId, i32, i32) {
+    // Thread ids are of the host: the process only tells threads apart that have no id.
+    (event.host, event.thread, if event.thread == 0 { event.process } else { 0 })
+}
+
+/// Synchronisations whose ends are two different events of the request.
+fn valid_syncs(request: &JoinedRequest) -> Vec<Sync> {
+    let is_there = |place: u32| (place as usize) < request.events.len();
+    let syncs = request.syncs.iter().copied();
+    syncs
+        .filter(|sync| is_there(sync.source) && is_there(sync.destination))
+        .filter(|sync| sync.source != sync.destination)
+        .collect()
+}

@@ -1,0 +1,66 @@
+//! Activations of the steps of a request flow: calls are signals, answers are signals back.
+
+use out_of_core::NameId;
+use request_flow::{Overlaps, Request, Step};
+
+use super::Canonical;
+use super::plan::{Activation, Mark, Plan};
+use crate::demands::Demands;
+
+/// The canonical form of a request whose steps are known. `demands` gives what a step used itself,
+/// `role` the part it plays: its node and operation.
+///
+/// A step works and calls its children. Children that overlap are called at one point and the step
+/// goes on when all have answered; one that is called after the others had answered comes at a
+/// point of its own. What a step used itself stands before its first call, as steps do not say
+/// where between their calls they used it.
+pub fn of_request(
+    request: &Request,
+    demands: impl Fn(usize) -> Demands,
+    mut role: impl FnMut(&Step) -> NameId,
+) -> Canonical {
+    let steps = &request.steps;
+    let mut plan = Plan::default();
+    for (place, step) in steps.iter().enumerate() {
+        let mut activation = Activation::of(role(step), vec![]);
+        activation.charge(demands(place));
+        plan.activations.push(activation);
+    }
+    let children = request.children();
+    let mut answers: Vec<Option<Mark>> = vec![None; steps.len()];
+    // Children stand behind their parents, so that each is whole before its parent needs it.
+    for (place, step) in steps.iter().enumerate().rev() {
+        let role = plan.activations[place].role;
+        let mut now = place;
+        for wave in waves(steps, &children[place]) {
+            let point = Mark { activation: now, work: plan.activations[now].mark() };
+            let mut answered = Vec::new();
+            for child in wave {
+                plan.activations[child].sources.push(point);
+                answered.extend(answers[child]);
+            }
+            if !answered.is_empty() {
+                now = plan.activations.len();
+                plan.activations.push(Activation::of(role, answered));
+            }
+        }
+        let is_answered = step.parent.is_some() && step.span_at_caller().1.is_some();
+        answers[place] =
+            is_answered.then(|| Mark { activation: now, work: plan.activations[now].mark() });
+    }
+    plan.flatten()
+}
+
+/// Children that overlap, together: wave after wave.
+fn waves(steps: &[Step], children: &[u32]) -> Vec<Vec<usize>> {
+    let mut waves: Vec<Vec<usize>> = Vec::new();
+    let mut overlaps = Overlaps::default();
+    for child in children.iter().map(|child| *child as usize) {
+        let overlaps = steps.get(child).is_some_and(|child| overlaps.with(child));
+        match waves.last_mut().filter(|_| overlaps) {
+            Some(wave) => wave.push(child),
+            None => waves.push(vec![child]),
+        }
+    }
+    waves
+}

@@ -1,0 +1,188 @@
+//! Distance of two requests: a string edit distance whose costs are differences of demands (5).
+//!
+//! With demands on the scale of differences, the cost of aligning two characters of the same act is
+//! the Euclidean distance of their points, and [`EDIT`] more where their roles differ. To put in or
+//! leave out a character costs [`EDIT`] and all that it demands. Costs are squared, summed and
+//! rooted, so that small noise in each of many elements weighs less than one large difference:
+//!
+//! `d(a, b)^2 = min over alignments of the sum of cost^2`
+
+use super::scaled::{Character, Point, Scaled};
+use crate::tuning::{EDIT, MAX_ALIGNED};
+
+/// The distance of two requests; `None` where it is above `limit`.
+pub(crate) fn distance(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
+    let limit = limit * limit;
+    let edits = a.fewest_edits(b) as f32 * EDIT * EDIT;
+    if edits > limit {
+        return None;
+    }
+    let mut most = f32::INFINITY;
+    if a.text == b.text {
+        most = a.points.iter().zip(&b.points).map(|(a, b)| between(a, b)).sum();
+        // Another alignment leaves out one character at least, and puts in one.
+        if most <= 2.0 * EDIT * EDIT {
+            return (most <= limit).then(|| most.sqrt());
+        }
+    }
+    let squared = if a.text.len().saturating_mul(b.text.len()) > MAX_ALIGNED {
+        ends_alone(a, b).min(most)
+    } else {
+        banded(a, b, limit.min(most)).unwrap_or(most).min(most)
+    };
+    (squared <= limit).then(|| squared.sqrt())
+}
+
+/// Squared cost of aligning two characters; `None` where they do different things.
+fn aligned(a: (&Character, &Point), b: (&Character, &Point)) -> Option<f32> {
+    let role = if a.0.1 == b.0.1 { 0.0 } else { EDIT * EDIT };
+    (a.0.0 == b.0.0).then(|| role + between(a.1, b.1))
+}
+
+/// Squared cost of putting in or leaving out.
+fn alone(point: &Point) -> f32 {
+    EDIT * EDIT + between(point, &Point::default())
+}
+
+/// Squared distance of two points.
+fn between(a: &Point, b: &Point) -> f32 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
+}
+
+/// Squared cost of the cheapest alignment; `None` where it is above `limit`. An alignment within
+/// the limit puts in or leaves out a few characters at most, so only places near the diagonal
+/// count.
+fn banded(a: &Scaled, b: &Scaled, limit: f32) -> Option<f32> {
+    let (rows, columns) = (a.text.len(), b.text.len());
+    let longest = rows.max(columns);
+    let band = if limit.is_finite() { (limit / (EDIT * EDIT)) as usize } else { longest };
+    let band = band.min(longest);
+    if rows.abs_diff(columns) > band {
+        return None;
+    }
+    let mut before = vec![f32::INFINITY; columns + 1];
+    let mut now = before.clone();
+    before[0] = 0.0;
+    for column in 1..=columns.min(band) {
+        before[column] = before[column - 1] + alone(&b.points[column - 1]);
+    }
+    for row in 1..=rows {
+        let (first, last) = (row.saturating_sub(band), (row + band).min(columns));
+        if first > columns {
+            return None;
+        }
+        now[first] = f32::INFINITY;
+        let of_row = alone(&a.points[row - 1]);
+        if first == 0 {
+            now[0] = before[0] + of_row;
+        }
+        let mut lowest = now[first];
+        for column in first.max(1)..=last {
+            let above = if column < row + band { before[column] } else { f32::INFINITY };
+            let left = if column > first { now[column - 1] } else { f32::INFINITY };
+            let of = (&a.text[row - 1], &a.points[row - 1]);
+            let to = (&b.text[column - 1], &b.points[column - 1]);
+            let both = aligned(of, to).map_or(f32::INFINITY, |cost| before[column - 1] + cost);
+            now[column] = both.min(above + of_row).min(left + alone(&b.points[column - 1]));
+            lowest = lowest.min(now[column]);
+        }
+        if lowest > limit {
+            return None;
+        }
+        std::mem::swap(&mut before, &mut now);
+    }
+    Some(before[columns]).filter(|cost| *cost <= limit)
+}
+
+/// Number of characters that two texts have alike at their begins and behind those at their ends.
+fn alike_ends(a: &Scaled, b: &Scaled) -> (usize, usize) {
+    let begin = a.text.iter().zip(&b.text).take_while(|(a, b)| a == b).count();
+    let (rest_a, rest_b) = (&a.text[begin..], &b.text[begin..]);
+    let end = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();
+    (begin, end)
+}
+
+/// Squared cost of the alignment of what is alike at both ends, all else left out or put in: for
+/// requests so long that trying all alignments would take too long.
+fn ends_alone(a: &Scaled, b: &Scaled) -> f32 {
+    align_ends(a, b)
+        .into_iter()
+        .map(|pair| match pair {
+            Pair::Both(a_at, b_at) => between(&a.points[a_at], &b.points[b_at]),
+            Pair::First(at) => alone(&a.points[at]),
+            Pair::Second(at) => alone(&b.points[at]),
+        })
+        .sum()
+}
+
+fn align_ends(a: &Scaled, b: &Scaled) -> Vec<Pair> {
+    let (begin, end) = alike_ends(a, b);
+    let (last_a, last_b) = (a.text.len() - end, b.text.len() - end);
+    let pairs = (0..begin).map(|at| Pair::Both(at, at));
+    let pairs = pairs.chain((begin..last_a).map(Pair::First));
+    let pairs = pairs.chain((begin..last_b).map(Pair::Second));
+    pairs.chain((0..end).map(|at| Pair::Both(last_a + at, last_b + at))).collect()
+}
+
+/// Elements of two requests that stand for each other, by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pair {
+    /// One of each.
+    Both(usize, usize),
+    /// One that only the first request has.
+    First(usize),
+    /// One that only the second request has.
+    Second(usize),
+}
+
+/// The cheapest alignment of two requests, in order.
+pub(crate) fn align(a: &Scaled, b: &Scaled) -> Vec<Pair> {
+    let (rows, columns) = (a.text.len(), b.text.len());
+    if a.text == b.text {
+        return (0..rows).map(|at| Pair::Both(at, at)).collect();
+    }
+    if rows.saturating_mul(columns) > MAX_ALIGNED {
+        return align_ends(a, b);
+    }
+    let width = columns + 1;
+    let mut costs = vec![0.0_f32; (rows + 1) * width];
+    for column in 1..=columns {
+        costs[column] = costs[column - 1] + alone(&b.points[column - 1]);
+    }
+    let both = |row: usize, column: usize| {
+        let of = (&a.text[row - 1], &a.points[row - 1]);
+        aligned(of, (&b.text[column - 1], &b.points[column - 1])).unwrap_or(f32::INFINITY)
+    };
+    for row in 1..=rows {
+        costs[row * width] = costs[(row - 1) * width] + alone(&a.points[row - 1]);
+        for column in 1..=columns {
+            let above = (row - 1) * width + column;
+            costs[row * width + column] = (costs[above - 1] + both(row, column))
+                .min(costs[above] + alone(&a.points[row - 1]))
+                .min(costs[row * width + column - 1] + alone(&b.points[column - 1]));
+        }
+    }
+    let (mut row, mut column) = (rows, columns);
+    let mut pairs = Vec::with_capacity(rows.max(columns));
+    while row > 0 || column > 0 {
+        let cost = costs[row * width + column];
+        let is_both = row > 0
+            && column > 0
+            && cost == costs[(row - 1) * width + column - 1] + both(row, column);
+        if is_both {
+            (row, column) = (row - 1, column - 1);
+            pairs.push(Pair::Both(row, column));
+        } else if row > 0
+            && (column == 0
+                || cost == costs[(row - 1) * width + column] + alone(&a.points[row - 1]))
+        {
+            row -= 1;
+            pairs.push(Pair::First(row));
+        } else {
+            column -= 1;
+            pairs.push(Pair::Second(column));
+        }
+    }
+    pairs.reverse();
+    pairs
+}

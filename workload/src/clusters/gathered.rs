@@ -1,0 +1,112 @@
+//! Facts of requests, gathered: sums, extremes, and how many have which name.
+
+use std::collections::BTreeMap;
+
+use out_of_core::NameId;
+
+use crate::demands::{Demands, Waits};
+use crate::tuning::MAX_NAMES;
+
+/// What is known of a request besides its canonical form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestFacts {
+    /// Its number, by which it can be looked up. No two requests have the same.
+    pub number: u64,
+    /// Its name, or the label that clusters are held against.
+    pub name: NameId,
+    /// When it began, in nanoseconds since the Unix epoch.
+    pub begin: i64,
+    /// When it ended.
+    pub end: i64,
+    /// Everything that was used on its behalf, as parsed.
+    pub demands: Demands,
+    /// Times in which its threads could not go on.
+    pub waits: Waits,
+}
+
+/// Facts of several requests. All figures but extremes are sums, so that the order of requests
+/// changes nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gathered {
+    pub(crate) count: u64,
+    pub(crate) demands: Demands,
+    pub(crate) waits: Waits,
+    pub(crate) duration: i64,
+    pub(crate) durations: Option<(i64, i64)>,
+    pub(crate) times: Option<(i64, i64)>,
+    /// Number of requests with each name, of which there are [`MAX_NAMES`] at most.
+    pub(crate) names: BTreeMap<NameId, u64>,
+    /// Number of requests with yet other names.
+    pub(crate) other_names: u64,
+    /// Number and demands of a half of the requests, drawn by their numbers.
+    half: (u64, Demands),
+}
+
+impl Gathered {
+    pub(crate) fn add(&mut self, facts: &RequestFacts) {
+        let duration = facts.end.saturating_sub(facts.begin).max(0);
+        self.count += 1;
+        self.demands += facts.demands;
+        self.waits += facts.waits;
+        if is_drawn(facts.number) {
+            self.half.0 += 1;
+            self.half.1 += facts.demands;
+        }
+        self.duration = self.duration.saturating_add(duration);
+        let (shortest, longest) = self.durations.unwrap_or((duration, duration));
+        self.durations = Some((shortest.min(duration), longest.max(duration)));
+        let (first, last) = self.times.unwrap_or((facts.begin, facts.end));
+        self.times = Some((first.min(facts.begin), last.max(facts.end)));
+        let is_full = self.names.len() >= MAX_NAMES;
+        match self.names.get_mut(&facts.name) {
+            Some(count) => *count += 1,
+            None if is_full => self.other_names += 1,
+            None => {
+                self.names.insert(facts.name, 1);
+            }
+        }
+    }
+
+    /// Number and demands of a half of the requests that was drawn, and of the other half.
+    pub(crate) fn halves(&self) -> ((u64, Demands), (u64, Demands)) {
+        let (all, drawn): ([i64; 6], [i64; 6]) = (self.demands.into(), self.half.1.into());
+        let mut rest = all;
+        rest.iter_mut().zip(drawn).for_each(|(rest, drawn)| *rest -= drawn);
+        (self.half, (self.count - self.half.0, rest.into()))
+    }
+
+    /// Adds what was gathered elsewhere.
+    pub(crate) fn append(&mut self, other: Gathered) {
+        self.count += other.count;
+        self.demands += other.demands;
+        self.waits += other.waits;
+        self.duration = self.duration.saturating_add(other.duration);
+        self.durations = outer(self.durations, other.durations);
+        self.times = outer(self.times, other.times);
+        self.other_names += other.other_names;
+        self.half.0 += other.half.0;
+        self.half.1 += other.half.1;
+        for (name, count) in other.names {
+            if self.names.len() < MAX_NAMES || self.names.contains_key(&name) {
+                *self.names.entry(name).or_default() += count;
+            } else {
+                self.other_names += count;
+            }
+        }
+    }
+}
+
+/// What encloses both ranges.
+fn outer(a: Option<(i64, i64)>, b: Option<(i64, i64)>) -> Option<(i64, i64)> {
+    let both = a.zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+    both.or(a).or(b)
+}
+
+/// Whether a request is of the half that is drawn. Neighbours are drawn independently: the last
+/// step of splitmix64 spreads their numbers.
+fn is_drawn(number: u64) -> bool {
+    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) & 1 == 1
+}

@@ -1,0 +1,115 @@
+//! Cluster that grows: what is kept of a cluster, whatever number of requests it has.
+
+use out_of_core::NameId;
+
+use super::Scaled;
+use super::gathered::{Gathered, RequestFacts};
+use super::resource::Resource;
+use super::scaled::{Point, point};
+use crate::canonical::{Canonical, Element};
+use crate::demands::Demands;
+
+/// A cluster, by its representative and sums (Magpie, section 5).
+#[derive(Clone, Debug)]
+pub(crate) struct Growing {
+    /// The request that stands for it, and its facts.
+    pub(crate) representative: Canonical,
+    pub(crate) facts: RequestFacts,
+    /// Text of the representative, with the mean demands of all members of that text.
+    pub(crate) center: Scaled,
+    /// Sums of demands by element over members that have the text of the representative.
+    sums: Vec<[f64; 6]>,
+    /// Number of these members.
+    alike: u64,
+    pub(crate) gathered: Gathered,
+    /// Sum of the distances of members from the centre.
+    pub(crate) distances: f64,
+    /// Longest distance of a member from the centre.
+    pub(crate) farthest: f32,
+}
+
+impl Growing {
+    /// A cluster without a member whose centre is that request.
+    pub(crate) fn around(representative: Canonical, facts: RequestFacts) -> Growing {
+        Growing {
+            center: Scaled::of(&representative),
+            sums: vec![[0.0; 6]; representative.elements.len()],
+            representative,
+            facts,
+            alike: 0,
+            gathered: Gathered::default(),
+            distances: 0.0,
+            farthest: 0.0,
+        }
+    }
+
+    /// Adds a member that is that far from the centre.
+    pub(crate) fn add(&mut self, scaled: &Scaled, of: &Canonical, facts: &RequestFacts, far: f32) {
+        self.gathered.add(facts);
+        self.distances += f64::from(far);
+        self.farthest = self.farthest.max(far);
+        if scaled.text != self.center.text {
+            return;
+        }
+        self.alike += 1;
+        for (place, (sums, element)) in self.sums.iter_mut().zip(&of.elements).enumerate() {
+            if element.demands == Demands::default() && *sums == [0.0; 6] {
+                continue;
+            }
+            let demands: [i64; 6] = element.demands.into();
+            sums.iter_mut().zip(demands).for_each(|(sum, demand)| *sum += demand as f64);
+            self.center.points[place] = mean_point(sums, self.alike);
+        }
+        if self.unlikeness(&facts.demands) < self.unlikeness(&self.facts.demands) {
+            self.representative.elements.clone_from(&of.elements);
+            self.facts = *facts;
+        }
+    }
+
+    /// How much the demands of a request differ from the mean of the cluster: the sum of the
+    /// shares by which they do. The representative is the member that differs least, as the
+    /// model's error is made of these differences.
+    pub(crate) fn unlikeness(&self, demands: &Demands) -> f64 {
+        unlikeness(demands, &self.gathered)
+    }
+
+    /// Mean demands of each element over members that have the text of the representative.
+    pub(crate) fn mean_elements(&self) -> impl Iterator<Item = (&Element, [f64; 6])> {
+        let alike = self.alike.max(1) as f64;
+        let means = self.sums.iter().map(move |sums| sums.map(|sum| sum / alike));
+        self.representative.elements.iter().zip(means)
+    }
+
+    /// Mean distance of members from the centre.
+    pub(crate) fn mean_distance(&self) -> f64 {
+        self.distances / self.gathered.count.max(1) as f64
+    }
+
+    /// Names of members with their numbers, the most frequent one first.
+    pub(crate) fn names(&self) -> Vec<(NameId, u64)> {
+        let mut names: Vec<(NameId, u64)> =
+            self.gathered.names.iter().map(|(name, count)| (*name, *count)).collect();
+        names.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+        names
+    }
+}
+
+/// Sum of the shares by which demands differ from the means of what was gathered.
+pub(crate) fn unlikeness(demands: &Demands, gathered: &Gathered) -> f64 {
+    let count = gathered.count.max(1) as f64;
+    let shares = Resource::ALL.into_iter().map(|resource| {
+        let mean = resource.of(&gathered.demands) as f64 / count;
+        let demand = resource.of(demands) as f64;
+        (demand - mean).abs() / mean.max(1.0)
+    });
+    shares.sum()
+}
+
+fn mean_point(sums: &[f64; 6], count: u64) -> Point {
+    let mean = |sum: f64| sum / count.max(1) as f64;
+    let mut mean_point = point(&Demands::default());
+    for ((point, sum), resource) in mean_point.iter_mut().zip(sums).zip(Resource::ALL) {
+        *point = resource.scale(mean(*sum)) as f32;
+    }
+    mean_point
+}

@@ -1,0 +1,79 @@
+//! Resources, and the scales on which demands for them are compared.
+
+use serde::Serialize;
+
+use crate::demands::Demands;
+use crate::tuning::{
+    DISK_BYTES_FLOOR, DISK_CALLS_FLOOR, DISK_SPREAD, NETWORK_BYTES_FLOOR, NETWORK_SPREAD,
+    PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD,
+};
+
+/// Something that requests demand, in the order of the fields of [`Demands`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resource {
+    /// Processor time, in nanoseconds.
+    Processor,
+    /// Reads from and writes to files or disks.
+    DiskCalls,
+    /// Bytes read from files or disks.
+    DiskRead,
+    /// Bytes written to files or disks.
+    DiskWritten,
+    /// Bytes sent by network.
+    Sent,
+    /// Bytes received by network.
+    Received,
+}
+
+impl Resource {
+    /// All resources, in the order of the fields of [`Demands`].
+    pub const ALL: [Resource; 6] = [
+        Resource::Processor,
+        Resource::DiskCalls,
+        Resource::DiskRead,
+        Resource::DiskWritten,
+        Resource::Sent,
+        Resource::Received,
+    ];
+
+    /// How much of it is demanded, in nanoseconds, calls or bytes.
+    pub fn of(self, demands: &Demands) -> i64 {
+        let of: [i64; 6] = (*demands).into();
+        of[self as usize]
+    }
+
+    /// Where a demand stands on the scale of differences: `ln(1 + demand / floor) / spread`.
+    ///
+    /// Demands far below the floor are all alike. Above it, demands that differ by the usual
+    /// spread of equal requests are one apart, whatever their size: with 0.1 ms and 5%, 15.0 and
+    /// 15.4 ms are 0.5 apart, and 15 and 30 ms are 13.8 apart.
+    pub fn scale(self, demand: f64) -> f64 {
+        let (floor, spread) = match self {
+            Resource::Processor => (PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD),
+            Resource::DiskCalls => (DISK_CALLS_FLOOR, DISK_SPREAD),
+            Resource::DiskRead | Resource::DiskWritten => (DISK_BYTES_FLOOR, DISK_SPREAD),
+            Resource::Sent | Resource::Received => (NETWORK_BYTES_FLOOR, NETWORK_SPREAD),
+        };
+        (demand.max(0.0) / floor).ln_1p() / spread
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubled_time_is_far_and_one_within_the_spread_is_near() {
+        let apart = |a: f64, b: f64| {
+            let scale = |ms: f64| Resource::Processor.scale(ms * 1e6);
+            (scale(a) - scale(b)).abs()
+        };
+        // ln((30 + 0.1) / (15 + 0.1)) / 0.05 and ln(15.5 / 15.1) / 0.05.
+        assert!((apart(30.0, 15.0) - 13.796).abs() < 1e-3, "{}", apart(30.0, 15.0));
+        assert!((apart(15.4, 15.0) - 0.5229).abs() < 1e-3, "{}", apart(15.4, 15.0));
+        // Far below the floor nothing is told apart: ln(1.02 / 1.01) / 0.05.
+        assert!((apart(0.002, 0.001) - 0.197).abs() < 1e-3);
+        assert_eq!(Resource::Sent.scale(-5.0), 0.0);
+    }
+}

@@ -1,0 +1,153 @@
+//! Split: where values of one kind fall apart into two groups.
+
+use crate::tuning::{
+    MIN_APART, MIN_CLUSTER, SPLIT_NEIGHBOURS, VALLEY_SHARE, VALLEY_SIGMAS, VALLEY_WIDTHS,
+};
+
+/// A place between two groups of values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Split {
+    /// The first value of the upper group.
+    pub(crate) at: f32,
+    /// How far apart the medians of both groups are, by their own spreads.
+    pub(crate) apart: f32,
+}
+
+/// The best place to split sorted values, with `fewest` of them on each side at least; `None`
+/// where they are one group.
+///
+/// Two signs of groups are looked for. A gap: two neighbours that are farther apart than the
+/// nearest [`SPLIT_NEIGHBOURS`] values on each side are spread, and than [`MIN_APART`]. And a
+/// valley: a stretch that far fewer values are in than in one of the same width on either side,
+/// by [`VALLEY_SIGMAS`] standard deviations of such counts. Gaps find small groups; valleys find
+/// large ones between which some values lie, whatever the number of requests.
+pub(crate) fn split(sorted: &[f32], fewest: usize) -> Option<Split> {
+    let fewest = fewest.max(MIN_CLUSTER);
+    let (first, last) = (sorted.first()?, sorted.last()?);
+    if last - first < MIN_APART || sorted.len() < 2 * fewest {
+        return None;
+    }
+    let places = gaps(sorted, fewest).chain(valleys(sorted));
+    let places = places.filter(|at| *at >= fewest && sorted.len() - at >= fewest);
+    let splits = places.map(|at| Split { at: sorted[at], apart: apart(sorted, at) });
+    splits.max_by(|a, b| a.apart.total_cmp(&b.apart).then(b.at.total_cmp(&a.at)))
+}
+
+/// How far apart the medians of both sides are, by their spreads.
+fn apart(sorted: &[f32], at: usize) -> f32 {
+    let (lower, upper) = sorted.split_at(at);
+    let ((low, low_spread), (high, high_spread)) = (middle(lower), middle(upper));
+    (high - low) / (1.0 + low_spread + high_spread)
+}
+
+/// Median and distance of the quartiles of sorted values.
+pub(crate) fn middle(sorted: &[f32]) -> (f32, f32) {
+    let at = |share: usize| sorted.get(sorted.len() * share / 4).copied().unwrap_or_default();
+    (at(2), at(3) - at(1))
+}
+
+/// Places behind wide gaps.
+fn gaps(sorted: &[f32], fewest: usize) -> impl Iterator<Item = usize> {
+    let neighbours = SPLIT_NEIGHBOURS.min(fewest.max(2));
+    (fewest..=sorted.len() - fewest).filter(move |at| {
+        let (before, behind) = (sorted[at - 1], sorted[*at]);
+        let gap = behind - before;
+        let lower = before - sorted[at - neighbours];
+        let upper = sorted[at + neighbours - 1] - behind;
+        gap >= MIN_APART && gap >= lower && gap >= upper
+    })
+}
+
+/// Places in the middle of valleys, by stretches of several widths.
+fn valleys(sorted: &[f32]) -> impl Iterator<Item = usize> {
+    VALLEY_WIDTHS.into_iter().filter_map(|width| valley(sorted, width))
+}
+
+/// The place of the clearest valley with stretches of that width.
+fn valley(sorted: &[f32], width: f32) -> Option<usize> {
+    let first = *sorted.first()?;
+    // Where each stretch begins among the values.
+    let mut begins = vec![0_usize];
+    for (place, value) in sorted.iter().enumerate() {
+        let stretch = ((value - first) / width) as usize;
+        while begins.len() <= stretch {
+            begins.push(place);
+        }
+    }
+    begins.push(sorted.len());
+    let counts: Vec<usize> = begins.windows(2).map(|of| of[1] - of[0]).collect();
+    // The highest stretch above each, and then below it while the valley moves up.
+    let mut above = vec![(0, 0); counts.len() + 1];
+    for at in (0..counts.len()).rev() {
+        above[at] = above[at + 1].max((counts[at], at));
+    }
+    let mut below = (0, 0);
+    let mut best: Option<(f64, usize)> = None;
+    for (at, count) in counts.iter().enumerate() {
+        let high = above[at + 1];
+        let (lower, upper) = (below.0.min(high.0) as f64, *count as f64);
+        let distance = (high.1 as f32 - below.1 as f32) * width;
+        let sigmas = (lower - upper) / (lower + upper).sqrt().max(1.0);
+        let is_valley = upper <= VALLEY_SHARE * lower && distance >= MIN_APART;
+        if is_valley && sigmas >= VALLEY_SIGMAS && best.is_none_or(|(most, _)| sigmas > most) {
+            best = Some((sigmas, at));
+        }
+        below = below.max((*count, at));
+    }
+    let (_, at) = best?;
+    // The widest gap within the stretch, its borders to both neighbours included.
+    let (from, to) = (begins[at].max(1), (begins[at + 1] + 1).min(sorted.len()));
+    let gap = |place: &usize| sorted[*place] - sorted[place - 1];
+    (from..to).max_by(|a, b| gap(a).total_cmp(&gap(b)).then(b.cmp(a)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that are spread around a middle as a normal distribution is, without chance.
+    fn bell(middle: f32, sigma: f32, count: usize) -> impl Iterator<Item = f32> {
+        (0..count).map(move |at| {
+            let share = (at as f32 + 0.5) / count as f32;
+            // The logistic curve is near enough, and has heavier tails.
+            middle + sigma * 0.55 * (share / (1.0 - share)).ln()
+        })
+    }
+
+    fn sorted(values: impl IntoIterator<Item = f32>) -> Vec<f32> {
+        let mut values: Vec<f32> = values.into_iter().collect();
+        values.sort_by(f32::total_cmp);
+        values
+    }
+
+    #[test]
+    fn two_bells_are_split_between_them_and_one_is_not() {
+        let both = sorted(bell(100.0, 1.0, 300).chain(bell(114.0, 1.0, 200)));
+        let found = split(&both, 5).unwrap();
+        assert_eq!(both.partition_point(|value| *value < found.at), 300);
+        // Medians are 14 apart; the quartiles of each 2 * 0.55 * ln 3 = 1.2.
+        assert!((found.apart - 14.0 / 3.42).abs() < 0.1, "{found:?}");
+        for (sigma, count) in [(0.5, 10), (1.0, 500), (6.0, 50), (6.0, 5_000), (30.0, 100_000)] {
+            assert_eq!(split(&sorted(bell(200.0, sigma, count)), 5), None, "{sigma} {count}");
+        }
+    }
+
+    #[test]
+    fn a_valley_that_is_not_empty_splits_and_a_long_tail_does_not() {
+        let some = (0..60).map(|at| 95.0 + at as f32 * 0.4);
+        let both = sorted(bell(100.0, 1.0, 30_000).chain(bell(114.0, 1.0, 20_000)).chain(some));
+        let at = split(&both, 100).unwrap().at;
+        assert!((103.0..111.0).contains(&at), "{at}");
+        let tail = sorted((1..20_000).map(|at| 100.0 - 8.0 * (at as f32 / 20_000.0).ln()));
+        assert_eq!(split(&tail, 5), None);
+    }
+
+    #[test]
+    fn few_values_far_away_are_a_group_only_if_they_are_enough_and_near_each_other() {
+        let far = |count: usize, step: f32| (0..count).map(move |at| 150.0 + at as f32 * step);
+        let with = |count, step| sorted(bell(100.0, 1.0, 500).chain(far(count, step)));
+        assert_eq!(split(&with(4, 0.1), 5), None);
+        assert_eq!(split(&with(5, 0.1), 5).map(|split| split.at), Some(150.0));
+        assert_eq!(split(&with(5, 20.0), 5), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! Error of a model: what its representatives demand, held against what requests did (6.1.1).
+
+use serde::Serialize;
+
+use super::Model;
+use crate::clusters::Growing;
+use crate::demands::Demands;
+
+/// The error of a model, for three choices of what stands for a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ModelError {
+    /// The representative stands for its cluster with its own demands, as in the paper: the
+    /// difference in resource consumption between the requests as parsed, and representatives in
+    /// proportion to the sizes of their clusters.
+    pub representative: Errors,
+    /// The mean demands stand for it of members that do just what the representative does. What
+    /// is left is what other members demand, and what no element was charged for.
+    pub mean: Errors,
+    /// The mean demands of a half of the requests, drawn by chance, stand for the other half. This
+    /// is what to expect when the model predicts other requests of the same workload.
+    pub held_out: Errors,
+}
+
+/// Differences as shares of what was demanded: 0.02 is 2%. `None` where nothing was demanded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Errors {
+    /// Of processor time.
+    pub processor: Option<f64>,
+    /// Of bytes read from and written to disks.
+    pub disk: Option<f64>,
+    /// Of bytes sent and received.
+    pub network: Option<f64>,
+}
+
+impl Errors {
+    /// The differences of two demands, as shares of `parsed`.
+    pub fn between(parsed: &Demands, model: &Demands) -> Errors {
+        let share = |of: fn(&Demands) -> i64| {
+            let (parsed, model) = (of(parsed) as f64, of(model) as f64);
+            (parsed > 0.0).then(|| (model - parsed).abs() / parsed)
+        };
+        Errors {
+            processor: share(|of| of.processor_ns),
+            disk: share(|of| of.disk_read_bytes.saturating_add(of.disk_written_bytes)),
+            network: share(|of| of.sent_bytes.saturating_add(of.received_bytes)),
+        }
+    }
+}
+
+impl ModelError {
+    pub(super) fn of(clusters: &[&Growing]) -> ModelError {
+        let mut parsed = Demands::default();
+        let mut held = Demands::default();
+        let [mut by_representative, mut by_mean, mut by_half] = [[0.0_f64; 6]; 3];
+        for cluster in clusters {
+            let gathered = &cluster.gathered;
+            parsed += gathered.demands;
+            add(&mut by_representative, &cluster.facts.demands, gathered.count as f64);
+            for (_, demands) in cluster.mean_elements() {
+                let all = by_mean.iter_mut().zip(demands);
+                all.for_each(|(sum, demand)| *sum += demand * gathered.count as f64);
+            }
+            let (learnt, tested) = gathered.halves();
+            held += tested.1;
+            if learnt.0 > 0 {
+                add(&mut by_half, &learnt.1, tested.0 as f64 / learnt.0 as f64);
+            }
+        }
+        let whole = |sums: [f64; 6]| Demands::from(sums.map(|sum| sum.round() as i64));
+        ModelError {
+            representative: Errors::between(&parsed, &whole(by_representative)),
+            mean: Errors::between(&parsed, &whole(by_mean)),
+            held_out: Errors::between(&held, &whole(by_half)),
+        }
+    }
+}
+
+fn add(sums: &mut [f64; 6], demands: &Demands, times: f64) {
+    let demands: [i64; 6] = (*demands).into();
+    sums.iter_mut().zip(demands).for_each(|(sum, demand)| *sum += demand as f64 * times);
+}
+
+impl Model {
+    /// How well models of single kinds of requests, each measured alone, predict this mixture: the
+    /// mean demands of the largest cluster of each, that many times, held against what this
+    /// workload demanded (the paper's cross-check, 6.1.1).
+    pub fn predicted_by(&self, alone: &[(&Model, u64)]) -> Errors {
+        let mut all = [0.0; 6];
+        for (model, count) in alone {
+            if let Some(cluster) = model.clusters.first() {
+                add(&mut all, &cluster.demands, *count as f64);
+            }
+        }
+        Errors::between(&self.demands, &all.map(|sum| sum.round() as i64).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_shares_of_what_was_parsed() {
+        let parsed =
+            Demands { processor_ns: 200, sent_bytes: 60, received_bytes: 40, ..Demands::default() };
+        let model =
+            Demands { processor_ns: 193, sent_bytes: 65, received_bytes: 40, ..Demands::default() };
+        let errors = Errors::between(&parsed, &model);
+        assert_eq!(
+            (errors.processor, errors.disk, errors.network),
+            (Some(0.035), None, Some(0.05))
+        );
+    }
+
+    #[test]
+    fn kinds_measured_alone_predict_a_mixture() {
+        let of = |processor_ns: i64| Demands { processor_ns, ..Demands::default() };
+        let alone = |processor_ns| {
+            let cluster = super::super::Cluster { demands: of(processor_ns), ..Default::default() };
+            Model { clusters: vec![cluster], ..Model::default() }
+        };
+        let (a, b) = (alone(30), alone(15));
+        let mixture = Model { demands: of(266 * 31 + 234 * 15), ..Model::default() };
+        // 266 * 30 + 234 * 15 = 11490 in place of 11756.
+        let errors = mixture.predicted_by(&[(&a, 266), (&b, 234)]);
+        assert_eq!(errors.processor, Some(266.0 / 11_756.0));
+    }
+}

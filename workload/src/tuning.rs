@@ -1,0 +1,101 @@
+//! The tuned figures of this crate.
+
+/// Processor time below which demands are alike, in nanoseconds. Chosen: caches and interrupts make
+/// differences of that size.
+pub(crate) const PROCESSOR_FLOOR_NS: f64 = 100_000.0;
+
+/// Difference of processor time that is one apart, as a share. Equal requests of a busy server
+/// differ by 2 to 5%.
+pub(crate) const PROCESSOR_SPREAD: f64 = 0.05;
+
+/// Number of disk calls below which demands are alike. Chosen: 0 and 1 must differ.
+pub(crate) const DISK_CALLS_FLOOR: f64 = 0.5;
+
+/// Bytes to and from disks below which demands are alike. Chosen: two pages.
+pub(crate) const DISK_BYTES_FLOOR: f64 = 8_192.0;
+
+/// Difference of demands of the disk that is one apart, as a share. Chosen: what a cache holds
+/// differs from request to request.
+pub(crate) const DISK_SPREAD: f64 = 0.1;
+
+/// Bytes sent or received below which demands are alike. Chosen: headers differ by that.
+pub(crate) const NETWORK_BYTES_FLOOR: f64 = 512.0;
+
+/// Difference of bytes sent or received that is one apart, as a share. Chosen.
+pub(crate) const NETWORK_SPREAD: f64 = 0.05;
+
+/// Cost of an element that only one of two requests has, or whose role differs, apart from what it
+/// demands. With 2.5, a hand-over without demands (four elements) makes 5, below the threshold; a
+/// call with its answer makes 7.5, above it.
+pub(crate) const EDIT: f32 = 2.5;
+
+/// Distance from the nearest cluster above which a request begins a new one. Requests of twice the
+/// processor time are 14 apart, those of 35% more are 6 apart.
+pub(crate) const THRESHOLD: f32 = 6.0;
+
+/// Maximum product of the lengths of two requests that are aligned in all ways. It takes as many
+/// steps, and in words four bytes for each.
+pub(crate) const MAX_ALIGNED: usize = 4_000_000;
+
+/// Maximum number of names that are counted for a cluster. Chosen, not measured.
+pub(crate) const MAX_NAMES: usize = 256;
+
+/// Maximum number of clusters that grow at a time. Chosen, not measured.
+pub(crate) const MAX_CLUSTERS: usize = 4_096;
+
+/// Minimum number of requests of a cluster that a batch splits off. Fewer are outliers: they begin
+/// clusters of their own where they are far from all.
+pub(crate) const MIN_CLUSTER: usize = 5;
+
+/// Minimum share of the requests of one text that are split off, as one of that many. Chosen.
+pub(crate) const SPLIT_SHARE: usize = 500;
+
+/// Minimum distance of two groups of requests that a batch tells apart. 3 is 16% of processor time.
+pub(crate) const MIN_APART: f32 = 3.0;
+
+/// Number of values on each side of a gap whose spread it is held against. Chosen.
+pub(crate) const SPLIT_NEIGHBOURS: usize = 8;
+
+/// Widths of the stretches that valleys are looked for with. Chosen: one is the usual spread of
+/// equal requests, and demands that spread widely need wide ones.
+pub(crate) const VALLEY_WIDTHS: [f32; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
+
+/// Share of the lower side's requests that a valley may hold. Chosen.
+pub(crate) const VALLEY_SHARE: f64 = 0.25;
+
+/// Number of standard deviations by which a valley lies below the lower side. Chosen: hundreds of
+/// places are looked at, and chance must not split one group.
+pub(crate) const VALLEY_SIGMAS: f64 = 4.5;
+
+/// Distance of the quartiles from each other, as a multiple, beyond which a demand is an outlier of
+/// its cluster: about 7 standard deviations of a bell.
+pub(crate) const OUTLIER_SPREADS: f32 = 5.0;
+
+/// Maximum number of requests that are kept to find clusters all at once. A request takes about 200
+/// bytes: 100 MB.
+pub(crate) const MAX_KEPT: usize = 1 << 19;
+
+/// Maximum number of elements that are kept for that. An element takes a few bytes where others of
+/// the same structure are kept, and up to 40 where none is.
+pub(crate) const MAX_KEPT_ELEMENTS: usize = 1 << 24;
+
+/// Maximum number of clusters that others are held against for their separation. Chosen.
+pub(crate) const MAX_SEPARATED: usize = 256;
+
+/// Maximum number of clusters whose distances from each other make the mean one. Chosen.
+pub(crate) const MAX_PAIRED: usize = 64;
+
+/// Minimum number of requests of a cluster that is usual, whatever the number of all.
+pub(crate) const MIN_USUAL: u64 = 5;
+
+/// Minimum share of all requests of a cluster that is usual, as one of that many. Chosen.
+pub(crate) const UNUSUAL_SHARE: u64 = 200;
+
+/// Maximum number of unusual clusters that are described. Chosen: nobody reads more.
+pub(crate) const MAX_UNUSUAL: usize = 50;
+
+/// Maximum number of differences that are told of a request. Chosen: more make no sentence.
+pub(crate) const MAX_DIFFERENCES: usize = 3;
+
+/// Share of the greatest difference below which others are not told. Chosen.
+pub(crate) const DIFFERENCE_SHARE: f64 = 0.3;

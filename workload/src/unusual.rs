@@ -1,0 +1,195 @@
+//! Unusual requests: those that are alone, or few and far from all others, and what is unusual
+//! about them (Magpie, 6.3).
+//!
+//! Requests are compared by what they demand, not by the time they took: one that had to wait for a
+//! processor, or was preempted again and again, is not unusual.
+
+use out_of_core::Names;
+use serde::Serialize;
+
+use crate::canonical::Act;
+use crate::clusters::{Growing, Pair, Resource, align, distance};
+use crate::tuning::{DIFFERENCE_SHARE, MAX_DIFFERENCES, MAX_UNUSUAL, MIN_USUAL, UNUSUAL_SHARE};
+
+mod wording;
+
+/// Requests of one small cluster that are far from all others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Unusual {
+    /// Number of the request, or of the one that stands for them.
+    pub request: u64,
+    /// Numbers of all of them; some may be missing where not all are kept.
+    pub requests: Vec<u64>,
+    /// Name of the request.
+    pub name: String,
+    /// Place of their cluster in [`Model::clusters`](crate::model::Model::clusters).
+    pub cluster: usize,
+    /// Place of the nearest usual cluster there, where there is one.
+    pub nearest: Option<usize>,
+    /// Distance from it.
+    pub distance: f64,
+    /// What differs from it, the greatest difference first.
+    pub differences: Vec<Difference>,
+    /// What is unusual, in words.
+    pub what: String,
+}
+
+/// A difference of a request from the usual ones.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// What kind it is.
+    pub kind: DifferenceKind,
+    /// Who does it, or who is signalled.
+    pub role: String,
+    /// What happens in the element.
+    pub act: Act,
+    /// Place of the element in the request, or in the cluster's where only that has it.
+    pub element: usize,
+    /// What it demands, where demands differ.
+    pub resource: Option<Resource>,
+    /// Its demand, in nanoseconds, calls or bytes.
+    pub demand: i64,
+    /// The usual demand.
+    pub usual: i64,
+    /// How far apart both are.
+    pub distance: f64,
+    /// The difference in words.
+    pub what: String,
+}
+
+/// The kind of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DifferenceKind {
+    /// It demands more or less of something.
+    Demand,
+    /// It does what usual ones do not.
+    More,
+    /// It does not do what usual ones do.
+    Less,
+}
+
+/// What is unusual among clusters in the order of their sizes.
+pub(crate) fn unusual(
+    clusters: &[&Growing],
+    members: &[(u64, u32)],
+    names: &Names,
+) -> Vec<Unusual> {
+    let all: u64 = clusters.iter().map(|of| of.gathered.count).sum();
+    let fewest = MIN_USUAL.max(all / UNUSUAL_SHARE);
+    let usual = clusters.partition_point(|of| of.gathered.count >= fewest);
+    if usual == 0 {
+        return Vec::new();
+    }
+    let (usual, rare) = clusters.split_at(usual);
+    let mut found: Vec<(f32, usize, Option<usize>)> = Vec::new();
+    for (place, of) in (usual.len()..).zip(rare) {
+        let nearest = nearest(of, usual);
+        found.push((
+            nearest.map_or(f32::INFINITY, |(far, _)| far),
+            place,
+            nearest.map(|(_, at)| at),
+        ));
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    found.truncate(MAX_UNUSUAL);
+    let described = found.into_iter().map(|(far, place, nearest)| {
+        let of = clusters[place];
+        let compared = nearest.map(|at| usual[at]);
+        let differences = compared.map(|to| differences(of, to, names)).unwrap_or_default();
+        let requests = members.iter().filter(|(_, cluster)| *cluster as usize == place);
+        Unusual {
+            request: of.facts.number,
+            requests: requests.map(|(number, _)| *number).collect(),
+            name: names.text(of.facts.name).to_owned(),
+            cluster: place,
+            nearest,
+            distance: f64::from(far),
+            what: wording::sentence(of, compared, &differences),
+            differences,
+        }
+    });
+    described.collect()
+}
+
+/// The usual cluster that a rare one is held against: the nearest one of the same text, else the
+/// nearest one of all.
+fn nearest(of: &Growing, usual: &[&Growing]) -> Option<(f32, usize)> {
+    for is_alike in [true, false] {
+        let mut nearest: Option<(f32, usize)> = None;
+        for (place, to) in usual.iter().enumerate() {
+            if is_alike && to.center.text != of.center.text {
+                continue;
+            }
+            let limit = nearest.map_or(f32::INFINITY, |(far, _)| far);
+            if let Some(far) = distance(&of.center, &to.center, limit)
+                && nearest.is_none_or(|nearest| (far, place) < nearest)
+            {
+                nearest = Some((far, place));
+            }
+        }
+        if nearest.is_some() {
+            return nearest;
+        }
+    }
+    None
+}
+
+/// What the representative of a cluster does or demands other than the centre of another one.
+fn differences(of: &Growing, to: &Growing, names: &Names) -> Vec<Difference> {
+    let elements = &of.representative.elements;
+    let usual: Vec<[f64; 6]> = to.mean_elements().map(|(_, mean)| mean).collect();
+    let mut found = Vec::new();
+    for pair in align(&of.center, &to.center) {
+        match pair {
+            Pair::Both(place, other) => {
+                for resource in Resource::ALL {
+                    let demand = resource.of(&elements[place].demands);
+                    let usual = usual[other][resource as usize];
+                    let far = (resource.scale(demand as f64) - resource.scale(usual)).abs();
+                    found.push(Difference {
+                        kind: DifferenceKind::Demand,
+                        role: names.text(elements[place].role).to_owned(),
+                        act: elements[place].act,
+                        element: place,
+                        resource: Some(resource),
+                        demand,
+                        usual: usual.round() as i64,
+                        distance: far,
+                        what: wording::demand(elements, place, resource, usual, names),
+                    });
+                }
+            }
+            Pair::First(place) | Pair::Second(place) => {
+                let (kind, elements, point) = match pair {
+                    Pair::First(_) => (DifferenceKind::More, elements, of.center.points[place]),
+                    _ => {
+                        let elements = &to.representative.elements;
+                        (DifferenceKind::Less, elements, to.center.points[place])
+                    }
+                };
+                let demands: f32 = point.iter().map(|of| of * of).sum();
+                let edit = crate::tuning::EDIT;
+                let demand = elements[place].demands.processor_ns;
+                let is_more = kind == DifferenceKind::More;
+                found.push(Difference {
+                    kind,
+                    role: names.text(elements[place].role).to_owned(),
+                    act: elements[place].act,
+                    element: place,
+                    resource: None,
+                    demand: if is_more { demand } else { 0 },
+                    usual: if is_more { 0 } else { demand },
+                    distance: f64::from((edit * edit + demands).sqrt()),
+                    what: wording::structure(kind, elements, place, names),
+                });
+            }
+        }
+    }
+    // Differences that are small beside the greatest one say nothing of what is unusual.
+    found.sort_by(|a, b| b.distance.total_cmp(&a.distance).then(a.element.cmp(&b.element)));
+    let greatest = found.first().map_or(0.0, |of| of.distance);
+    found.retain(|of| of.distance >= (greatest * DIFFERENCE_SHARE).max(1.0));
+    found.truncate(MAX_DIFFERENCES);
+    found
+}

@@ -1,0 +1,202 @@
+//! Figures 9, 10 and 11 of Magpie by hand.
+
+use crate::threads::Does::{Begins, GoesOn, Signals, Works};
+use crate::threads::{Does, SEED, request};
+use workload::canonical::{Act, Canonical, by_kind, of_joined};
+
+const MS: i64 = 1_000_000;
+
+/// Elements as act, role, processor time, begin.
+fn told(canonical: &Canonical) -> Vec<(Act, u32, i64, i64)> {
+    let told = canonical.elements.iter().map(|element| {
+        assert_eq!(element.end - element.begin, element.demands.processor_ns);
+        (element.act, element.role, element.demands.processor_ns, element.begin)
+    });
+    told.collect()
+}
+
+fn canonical(steps: &[(i32, i32, Does)]) -> Vec<(Act, u32, i64, i64)> {
+    told(&of_joined(&request(steps), by_kind))
+}
+
+/// Roles: the kinds of events with which threads go on.
+const PARSER: u32 = 11;
+const FILTER: u32 = 12;
+const PAGE: u32 = 13;
+
+#[test]
+fn figure_9_a_request_that_is_preempted_again_and_again() {
+    // A thread parses, hands over to a filter, and that to the page, which spins for 15 ms.
+    let at_once = [
+        (1, 0, Begins),
+        (1, 0, Works(100)),
+        (1, 0, Signals(1)),
+        (2, 0, GoesOn(1, FILTER)),
+        (2, 0, Works(200)),
+        (2, 0, Signals(2)),
+        (3, 0, GoesOn(2, PAGE)),
+        (3, 0, Works(15 * MS)),
+        (2, 0, Works(7)),
+    ];
+    // With five clients: other threads, four slices on two processors, the filter's rest first.
+    let preempted = [
+        (81, 1, Begins),
+        (81, 1, Works(60)),
+        (81, 0, Works(40)),
+        (81, 0, Signals(1)),
+        (55, 1, GoesOn(1, FILTER)),
+        (55, 1, Works(150)),
+        (55, 0, Works(50)),
+        (55, 0, Signals(2)),
+        (55, 0, Works(7)),
+        (44, 1, GoesOn(2, PAGE)),
+        (44, 1, Works(4 * MS)),
+        (44, 0, Works(5 * MS)),
+        (44, 1, Works(2 * MS)),
+        (44, 1, Works(4 * MS)),
+    ];
+    let expected = [
+        (Act::Work, SEED, 100, 0),
+        (Act::Signal, FILTER, 0, 100),
+        (Act::Work, SEED, 0, 100),
+        (Act::Wait, SEED, 0, 100),
+        (Act::Resume, FILTER, 0, 100),
+        (Act::Work, FILTER, 200, 100),
+        (Act::Signal, PAGE, 0, 300),
+        (Act::Work, FILTER, 7, 300),
+        (Act::Wait, FILTER, 0, 307),
+        (Act::Resume, PAGE, 0, 300),
+        (Act::Work, PAGE, 15 * MS, 300),
+        (Act::Wait, PAGE, 0, 300 + 15 * MS),
+    ];
+    assert_eq!(canonical(&at_once), expected);
+    assert_eq!(canonical(&preempted), expected);
+}
+
+#[test]
+fn figure_9_threads_of_a_pool_may_do_several_parts() {
+    // The same thread takes up what it has handed over itself, or another one does.
+    let steps = |second: i32, third: i32| {
+        [
+            (1, 0, Begins),
+            (1, 0, Works(100)),
+            (1, 0, Signals(1)),
+            (second, 0, GoesOn(1, FILTER)),
+            (second, 0, Works(200)),
+            (second, 0, Signals(2)),
+            (third, 0, GoesOn(2, PAGE)),
+            (third, 0, Works(300)),
+        ]
+    };
+    let expected = canonical(&steps(2, 3));
+    for (second, third) in [(1, 1), (1, 2), (2, 2), (2, 1)] {
+        assert_eq!(canonical(&steps(second, third)), expected, "{second} {third}");
+    }
+}
+
+#[test]
+fn figure_10_a_call_by_message_is_flattened_depth_first() {
+    // The caller signals and waits: a leaf. The worker signals back: the caller goes on.
+    let found = canonical(&[
+        (1, 0, Begins),
+        (1, 0, Works(5)),
+        (1, 0, Signals(1)),
+        (2, 1, GoesOn(1, PARSER)),
+        (2, 1, Works(20)),
+        (2, 1, Signals(2)),
+        (1, 0, GoesOn(2, PAGE)),
+        (1, 0, Works(6)),
+    ]);
+    let expected = [
+        (Act::Work, SEED, 5, 0),
+        (Act::Signal, PARSER, 0, 5),
+        (Act::Work, SEED, 0, 5),
+        (Act::Wait, SEED, 0, 5),
+        (Act::Resume, PARSER, 0, 5),
+        (Act::Work, PARSER, 20, 5),
+        (Act::Signal, PAGE, 0, 25),
+        (Act::Work, PARSER, 0, 25),
+        (Act::Wait, PARSER, 0, 25),
+        (Act::Resume, PAGE, 0, 25),
+        (Act::Work, PAGE, 6, 25),
+        (Act::Wait, PAGE, 0, 31),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// Types A, B, E and F of Table 1.
+fn of_type(name: char) -> Vec<(i32, i32, Does)> {
+    match name {
+        'A' => vec![(1, 0, Begins), (1, 0, Works(30 * MS))],
+        'B' => vec![(1, 0, Begins), (1, 0, Works(15 * MS))],
+        'E' => vec![
+            (1, 0, Begins),
+            (1, 0, Signals(1)),
+            (2, 1, GoesOn(1, PARSER)),
+            (2, 1, Works(15 * MS)),
+            (2, 1, Signals(2)),
+            (1, 0, Works(15 * MS)),
+            (1, 0, GoesOn(2, PAGE)),
+        ],
+        _ => vec![
+            (1, 0, Begins),
+            (1, 0, Works(7_500_000)),
+            (1, 0, Signals(1)),
+            (2, 1, GoesOn(1, PARSER)),
+            (2, 1, Works(15 * MS)),
+            (2, 1, Signals(2)),
+            (1, 0, GoesOn(2, PAGE)),
+            (1, 0, Works(7_250_000)),
+        ],
+    }
+}
+
+#[test]
+fn figure_11_four_types_with_different_inner_structure() {
+    let works = |name: char| -> Vec<(i64, i64)> {
+        let told = canonical(&of_type(name));
+        let works = told.into_iter().filter(|(act, ..)| *act == Act::Work);
+        works.map(|(_, _, used, begin)| (begin, used)).collect()
+    };
+    assert_eq!(works('A'), [(0, 30 * MS)]);
+    assert_eq!(works('B'), [(0, 15 * MS)]);
+    // Two threads at the same time, and then what joins them.
+    assert_eq!(works('E'), [(0, 0), (0, 15 * MS), (0, 15 * MS), (15 * MS, 0), (15 * MS, 0)]);
+    // One behind the other.
+    let first = 7_500_000;
+    let both = first + 15 * MS;
+    assert_eq!(
+        works('F'),
+        [(0, first), (first, 0), (first, 15 * MS), (both, 0), (both, 7_250_000)]
+    );
+    // E takes as long as B on endless processors, F as long as A nearly.
+    let durations =
+        ['A', 'B', 'E', 'F'].map(|name| of_joined(&request(&of_type(name)), by_kind).duration());
+    assert_eq!(durations, [30 * MS, 15 * MS, 15 * MS, 29_750_000]);
+}
+
+#[test]
+fn threads_that_nothing_led_to_are_one_element_whichever_they_are() {
+    let interrupts = |a: i32, b: i32| {
+        canonical(&[(1, 0, Begins), (a, 1, Works(3)), (1, 0, Works(9)), (b, 0, Works(4))])
+    };
+    let expected = [
+        (Act::Work, SEED, 9, 0),
+        (Act::Wait, SEED, 0, 9),
+        (Act::Work, 0, 7, 0),
+        (Act::Wait, 0, 0, 7),
+    ];
+    assert_eq!(interrupts(2, 2), expected);
+    assert_eq!(interrupts(3, 2), expected);
+}
+
+#[test]
+fn syncs_that_lead_nowhere_or_in_a_circle_do_no_harm() {
+    let mut request = request(&of_type('F'));
+    let expected = of_joined(&request, by_kind).demands();
+    for (source, destination) in [(0, 99), (99, 0), (3, 3), (7, 0), (6, 2)] {
+        request.syncs.push(workload::joined::Sync { source, destination });
+    }
+    assert_eq!(of_joined(&request, by_kind).demands(), expected);
+    assert_eq!(of_joined(&Default::default(), by_kind), Canonical::default());
+}

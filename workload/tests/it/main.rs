@@ -1,0 +1,7 @@
+//! Integration tests of requests' costs.
+
+mod canonical_figures;
+mod rescheduling;
+mod steps;
+mod stitching;
+mod threads;

@@ -1,0 +1,103 @@
+//! Any rescheduling of a request gives the same canonical form.
+
+use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::threads::{Does, request};
+use workload::canonical::{by_kind, of_joined};
+
+/// A request of up to `threads` threads: what each does in its order. Threads but the first begin
+/// with a signal of one that was there, or with nothing that is known.
+fn made(random: &mut ChaCha8Rng, steps: usize) -> Vec<(i32, Does)> {
+    let mut all = vec![(0, Does::Begins)];
+    let mut threads = 1;
+    let mut signals = 0;
+    for _ in 0..steps {
+        let thread = pick(random, threads);
+        match random.next_u32() % 8 {
+            0..=3 => all.push((thread as i32, Does::Works(1 + i64::from(random.next_u32() >> 8)))),
+            4 | 5 => {
+                // One signal lets one or two new threads go on.
+                all.push((thread as i32, Does::Signals(signals)));
+                for _ in 0..=random.next_u32() % 2 {
+                    let kind = 10 + random.next_u32() % 3;
+                    all.push((threads as i32, Does::GoesOn(signals, kind)));
+                    threads += 1;
+                }
+                signals += 1;
+            }
+            6 => {
+                let other = pick(random, threads);
+                all.push((thread as i32, Does::Signals(signals)));
+                all.push((other as i32, Does::GoesOn(signals, 20 + random.next_u32() % 3)));
+                signals += 1;
+            }
+            _ => {
+                all.push((threads as i32, Does::Works(1 + i64::from(random.next_u32() >> 8))));
+                threads += 1;
+            }
+        }
+    }
+    all
+}
+
+fn pick(random: &mut ChaCha8Rng, below: usize) -> usize {
+    random.next_u32() as usize % below.max(1)
+}
+
+/// The same request on other threads and processors, in another order, preempted elsewhere.
+fn rescheduled(random: &mut ChaCha8Rng, all: &[(i32, Does)]) -> Vec<(i32, i32, Does)> {
+    let mut left: Vec<(i32, Does)> = Vec::new();
+    for (thread, does) in all {
+        let Does::Works(mut used) = *does else {
+            left.push((*thread, *does));
+            continue;
+        };
+        while used > 1 && !random.next_u32().is_multiple_of(3) {
+            let slice = 1 + i64::from(random.next_u32()) % (used - 1);
+            left.push((*thread, Does::Works(slice)));
+            used -= slice;
+        }
+        left.push((*thread, Does::Works(used)));
+    }
+    let names = 1 + random.next_u32() as i32 % 1_000;
+    let mut given: Vec<u32> = Vec::new();
+    let mut done = Vec::new();
+    while !left.is_empty() {
+        // The first thing of each thread can come next, if its signal was given.
+        let is_first = |at: usize| left[..at].iter().all(|(thread, _)| *thread != left[at].0);
+        let is_let = |at: usize| match left[at].1 {
+            Does::GoesOn(signal, _) => given.contains(&signal),
+            _ => true,
+        };
+        let can: Vec<usize> = (0..left.len()).filter(|at| is_first(*at) && is_let(*at)).collect();
+        let (thread, does) = left.remove(can[pick(random, can.len())]);
+        if let Does::Signals(signal) = does {
+            given.push(signal);
+        }
+        done.push((names - 7 * thread, random.next_u32() as i32 % 4, does));
+    }
+    done
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn the_scheduler_changes_nothing(seed in any::<u64>(), steps in 0_usize..40) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let all = made(&mut random, steps);
+        let mut forms = (0..4).map(|_| {
+            let steps = rescheduled(&mut random, &all);
+            let request = request(&steps);
+            let form = of_joined(&request, by_kind);
+            assert_eq!(form.demands(), request.demands);
+            (form, steps)
+        });
+        let (first, one) = forms.next().unwrap();
+        for (other, another) in forms {
+            prop_assert_eq!(&first, &other, "{:?}\n{:?}", one, another);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Joined requests by hand: what each thread does, and an order in which it happened.
+
+use std::collections::BTreeMap;
+
+use workload::demands::Demands;
+use workload::joined::{JoinedEvent, JoinedRequest, Sync};
+
+/// Kind of the seed event.
+pub(crate) const SEED: u32 = 1;
+/// Kind of an event at which nothing but processor time is counted.
+pub(crate) const SWITCH: u32 = 2;
+/// Kind of an event at which a thread lets others go on.
+pub(crate) const SIGNAL: u32 = 3;
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Does {
+    /// The seed event.
+    Begins,
+    /// Uses that many nanoseconds.
+    Works(i64),
+    /// Gives the signal of that number.
+    Signals(u32),
+    /// Goes on by the signal of that number, as something of that kind.
+    GoesOn(u32, u32),
+}
+
+/// A request of steps in their order: each with the thread that does it, and its processor.
+pub(crate) fn request(steps: &[(i32, i32, Does)]) -> JoinedRequest {
+    let mut request = JoinedRequest { seed: SEED, whole: true, seeds: 1, ..Default::default() };
+    let mut signals: BTreeMap<u32, u32> = BTreeMap::new();
+    for (time, (thread, processor, does)) in (0..).zip(steps) {
+        let place = request.events.len() as u32;
+        let (kind, used) = match does {
+            Does::Begins => (SEED, 0),
+            Does::Works(used) => (SWITCH, *used),
+            Does::Signals(number) => {
+                signals.insert(*number, place);
+                (SIGNAL, 0)
+            }
+            Does::GoesOn(number, kind) => {
+                let source = signals[number];
+                request.syncs.push(Sync { source, destination: place });
+                (*kind, 0)
+            }
+        };
+        let demands = Demands { processor_ns: used, ..Demands::default() };
+        request.demands += demands;
+        request.events.push(JoinedEvent {
+            time: time * 10,
+            kind,
+            host: 7,
+            processor: *processor,
+            process: 1,
+            thread: *thread,
+            demands,
+            ..JoinedEvent::default()
+        });
+    }
+    request.syncs.sort_by_key(|sync| sync.source);
+    request
+}
