@@ -10,6 +10,7 @@ mod join_imports;
 mod matching;
 mod number;
 mod read;
+mod resources;
 mod run;
 mod sample_pool;
 mod streams;
@@ -25,6 +26,7 @@ use self::join_imports::{Hosts, join_imports};
 use self::matching::Matching;
 use self::number::number;
 use self::read::{Inputs, read};
+use self::resources::resources;
 use self::run::Run;
 use self::streams::match_streams;
 use crate::dealing::deal::Stores;
@@ -33,7 +35,8 @@ use crate::options::Options;
 use crate::reconciliation::Reconciliation;
 
 /// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`,
-/// `clocks.json` and `reconciliation.json`. Equal logs and imports give equal files.
+/// `clocks.json` and `reconciliation.json`; where logs have resources, `events/sockcap.parquet` and
+/// `handoffs.parquet`. Equal logs and imports give equal files.
 ///
 /// # Errors
 /// When there is neither a log that can be read nor an import, or a file cannot be written. Damaged
@@ -65,6 +68,7 @@ pub fn reconcile(
     let calls = join_imports(&run, &imports, &mut hosts, &mut output, &mut rows, &mut outcome)?;
     outcome.flows = output.flows;
     let results = Results { rows, output, calls };
-    finish(&run, &connected.capture, hosts, results, &outcome)?;
+    let clocks = finish(&run, &connected.capture, hosts, results, &outcome)?;
+    resources(&run, &connected, &clocks)?;
     Ok(outcome)
 }

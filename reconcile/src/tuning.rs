@@ -305,3 +305,6 @@ pub(crate) const MAX_DEPOSITS: usize = 1 << 16;
 /// Time in nanoseconds from which on a read of a pipe or an event counter is one that found nothing
 /// there: one that finds something takes about a microsecond. Chosen, not measured.
 pub(crate) const BLOCKED_NS: i64 = 20_000;
+
+/// Number of events, or of what goes into them, that one sorter has in memory beside the budget.
+pub(crate) const SORTED_AT_ONCE: usize = 1 << 16;

@@ -59,4 +59,6 @@ pub(crate) struct LogFile {
     pub(crate) flows: Range<u32>,
     /// Number of its records.
     pub(crate) records: u64,
+    /// Whether it has resources beside messages.
+    pub(crate) resources: bool,
 }

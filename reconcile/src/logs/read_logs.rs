@@ -197,6 +197,7 @@ impl Reader {
             settings,
             flows: first..flows_end,
             records,
+            resources: header.resources,
         });
         capture.processes.push(process);
         self.programs.push(Program::of(&header.executable, &header.arguments));

@@ -1,5 +1,6 @@
 //! Pass 9: the clocks are estimated, and everything is written.
 
+use clocks::Clocks;
 use message_trace::Nodes;
 
 use crate::error::Error;
@@ -21,14 +22,14 @@ pub(crate) struct Results<'a> {
     pub(crate) calls: Option<CallIds>,
 }
 
-/// Writes all tables, with the times of `hosts` on one common clock.
+/// Writes all tables, with the times of `hosts` on one common clock. Returns the hosts' clocks.
 pub(crate) fn finish(
     run: &Run,
     capture: &Capture,
     hosts: Hosts,
     results: Results,
     outcome: &Reconciliation,
-) -> Result<(), Error> {
+) -> Result<Clocks, Error> {
     let Run { data, progress, threads, .. } = *run;
     let Hosts { facts, samples, host_of } = hosts;
     let Results { rows, output, calls } = results;
@@ -40,5 +41,6 @@ pub(crate) fn finish(
         Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
     rows.write(&data.messages(), &writing)?;
     facts::as_set(&clocks, capture, &facts).write(&data.clocks())?;
-    Ok(outcome.write(data)?)
+    outcome.write(data)?;
+    Ok(clocks)
 }

@@ -18,7 +18,7 @@ macro_rules! numbered {
         impl $name {
             /// Choice of this number.
             #[cfg(feature = "reader")]
-            pub(crate) fn from_number(number: u16) -> Option<$name> {
+            pub fn from_number(number: u16) -> Option<$name> {
                 [$($name::$choice),*].into_iter().find(|choice| *choice as u16 == number)
             }
         }

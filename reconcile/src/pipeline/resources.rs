@@ -1,0 +1,106 @@
+//! Pass 10: where logs have resources, what threads did becomes events, and who let whom go on
+//! becomes hand-offs, all on the common clock.
+
+use std::fs;
+use std::io;
+
+use clocks::Clocks;
+use message_trace::PathError;
+use out_of_core::{ExternalSorter, MemoryBudget};
+use rustc_hash::FxHashSet;
+use socket_log::switches::SwitchLog;
+
+use crate::absent::NONE;
+use crate::error::Error;
+use crate::pipeline::connect::Connected;
+use crate::pipeline::run::Run;
+use crate::resources::{
+    Calls, HappeningRow, OwnEvent, Sorters, handoffs, thread_event, threads, write_events,
+    write_handoffs,
+};
+use crate::tuning::SORTED_AT_ONCE;
+
+/// Writes `events/sockcap.parquet` and `handoffs.parquet`. Where no log has resources, there are
+/// none, also no former ones.
+pub(crate) fn resources(run: &Run, connected: &Connected, clocks: &Clocks) -> Result<(), Error> {
+    let (data, capture) = (run.data, &connected.capture);
+    let (own_events, own_handoffs) = (data.own_events(), data.handoffs());
+    let with: Vec<usize> = (0..capture.logs.len())
+        .filter(|place| capture.logs.get(*place).is_some_and(|log| log.resources))
+        .collect();
+    if with.is_empty() {
+        for path in [own_events, own_handoffs] {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(PathError::io(&path, error).into());
+                }
+                _ => {}
+            }
+        }
+        return Ok(());
+    }
+    run.progress.step("reading resources", with.len() as u64);
+    let budget = MemoryBudget::beside(run.options.memory, run.pool.in_memory());
+    let directory = data.path();
+    let sorter = || ExternalSorter::<OwnEvent>::new(&budget, directory, SORTED_AT_ONCE);
+    let mut events = sorter();
+    let mut happenings = ExternalSorter::<HappeningRow>::new(&budget, directory, SORTED_AT_ONCE);
+    let connections = connected.connections.len() as i64;
+    let connection = |socket: u32| {
+        match connected.partitions.connection_of.get(socket as usize) {
+            Some(connection) if *connection != NONE => i64::from(*connection),
+            // One without another end, or without one.
+            _ => connections + i64::from(socket),
+        }
+    };
+    let calls = Calls { capture, sockets: &connected.sockets, connection: &connection, clocks };
+    for place in &with {
+        let mut into = Sorters { events: &mut events, happenings: &mut happenings };
+        calls.read(*place as u32, &mut into)?;
+        run.progress.advance(1);
+    }
+    switches(run, connected, clocks, &with, &budget, &mut events)?;
+    let handed = handoffs(happenings, capture, &mut events, &budget, directory)?;
+    fs::create_dir_all(data.events_dir())
+        .map_err(|error| PathError::io(&data.events_dir(), error))?;
+    write_events(&own_events, &events.finish(), capture, &connected.sockets)?;
+    Ok(write_handoffs(&own_handoffs, &handed)?)
+}
+
+/// Adds what the files of switches tell of the hosts that logs with resources are of. A file whose
+/// boot no such log is of tells nothing, as its clock is not known.
+fn switches(
+    run: &Run,
+    connected: &Connected,
+    clocks: &Clocks,
+    with: &[usize],
+    budget: &MemoryBudget,
+    events: &mut ExternalSorter<OwnEvent>,
+) -> Result<(), Error> {
+    let capture = &connected.capture;
+    // The processes that a file of switches is about are found by their ids.
+    let hosts: FxHashSet<u32> = with
+        .iter()
+        .filter_map(|place| capture.processes.get(*place).map(|process| process.host))
+        .collect();
+    for path in run.data.switches()? {
+        let Ok(log) = SwitchLog::open(&path) else { continue };
+        let header = log.header();
+        let boot = u128::from_le_bytes(header.boot_id);
+        let found = with.iter().find_map(|place| {
+            let process = capture.processes.get(*place)?;
+            let name = capture.hosts.get(process.host as usize)?;
+            let is = *name == header.host && process.boot == boot;
+            let (_, ahead) = capture.logs.get(*place)?.clock.begin().filter(|_| is)?;
+            Some((process.host, ahead))
+        });
+        let Some((host, ahead)) = found.filter(|(host, _)| hosts.contains(host)) else {
+            continue;
+        };
+        threads(&log, budget, run.data.path(), |event| {
+            let common = |time: i64| clocks.common(host as usize, time.saturating_add(ahead));
+            events.push(thread_event(&event, host, common(event.time)))
+        })?;
+    }
+    Ok(())
+}

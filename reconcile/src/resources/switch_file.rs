@@ -1,0 +1,291 @@
+//! One file of switches: its records in the order of time, with the gaps among them, and what each
+//! thread did. Memory is bounded: the records are sorted in temporary files.
+
+use std::path::Path;
+
+use message_trace::PathError;
+use out_of_core::{ExternalSorter, Keyed, MemoryBudget, ReadFailure};
+use rustc_hash::FxHashMap;
+use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::resources::threads::{Step, ThreadEvent, Threads};
+use crate::tuning::SORTED_AT_ONCE;
+
+/// A [`Step`] as it is sorted.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+struct StepRow {
+    time: i64,
+    name: [u8; 16],
+    thread: u32,
+    process: u32,
+    creator: u32,
+    processor: u16,
+    what: u16,
+}
+
+impl Keyed for StepRow {
+    type Key = i64;
+
+    fn key(&self) -> i64 {
+        self.time
+    }
+}
+
+/// Values of [`StepRow::what`].
+mod what {
+    pub(super) const IN: u16 = 0;
+    pub(super) const OUT: u16 = 1;
+    pub(super) const PREEMPTED: u16 = 2;
+    pub(super) const START: u16 = 3;
+    pub(super) const EXIT: u16 = 4;
+    pub(super) const EXEC: u16 = 5;
+    pub(super) const NAME: u16 = 6;
+    pub(super) const GAP_BEGIN: u16 = 7;
+    pub(super) const GAP_END: u16 = 8;
+}
+
+impl StepRow {
+    fn of(time: i64, step: &Step) -> Option<StepRow> {
+        let mut row = StepRow {
+            time,
+            name: [0; 16],
+            thread: 0,
+            process: 0,
+            creator: 0,
+            processor: 0,
+            what: 0,
+        };
+        match *step {
+            Step::GapBegin(_, processor) => {
+                (row.processor, row.what) = (processor, what::GAP_BEGIN);
+            }
+            Step::GapEnd(processor) => (row.processor, row.what) = (processor, what::GAP_END),
+            Step::Switch(Switch { processor, thread, process, event, .. }) => {
+                (row.processor, row.thread, row.process) = (processor, thread, process);
+                row.what = match event {
+                    SwitchEvent::In => what::IN,
+                    SwitchEvent::Out { preempted: false } => what::OUT,
+                    SwitchEvent::Out { preempted: true } => what::PREEMPTED,
+                    SwitchEvent::Start { creator } => {
+                        row.creator = creator;
+                        what::START
+                    }
+                    SwitchEvent::Exit => what::EXIT,
+                    SwitchEvent::Exec => what::EXEC,
+                    SwitchEvent::Name(name) => {
+                        row.name = name;
+                        what::NAME
+                    }
+                    SwitchEvent::Lost { .. } | SwitchEvent::Mark => return None,
+                };
+            }
+        }
+        Some(row)
+    }
+
+    fn step(&self) -> Step {
+        let event = match self.what {
+            what::GAP_BEGIN => return Step::GapBegin(self.time, self.processor),
+            what::GAP_END => return Step::GapEnd(self.processor),
+            what::IN => SwitchEvent::In,
+            what::OUT => SwitchEvent::Out { preempted: false },
+            what::PREEMPTED => SwitchEvent::Out { preempted: true },
+            what::START => SwitchEvent::Start { creator: self.creator },
+            what::EXIT => SwitchEvent::Exit,
+            what::EXEC => SwitchEvent::Exec,
+            _ => SwitchEvent::Name(self.name),
+        };
+        let StepRow { time, processor, thread, process, .. } = *self;
+        Step::Switch(Switch { time, processor, thread, process, event })
+    }
+}
+
+/// What is missing of a file, as far as it was read.
+struct Gaps {
+    /// The latest time of each processor.
+    latest: FxHashMap<u16, i64>,
+    /// Up to when everything is there.
+    mark: i64,
+    /// Whether records could not be read since.
+    is_damaged: bool,
+}
+
+/// Calls `each` with all steps of the file, each with its time, in the order of the file.
+fn steps(log: &SwitchLog, mut each: impl FnMut(i64, Step)) {
+    let begin = log.header().start.monotonic;
+    let mut gaps = Gaps { latest: FxHashMap::default(), mark: begin, is_damaged: false };
+    let any = Switch::ANY_PROCESSOR;
+    log.for_each(|found| match found {
+        Found::Switch(switch) => {
+            let Switch { time, processor, event, .. } = switch;
+            match event {
+                SwitchEvent::Lost { .. } => {
+                    let latest = gaps.latest.get(&processor).copied().unwrap_or(begin);
+                    let since = latest.max(gaps.mark).min(time);
+                    each(since, Step::GapBegin(since, processor));
+                    each(time, Step::GapEnd(processor));
+                }
+                SwitchEvent::Mark => {
+                    gaps.mark = gaps.mark.max(time);
+                    if std::mem::take(&mut gaps.is_damaged) {
+                        each(time, Step::GapEnd(any));
+                    }
+                    return;
+                }
+                _ => each(time, Step::Switch(switch)),
+            }
+            let latest = gaps.latest.entry(processor).or_insert(time);
+            *latest = time.max(*latest);
+        }
+        Found::Damaged(_) => {
+            if !std::mem::replace(&mut gaps.is_damaged, true) {
+                each(gaps.mark, Step::GapBegin(gaps.mark, any));
+            }
+        }
+    });
+    // From here on nobody recorded.
+    each(gaps.mark, Step::GapBegin(gaps.mark, any));
+}
+
+/// Calls `each` with what the threads of a file did, by the machine's monotonic clock.
+///
+/// # Errors
+/// When a temporary file in `directory` cannot be written or read, or `each` fails.
+pub(crate) fn threads(
+    log: &SwitchLog,
+    budget: &MemoryBudget,
+    directory: &Path,
+    mut each: impl FnMut(ThreadEvent) -> Result<(), PathError>,
+) -> Result<(), PathError> {
+    let mut sorter = ExternalSorter::new(budget, directory, SORTED_AT_ONCE);
+    let mut result = Ok(());
+    steps(log, |time, step| {
+        if let Some(row) = StepRow::of(time, &step).filter(|_| result.is_ok()) {
+            result = sorter.push(row);
+        }
+    });
+    result?;
+    let (sorted, failed) = (sorter.finish(), ReadFailure::default());
+    let mut threads = Threads::default();
+    for row in sorted.iter(&failed) {
+        let mut result = Ok(());
+        threads.step(row.step(), &mut |event| {
+            if result.is_ok() {
+                result = each(event);
+            }
+        });
+        result?;
+    }
+    failed.check()
+}
+
+#[cfg(test)]
+mod tests {
+    use socket_log::switches::{About, SwitchWriter};
+
+    use super::*;
+    use crate::resources::threads::Change;
+
+    fn of(time: i64, thread: u32, processor: u16, event: SwitchEvent) -> Switch {
+        Switch { time, processor, thread, process: 10, event }
+    }
+
+    fn mark(time: i64) -> Switch {
+        let (processor, event) = (Switch::ANY_PROCESSOR, SwitchEvent::Mark);
+        Switch { time, processor, thread: 0, process: 0, event }
+    }
+
+    /// Time, thread and change of what a file with these records tells; `damage` is the place of a
+    /// record that is damaged.
+    fn told(switches: &[Switch], damage: Option<usize>) -> Vec<(i64, u32, Change)> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1-1.switches");
+        let about = About { monotonic: 100, ..About::default() };
+        let mut writer = SwitchWriter::create(&path, &about).unwrap();
+        switches.iter().for_each(|switch| writer.push(switch));
+        writer.flush(0).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        if let Some(place) = damage {
+            bytes[4096 + 24 * place + 8] ^= 1;
+        }
+        let log = SwitchLog::from_bytes(&path, bytes).unwrap();
+        let budget = MemoryBudget::new(1 << 20);
+        let mut found = Vec::new();
+        threads(&log, &budget, directory.path(), |event| {
+            found.push((event.time, event.thread, event.change));
+            Ok(())
+        })
+        .unwrap();
+        found
+    }
+
+    const OUT: Change = Change::Out { preempted: false };
+
+    #[test]
+    fn records_of_several_processors_come_in_the_order_of_time() {
+        let switches = [
+            of(200, 11, 0, SwitchEvent::In),
+            of(300, 11, 0, SwitchEvent::Out { preempted: false }),
+            of(250, 12, 1, SwitchEvent::In),
+            of(400, 11, 1, SwitchEvent::In),
+            mark(500),
+        ];
+        let expected = [
+            (200, 11, Change::In),
+            (250, 12, Change::In),
+            (300, 11, OUT),
+            (400, 11, Change::In),
+            // Nobody recorded from here on.
+            (500, 11, Change::Unknown),
+            (500, 12, Change::Unknown),
+        ];
+        assert_eq!(told(&switches, None), expected);
+    }
+
+    #[test]
+    fn around_lost_records_nothing_is_known() {
+        let switches = [
+            of(200, 11, 0, SwitchEvent::In),
+            of(210, 12, 1, SwitchEvent::In),
+            of(300, 0, 0, SwitchEvent::Lost { records: 3 }),
+            of(350, 11, 0, SwitchEvent::In),
+            mark(500),
+        ];
+        let expected = [
+            (200, 11, Change::In),
+            (200, 11, Change::Unknown),
+            (210, 12, Change::In),
+            (350, 11, Change::In),
+            (500, 11, Change::Unknown),
+            (500, 12, Change::Unknown),
+        ];
+        assert_eq!(told(&switches, None), expected);
+        // Up to the mark it is known what they did.
+        let marked = [switches[0], switches[1], mark(260), switches[2], switches[3], mark(500)];
+        assert!(told(&marked, None).contains(&(260, 11, Change::Unknown)));
+    }
+
+    #[test]
+    fn a_damaged_record_leaves_all_unknown_from_the_mark_before_to_the_one_behind() {
+        let switches = [
+            of(200, 11, 0, SwitchEvent::In),
+            mark(220),
+            of(240, 11, 0, SwitchEvent::Out { preempted: false }),
+            of(260, 11, 0, SwitchEvent::In),
+            mark(300),
+            of(400, 11, 0, SwitchEvent::Out { preempted: false }),
+            mark(500),
+        ];
+        let expected = [
+            (200, 11, Change::In),
+            (220, 11, Change::Unknown),
+            (260, 11, Change::In),
+            (260, 11, Change::Unknown),
+            (400, 11, OUT),
+            (500, 11, Change::Unknown),
+        ];
+        assert_eq!(told(&switches, Some(2)), expected);
+    }
+}
