@@ -15,7 +15,8 @@ pub struct JoinedRequest {
     pub name: NameId,
     /// Number of seed events in it. More than one is a sign that the schema merges requests.
     pub seeds: u32,
-    /// Whether its valid-intervals were all closed. Else a time-out or the bound on memory ended it.
+    /// Whether its valid-intervals were all closed. Else a time-out or the bound on memory ended
+    /// it.
     pub whole: bool,
     /// Its events, in the order of time.
     pub events: Vec<JoinedEvent>,

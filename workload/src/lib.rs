@@ -1,10 +1,14 @@
 #![doc = include_str!("../README.md")]
 
+pub mod accounting;
 pub mod canonical;
 pub mod clusters;
 pub mod demands;
+pub mod join;
 pub mod joined;
 pub mod model;
+pub mod schema;
+mod synchronization;
 mod tuning;
 pub mod unusual;
 

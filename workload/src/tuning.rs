@@ -99,3 +99,39 @@ pub(crate) const MAX_DIFFERENCES: usize = 3;
 
 /// Share of the greatest difference below which others are not told. Chosen.
 pub(crate) const DIFFERENCE_SHARE: f64 = 0.3;
+
+/// Maximum number of attributes of one kind of events that a schema can use. Eight make an event
+/// 120 bytes in the queue; the shipped schemas use up to five.
+pub(crate) const SLOTS: usize = 8;
+
+/// Maximum number of values of which a join attribute or a mark is composed. Addresses and ports of
+/// both ends of a connection are four.
+pub(crate) const COMPOSITE_VALUES: usize = 4;
+
+/// Maximum number of events that wait in the reorder queue: 32,768 take 4 MB. Beyond it the oldest
+/// goes on before its time.
+pub(crate) const QUEUE_EVENTS: usize = 32 * 1024;
+
+/// Number of events that are late one after the other, beyond which a clock is taken to have jumped
+/// back. Chosen, not measured.
+pub(crate) const LATE_IN_A_ROW: u32 = 1000;
+
+/// Maximum number of events that a set without a seed keeps: a thread that never serves a request
+/// makes one without an end. Chosen, not measured.
+pub(crate) const UNSEEDED_EVENTS: u32 = 4096;
+
+/// Maximum number of different names of requests; later ones are called by their seed's kind.
+/// Chosen, not measured: 65,536 addresses of 50 bytes take 6 MB.
+pub(crate) const REQUEST_NAMES: usize = 64 * 1024;
+
+/// Number of threads beyond which those that are long silent are forgotten; one takes 200 bytes.
+pub(crate) const THREADS: usize = 16 * 1024;
+
+/// Number of marks, beyond which all are forgotten; one takes 9 bytes and more.
+pub(crate) const MARKS: usize = 1024 * 1024;
+
+/// Maximum depth of interrupts in interrupts.
+pub(crate) const INTERRUPTS: usize = 4;
+
+/// Bytes of a joined event in memory, with its share of tables, by which the bound counts.
+pub(crate) const EVENT_BYTES: usize = 96;

@@ -1,0 +1,89 @@
+//! Processors: which thread runs on each, and interrupts in which it does not.
+
+use out_of_core::NameId;
+use rustc_hash::FxHashMap;
+
+use crate::tuning::INTERRUPTS;
+
+/// A processor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Processor {
+    /// Number of the thread that runs on it.
+    pub thread: Option<u32>,
+    /// Interrupts that are open, the outer ones first: since when each is accounted for, and its
+    /// time so far.
+    interrupts: [(i64, i64); INTERRUPTS],
+    depth: u8,
+}
+
+/// All processors that were seen.
+#[derive(Debug, Default)]
+pub(crate) struct Processors {
+    processors: FxHashMap<(NameId, i32), Processor>,
+}
+
+impl Processors {
+    /// The processor of that number.
+    pub(crate) fn of(&mut self, host: NameId, number: i32) -> &mut Processor {
+        self.processors.entry((host, number)).or_insert(Processor {
+            thread: None,
+            interrupts: [(0, 0); INTERRUPTS],
+            depth: 0,
+        })
+    }
+}
+
+impl Processor {
+    /// Number of interrupts that are open.
+    pub(crate) fn depth(&self) -> u8 {
+        self.depth
+    }
+
+    /// An interrupt begins.
+    pub(crate) fn interrupt(&mut self, now: i64) {
+        if let Some(outer) = self.open() {
+            outer.1 += (now - outer.0).max(0);
+        }
+        self.depth = self.depth.saturating_add(1);
+        if let Some(inner) = self.open() {
+            *inner = (now, 0);
+        }
+    }
+
+    /// An interrupt ends: its time without those in it, in nanoseconds.
+    pub(crate) fn end_interrupt(&mut self, now: i64) -> i64 {
+        let time = self.open().map_or(0, |open| open.1 + (now - open.0).max(0));
+        self.depth = self.depth.saturating_sub(1);
+        if let Some(outer) = self.open() {
+            outer.0 = now;
+        }
+        time
+    }
+
+    /// All interrupts are over: their ends were lost.
+    pub(crate) fn clear(&mut self) {
+        self.depth = 0;
+    }
+
+    fn open(&mut self) -> Option<&mut (i64, i64)> {
+        let place = usize::from(self.depth.checked_sub(1)?);
+        self.interrupts.get_mut(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_an_inner_interrupt_is_not_its_outer_ones() {
+        let mut processors = Processors::default();
+        let processor = processors.of(0, 1);
+        processor.interrupt(100);
+        processor.interrupt(110);
+        assert_eq!(processor.depth(), 2);
+        assert_eq!(processor.end_interrupt(140), 30);
+        assert_eq!(processor.end_interrupt(145), 15);
+        assert_eq!((processor.end_interrupt(150), processor.depth()), (0, 0));
+    }
+}

@@ -1,0 +1,286 @@
+//! State of the join: what an event changes.
+
+use events::Event;
+
+use crate::accounting::{Doing, Pending, Processors, Thread, Threads};
+use crate::demands::Demands;
+use crate::join::arena::NONE;
+use crate::join::context::Context;
+use crate::join::counts::StateCounts;
+use crate::join::item::Item;
+use crate::join::joining::{Bound, Joining, Tables};
+use crate::join::marks::Marks;
+use crate::join::program::{Group, Part, Program};
+use crate::join::store::{Store, What};
+use crate::schema::{ProcessorUse, ResourceKind};
+use crate::tuning::UNSEEDED_EVENTS;
+
+/// State of the join.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub store: Store,
+    pub threads: Threads,
+    pub marks: Marks,
+    /// Sets that were closed.
+    pub closed: Vec<u32>,
+    /// What became of events.
+    pub counts: StateCounts,
+    processors: Processors,
+    /// Whether an event said who runs on a processor.
+    has_switches: bool,
+    joining: Joining,
+}
+
+impl State {
+    /// Takes an event.
+    pub(crate) fn take(&mut self, program: &Program, mut item: Item) {
+        let Some(kind) = program.kinds.get(usize::from(item.kind)) else { return };
+        let poster = self.poster(program, &mut item.event);
+        if let Some(thread) = self.threads.get_mut(poster) {
+            if kind.after.is_some() && thread.kept_kind == kind.after {
+                let kept = Item { present: thread.kept_present, values: thread.kept, ..item };
+                for (slot, from) in (0..).zip(&kind.from_kept) {
+                    if item.value(slot).is_none()
+                        && let Some(value) = from.and_then(|from| kept.value(from))
+                    {
+                        item.set(slot, value);
+                    }
+                }
+                thread.kept_kind = None;
+            }
+            if kind.keeps {
+                thread.kept_kind = Some(item.kind);
+                (thread.kept_present, thread.kept) = (item.present, item.values);
+            }
+        }
+        for group in &kind.groups {
+            self.group(program, group, item, poster);
+        }
+    }
+
+    /// Number of the thread that posts an event, which runs on its processor then.
+    fn poster(&mut self, program: &Program, event: &mut Event) -> u32 {
+        if event.thread == 0 {
+            return NONE;
+        }
+        let number = self.threads.number(event.host, event.thread, event.time);
+        let Some(thread) = self.threads.get_mut(number) else { return NONE };
+        thread.active = event.time;
+        match event.process {
+            0 => event.process = thread.process,
+            process => thread.process = process,
+        }
+        if !program.has_processors || !self.has_switches || event.processor < 0 {
+            return number;
+        }
+        if !matches!(thread.state, Doing::Running | Doing::Interrupted) {
+            thread.turn(Doing::Running, event.time);
+        }
+        self.runs(event, number);
+        number
+    }
+
+    /// A thread runs on a processor: whoever was there before does not any more.
+    fn runs(&mut self, event: &Event, number: u32) {
+        let processor = self.processors.of(event.host, event.processor);
+        let before = processor.thread.replace(number);
+        if before == Some(number) {
+            return;
+        }
+        if let Some(before) = before.and_then(|before| self.threads.get_mut(before))
+            && matches!(before.state, Doing::Running | Doing::Interrupted)
+        {
+            // When it left was lost, so its time since its last event is nobody's.
+            (before.state, before.since) = (Doing::Unknown, event.time);
+        }
+    }
+
+    fn group(&mut self, program: &Program, group: &Group, item: Item, poster: u32) {
+        let mut context = Context { item, thread: poster, depth: 0 };
+        if let Some(slot) = group.thread {
+            let id = item.value(slot).unwrap_or(0) as i32;
+            let event = &mut context.item.event;
+            event.thread = id;
+            context.thread = match id {
+                0 => NONE,
+                _ => self.threads.number(event.host, id, event.time),
+            };
+            event.process = self.threads.get(context.thread).map_or(0, |thread| thread.process);
+        }
+        if program.has_processors && item.event.processor >= 0 {
+            context.depth = self.processors.of(item.event.host, item.event.processor).depth();
+        }
+        let State { marks, threads, .. } = self;
+        let holds = |part: &&Part| {
+            part.conditions.iter().all(|condition| context.holds(condition, marks, threads))
+        };
+        let mut parts: [Option<&Part>; PARTS] = [None; PARTS];
+        for (place, part) in parts.iter_mut().zip(group.parts.iter().filter(holds)) {
+            *place = Some(part);
+        }
+        let parts = || parts.iter().map_while(|part| *part);
+        if parts().next().is_some() {
+            self.parts(program, group, context, parts);
+        }
+    }
+
+    fn parts<'program, P: Iterator<Item = &'program Part>>(
+        &mut self,
+        program: &Program,
+        group: &Group,
+        mut context: Context,
+        parts: impl Fn() -> P,
+    ) {
+        let now = context.item.event.time;
+        let used = parts().find_map(|part| part.processor);
+        let interrupt_ns = self.interrupts(used, &mut context);
+        self.joining.bounds.clear();
+        for binding in parts().flat_map(|part| &part.bindings) {
+            let handle = context.handle(&binding.values, program.thread, &mut self.threads);
+            let Some(handle) = handle else { continue };
+            let same = |bound: &Bound| bound.handle == handle && bound.mode == binding.mode;
+            if !self.joining.bounds.iter().any(same) {
+                self.joining.bounds.push(Bound { handle, mode: binding.mode, sector: NONE });
+            }
+        }
+        let is_seed = parts().any(|part| part.seed);
+        let affects = || parts().flat_map(|part| part.affects.iter().copied());
+        let State { store, threads, closed, counts, joining, .. } = self;
+        let mut tables = Tables { program, store, threads, closed, counts, now };
+        let set = joining.join(&mut tables, affects(), is_seed);
+        let Tables { store, threads, counts, .. } = &mut tables;
+        if let Some(set) = set {
+            counts.joined += 1;
+            let in_interrupt = context.depth > 0;
+            let mut event = Event { kind: group.kind, ..context.item.event };
+            let pending = match interrupt_ns {
+                Some(processor_ns) => Pending { processor_ns, ..Pending::default() },
+                None if in_interrupt => Pending::default(),
+                None => pending_in(set, context.thread, store, threads, now),
+            };
+            if in_interrupt {
+                (event.thread, event.process) = (0, 0);
+            }
+            let what = What {
+                is_wait: parts().any(|part| part.wait),
+                is_interrupt: interrupt_ns.is_some(),
+            };
+            let order = store.append(set, event, demands(&context, parts()), pending, what);
+            if let Some(of) = store.sets.get_mut(set) {
+                if is_seed {
+                    of.seeds += 1;
+                    of.seed = of.seed.min((order, group.kind));
+                }
+                of.complete |= parts().any(|part| part.complete);
+                let name = parts().find_map(|part| context.item.value(part.name?));
+                if let Some(name) = name.filter(|name| *name != 0) {
+                    of.name = of.name.min((order, name as u32));
+                }
+                if of.seeds == 0 && of.events > UNSEEDED_EVENTS {
+                    counts.forgotten += u64::from(of.events);
+                    store.clear(set);
+                }
+            }
+            joining.settle(&mut tables, affects(), set, order);
+        } else {
+            counts.unjoined += 1;
+        }
+        self.afterwards(used, &context, parts);
+    }
+
+    /// What an interrupt's begin or end means: its processor time in nanoseconds, if it ends.
+    fn interrupts(&mut self, used: Option<ProcessorUse>, context: &mut Context) -> Option<i64> {
+        let event = &context.item.event;
+        let processor = self.processors.of(event.host, event.processor);
+        match used {
+            Some(ProcessorUse::Interrupt) => {
+                processor.interrupt(event.time);
+                context.depth = processor.depth();
+                if let Some(thread) = self.threads.get_mut(context.thread)
+                    && thread.state == Doing::Running
+                {
+                    thread.turn(Doing::Interrupted, event.time);
+                }
+                None
+            }
+            Some(ProcessorUse::Return) => {
+                let time = processor.end_interrupt(event.time);
+                if processor.depth() == 0
+                    && let Some(thread) = self.threads.get_mut(context.thread)
+                    && thread.state == Doing::Interrupted
+                {
+                    thread.turn(Doing::Running, event.time);
+                }
+                Some(time)
+            }
+            _ => None,
+        }
+    }
+
+    /// What an event means for its thread and for marks, once it is joined.
+    fn afterwards<'program, P: Iterator<Item = &'program Part>>(
+        &mut self,
+        used: Option<ProcessorUse>,
+        context: &Context,
+        parts: impl Fn() -> P,
+    ) {
+        let event = &context.item.event;
+        let now = event.time;
+        self.has_switches |= matches!(used, Some(ProcessorUse::In | ProcessorUse::Out(_)));
+        if let Some(thread) = self.threads.get_mut(context.thread) {
+            match used {
+                Some(ProcessorUse::In) => thread.turn(Doing::Running, now),
+                Some(ProcessorUse::Out(why)) => {
+                    thread.turn(Doing::Off(why.unwrap_or(thread.inside)), now);
+                }
+                Some(ProcessorUse::Ready) if matches!(thread.state, Doing::Off(_)) => {
+                    thread.turn(Doing::Off(crate::schema::Why::Runnable), now);
+                }
+                _ => {}
+            }
+            if let Some(inside) = parts().find_map(|part| part.inside) {
+                thread.inside = inside;
+            }
+        }
+        if used == Some(ProcessorUse::In) && event.processor >= 0 {
+            self.processors.of(event.host, event.processor).clear();
+            self.runs(event, context.thread);
+        }
+        for (values, on) in parts().flat_map(|part| &part.marks) {
+            let Some(key) = context.mark(values) else { continue };
+            if *on { self.marks.put(key) } else { self.marks.take(key) }
+        }
+    }
+}
+
+/// Maximum number of parts that hold for one event.
+const PARTS: usize = 8;
+
+/// What a thread used since its last event, if it works for that set.
+fn pending_in(set: u32, thread: u32, store: &Store, threads: &mut Threads, now: i64) -> Pending {
+    let Some(thread) = threads.get_mut(thread) else { return Pending::default() };
+    if thread.sector == Thread::NO_SECTOR || store.sectors.get(thread.sector).set != set {
+        return Pending::default();
+    }
+    thread.settle(now);
+    thread.take_pending()
+}
+
+/// What an event uses besides processors.
+fn demands<'program>(context: &Context, parts: impl Iterator<Item = &'program Part>) -> Demands {
+    let mut demands = Demands::default();
+    for (kind, source, times) in parts.flat_map(|part| &part.resources) {
+        let amount = context.value(*source).map_or(0, |value| value.cast_signed());
+        let amount = amount.saturating_mul(*times).max(0);
+        match kind {
+            ResourceKind::DiskRead => demands.disk_read_bytes += amount,
+            ResourceKind::DiskWrite => demands.disk_written_bytes += amount,
+            ResourceKind::Sent => demands.sent_bytes += amount,
+            ResourceKind::Received => demands.received_bytes += amount,
+        }
+        if matches!(kind, ResourceKind::DiskRead | ResourceKind::DiskWrite) {
+            demands.disk_calls += 1;
+        }
+    }
+    demands
+}

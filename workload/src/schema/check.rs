@@ -1,0 +1,120 @@
+//! Checks of a schema as a whole: each name that is used is made somewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::schema::error::SchemaError;
+use crate::schema::statements::{Condition, Part, Schema};
+use crate::tuning::COMPOSITE_VALUES;
+
+/// Names of conditions that need no MARK: whether the thread of that id is of the event's process,
+/// and whether the event came in an interrupt.
+pub(crate) const SIBLING: &str = "sibling";
+pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// Checks that each name that `schema` uses is made somewhere in it.
+pub(super) fn check(schema: &Schema, file: &Path) -> Result<(), SchemaError> {
+    let error = |line, why: String| Err(SchemaError::new(file, line, why));
+    let mut kinds: BTreeSet<&str> = BTreeSet::new();
+    for part in &schema.parts {
+        kinds.extend(part.kinds.iter().chain(&part.renamed).map(String::as_str));
+    }
+    let sizes = match sizes(schema) {
+        Ok(sizes) => sizes,
+        Err((line, why)) => return error(line, why),
+    };
+    let marks: BTreeSet<&str> =
+        schema.parts.iter().flat_map(|part| &part.marks).map(|mark| &*mark.values.name).collect();
+    for part in &schema.parts {
+        if let Err(why) = part_of(part, &kinds, &sizes, &marks) {
+            return error(part.line, why);
+        }
+    }
+    for (line, kind) in &schema.waits {
+        if !kinds.contains(&**kind) {
+            return error(*line, no_event(kind));
+        }
+    }
+    for sync in &schema.syncs {
+        if let Some(kind) =
+            [&sync.source, &sync.destination].iter().find(|kind| !kinds.contains(&kind[..]))
+        {
+            return error(sync.line, no_event(kind));
+        }
+        if !sizes.contains_key(&*sync.attribute) {
+            return error(sync.line, no_attribute(&sync.attribute));
+        }
+    }
+    if schema.parts.iter().any(|part| part.seed) {
+        return Ok(());
+    }
+    error(
+        1,
+        "no event is the SEED, so nothing would be a request; write SEED below the EVENT that \
+              occurs only and always in a request"
+            .to_owned(),
+    )
+}
+
+/// Number of values of each join attribute.
+fn sizes(schema: &Schema) -> Result<BTreeMap<&str, usize>, (u32, String)> {
+    let mut sizes = BTreeMap::new();
+    for part in &schema.parts {
+        for binding in &part.bindings {
+            let (name, size) = (&*binding.values.name, binding.values.of.len());
+            let known = *sizes.entry(name).or_insert(size);
+            if known != size {
+                let why = format!(
+                    "attribute {name} has {size} values here and {known} above; give it as many"
+                );
+                return Err((part.line, why));
+            }
+            if !(1..=COMPOSITE_VALUES).contains(&size) {
+                let why = format!("attribute {name} takes 1 to {COMPOSITE_VALUES} values");
+                return Err((part.line, why));
+            }
+        }
+    }
+    Ok(sizes)
+}
+
+fn part_of(
+    part: &Part,
+    kinds: &BTreeSet<&str>,
+    sizes: &BTreeMap<&str, usize>,
+    marks: &BTreeSet<&str>,
+) -> Result<(), String> {
+    if !part.after.is_empty() && part.after.len() != part.kinds.len() {
+        let (after, of) = (part.after.len(), part.kinds.len());
+        return Err(format!("AFTER has {after} kinds for {of} of its EVENT; write one for each"));
+    }
+    for condition in &part.conditions {
+        let Condition::Marked { values, .. } = condition else { continue };
+        let name = &*values.name;
+        if ![SIBLING, INTERRUPTED].contains(&name) && !marks.contains(name) {
+            return Err(format!("nothing is ever marked as {name}; write MARK {name}(...)"));
+        }
+        if values.of.len() > COMPOSITE_VALUES {
+            return Err(format!("mark {name} takes up to {COMPOSITE_VALUES} values"));
+        }
+    }
+    if let Some(affect) = part.affects.iter().find(|affect| !sizes.contains_key(&*affect.attribute))
+    {
+        return Err(no_attribute(&affect.attribute));
+    }
+    match &part.begin {
+        Some(begin) if !kinds.contains(&*begin.kind) => Err(no_event(&begin.kind)),
+        Some(begin) if part.kinds.contains(&begin.kind) => {
+            Err("BEGIN makes an event of its own kind; give it another with AS".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_event(kind: &str) -> String {
+    format!("{kind} is no EVENT of this schema; write EVENT {kind} with its attributes")
+}
+
+fn no_attribute(name: &str) -> String {
+    format!("{name} is no ATTRIBUTE of this schema; write ATTRIBUTE {name} below an EVENT")
+}

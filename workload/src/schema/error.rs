@@ -1,0 +1,22 @@
+//! What is wrong with a schema, and where.
+
+use std::path::{Path, PathBuf};
+
+/// What is wrong with a schema: file, line, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}:{line}: {why}", path = file.display())]
+pub struct SchemaError {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1.
+    pub line: u32,
+    /// What is wrong, and what to do.
+    pub why: String,
+}
+
+impl SchemaError {
+    /// The line of the file is wrong: `why`.
+    pub(crate) fn new(file: &Path, line: u32, why: impl Into<String>) -> SchemaError {
+        SchemaError { file: file.to_owned(), line, why: why.into() }
+    }
+}

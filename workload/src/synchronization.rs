@@ -1,0 +1,141 @@
+//! Synchronization: which event of a request signals and with which another thread goes on (Magpie,
+//! section 3.5).
+
+use out_of_core::NameId;
+
+use crate::joined::{JoinedEvent, Sync};
+
+/// A SYNC statement: source, join attribute, destination.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SyncStatement {
+    pub source: NameId,
+    pub attribute: u16,
+    pub destination: NameId,
+}
+
+/// An event of a request was joined by a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct TouchedAt {
+    pub attribute: u16,
+    pub key: u64,
+    /// Place of the event in its request.
+    pub place: u32,
+}
+
+/// The synchronisations of a request's events, in the order of their sources. `touched` is sorted.
+pub(crate) fn syncs(
+    statements: &[SyncStatement],
+    events: &[JoinedEvent],
+    touched: &[TouchedAt],
+) -> Vec<Sync> {
+    let mut syncs = Vec::new();
+    for (source, event) in (0..).zip(events) {
+        for statement in statements.iter().filter(|statement| statement.source == event.kind) {
+            let found = destinations(statement, source, events, touched);
+            syncs.extend(found.map(|destination| Sync { source, destination }));
+        }
+    }
+    syncs.sort_unstable_by_key(|sync| (sync.source, sync.destination));
+    syncs.dedup();
+    syncs
+}
+
+/// The events with which others go on after an event: one for each value that it shares.
+fn destinations<'request>(
+    statement: &'request SyncStatement,
+    source: u32,
+    events: &'request [JoinedEvent],
+    touched: &'request [TouchedAt],
+) -> impl Iterator<Item = u32> + 'request {
+    let attribute = statement.attribute;
+    let of = |place: u32| {
+        let has = move |touch: &&TouchedAt| touch.attribute == attribute && touch.place == place;
+        touched.iter().filter(has).map(|touch| touch.key)
+    };
+    let own: Vec<u64> = of(source).collect();
+    let keys = if own.is_empty() { shared(attribute, source, events, touched) } else { own };
+    keys.into_iter().filter_map(move |key| destination(statement, key, source, events, touched))
+}
+
+/// Values of a join attribute that an event shares by other events of its thread: of the nearest
+/// one before it, else after it.
+fn shared(attribute: u16, source: u32, events: &[JoinedEvent], touched: &[TouchedAt]) -> Vec<u64> {
+    let thread = thread_at(events, source);
+    let on_thread = |touch: &&TouchedAt| {
+        touch.attribute == attribute && thread_at(events, touch.place) == thread
+    };
+    let places = touched.iter().filter(on_thread).map(|touch| touch.place);
+    let distance = |place: &u32| (*place > source, place.abs_diff(source));
+    let Some(nearest) = places.min_by_key(distance) else { return Vec::new() };
+    let at = |touch: &&TouchedAt| touch.attribute == attribute && touch.place == nearest;
+    touched.iter().filter(at).map(|touch| touch.key).collect()
+}
+
+/// The event with which another thread goes on that shares a value with `source`: the first one of
+/// the statement's kind on that thread.
+fn destination(
+    statement: &SyncStatement,
+    key: u64,
+    source: u32,
+    events: &[JoinedEvent],
+    touched: &[TouchedAt],
+) -> Option<u32> {
+    let thread = thread_at(events, source);
+    let from = TouchedAt { attribute: statement.attribute, key, place: source + 1 };
+    let begin = touched.partition_point(|touch| *touch < from);
+    let same = |touch: &&TouchedAt| touch.attribute == from.attribute && touch.key == key;
+    let shares = touched
+        .get(begin..)
+        .unwrap_or_default()
+        .iter()
+        .take_while(same)
+        .find(|touch| thread_at(events, touch.place) != thread)?
+        .place;
+    let other = thread_at(events, shares);
+    (source + 1..=shares).find(|place| {
+        thread_at(events, *place) == other
+            && events.get(*place as usize).is_some_and(|event| event.kind == statement.destination)
+    })
+}
+
+fn thread_at(events: &[JoinedEvent], place: u32) -> Option<(NameId, i32)> {
+    events.get(place as usize).map(|event| (event.host, event.thread))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATEMENT: SyncStatement = SyncStatement { source: 1, attribute: 5, destination: 2 };
+
+    fn event(kind: NameId, thread: i32) -> JoinedEvent {
+        JoinedEvent { kind, thread, ..JoinedEvent::default() }
+    }
+
+    fn touch(key: u64, place: u32) -> TouchedAt {
+        TouchedAt { attribute: 5, key, place }
+    }
+
+    #[test]
+    fn the_first_destination_of_the_thread_that_shares_the_value_goes_on() {
+        // Thread 7 signals; 9 has another value; 8 goes on, is preempted, and posts the value.
+        let events = [event(1, 7), event(2, 9), event(3, 9), event(2, 8), event(2, 8), event(3, 8)];
+        let mut touched = vec![touch(23, 0), touch(23, 5), touch(24, 2)];
+        touched.sort_unstable();
+        assert_eq!(syncs(&[STATEMENT], &events, &touched), [Sync { source: 0, destination: 3 }]);
+    }
+
+    #[test]
+    fn a_source_shares_the_value_of_the_event_before_it_on_its_thread() {
+        let events = [event(4, 7), event(4, 9), event(1, 7), event(2, 8), event(4, 7)];
+        let mut touched = vec![touch(23, 0), touch(24, 1), touch(23, 3), touch(25, 4)];
+        touched.sort_unstable();
+        assert_eq!(syncs(&[STATEMENT], &events, &touched), [Sync { source: 2, destination: 3 }]);
+    }
+
+    #[test]
+    fn a_thread_does_not_signal_itself() {
+        let events = [event(1, 7), event(2, 7)];
+        assert_eq!(syncs(&[STATEMENT], &events, &[touch(1, 0), touch(1, 1)]), []);
+    }
+}
