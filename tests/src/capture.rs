@@ -16,19 +16,29 @@ use crate::{repository, target_directory};
 /// The preloaded library in its release build, built once for each test program.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        // A target directory of its own, because a build of the whole workspace links the library
-        // with the standard library that the other crates bring.
-        let target = target_directory().join("preload");
-        let output = Command::new(env!("CARGO"))
-            .args(["build", "--release", "--package", "capture-shim", "--target-dir"])
-            .arg(&target)
-            .current_dir(repository())
-            .output()
-            .expect("cargo runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        target.join("release/libsockcap.so")
-    })
+    LIBRARY.get_or_init(|| build_library("preload", &[]))
+}
+
+/// The preloaded library that records resources too, likewise.
+pub fn resources_library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| build_library("preload-resources", &["--features", "resources"]))
+}
+
+/// Builds the library into a target directory of its own, because a build of the whole workspace
+/// links it with the standard library that the other crates bring.
+fn build_library(directory: &str, features: &[&str]) -> PathBuf {
+    let target = target_directory().join(directory);
+    let output = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--package", "capture-shim"])
+        .args(features)
+        .arg("--target-dir")
+        .arg(&target)
+        .current_dir(repository())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    target.join("release/libsockcap.so")
 }
 
 /// The path of an installed program; a test that needs one which is not installed fails with its
@@ -103,6 +113,13 @@ impl Recording {
             .env("SOCKCAP_DIR", self.data())
             .env("SOCKCAP_HOST", "host")
             .current_dir(self.directory.path());
+        command
+    }
+
+    /// A command that will be recorded with its resources, with host name `host`.
+    pub fn resources_command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = self.command(program);
+        command.env("LD_PRELOAD", resources_library());
         command
     }
 

@@ -114,10 +114,11 @@ pub(crate) unsafe fn sendfile(
     offset: *mut off_t,
     size: size_t,
 ) -> ssize_t {
-    // SAFETY: the program's own call.
     let send = || {
+        // SAFETY: the program's own call.
         between_descriptors::moved(to, Direction::Send, || unsafe { real(to, from, offset, size) })
     };
+    // What it comes from matters only where it may be a file whose use is recorded.
     if RESOURCES { between_descriptors::moved(from, Direction::Receive, send) } else { send() }
 }
 

@@ -123,8 +123,8 @@ pub struct Wake {
 /// Record of the use of a file that ended at `ticks`.
 #[inline]
 pub fn file_use(ticks: u64, file: &FileUse) -> Words {
-    let flags = u16::from(file.failed) * resource_flag::FAILED
-        | u16::from(file.moved) * resource_flag::MOVED;
+    let failed = if file.failed { resource_flag::FAILED } else { 0 };
+    let flags = failed | if file.moved { resource_flag::MOVED } else { 0 };
     let aux = file.operation as u16 | flags;
     let mut words = Words::new(kind::FILE, aux, ticks, file.bytes as u32);
     words.push(file.duration as u32);
@@ -143,7 +143,7 @@ pub fn sleep(ticks: u64, duration: u64) -> Words {
 /// Record of a sign that was given by a call at `ticks`.
 #[inline]
 pub fn signal(ticks: u64, signal: &Signal) -> Words {
-    let flags = u16::from(signal.all) * resource_flag::ALL;
+    let flags = if signal.all { resource_flag::ALL } else { 0 };
     let Signal { what, object, amount, duration, .. } = *signal;
     handoff(kind::SIGNAL, ticks, what, flags, object, duration, amount)
 }
@@ -151,8 +151,8 @@ pub fn signal(ticks: u64, signal: &Signal) -> Words {
 /// Record of a wait that ended at `ticks`.
 #[inline]
 pub fn wake(ticks: u64, wake: &Wake) -> Words {
-    let flags = u16::from(wake.timed_out) * resource_flag::TIMED_OUT
-        | u16::from(wake.interrupted) * resource_flag::INTERRUPTED;
+    let timed_out = if wake.timed_out { resource_flag::TIMED_OUT } else { 0 };
+    let flags = timed_out | if wake.interrupted { resource_flag::INTERRUPTED } else { 0 };
     let Wake { what, object, amount, duration, .. } = *wake;
     handoff(kind::WAKE, ticks, what, flags, object, duration, amount)
 }

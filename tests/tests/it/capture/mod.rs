@@ -17,6 +17,7 @@ mod options;
 mod process;
 mod reconnect;
 mod recorder;
+mod resources;
 mod servers;
 mod size;
 mod sockets;
