@@ -85,8 +85,8 @@ pub(crate) enum Error {
     Signals(io::Error),
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
-    #[error("{library} was not found beside sockcap ({}); build it with 'cargo build --release -p {package}' or name it in SOCKCAP_LIBRARY", beside.display())]
-    NoLibrary { library: &'static str, package: &'static str, beside: PathBuf },
+    #[error("{library} was not found beside sockcap ({}); build it with '{build}' or name it in SOCKCAP_LIBRARY", beside.display())]
+    NoLibrary { library: &'static str, build: &'static str, beside: PathBuf },
     #[error("{}: the dynamic linker takes no library whose path has a space or a colon; move it, or link to it from elsewhere and name the link in SOCKCAP_LIBRARY", .0.display())]
     LibraryPath(PathBuf),
     #[error("{0}; it was not run, as --strict demands{1}")]

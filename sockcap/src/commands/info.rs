@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use analyze::AnalysisSummary;
 use clap::Parser;
 use importers::Captured;
-use message_trace::{Import, table};
+use message_trace::{DataDir, Import, table};
 use reconcile::Reconciliation;
 use reconcile::blind_spots::{BlindSpots, Unseen, UnseenEnd};
 
@@ -97,6 +97,7 @@ impl Run for Info {
             (true, false) => processes.write_programs(&mut out)?,
             (true, true) => processes.write_processes(&mut out)?,
         }
+        switches(&data, &mut out)?;
         imported(&imports, &mut out)?;
         captured(&sniffers, &mut out)?;
         spans.write_imports(&mut out)?;
@@ -131,6 +132,18 @@ impl Run for Info {
         out.flush()?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Writes a line of the files that tell when threads had a processor, where there are any.
+fn switches(data: &DataDir, out: &mut impl Write) -> Result<(), Error> {
+    let files = data.switches()?;
+    if !files.is_empty() {
+        let size =
+            files.iter().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
+        let count = counted(files.len() as u64, "file", "files");
+        writeln!(out, "switches of threads: {count}, {}", output::bytes(size))?;
+    }
+    Ok(())
 }
 
 /// Writes a line for each trace that was imported as messages.

@@ -180,9 +180,9 @@ fn end_switches(switches: Switches) {
 /// The library: named in `SOCKCAP_LIBRARY`, or beside this program, or in the `lib` directory
 /// beside its own.
 fn library(resources: bool) -> Result<PathBuf, Error> {
-    let (name, package) = match resources {
-        true => ("libsockcap_resources.so", "capture-shim-resources"),
-        false => ("libsockcap.so", "capture-shim"),
+    let (name, build) = match resources {
+        true => ("libsockcap_resources.so", "scripts/build"),
+        false => ("libsockcap.so", "cargo build --release -p capture-shim"),
     };
     let program = env::current_exe().unwrap_or_default();
     let beside = program.parent().unwrap_or(Path::new("."));
@@ -198,7 +198,7 @@ fn library(resources: bool) -> Result<PathBuf, Error> {
     };
     let library = library.ok_or_else(|| Error::NoLibrary {
         library: name,
-        package,
+        build,
         beside: beside.to_owned(),
     })?;
     let library = std::path::absolute(&library).unwrap_or(library);

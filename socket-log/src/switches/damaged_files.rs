@@ -116,7 +116,9 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_file_has_all_records_before_the_cut(events in events(), cut in any::<prop::sample::Index>()) {
+    fn a_cut_file_has_all_records_before_the_cut(
+        events in events(), cut in any::<prop::sample::Index>(),
+    ) {
         let switches = all(&events);
         let mut bytes = written(&switches);
         let at = HEADER_BYTES + cut.index(bytes.len() - HEADER_BYTES + 1);
@@ -154,7 +156,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_read_without_a_panic(events in events(), noise in any::<Vec<u8>>(), at in 0..5_000usize) {
+    fn any_bytes_are_read_without_a_panic(
+        events in events(), noise in any::<Vec<u8>>(), at in 0..5_000usize,
+    ) {
         let mut bytes = written(&all(&events));
         let at = at.min(bytes.len());
         let end = bytes.len().min(at + noise.len());
