@@ -19,6 +19,7 @@ import time
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 LIBRARY = os.path.join(TARGET, "release", "libsockcap.so")
+RESOURCES_LIBRARY = os.path.join(TARGET, "release", "libsockcap_resources.so")
 
 
 def run(command, **options):
@@ -29,8 +30,8 @@ def run(command, **options):
     return result.stdout
 
 
-def preloaded(data):
-    return {**os.environ, "LD_PRELOAD": LIBRARY, "SOCKCAP_DIR": data, "SOCKCAP_HOST": "bench"}
+def preloaded(data, library=LIBRARY):
+    return {**os.environ, "LD_PRELOAD": library, "SOCKCAP_DIR": data, "SOCKCAP_HOST": "bench"}
 
 
 def calls(program, rounds, environment=None, prefix=()):
@@ -116,6 +117,22 @@ def measure_calls(work, rounds):
     print()
     for line in absent:
         print(f"- {line}")
+    print(flush=True)
+
+
+def measure_resources(work, rounds):
+    """What the library for resources adds to the calls that it is for, and the other one beside it."""
+    program = os.path.join(work, "resource_calls")
+    run(["gcc", "-O2", "-Wall", "-pthread", "-o", program, os.path.join(REPOSITORY, "bench", "resource_calls.c")])
+    data = os.path.join(work, "resources.data")
+    found = [calls(program, rounds, preloaded(data, library)) for library in (RESOURCES_LIBRARY, LIBRARY)]
+    print("## Resources\n")
+    print(f"ns; p10 (and mean) of {rounds} slices, bare and hooked in alternation, pinned. Target: 150 added.\n")
+    print("| call | bare | added | added, mean | added by libsockcap.so |\n|---|---|---|---|---|")
+    for name, (tenth, hooked_tenth, mean, hooked_mean) in found[0].items():
+        other = found[1][name]
+        added = f"{hooked_tenth - tenth:.1f} | {hooked_mean - mean:.1f} | {other[1] - other[0]:.1f}"
+        print(f"| {name} | {tenth:.1f} | {added} |")
     print(flush=True)
 
 
@@ -229,13 +246,16 @@ def main():
     parser.add_argument("--pairs", type=int, default=30, help="pairs of runs of each server (default 30)")
     parser.add_argument("--seconds", type=int, default=6, help="length of each run of a server (default 6)")
     parser.add_argument("--calls-only", action="store_true", help="leave the servers out")
+    parser.add_argument("--resources-only", action="store_true", help="only the calls that --resources records")
     arguments = parser.parse_args()
     commit = run(["git", "-C", REPOSITORY, "describe", "--always", "--dirty"]).strip()
     print(f"{time.strftime('%Y-%m-%d')}, commit {commit}, {os.cpu_count()} processors, kernel {os.uname().release}\n")
     with tempfile.TemporaryDirectory() as work:
         os.chmod(work, 0o755)  # nginx's workers are another user.
-        measure_calls(work, arguments.rounds)
-        if not arguments.calls_only:
+        if not arguments.resources_only:
+            measure_calls(work, arguments.rounds)
+        measure_resources(work, arguments.rounds)
+        if not arguments.calls_only and not arguments.resources_only:
             measure_servers(work, arguments.pairs, arguments.seconds)
 
 

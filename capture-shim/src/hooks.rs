@@ -8,6 +8,8 @@ pub(crate) mod close;
 pub(crate) mod conditions;
 pub(crate) mod dup;
 #[cfg(feature = "resources")]
+pub(crate) mod epolls;
+#[cfg(feature = "resources")]
 pub(crate) mod eventfds;
 #[cfg(feature = "resources")]
 pub(crate) mod files;

@@ -142,5 +142,14 @@ pub(crate) const FIRST_ANCHOR_REACH: u64 = 1 << 17;
 /// more. Chosen, not measured.
 pub(crate) const LINEAGE_BYTES: usize = 1024;
 
+/// Number of eventfds that may be watched by epoll at once. Event loops have one each. Chosen, not
+/// measured.
+#[cfg(feature = "resources")]
+pub(crate) const MAX_WATCHED_EVENTFDS: usize = 64;
+
+/// Maximum number of events of one wait that are looked at for eventfds. Chosen, not measured.
+#[cfg(feature = "resources")]
+pub(crate) const MAX_EPOLL_EVENTS: usize = 64;
+
 const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
 const _: () = assert!(MAX_SCRATCHES <= 64);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -192,6 +193,42 @@ static void pipes(void) {
     close(ends[1]);
     assert(read(ends[0], &byte, 1) == 0);
     say("pipe");
+}
+
+static sem_t go;
+
+static void *event_writer(void *argument) {
+    uint64_t one = 1;
+    for (int n = 0; n < 100; n++) {
+        assert(!sem_wait(&go) && write(event, &one, 8) == 8);
+        signals++;
+    }
+    return argument;
+}
+
+// An event loop that is told of an eventfd and never reads it.
+static void epolls(void) {
+    int epoll = epoll_create1(0), other = eventfd(1, 0);
+    struct epoll_event told, unread = {.events = EPOLLIN | EPOLLET, .data.u64 = 77};
+    struct epoll_event level = {.events = EPOLLIN, .data.u64 = 78};
+    event = eventfd(0, EFD_NONBLOCK);
+    sem_init(&go, 0, 0);
+    // What was closed counts no more, though another descriptor has its number.
+    int closed = eventfd(1, 0);
+    assert(!epoll_ctl(epoll, EPOLL_CTL_ADD, closed, &unread) && !close(closed));
+    assert(!epoll_ctl(epoll, EPOLL_CTL_ADD, event, &unread));
+    pthread_t writer;
+    assert(!pthread_create(&writer, NULL, event_writer, NULL));
+    for (int n = 0; n < 100; n++) {
+        sem_post(&go);
+        assert(epoll_wait(epoll, &told, 1, 10000) == 1 && told.data.u64 == 77);
+        wakes++;
+    }
+    assert(!pthread_join(writer, NULL));
+    assert(!epoll_ctl(epoll, EPOLL_CTL_DEL, event, NULL));
+    assert(!epoll_ctl(epoll, EPOLL_CTL_ADD, other, &level));
+    assert(epoll_wait(epoll, &told, 1, 10000) == 1 && told.data.u64 == 78);
+    say("eventfd");
 }
 
 static int word;
@@ -427,7 +464,7 @@ int main(int count, char **ways) {
     int pair[2];
     assert(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair) && send(pair[0], "x", 1, 0) == 1);
     static const struct { const char *name; void (*run)(void); } all[] = {
-        {"conditions", conditions}, {"semaphores", semaphores}, {"events", events}, {"pipes", pipes},
+        {"conditions", conditions}, {"semaphores", semaphores}, {"events", events}, {"epolls", epolls}, {"pipes", pipes},
         {"futexes", futexes}, {"locks", locks}, {"robust", robust}, {"barriers", barriers},
         {"sleeps", sleeps}, {"files", files}, {"cancelled", cancelled}, {"handlers", handlers},
         {"children", children},

@@ -19,6 +19,10 @@ macro_rules! interposed_for_resources {
                 eventfd_read: (fd: c_int, number: *mut u64) -> c_int => eventfds::read;
                 eventfd_write: (fd: c_int, number: u64) -> c_int => eventfds::write;
 
+                epoll_ctl:
+                    (epoll: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int
+                    => epolls::control;
+
                 // Sleeps.
                 nanosleep: (time: *const timespec, rest: *mut timespec) -> c_int
                     => sleeps::nanosleep;

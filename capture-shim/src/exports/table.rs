@@ -20,7 +20,7 @@ use crate::hooks::{
     receive_messages, rights, send, stdio, syscall, threads, waits,
 };
 #[cfg(feature = "resources")]
-use crate::hooks::{conditions, eventfds, files, locks, meetings, semaphores, sleeps};
+use crate::hooks::{conditions, epolls, eventfds, files, locks, meetings, semaphores, sleeps};
 
 /// Exports one function that gets the program's call as a closure.
 macro_rules! export_wrapped {

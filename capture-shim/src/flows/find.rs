@@ -74,6 +74,16 @@ fn find(fd: c_int) -> Entry {
     entry
 }
 
+/// Entry of `fd` where it is no socket. A socket is not looked at.
+#[cfg(feature = "resources")]
+pub(crate) fn other(fd: c_int) -> Option<Entry> {
+    match table::get(fd) {
+        Entry::UNKNOWN => other::classify(fd).map(|entry| is_other(fd, entry)),
+        entry if entry.is_other() => Some(entry),
+        _ => None,
+    }
+}
+
 /// Remembers that `fd`, which is no socket, has this entry, or returns the one that another thread
 /// found.
 fn is_other(fd: c_int, entry: Entry) -> Entry {

@@ -88,6 +88,28 @@ pub(crate) fn by_number(
     result
 }
 
+/// Makes a wait of the family of `epoll_wait`, which tells of `events`.
+///
+/// # Safety
+/// `wait` is the program's own call, with these arguments.
+#[inline(always)]
+unsafe fn epoll_timed(
+    epoll: c_int,
+    events: *mut epoll_event,
+    blocks: impl FnOnce() -> bool,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    let result = timed(WaitCall::Epoll, blocks, wait);
+    #[cfg(feature = "resources")]
+    // SAFETY: the kernel has just told as many.
+    unsafe {
+        super::epolls::told(epoll, events, result);
+    }
+    #[cfg(not(feature = "resources"))]
+    let _ = (epoll, events);
+    result
+}
+
 /// # Safety
 /// As `poll`.
 #[inline(always)]
@@ -197,7 +219,10 @@ pub(crate) unsafe fn epoll_wait(
     timeout: c_int,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(WaitCall::Epoll, || timeout != 0, move || unsafe { real(epoll, events, most, timeout) })
+    unsafe {
+        let wait = move || real(epoll, events, most, timeout);
+        epoll_timed(epoll, events, || timeout != 0, wait)
+    }
 }
 
 /// # Safety
@@ -211,11 +236,10 @@ pub(crate) unsafe fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the program's own call.
-    timed(
-        WaitCall::Epoll,
-        || timeout != 0,
-        move || unsafe { real(epoll, events, most, timeout, mask) },
-    )
+    unsafe {
+        let wait = move || real(epoll, events, most, timeout, mask);
+        epoll_timed(epoll, events, || timeout != 0, wait)
+    }
 }
 
 /// # Safety
@@ -230,10 +254,7 @@ pub(crate) unsafe fn epoll_pwait2(
 ) -> c_int {
     // SAFETY: the program's own call and timeout.
     unsafe {
-        timed(
-            WaitCall::Epoll,
-            || is_some_time(timeout),
-            move || real(epoll, events, most, timeout, mask),
-        )
+        let wait = move || real(epoll, events, most, timeout, mask);
+        epoll_timed(epoll, events, || is_some_time(timeout), wait)
     }
 }

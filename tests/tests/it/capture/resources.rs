@@ -148,6 +148,20 @@ fn eventfds_and_pipes_have_one_number_each() {
 }
 
 #[test]
+fn an_event_loop_that_does_not_read_its_eventfd() {
+    let log = as_it_says("epolls");
+    let wakes: Vec<_> = log
+        .records()
+        .filter_map(|record| match record {
+            Record::Wake(wake) if wake.what == Handoff::Eventfd => Some((wake.object, wake.amount)),
+            _ => None,
+        })
+        .collect();
+    let (object, _) = wakes[0];
+    assert!(wakes.iter().all(|wake| *wake == (object, u32::MAX)), "{wakes:?}");
+}
+
+#[test]
 fn futexes_by_the_number_of_their_call() {
     let log = as_it_says("futexes");
     let woken: Vec<_> = log
@@ -299,7 +313,9 @@ fn a_program_of_musl_runs_as_before() {
     let headers = ["-idirafter", "/usr/include", "-idirafter", "/usr/include/x86_64-linux-gnu"];
     let mut compiler = Command::new(program("musl-gcc"));
     successful(compiler.args(["-O1", "-w"]).args(headers).arg("-o").arg(&binary).arg(source));
-    for way in ["conditions", "semaphores", "events", "pipes", "futexes", "barriers", "sleeps"] {
+    for way in
+        ["conditions", "semaphores", "events", "epolls", "pipes", "futexes", "barriers", "sleeps"]
+    {
         let recording = Recording::new();
         let said = successful(recording.resources_command(&binary).arg(way));
         let counts = counted(&recording.log());
@@ -313,7 +329,7 @@ fn a_program_of_musl_runs_as_before() {
 
 /// What the library exports beside what the other one does.
 const EXPORTS: &str = "\
-    fsync fdatasync syncfs sync_file_range msync eventfd_read eventfd_write nanosleep \
+    epoll_ctl fsync fdatasync syncfs sync_file_range msync eventfd_read eventfd_write nanosleep \
     clock_nanosleep usleep sleep pthread_cond_signal pthread_cond_broadcast pthread_cond_wait \
     pthread_cond_timedwait pthread_cond_clockwait sem_post sem_wait sem_trywait sem_timedwait \
     sem_clockwait pthread_mutex_lock pthread_mutex_timedlock pthread_mutex_clocklock \

@@ -1,0 +1,131 @@
+//! Eventfds of which `epoll` tells when they are written to, and which nobody reads then: those
+//! that were added with `EPOLLET`. Event loops that are woken by other threads have one each.
+//!
+//! What `epoll` tells of a descriptor is a number of the program's choice, so it is kept for which
+//! eventfd that stands.
+
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, AtomicUsize};
+
+use libc::epoll_event;
+use socket_log::encode::{Handoff, Wake};
+
+use crate::c_library::types;
+use crate::descriptors::table::Other;
+use crate::flows::find;
+use crate::log::{self, resources};
+use crate::platform::clock;
+use crate::tuning::{MAX_EPOLL_EVENTS, MAX_WATCHED_EVENTFDS};
+
+/// Eventfd that was added to an epoll.
+struct Watched {
+    /// One more than the descriptor of the epoll; 0 where the slot is free, -1 where it is about to
+    /// be filled.
+    epoll: AtomicI32,
+    fd: AtomicI32,
+    number: AtomicU64,
+    object: AtomicU32,
+}
+
+/// Eventfds that were added to an epoll.
+static WATCHED: [Watched; MAX_WATCHED_EVENTFDS] = [const {
+    Watched {
+        epoll: AtomicI32::new(0),
+        fd: AtomicI32::new(0),
+        number: AtomicU64::new(0),
+        object: AtomicU32::new(0),
+    }
+}; MAX_WATCHED_EVENTFDS];
+
+/// Number of slots, from the first on, that were ever taken.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Slots that were ever taken.
+fn taken() -> impl Iterator<Item = &'static Watched> {
+    WATCHED.iter().take(TAKEN.load(Acquire))
+}
+
+/// # Safety
+/// As `epoll_ctl`.
+pub(crate) unsafe fn control(
+    real: types::epoll_ctl,
+    epoll: c_int,
+    operation: c_int,
+    fd: c_int,
+    event: *mut epoll_event,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real(epoll, operation, fd, event) };
+    if result == 0 && log::state_of_table().is_some() {
+        forget(|other| other.fd.load(Relaxed) == fd, epoll);
+        if matches!(operation, libc::EPOLL_CTL_ADD | libc::EPOLL_CTL_MOD) {
+            // SAFETY: the kernel has just read it.
+            watch(epoll, fd, unsafe { event.read_unaligned() });
+        }
+    }
+    result
+}
+
+/// Frees the slots of `epoll` that are `meant`.
+fn forget(meant: impl Fn(&Watched) -> bool, epoll: c_int) {
+    for other in taken() {
+        if other.epoll.load(Acquire) == epoll + 1 && meant(other) {
+            other.epoll.store(0, Release);
+        }
+    }
+}
+
+/// Keeps what `event` stands for, where `fd` is an eventfd.
+fn watch(epoll: c_int, fd: c_int, event: epoll_event) {
+    let number = event.u64;
+    // Another descriptor of that number was closed, which took it away from the epoll.
+    forget(|other| other.number.load(Relaxed) == number, epoll);
+    let wanted = (libc::EPOLLIN | libc::EPOLLET) as u32;
+    let Some(entry) = find::other(fd).filter(|entry| entry.other() == Other::Eventfd) else {
+        return;
+    };
+    let free = |slot: &&Watched| slot.epoll.compare_exchange(0, -1, AcqRel, Relaxed).is_ok();
+    if event.events & wanted == wanted
+        && let Some((index, slot)) = WATCHED.iter().enumerate().find(|(_, slot)| free(slot))
+    {
+        slot.fd.store(fd, Relaxed);
+        slot.number.store(number, Relaxed);
+        slot.object.store(entry.object(), Relaxed);
+        slot.epoll.store(epoll + 1, Release);
+        TAKEN.fetch_max(index + 1, AcqRel);
+    }
+}
+
+/// Logs what a wait of `epoll` says of eventfds. How long it took, the wait's own record has.
+///
+/// # Safety
+/// `events` are what the kernel told, `count` of them.
+#[inline]
+pub(super) unsafe fn told(epoll: c_int, events: *const epoll_event, count: c_int) {
+    if TAKEN.load(Relaxed) == 0 {
+        return;
+    }
+    let end = clock::now();
+    for index in 0..(count.max(0) as usize).min(MAX_EPOLL_EVENTS) {
+        // SAFETY: within what the kernel told.
+        let event = unsafe { events.add(index).read_unaligned() };
+        let number = event.u64;
+        let of = |other: &&Watched| {
+            other.epoll.load(Acquire) == epoll + 1 && other.number.load(Relaxed) == number
+        };
+        if event.events & libc::EPOLLIN as u32 != 0
+            && let Some(eventfd) = taken().find(of)
+        {
+            let wake = Wake {
+                what: Handoff::Eventfd,
+                object: u64::from(eventfd.object.load(Relaxed)),
+                timed_out: false,
+                interrupted: false,
+                amount: u32::MAX,
+                duration: 0,
+            };
+            resources::woken(end, &wake);
+        }
+    }
+}
