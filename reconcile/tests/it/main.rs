@@ -20,6 +20,7 @@ mod logs;
 mod machines;
 mod multiplexed;
 mod packets;
+mod resources;
 mod senders;
 mod sources;
 mod strace;

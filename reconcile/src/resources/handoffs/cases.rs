@@ -284,7 +284,9 @@ proptest! {
     /// Threads of a pool wait and are woken in any order; the truth is in who woke whom. Waits that
     /// are woken by the only signal within them are all found.
     #[test]
-    fn what_can_be_only_one_is_found(starts in proptest::collection::vec((1..50i64, 1..9i64), 1..30)) {
+    fn what_can_be_only_one_is_found(
+        starts in proptest::collection::vec((1..50i64, 1..9i64), 1..30),
+    ) {
         let mut all = Vec::new();
         let mut now = 0;
         for (number, (rest, took)) in (0..).zip(&starts) {

@@ -1,0 +1,196 @@
+//! Logs with resources, and switches beside them, against the events and hand-offs that they must
+//! give.
+
+use std::num::NonZeroUsize;
+
+use events::{EventReader, Piece, Value};
+use message_trace::table::{self, columns::Columns};
+use out_of_core::Names;
+use reconcile::{Options, reconcile};
+use socket_log::encode::{self, FileOperation, FileUse, Handoff, Signal, Wake};
+use socket_log::switches::{About, Switch, SwitchEvent, SwitchWriter};
+use socket_log::write::{EPOCH, LogWriter};
+
+use crate::common::{System, accept, connect, log};
+
+const CONDITION: u64 = 0x7000;
+
+fn signal(log: &mut LogWriter, ticks: u64) {
+    let of = (Handoff::Condition, CONDITION);
+    let signal = Signal { what: of.0, object: of.1, all: false, amount: 0, duration: 0 };
+    log.record(ticks, encode::signal(ticks, &signal).as_slice());
+}
+
+fn wake(log: &mut LogWriter, ticks: u64, duration: u64) {
+    let of = (Handoff::Condition, CONDITION);
+    let (timed_out, interrupted, amount) = (false, false, 0);
+    let (what, object) = of;
+    let wake = Wake { what, object, timed_out, interrupted, amount, duration };
+    log.record(ticks, encode::wake(ticks, &wake).as_slice());
+}
+
+/// A server whose thread 71 reads a file and wakes 72, which answers.
+fn server() -> LogWriter {
+    let mut server = log(70, "server");
+    server.set_resources();
+    accept(&mut server, 1_000, 1, 11, "10.0.0.1:80", "10.0.0.2:5000");
+    server.thread(71).receive(2_000, 1, 100);
+    let read = FileUse {
+        operation: FileOperation::Read,
+        bytes: 4_096,
+        duration: 500,
+        failed: false,
+        moved: false,
+    };
+    server.record(3_000, encode::file_use(3_000, &read).as_slice());
+    signal(&mut server, 4_000);
+    signal(&mut server, 4_500);
+    server.record(9_000, encode::sleep(9_000, 3_000).as_slice());
+    server.thread(72);
+    wake(&mut server, 4_100, 3_000);
+    server.send(5_000, 1, 200).close(6_000, 1);
+    server
+}
+
+fn client() -> LogWriter {
+    let mut client = log(80, "client");
+    connect(&mut client, 900, 1, 12, "10.0.0.2:5000", "10.0.0.1:80");
+    client.send(1_500, 1, 100).receive(5_500, 1, 200);
+    client
+}
+
+/// Writes switches of the server's threads: 71 waits within its read.
+fn switches(system: &System) {
+    let path = system.path("one", "x").with_file_name("99-1.switches");
+    let about =
+        About { host: "one".to_owned(), boot_id: [7; 16], realtime: EPOCH, ..About::default() };
+    let mut writer = SwitchWriter::create(&path, &about).unwrap();
+    let out = SwitchEvent::Out { preempted: false };
+    let mut name = [0; 16];
+    name[..6].copy_from_slice(b"reader");
+    for (time, thread, event) in [
+        (1_100, 71, SwitchEvent::Start { creator: 70 }),
+        (1_200, 71, SwitchEvent::In),
+        (1_300, 71, SwitchEvent::Name(name)),
+        (2_600, 71, out),
+        (2_900, 71, SwitchEvent::In),
+        (6_100, 71, SwitchEvent::Out { preempted: true }),
+        (8_900, 71, SwitchEvent::In),
+        (9_500, 71, SwitchEvent::Exit),
+    ] {
+        writer.push(&Switch { time, processor: 1, thread, process: 70, event });
+    }
+    let (processor, event) = (Switch::ANY_PROCESSOR, SwitchEvent::Mark);
+    writer.push(&Switch { time: 9_900, processor, thread: 0, process: 0, event });
+    writer.finish(9_900).unwrap();
+}
+
+/// All events as lines: time, process/thread, kind, attributes.
+fn events(system: &System) -> Vec<String> {
+    let mut reader = EventReader::open(&[system.data().own_events()]).unwrap();
+    let (mut names, mut piece, mut lines) = (Names::default(), Piece::default(), Vec::new());
+    while reader.next(&mut names, &mut piece).unwrap() {
+        for (place, event) in piece.events().iter().enumerate() {
+            assert_eq!(names.text(event.host), "one");
+            let mut attributes: Vec<String> = piece
+                .attributes(place)
+                .map(|(name, value)| match value {
+                    Value::Int(number) if names.text(name) == "signalled" => {
+                        format!("signalled={}", number - EPOCH)
+                    }
+                    Value::Int(number) => format!("{}={number}", names.text(name)),
+                    Value::Real(number) => format!("{}={number}", names.text(name)),
+                    Value::Text(text) => format!("{}={text}", names.text(name)),
+                })
+                .collect();
+            attributes.sort();
+            let (time, kind) = (event.time - EPOCH, names.text(event.kind));
+            let line = format!("{time} {}/{} {kind} ", event.process, event.thread);
+            lines.push((line + &attributes.join(" ")).trim_end().to_owned());
+        }
+    }
+    lines
+}
+
+fn run(system: &System) {
+    let data = system.data();
+    let read = || [data.own_events(), data.handoffs()].map(|path| std::fs::read(path).unwrap());
+    let spilled = Options { memory: 0, threads: NonZeroUsize::new(3), ..Options::default() };
+    reconcile(&data, &spilled, &()).unwrap();
+    let from_files = read();
+    reconcile(&data, &Options::default(), &()).unwrap();
+    assert!(read() == from_files, "the same with any memory");
+}
+
+#[test]
+fn calls_and_switches_become_events() {
+    let system = System::new();
+    system.add("one", "server", &server()).add("one", "client", &client());
+    switches(&system);
+    run(&system);
+    let expected = [
+        "1000 70/70 sockcap/Connection connection=0 local=10.0.0.1:80 peer=10.0.0.2:5000 \
+         role=accepted",
+        "1100 70/71 sched/Start parent=70",
+        "1200 70/71 sched/In",
+        "1300 70/71 sched/Name comm=reader",
+        "2000 70/71 sockcap/Receive bytes=100 connection=0 duration=0",
+        "2600 70/71 sched/Out preempted=0",
+        "2900 70/71 sched/In",
+        "3000 70/71 sockcap/FileRead bytes=4096 cached=0 duration=500",
+        "4000 70/71 sockcap/Signal all=0 object=28672 what=condition",
+        "4100 70/72 sockcap/Wake by=71 duration=3000 object=28672 signalled=4000 what=condition",
+        "4500 70/71 sockcap/Signal all=0 object=28672 what=condition",
+        "5000 70/72 sockcap/Send bytes=200 connection=0 duration=0",
+        "6000 70/72 sockcap/Close connection=0",
+        "6100 70/71 sched/Out preempted=1",
+        "8900 70/71 sched/In",
+        "9000 70/71 sockcap/Sleep duration=3000",
+        "9500 70/71 sched/Exit",
+    ];
+    assert_eq!(events(&system), expected);
+}
+
+#[test]
+fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
+    let system = System::new();
+    system.add("one", "server", &server());
+    run(&system);
+    let path = system.data().handoffs();
+    let mut rows = Vec::new();
+    for batch in table::read(&path).unwrap() {
+        let batch = batch.unwrap();
+        let columns = Columns::new(&path, &batch);
+        let long = |name| columns.int64(name).unwrap();
+        let int = |name| columns.int32(name).unwrap();
+        let what = columns.texts("what").unwrap();
+        for row in 0..batch.num_rows() {
+            rows.push((
+                ["signalled", "woken"].map(|name| long(name)[row].unwrap() - EPOCH),
+                ["node", "object"].map(|name| long(name)[row].unwrap()),
+                ["from_tid", "to_tid"].map(|name| int(name)[row].unwrap()),
+                what[row].unwrap().to_owned(),
+            ));
+        }
+    }
+    let what = || "condition".to_owned();
+    let expected = [
+        ([4_000, 4_100], [0, 0x7000], [71, 72], what()),
+        ([4_500, 4_500], [0, 0x7000], [71, 0], what()),
+    ];
+    assert_eq!(rows, expected);
+    assert!(events(&system).iter().all(|line| !line.contains("sched/")), "without switches");
+}
+
+#[test]
+fn without_resources_there_are_no_tables_and_former_ones_go() {
+    let system = System::new();
+    system.add("one", "server", &server());
+    run(&system);
+    std::fs::remove_file(system.path("one", "server")).unwrap();
+    system.add("one", "client", &client());
+    switches(&system);
+    reconcile(&system.data(), &Options::default(), &()).unwrap();
+    let data = system.data();
+    assert!(!data.own_events().exists() && !data.handoffs().exists());
+}
