@@ -16,6 +16,11 @@ pub trait Importer {
     /// What is made of it, for one and for several: `["message", "messages"]`.
     fn makes(&self) -> [&'static str; 2];
 
+    /// The command that shows what was made.
+    fn next(&self) -> &'static str {
+        "report"
+    }
+
     /// Imports `files` together into `data`. `progress` is told of one step for each file, whose
     /// units are bytes of the file as it is on disk.
     ///

@@ -3,7 +3,7 @@
 //! and fuzzing follow.
 
 use crate::kind::Kind;
-use crate::{pcap, spans, strace, tabular};
+use crate::{events, pcap, spans, strace, tabular};
 
 /// All importers, in the order of help.
 pub static IMPORTERS: &[&Kind] = &[
@@ -17,6 +17,8 @@ pub static IMPORTERS: &[&Kind] = &[
     &spans::ZIPKIN,
     &spans::KIEKER,
     &spans::SPANS,
+    &events::PERF,
+    &events::EVENTS,
 ];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod error;
+mod events;
 mod flags;
 mod fuzz;
 mod importer;
@@ -17,6 +18,7 @@ mod tuning;
 mod unfinished;
 
 pub use error::Error;
+pub use events::{PerfText, PerfTextReader, Taken};
 pub use importer::Importer;
 pub use kind::Kind;
 pub use kinds::IMPORTERS;

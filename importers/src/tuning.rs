@@ -136,3 +136,15 @@ pub(crate) const MAX_VALUE_DEPTH: usize = 32;
 /// Maximum number of folders in each other in which Kieker's logs are looked for. Chosen, not
 /// measured.
 pub(crate) const MAX_FOLDER_DEPTH: u32 = 4;
+
+// Events
+
+/// Size of the events of a piece on their way to the table, in bytes. Chosen, not measured.
+pub(crate) const EVENT_PIECE_BYTES: usize = 256 << 10;
+/// Maximum length of a line of events, in bytes; longer ones are passed over.
+pub(crate) const MAX_EVENT_LINE_BYTES: usize = 1 << 20;
+/// Maximum number of kinds of events that are known again without being looked up.
+pub(crate) const MAX_EVENT_KINDS: usize = 1 << 14;
+/// Maximum size of a section of perf.data that is held in memory, in bytes: formats of all
+/// tracepoints of a kernel are some 5 MB.
+pub(crate) const MAX_PERF_SECTION_BYTES: u64 = 64 << 20;

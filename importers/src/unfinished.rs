@@ -61,7 +61,7 @@ pub(crate) fn name_of(files: &[PathBuf]) -> String {
 }
 
 /// A name becomes the name of a directory, so it may be no path.
-fn check_name(name: &str) -> Result<(), Error> {
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.starts_with('.') || name.len() > 127 || !name.chars().all(allowed) {
         let why = "the name of an import has 1 to 127 letters, digits, '-', '_' and '.', and does \

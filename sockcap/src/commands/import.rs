@@ -91,13 +91,14 @@ fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) -> Result<
     let written: Vec<String> =
         summary.written.iter().map(|path| path.display().to_string()).collect();
     anstream::eprintln!(
-        "sockcap: {} of {} in {} ({}) {} {}; next: sockcap report{}",
+        "sockcap: {} of {} in {} ({}) {} {}; next: sockcap {}{}",
         counted(summary.made, made_one, made_many),
         counted(summary.read, read_one, read_many),
         counted(summary.files, "file", "files"),
         bytes(summary.bytes),
         if summary.replaced { "replace those in" } else { "are in" },
         written.join(", "),
+        importer.next(),
         words::same_directory(data),
     );
     say_skipped(&summary);

@@ -1,0 +1,24 @@
+//! Importers of events: what tracers of kernels and programs wrote down. All files of one command
+//! become one table, `DIR/events/NAME.parquet`, in the order of time.
+//!
+//! ```text
+//!  driver               a format                    events
+//!  opens each file -->  reads it into a piece  -->  EventWriter puts them in the order of time
+//! ```
+//!
+//! [`driver`] is the importer that all kinds share, [`format`](mod@format) what each has of its
+//! own, [`sink`] where events go.
+
+mod driver;
+mod flags;
+mod format;
+mod lines;
+mod perf;
+mod sink;
+mod source;
+mod text_lines;
+mod value;
+
+pub(crate) use lines::EVENTS;
+pub(crate) use perf::PERF;
+pub use perf::{PerfText, PerfTextReader, Taken};

@@ -1,0 +1,23 @@
+//! What each kind of events has of its own: how its files are read.
+
+use super::sink::EventSink;
+use super::source::Source;
+use crate::error::Error;
+use crate::summary::Summary;
+
+/// A way to write events down.
+pub(super) trait Format {
+    /// What is said of files in which there is no event: what was looked for.
+    const NONE: &str;
+
+    /// Reads one file. What cannot be used is counted as skipped, with its place.
+    ///
+    /// # Errors
+    /// When the file is of another kind, or what was read cannot be kept.
+    fn read(
+        &self,
+        source: &Source<'_>,
+        sink: &mut EventSink,
+        summary: &mut Summary,
+    ) -> Result<(), Error>;
+}

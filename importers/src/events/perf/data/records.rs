@@ -1,0 +1,220 @@
+//! The records of perf.data, one after the other, those in compressed records too.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+use super::layout::{Layout, place};
+use crate::error::Error;
+use crate::events::source::Source;
+use crate::summary::{At, Skip, Summary};
+use crate::tuning::MAX_PERF_SECTION_BYTES;
+
+/// Types of records.
+const TRACING_DATA: u32 = 66;
+const AUXTRACE: u32 = 71;
+const COMPRESSED: u32 = 81;
+const COMPRESSED_2: u32 = 83;
+
+/// Size of the header of a record, in bytes.
+const HEADER: usize = 8;
+
+/// Size of what is taken out of a compressed record at a time, in bytes.
+const STEP: usize = 64 << 10;
+
+/// The records of a file.
+pub(super) struct Records<'a> {
+    file: PathBuf,
+    bytes: Box<dyn Read + Send + 'a>,
+    /// What is left of the records' part of the file, in bytes; `None`: all that follows.
+    left: Option<u64>,
+    at: u64,
+    kind: u32,
+    body: Vec<u8>,
+    /// What came out of compressed records and was not read yet.
+    unpacked: Vec<u8>,
+    next: usize,
+    decoder: Option<Decoder<'static>>,
+}
+
+impl<'a> Records<'a> {
+    /// Opens `source` where its records begin.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub(super) fn open(source: &Source<'a>, layout: &Layout) -> Result<Records<'a>, Error> {
+        let mut bytes = source.open()?.bytes;
+        let skipped = io::copy(&mut bytes.by_ref().take(layout.begin), &mut io::sink());
+        // What cannot be read here is told at the first record.
+        let at = skipped.unwrap_or(0);
+        Ok(Records {
+            file: source.name().to_owned(),
+            bytes,
+            left: layout.length,
+            at,
+            kind: 0,
+            body: Vec::new(),
+            unpacked: Vec::new(),
+            next: 0,
+            decoder: None,
+        })
+    }
+
+    /// Type of the record.
+    pub(super) fn kind(&self) -> u32 {
+        self.kind
+    }
+
+    /// What is behind its header.
+    pub(super) fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Where it ends in the file, in bytes.
+    pub(super) fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// Goes to the next record; `false` at the end. What is cut off is counted.
+    ///
+    /// # Errors
+    /// When a record is damaged so that what follows cannot be found.
+    pub(super) fn next(&mut self, summary: &mut Summary) -> Result<bool, Error> {
+        loop {
+            if self.take_unpacked() {
+                return Ok(true);
+            }
+            match self.read() {
+                Ok(true) if matches!(self.kind, COMPRESSED | COMPRESSED_2) => {
+                    if let Err(error) = self.unpack() {
+                        summary.read += 1;
+                        summary.cut_off(place(&self.file, self.at), &error);
+                        return Ok(false);
+                    }
+                }
+                Ok(more) => return Ok(more),
+                Err(error) => {
+                    summary.read += 1;
+                    if error.kind() == io::ErrorKind::InvalidData {
+                        let place = crate::summary::Place::new(&self.file, At::Offset(self.at));
+                        summary.skipped.add("record that is damaged, and what follows it", || {
+                            Skip { place, why: error.to_string() }
+                        });
+                    } else {
+                        summary.cut_off(place(&self.file, self.at), &error);
+                    }
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// Reads a record of the file; `false` at the end.
+    fn read(&mut self) -> io::Result<bool> {
+        if self.left == Some(0) {
+            return Ok(false);
+        }
+        let mut header = [0; HEADER];
+        let mut filled = 0;
+        while filled < HEADER {
+            match self.bytes.read(header.get_mut(filled..).unwrap_or_default()) {
+                Ok(0) if filled == 0 && self.left.is_none() => return Ok(false),
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let (kind, size) = parts(header);
+        let Some(length) = size.checked_sub(HEADER) else {
+            let why = format!("a record of {size} bytes is none");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        };
+        self.kind = kind;
+        self.fill(length)?;
+        self.passed((HEADER + length) as u64);
+        // Some records have more behind them than their header says.
+        let first = |width: usize| {
+            let bytes = self.body.get(..width)?;
+            Some(bytes.iter().rev().fold(0_u64, |all, byte| all << 8 | u64::from(*byte)))
+        };
+        match kind {
+            TRACING_DATA => {
+                let length = first(4).unwrap_or(0).next_multiple_of(8);
+                if length > MAX_PERF_SECTION_BYTES {
+                    let why = format!("formats of {length} bytes are more than any kernel has");
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+                }
+                self.fill(length as usize)?;
+                self.passed(length);
+            }
+            AUXTRACE => {
+                let length = first(8).unwrap_or(0);
+                let read = io::copy(&mut self.bytes.by_ref().take(length), &mut io::sink())?;
+                self.passed(read);
+            }
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn fill(&mut self, length: usize) -> io::Result<()> {
+        self.body.clear();
+        let read = self.bytes.by_ref().take(length as u64).read_to_end(&mut self.body)?;
+        if read < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+    }
+
+    fn passed(&mut self, length: u64) {
+        self.at = self.at.saturating_add(length);
+        self.left = self.left.map(|left| left.saturating_sub(length));
+    }
+
+    /// Takes the next record that came out of a compressed one, where one is whole.
+    fn take_unpacked(&mut self) -> bool {
+        let rest = self.unpacked.get(self.next..).unwrap_or_default();
+        let Some(header) = rest.first_chunk::<HEADER>() else { return false };
+        let (kind, size) = parts(*header);
+        let Some(body) = rest.get(HEADER..size.max(HEADER)) else { return false };
+        self.kind = kind;
+        self.body.clear();
+        self.body.extend_from_slice(body);
+        self.next += size.max(HEADER);
+        true
+    }
+
+    /// Unpacks the record. They are one stream of zstd, and records may be in parts.
+    fn unpack(&mut self) -> io::Result<()> {
+        self.unpacked.drain(..self.next);
+        self.next = 0;
+        let decoder = match &mut self.decoder {
+            Some(decoder) => decoder,
+            None => self.decoder.insert(Decoder::new()?),
+        };
+        let packed = match self.kind {
+            COMPRESSED_2 => self.body.get(8..).unwrap_or_default(),
+            _ => &self.body,
+        };
+        let mut input = InBuffer::around(packed);
+        let mut step = vec![0; STEP];
+        loop {
+            let mut output = OutBuffer::around(step.as_mut_slice());
+            decoder.run(&mut input, &mut output)?;
+            let unpacked = output.as_slice();
+            self.unpacked.extend_from_slice(unpacked);
+            if unpacked.len() < STEP && input.pos() >= packed.len() {
+                return Ok(());
+            }
+            if self.unpacked.len() as u64 > MAX_PERF_SECTION_BYTES {
+                let why = "a compressed record has more in it than perf packs";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+        }
+    }
+}
+
+/// Type and size that a header says.
+fn parts(header: [u8; HEADER]) -> (u32, usize) {
+    let [a, b, c, d, _, _, low, high] = header;
+    (u32::from_le_bytes([a, b, c, d]), usize::from(u16::from_le_bytes([low, high])))
+}

@@ -1,0 +1,285 @@
+//! Samples of tracepoints to events.
+
+use std::path::PathBuf;
+
+use ::events::{Event, Value};
+use out_of_core::{NameId, Names};
+use rustc_hash::FxHashMap;
+
+use super::layout::{About, Layout, place};
+use crate::error::Error;
+use crate::events::perf::kind::{Perf, skip};
+use crate::events::perf::tracepoint::{Bytes, Field, Format, Shown};
+use crate::events::sink::EventSink;
+use crate::summary::Summary;
+use crate::tuning::MAX_NAMES;
+
+/// Types of records.
+const LOST: u32 = 2;
+const COMM: u32 = 3;
+const FORK: u32 = 7;
+const SAMPLE: u32 = 9;
+const HEADER_ATTR: u32 = 64;
+const TRACING_DATA: u32 = 66;
+const HEADER_FEATURE: u32 = 80;
+
+/// Number of the feature that [`TRACING_DATA`] is in a file.
+const TRACING_FEATURE: usize = 1;
+
+/// Letters of the states of a task, by their bits.
+const STATES: &[(i64, &str)] = &[
+    (0x01, "S"),
+    (0x02, "D"),
+    (0x04, "T"),
+    (0x08, "t"),
+    (0x10, "X"),
+    (0x20, "Z"),
+    (0x40, "P"),
+    (0x80, "I"),
+];
+
+/// The bit of a task that was taken off its processor and still could have run.
+const PREEMPTED: i64 = 0x100;
+
+/// Reader of records.
+pub(super) struct Samples {
+    file: PathBuf,
+    about: About,
+    host: NameId,
+    given_offset: Option<i64>,
+    is_host_given: bool,
+    /// Kind and names of fields of each format.
+    numbers: FxHashMap<u16, (NameId, Vec<NameId>)>,
+    comms: FxHashMap<i32, Box<str>>,
+    comm: NameId,
+}
+
+impl Samples {
+    /// A reader of the records of a file with that layout.
+    pub(super) fn new(perf: &Perf, layout: &Layout, sink: &mut EventSink) -> Samples {
+        let about = layout.about.clone();
+        let host = perf.host.clone().or_else(|| about.host.clone());
+        let host = host.map_or(Names::UNKNOWN, |host| sink.names.number(&host));
+        Samples {
+            file: layout.file.clone(),
+            about,
+            host,
+            given_offset: perf.offset,
+            is_host_given: perf.host.is_some(),
+            numbers: FxHashMap::default(),
+            comms: FxHashMap::default(),
+            comm: sink.names.number("comm"),
+        }
+    }
+
+    /// What is added to times, in nanoseconds.
+    pub(super) fn offset(&self) -> Option<i64> {
+        self.given_offset.or(self.about.offset)
+    }
+
+    /// Takes a record, which ends at `offset`.
+    ///
+    /// # Errors
+    /// When an event cannot be kept.
+    pub(super) fn record(
+        &mut self,
+        kind: u32,
+        mut body: Bytes<'_>,
+        offset: u64,
+        sink: &mut EventSink,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
+        match kind {
+            SAMPLE => {
+                summary.read += 1;
+                match self.sample(body, sink) {
+                    Ok(()) => sink.taken(&self.file)?,
+                    Err((cause, why)) => {
+                        sink.piece.discard();
+                        skip(summary, cause, || place(&self.file, offset), why);
+                    }
+                }
+            }
+            LOST => {
+                let lost = body.u64().and_then(|_| body.u64()).unwrap_or(0);
+                let file = self.file.display();
+                summary.notes.push(format!("{file}: events that perf lost: {lost}"));
+            }
+            COMM => {
+                let comm = (body.u32(), body.u32(), body.text());
+                if let (_, Some(thread), Some(comm)) = comm {
+                    self.call(thread as i32, String::from_utf8_lossy(comm).into());
+                }
+            }
+            FORK => {
+                let ids = [(); 4].map(|()| body.u32());
+                if let [_, _, Some(thread), Some(parent)] = ids
+                    && let Some(comm) = self.comms.get(&(parent as i32)).cloned()
+                {
+                    self.call(thread as i32, comm);
+                }
+            }
+            HEADER_ATTR => self.about.attributes.add_record(body.0),
+            TRACING_DATA => self.feature(TRACING_FEATURE, body.0, sink),
+            HEADER_FEATURE => {
+                if let Some(number) = body.u64() {
+                    self.feature(number as usize, body.0, sink);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn feature(&mut self, number: usize, section: &[u8], sink: &mut EventSink) {
+        self.about.feature(number, section);
+        self.numbers.clear();
+        if let (false, Some(host)) = (self.is_host_given, &self.about.host) {
+            self.host = sink.names.number(host);
+        }
+    }
+
+    fn call(&mut self, thread: i32, comm: Box<str>) {
+        if self.comms.len() >= MAX_NAMES {
+            self.comms.clear();
+        }
+        self.comms.insert(thread, comm);
+    }
+
+    /// Adds the event of a sample.
+    fn sample(
+        &mut self,
+        body: Bytes<'_>,
+        sink: &mut EventSink,
+    ) -> Result<(), (&'static str, &'static str)> {
+        const DAMAGED: (&str, &str) =
+            ("sample that is damaged", "its parts are not as its event says");
+        let attribute = self
+            .about
+            .attributes
+            .of(body.0)
+            .ok_or(("sample of an unknown event", "no attribute of the file has its id"))?;
+        let sample = attribute.sample(body).ok_or(DAMAGED)?;
+        let time = sample.time.ok_or((
+            "sample without a time",
+            "its event was recorded without times; perf record -T has them",
+        ))?;
+        let format = Bytes(sample.raw).u16();
+        let format = format.and_then(|id| Some((id, self.about.formats.get(&id)?)));
+        let (kind, mut has_comm) = match (format, &attribute.kind) {
+            (Some((id, format)), _) => {
+                let (kind, names) = self.numbers.entry(id).or_insert_with(|| {
+                    let fields = format.fields.iter();
+                    let fields = fields.map(|field| sink.names.number(&field.name)).collect();
+                    (sink.names.number(&format.kind), fields)
+                });
+                add(format, names, sample.raw, sink).ok_or(DAMAGED)?;
+                (*kind, names.contains(&self.comm))
+            }
+            (None, Some(kind)) => (sink.names.number(kind), false),
+            (None, None) => {
+                return Err((
+                    "event whose tracepoint is not described",
+                    "perf writes the descriptions behind the records; was the file cut off?",
+                ));
+            }
+        };
+        if sample.thread == 0 && !has_comm {
+            // perf calls the idle thread so.
+            sink.piece.attribute(self.comm, Value::Text("swapper"));
+            has_comm = true;
+        }
+        if let (false, Some(comm)) = (has_comm, self.comms.get(&sample.thread)) {
+            sink.piece.attribute(self.comm, Value::Text(comm));
+        }
+        let own = i64::try_from(time).unwrap_or(i64::MAX);
+        sink.piece.end(Event {
+            time: own.saturating_add(self.offset().unwrap_or(0)),
+            kind,
+            host: self.host,
+            processor: sample.processor,
+            process: sample.process.max(0),
+            thread: sample.thread.max(0),
+        });
+        Ok(())
+    }
+}
+
+/// Adds the fields of an event as attributes.
+fn add(format: &Format, names: &[NameId], raw: &[u8], sink: &mut EventSink) -> Option<()> {
+    for (field, name) in format.fields.iter().zip(names) {
+        let bytes = raw.get(field.offset..field.offset.checked_add(field.size)?)?;
+        let text;
+        let value = match &field.shown {
+            Shown::Int { signed } => Value::Int(int(bytes, *signed)),
+            Shown::Text => {
+                text = String::from_utf8_lossy(Bytes::padded(bytes)).into_owned();
+                Value::Text(&text)
+            }
+            Shown::TextElsewhere { relative } => {
+                text = elsewhere(field, *relative, bytes, raw)?;
+                Value::Text(&text)
+            }
+            Shown::Address => {
+                text = address(bytes)?;
+                Value::Text(&text)
+            }
+            Shown::Symbol(table) => {
+                let number = int(bytes, true);
+                let name = table.iter().find(|(value, _)| *value == number);
+                name.map_or(Value::Int(number), |(_, name)| Value::Text(name))
+            }
+            Shown::Flags(table, between) => {
+                let number = int(bytes, false);
+                text = flags(number, table, between);
+                if text.is_empty() { Value::Int(number) } else { Value::Text(&text) }
+            }
+            Shown::TaskState => {
+                text = task_state(int(bytes, true));
+                Value::Text(&text)
+            }
+            Shown::Bytes => {
+                text = bytes.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
+                Value::Text(&text)
+            }
+        };
+        sink.piece.attribute(*name, value);
+    }
+    Some(())
+}
+
+fn int(bytes: &[u8], signed: bool) -> i64 {
+    let number = bytes.iter().rev().take(8).fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+    let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
+    if signed { ((number << unused) as i64) >> unused } else { number as i64 }
+}
+
+/// A text whose place the field has: 16 bits of its offset, and 16 of its length.
+fn elsewhere(field: &Field, relative: bool, bytes: &[u8], raw: &[u8]) -> Option<String> {
+    let place = Bytes(bytes).u32()?;
+    let (offset, length) = ((place & 0xffff) as usize, (place >> 16) as usize);
+    let begin = if relative { offset + field.offset + field.size } else { offset };
+    let text = Bytes::padded(raw.get(begin..begin + length)?);
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+fn address(bytes: &[u8]) -> Option<String> {
+    match bytes.len() {
+        4 => Some(std::net::Ipv4Addr::from(<[u8; 4]>::try_from(bytes).ok()?).to_string()),
+        16 => Some(std::net::Ipv6Addr::from(<[u8; 16]>::try_from(bytes).ok()?).to_string()),
+        _ => None,
+    }
+}
+
+fn flags(number: i64, table: &[(i64, String)], between: &str) -> String {
+    let set = table.iter().filter(|(value, _)| *value != 0 && number & value == *value);
+    let names: Vec<&str> = set.map(|(_, name)| name.as_str()).collect();
+    names.join(between)
+}
+
+fn task_state(state: i64) -> String {
+    let set = STATES.iter().filter(|(bit, _)| state & bit != 0);
+    let letters: Vec<&str> = set.map(|(_, letter)| *letter).collect();
+    let letters = if letters.is_empty() { "R".to_owned() } else { letters.join("|") };
+    if state & PREEMPTED == 0 { letters } else { format!("{letters}+") }
+}

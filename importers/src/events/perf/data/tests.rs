@@ -1,0 +1,95 @@
+//! perf.data against the text that `perf script` wrote of the same file.
+
+use ::events::Event;
+
+use crate::events::format::Format;
+use crate::events::perf::kind::Perf;
+use crate::events::sink::EventSink;
+use crate::events::source::Source;
+use crate::summary::Summary;
+
+const SMALL: &[u8] = include_bytes!("../../../../tests/perf/small.data");
+const SMALL_TEXT: &[u8] = include_bytes!("../../../../tests/perf/small.txt");
+const PACKED: &[u8] = include_bytes!("../../../../tests/perf/compressed.data");
+const PACKED_TEXT: &[u8] = include_bytes!("../../../../tests/perf/compressed.txt");
+const PIPE: &[u8] = include_bytes!("../../../../tests/perf/pipe.data");
+const PIPE_TEXT: &[u8] = include_bytes!("../../../../tests/perf/pipe.txt");
+
+fn read(bytes: &[u8], offset: Option<i64>) -> (EventSink, Summary) {
+    let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
+    let perf = Perf { host: None, offset };
+    perf.read(&Source::Bytes(bytes), &mut sink, &mut summary).unwrap();
+    (sink, summary)
+}
+
+/// Events in the order of time, each with its attributes as texts.
+fn sorted(sink: &EventSink) -> Vec<(Event, String, Vec<String>)> {
+    let mut events: Vec<(Event, String, Vec<String>)> = (0..sink.piece.len())
+        .map(|place| {
+            let event = sink.piece.event(place);
+            let attributes = sink.piece.attributes(place);
+            let attributes = attributes
+                .map(|(name, value)| format!("{}={value:?}", sink.names.text(name)))
+                .collect();
+            let kind = sink.names.text(event.kind).to_owned();
+            (Event { kind: 0, host: 0, ..event }, kind, attributes)
+        })
+        .collect();
+    events.sort_by_key(|(event, ..)| event.time);
+    events
+}
+
+#[test]
+fn data_has_what_its_text_has() {
+    for (data, text) in [(SMALL, SMALL_TEXT), (PACKED, PACKED_TEXT), (PIPE, PIPE_TEXT)] {
+        let (own, summary) = read(data, Some(0));
+        let (printed, of_text) = read(text, Some(0));
+        assert_eq!((summary.skipped.total(), of_text.skipped.total()), (0, 0), "{summary:?}");
+        let (own, printed) = (sorted(&own), sorted(&printed));
+        assert_eq!(own.len(), printed.len());
+        for ((event, kind, attributes), (of_text, kind_of_text, printed)) in
+            own.iter().zip(&printed)
+        {
+            assert_eq!((event, kind), (of_text, kind_of_text));
+            for attribute in printed {
+                assert!(attributes.contains(attribute), "{kind}: {attribute} in {attributes:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_knows_its_host_and_the_wall_clock() {
+    let (sink, summary) = read(SMALL, None);
+    assert_eq!(summary.notes, Vec::<String>::new());
+    let event = sink.piece.event(0);
+    assert_eq!(sink.names.text(event.host), "vm");
+    let hour = 1_795_636_000_000_000_000..1_795_640_000_000_000_000;
+    assert!(hour.contains(&event.time), "{}", event.time);
+}
+
+#[test]
+fn what_is_whole_of_a_pipe_that_was_cut_is_kept() {
+    let (whole, _) = read(PIPE, None);
+    let (cut, summary) = read(&PIPE[..PIPE.len() - 10], None);
+    assert!(cut.made() <= whole.made());
+    assert_eq!(summary.skipped.total(), 1);
+    let why = &summary.skipped.first[0].why;
+    assert!(why.contains("was the file cut off?"), "{why}");
+}
+
+#[test]
+fn a_file_whose_end_is_missing_says_what_was_there() {
+    let (sink, summary) = read(&SMALL[..SMALL.len() / 4], None);
+    assert_eq!(sink.made(), 0);
+    assert!(summary.notes.iter().any(|note| note.contains("what is behind its records")));
+    let mut other = SMALL.to_vec();
+    other[8] = 9;
+    let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
+    let perf = Perf { host: None, offset: None };
+    let error = perf.read(&Source::Bytes(&other), &mut sink, &mut summary).unwrap_err();
+    assert!(error.to_string().contains("its header has 9 bytes"), "{error}");
+    let swapped = [b"2ELIFREP", &SMALL[8..]].concat();
+    let error = perf.read(&Source::Bytes(&swapped), &mut sink, &mut summary).unwrap_err();
+    assert!(error.to_string().contains("other byte order"), "{error}");
+}

@@ -1,0 +1,173 @@
+//! Fields of a tracepoint, as `perf script` prints them: `name=value name=value`, or
+//! `name: value, name: value` of system calls, or what the block layer prints without names.
+
+use ::events::{Piece, Value};
+use memchr::memchr_iter;
+use out_of_core::{NameId, Names};
+
+use crate::events::value::value;
+
+/// How the fields of a kind of events are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Printed {
+    /// `name=value` or `name: value`.
+    Named,
+    /// One number: what a system call returned.
+    Returned,
+    /// A request of the block layer.
+    Block,
+}
+
+impl Printed {
+    /// How fields of the event `provider/name` are printed.
+    pub(super) fn of(kind: &str) -> Printed {
+        if kind.starts_with("syscalls/sys_exit_") {
+            Printed::Returned
+        } else if kind.starts_with("block/block_rq_") || kind.starts_with("block/block_bio_") {
+            Printed::Block
+        } else {
+            Printed::Named
+        }
+    }
+}
+
+/// Names of fields in the order in which events of a kind have them, with their numbers: the next
+/// event has the same ones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FieldNames(Vec<(Box<[u8]>, NameId)>);
+
+impl FieldNames {
+    /// The number of the name at that place.
+    fn number(&mut self, place: usize, name: &[u8], names: &mut Names) -> NameId {
+        match self.0.get_mut(place) {
+            Some((known, number)) if **known == *name => *number,
+            known => {
+                let number = names.number(&String::from_utf8_lossy(name));
+                match known {
+                    Some(known) => *known = (name.into(), number),
+                    None => self.0.push((name.into(), number)),
+                }
+                number
+            }
+        }
+    }
+}
+
+/// Adds the fields of `trace` to the event that `piece` will have next, and returns whether one is
+/// called `comm`.
+pub(super) fn add(
+    printed: Printed,
+    trace: &[u8],
+    known: &mut FieldNames,
+    names: &mut Names,
+    piece: &mut Piece,
+) -> bool {
+    match printed {
+        Printed::Returned => {
+            let number = known.number(0, b"ret", names);
+            piece.attribute(number, value(b"ret", trace).as_value());
+            false
+        }
+        Printed::Block if block(trace, names, piece) => true,
+        _ => named(trace, known, names, piece),
+    }
+}
+
+fn named(trace: &[u8], known: &mut FieldNames, names: &mut Names, piece: &mut Piece) -> bool {
+    let (mut place, mut has_comm) = (0, false);
+    let mut add = |name: &[u8], of: &[u8], place: &mut usize| {
+        let number = known.number(*place, name, names);
+        piece.attribute(number, value(name, of).as_value());
+        *place += 1;
+        has_comm |= name == b"comm";
+    };
+    // The field whose value is not known to have ended.
+    let mut open: Option<(&[u8], usize)> = None;
+    for sign in memchr_iter(b'=', trace) {
+        let Some(name) = name_before(trace, sign) else { continue };
+        if let Some((of, begin)) = open {
+            if name.as_ptr() < of.as_ptr() {
+                continue;
+            }
+            let end = sign - name.len();
+            add(of, trimmed(trace.get(begin..end).unwrap_or_default()), &mut place);
+        }
+        open = Some((name, sign + 1));
+    }
+    if let Some((of, begin)) = open {
+        add(of, trimmed(trace.get(begin..).unwrap_or_default()), &mut place);
+        return has_comm;
+    }
+    for sign in memchr_iter(b':', trace) {
+        let Some(name) = name_before(trace, sign) else { continue };
+        if trace.get(sign + 1) != Some(&b' ') {
+            continue;
+        }
+        if let Some((of, begin)) = open {
+            add(of, trimmed(trace.get(begin..sign - name.len()).unwrap_or_default()), &mut place);
+        }
+        open = Some((name, sign + 1));
+    }
+    match open {
+        Some((of, begin)) => {
+            add(of, trimmed(trace.get(begin..).unwrap_or_default()), &mut place);
+        }
+        // It is in no form that has names.
+        None if !trace.is_empty() => add(b"text", trace, &mut place),
+        None => {}
+    }
+    has_comm
+}
+
+/// The name that ends at `sign`, with a blank or nothing before it.
+fn name_before(trace: &[u8], sign: usize) -> Option<&[u8]> {
+    let before = trace.get(..sign)?;
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte == b'.';
+    let length = before.iter().rev().take_while(|byte| is_name(byte)).count();
+    let (rest, name) = before.split_at(before.len() - length);
+    let begins = name.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_');
+    (begins && rest.last().is_none_or(|byte| matches!(byte, b' ' | b'(' | b'{'))).then_some(name)
+}
+
+/// A value without what stands between fields.
+fn trimmed(value: &[u8]) -> &[u8] {
+    let value = value.trim_ascii();
+    let value = value.strip_suffix(b"==>").unwrap_or(value).trim_ascii_end();
+    value.strip_suffix(b",").unwrap_or(value)
+}
+
+/// The fields of a request of the block layer, by the names that its format has:
+/// `MAJOR,MINOR RWBS [BYTES] (CMD) SECTOR + NR_SECTOR [...] [COMM or ERROR]`. `false` where it is
+/// not of this form; nothing is added then.
+fn block(trace: &[u8], names: &mut Names, piece: &mut Piece) -> bool {
+    let read = || {
+        let text = std::str::from_utf8(trace).ok()?;
+        let (device, rest) = text.trim().split_once(' ')?;
+        let (major, minor) = device.split_once(',')?;
+        let device = major.parse::<i64>().ok()? << 20 | minor.parse::<i64>().ok()?;
+        let (rwbs, rest) = rest.trim_start().split_once(' ')?;
+        let plus = rest.find(" + ")?;
+        let (before, behind) = (rest.get(..plus)?, rest.get(plus + 3..)?);
+        let (before, sector) = before.rsplit_once(' ').unwrap_or(("", before));
+        let sector = sector.parse::<i64>().ok()?;
+        let count = behind.split(' ').next()?.parse::<i64>().ok()?;
+        let bytes = before.split(' ').next().and_then(|bytes| bytes.parse::<i64>().ok());
+        let last = behind.rsplit_once('[').and_then(|(_, last)| last.strip_suffix(']'));
+        Some((device, rwbs, sector, count, bytes, last))
+    };
+    let Some((device, rwbs, sector, count, bytes, last)) = read() else { return false };
+    let mut add = |name: &str, value| piece.attribute(names.number(name), value);
+    add("dev", Value::Int(device));
+    add("rwbs", Value::Text(rwbs));
+    add("sector", Value::Int(sector));
+    add("nr_sector", Value::Int(count));
+    if let Some(bytes) = bytes {
+        add("bytes", Value::Int(bytes));
+    }
+    match last.map(|last| (last, last.parse::<i64>())) {
+        Some((_, Ok(error))) => add("error", Value::Int(error)),
+        Some((comm, Err(_))) => add("comm", Value::Text(comm)),
+        None => {}
+    }
+    true
+}

@@ -1,0 +1,67 @@
+//! What the header of `perf script --header` says: the host, and a moment on perf's clock and on
+//! the wall clock.
+
+/// What was read of the header.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Header {
+    host: Option<String>,
+    offset: Option<i64>,
+}
+
+impl Header {
+    /// Takes a line, without its `#`.
+    pub(super) fn line(&mut self, text: &[u8]) {
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        let Some((name, value)) = text.split_once(':') else { return };
+        match name.trim() {
+            "hostname" => self.host = Some(value.trim().to_owned()),
+            "reference time" => self.offset = offset(value).or(self.offset),
+            _ => {}
+        }
+    }
+
+    /// The host.
+    pub(super) fn host(&self) -> Option<&str> {
+        self.host.as_deref()
+    }
+
+    /// What is added to times of perf's clock, in nanoseconds.
+    pub(super) fn offset(&self) -> Option<i64> {
+        self.offset
+    }
+}
+
+/// The difference of the clocks by `2026-11-25 18:47:57.076595 = 1795632477.076595 (TOD) =
+/// 1208.678322059 (monotonic)`.
+fn offset(text: &str) -> Option<i64> {
+    let mut parts = text.split('=').skip(1).map(|part| part.split_whitespace().next());
+    let mut next = || nanoseconds(parts.next()??);
+    let (wall, own) = (next()?, next()?);
+    wall.checked_sub(own)
+}
+
+fn nanoseconds(text: &str) -> Option<i64> {
+    let (seconds, decimals) = text.split_once('.').unwrap_or((text, ""));
+    let digits = decimals.len().min(9);
+    let rest: i64 = decimals.get(..digits)?.parse().unwrap_or(0);
+    let seconds: i64 = seconds.parse().ok()?;
+    seconds.checked_mul(1_000_000_000)?.checked_add(rest * 10_i64.pow(9 - digits as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_on_both_clocks_is_their_difference() {
+        let mut header = Header::default();
+        header.line(b" captured on    : Wed Nov 25 18:47:57 2026");
+        assert_eq!((header.host(), header.offset()), (None, None));
+        header.line(b" hostname : vm");
+        header.line(b" reference time: 2026-11-25 18:47:57.076595 = 1795632477.076595 (TOD) = 1208.678322059 (monotonic)");
+        let expected = 1_795_632_477_076_595_000 - 1_208_678_322_059;
+        assert_eq!((header.host(), header.offset()), (Some("vm"), Some(expected)));
+        header.line(b" reference time: of nobody");
+        assert_eq!(header.offset(), Some(expected));
+    }
+}

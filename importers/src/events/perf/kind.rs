@@ -1,0 +1,114 @@
+//! `import perf`: what it says of itself, and which of its two forms a file is.
+
+use std::io::{Cursor, Read};
+
+use registry::About;
+
+use super::{data, script};
+use crate::error::Error;
+use crate::events::driver::{EventImporter, fuzz};
+use crate::events::flags::{CLOCK_OFFSET, HOST};
+use crate::events::format::Format;
+use crate::events::sink::EventSink;
+use crate::events::source::Source;
+use crate::flags::NAME;
+use crate::kind::Kind;
+use crate::reading::Input;
+use crate::summary::{At, Place, Skip, Summary};
+
+/// The entry in the registry.
+pub(crate) static PERF: Kind = Kind {
+    about: About {
+        name: "perf",
+        summary: "Tracepoints by Linux perf: perf.data, or the text of perf script",
+        details: "\
+Its events become a table of events. An event of the tracepoint sched:sched_switch is of the kind \
+sched/sched_switch, and its attributes are the tracepoint's fields, by the names that perf prints, \
+and comm. Text needs the fields time, event and trace; pid, tid, cpu and comm are used where they \
+are there. Stacks are passed over. perf's clock becomes the wall clock where the file says what one \
+is by the other: perf record -k CLOCK_MONOTONIC, and for text perf script --header.",
+        notes: "\
+Record and import like this:
+  perf record -a -k CLOCK_MONOTONIC -e 'sched:sched_switch,syscalls:*' -o perf.data
+  sockcap import perf perf.data",
+        examples: &[
+            "sockcap import perf perf.data && sockcap requests",
+            "perf script --header --ns -F comm,pid,tid,cpu,time,event,trace | \
+             sockcap import perf /dev/stdin --name night",
+        ],
+    },
+    files: "The files, which become one import",
+    files_by: None,
+    flags: &[&NAME, &HOST, &CLOCK_OFFSET],
+    make: |given| {
+        let format = Perf { host: given.get(&HOST), offset: given.get(&CLOCK_OFFSET) };
+        Box::new(EventImporter { name: given.get(&NAME), format })
+    },
+    fuzz: |bytes| fuzz(&Perf { host: None, offset: None }, bytes),
+    #[cfg(test)]
+    samples: super::script::tests::samples,
+};
+
+/// Both forms of perf.
+#[derive(Clone, Debug)]
+pub(super) struct Perf {
+    pub(super) host: Option<String>,
+    pub(super) offset: Option<i64>,
+}
+
+impl Format for Perf {
+    const NONE: &str = "there is no event";
+
+    fn read(
+        &self,
+        source: &Source<'_>,
+        sink: &mut EventSink,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
+        let file = source.name();
+        let Input { mut bytes, .. } = source.open()?;
+        let mut head = Vec::new();
+        let read = bytes.by_ref().take(data::MAGIC.len() as u64).read_to_end(&mut head);
+        let offset = match read {
+            Err(error) => {
+                summary.read += 1;
+                summary.cut_off(Place::new(file, At::Offset(0)), &error);
+                return Ok(());
+            }
+            Ok(_) if data::is_swapped(&head) => {
+                let why = "it is perf.data of a machine of the other byte order; import the text \
+                           that perf script writes of it there";
+                return Err(Error::malformed(file, At::File, why));
+            }
+            Ok(_) if head.starts_with(data::MAGIC) => data::read(self, source, sink, summary)?,
+            Ok(_) => {
+                let bytes = Cursor::new(head).chain(bytes);
+                script::read(
+                    self,
+                    Input { file: file.to_owned(), bytes: Box::new(bytes) },
+                    sink,
+                    summary,
+                )?
+            }
+        };
+        if offset.is_none() && sink.made() > 0 {
+            summary.notes.push(format!(
+                "{}: times are on perf's own clock, as the file does not say what the wall clock \
+                 was; record with -k CLOCK_MONOTONIC, have perf script print --header, or give \
+                 --clock-offset",
+                file.display()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// A skip of a record at that place.
+pub(super) fn skip(
+    summary: &mut Summary,
+    cause: &'static str,
+    place: impl FnOnce() -> Place,
+    why: &str,
+) {
+    summary.skipped.add(cause, || Skip { place: place(), why: why.to_owned() });
+}

@@ -1,0 +1,160 @@
+//! The text that `perf script` writes, as a file.
+
+use out_of_core::Names;
+
+use super::kind::{Perf, skip};
+use super::text::{PerfText, Taken};
+use crate::error::Error;
+use crate::events::sink::EventSink;
+use crate::events::text_lines::{Next, TextLines};
+use crate::reading::Input;
+use crate::summary::{At, Place, Summary};
+
+const UNKNOWN: &str = "line that is no event";
+const LONG: &str = "line that is too long";
+const RECORD: &str = "record of perf's own, such as of events that were lost";
+
+/// Reads `input`; returns what was added to its times, if anything was known of its clock.
+///
+/// # Errors
+/// When no line is an event of perf, or what was read cannot be kept.
+pub(super) fn read(
+    perf: &Perf,
+    input: Input<'_>,
+    sink: &mut EventSink,
+    summary: &mut Summary,
+) -> Result<Option<i64>, Error> {
+    let Input { file, bytes } = input;
+    let host = perf.host.as_deref().map_or(Names::UNKNOWN, |host| sink.names.number(host));
+    let (mut lines, mut parser) = (TextLines::new(bytes), PerfText::new(host, perf.offset));
+    let (mut stacks, before) = (0_u64, sink.made());
+    loop {
+        let taken = match lines.next() {
+            Next::Line(line) => parser.line(line, &mut sink.names, &mut sink.piece),
+            Next::TooLong => {
+                summary.read += 1;
+                let place = || Place::new(&file, At::Line(lines.number()));
+                skip(summary, LONG, place, "it is longer than a line of perf can be");
+                continue;
+            }
+            Next::Pending => {
+                if let Err(error) = lines.fill() {
+                    summary.read += 1;
+                    summary.cut_off(Place::new(&file, At::Line(lines.number() + 1)), &error);
+                }
+                continue;
+            }
+            Next::End => break,
+        };
+        let place = || Place::new(&file, At::Line(lines.number()));
+        match taken {
+            Taken::Event => {
+                summary.read += 1;
+                sink.taken(&file)?;
+            }
+            Taken::Stack => stacks += 1,
+            Taken::Nothing => {}
+            Taken::Record => {
+                summary.read += 1;
+                skip(summary, RECORD, place, "it is no event");
+            }
+            Taken::Unknown => {
+                summary.read += 1;
+                let why = "it has no time and no event as perf script prints them; its fields are \
+                           chosen by -F comm,pid,tid,cpu,time,event,trace";
+                skip(summary, UNKNOWN, place, why);
+            }
+        }
+    }
+    if stacks > 0 && sink.made() > before {
+        let what = "lines of stacks, which are not kept";
+        summary.notes.push(format!("{}: {what}: {stacks}", file.display()));
+    }
+    Ok(parser.offset())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::events::format::Format;
+    use crate::events::source::Source;
+
+    const SAMPLE: &str = include_str!("../../../tests/perf/default.txt");
+    const WITH_HEADER: &str = include_str!("../../../tests/perf/header.txt");
+
+    pub(in crate::events::perf) fn samples() -> Vec<Vec<u8>> {
+        let data = include_bytes!("../../../tests/perf/small.data");
+        vec![SAMPLE.into(), WITH_HEADER.into(), data.to_vec()]
+    }
+
+    fn read_text(text: &str) -> (EventSink, Summary) {
+        let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
+        let perf = Perf { host: None, offset: None };
+        perf.read(&Source::Bytes(text.as_bytes()), &mut sink, &mut summary).unwrap();
+        (sink, summary)
+    }
+
+    /// Attributes of an event as text.
+    pub(in crate::events::perf) fn shown(sink: &EventSink, place: usize) -> Vec<String> {
+        let attributes = sink.piece.attributes(place);
+        attributes.map(|(name, value)| format!("{}={value:?}", sink.names.text(name))).collect()
+    }
+
+    #[test]
+    fn fields_of_each_form_are_attributes() {
+        let lines = [
+            "a 1 [0] 1.5: sched:sched_switch: prev_comm=opt cgu.06 prev_pid=2 prev_state=R+ ==> next_comm=12 next_prio=-5",
+            "a 1 [0] 1.5: syscalls:sys_enter_read: fd: 0x0000001f, buf: 0xfffffffffffffffe, count: 0x00000fff",
+            "a 1 [0] 1.5: syscalls:sys_exit_read: 0xfffffffffffffff5",
+            "a 1 [0] 1.5: block:block_rq_issue: 254,0 RM 4096 () 19640848 + 8 0x2,0,4 [perf-exec]",
+            "a 1 [0] 1.5: block:block_rq_complete: 254,0 WS () 5 + 8 none,0,0 [-5]",
+            "a 1 [0] 1.5: ftrace:print: nothing in particular",
+            "a 1 [0] 1.5: x:y: load=0.25 dev=254,0",
+        ];
+        let (sink, summary) = read_text(&lines.join("\n"));
+        assert_eq!((summary.read, sink.made(), summary.skipped.total()), (7, 7, 0));
+        let shown = |place| shown(&sink, place).join(" ");
+        assert_eq!(
+            shown(0),
+            "prev_comm=Text(\"opt cgu.06\") prev_pid=Int(2) prev_state=Text(\"R+\") \
+             next_comm=Text(\"12\") next_prio=Int(-5) comm=Text(\"a\")"
+        );
+        assert_eq!(shown(1), "fd=Int(31) buf=Int(-2) count=Int(4095) comm=Text(\"a\")");
+        assert_eq!(shown(2), "ret=Int(-11) comm=Text(\"a\")");
+        assert_eq!(
+            shown(3),
+            "dev=Int(266338304) rwbs=Text(\"RM\") sector=Int(19640848) nr_sector=Int(8) \
+             bytes=Int(4096) comm=Text(\"perf-exec\")"
+        );
+        assert_eq!(
+            shown(4),
+            "dev=Int(266338304) rwbs=Text(\"WS\") sector=Int(5) nr_sector=Int(8) error=Int(-5)"
+        );
+        assert_eq!(shown(5), "text=Text(\"nothing in particular\") comm=Text(\"a\")");
+        assert_eq!(shown(6), "load=Real(0.25) dev=Text(\"254,0\") comm=Text(\"a\")");
+    }
+
+    #[test]
+    fn a_header_puts_times_on_the_wall_clock() {
+        let (sink, summary) = read_text(WITH_HEADER);
+        assert_eq!(summary.notes, Vec::<String>::new());
+        let event = sink.piece.event(0);
+        assert_eq!(sink.names.text(event.host), "vm");
+        assert!((1_795_636_000_000_000_000..1_795_640_000_000_000_000).contains(&event.time));
+        let (sink, summary) = read_text(SAMPLE);
+        assert!(sink.piece.event(0).time < 1_000_000_000_000_000);
+        assert!(summary.notes.iter().any(|note| note.contains("--clock-offset")));
+    }
+
+    #[test]
+    fn stacks_and_what_is_no_event_are_counted() {
+        let text = "a 1 [0] 1.5: x:y: a=1\n\tffff schedule+0x1 ([kernel])\n\nwhat is this\n\
+                    a 1 [0] 1.6: PERF_RECORD_LOST lost 5\na 1 [0] 2.5: cpu-clock: \n";
+        let (sink, summary) = read_text(text);
+        assert_eq!((sink.made(), summary.read), (2, 4));
+        assert_eq!(summary.skipped.causes[UNKNOWN], 1);
+        assert_eq!(summary.skipped.causes[RECORD], 1);
+        assert!(summary.notes.iter().any(|note| note.contains("not kept: 1")));
+        assert_eq!(sink.names.text(sink.piece.event(1).kind), "perf/cpu-clock");
+    }
+}

@@ -1,0 +1,155 @@
+//! Format of a tracepoint: name, fields, and how each is printed.
+
+use super::print::{self, Printing};
+
+/// A tracepoint.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::events::perf) struct Format {
+    /// `provider/name`.
+    pub(in crate::events::perf) kind: String,
+    /// The fields but those that all tracepoints have.
+    pub(in crate::events::perf) fields: Vec<Field>,
+}
+
+/// A field of a tracepoint.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::events::perf) struct Field {
+    /// The name by which perf prints it; where it does not, its own.
+    pub(in crate::events::perf) name: String,
+    /// Where it is, in bytes from the beginning of the event.
+    pub(in crate::events::perf) offset: usize,
+    /// Its size in bytes.
+    pub(in crate::events::perf) size: usize,
+    pub(in crate::events::perf) shown: Shown,
+}
+
+/// How the bytes of a field become a value.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::events::perf) enum Shown {
+    /// A whole number; whether it has a sign.
+    Int { signed: bool },
+    /// A text in the bytes themselves.
+    Text,
+    /// A text elsewhere in the event; whether its place counts from the end of the field.
+    TextElsewhere { relative: bool },
+    /// An IP address.
+    Address,
+    /// A number with a name for each value.
+    Symbol(Vec<(i64, String)>),
+    /// A number with a name for each bit, and what stands between names.
+    Flags(Vec<(i64, String)>, String),
+    /// The state of a task that leaves a processor.
+    TaskState,
+    /// Bytes of which nothing is known.
+    Bytes,
+}
+
+impl Format {
+    /// Reads a format as the kernel writes it; returns it with its id.
+    pub(in crate::events::perf) fn parse(system: &[u8], text: &[u8]) -> Option<(u16, Format)> {
+        let (system, text) = (String::from_utf8_lossy(system), String::from_utf8_lossy(text));
+        let (mut name, mut id, mut fields) = (None, None, Vec::new());
+        let mut printed = Vec::new();
+        for line in text.lines() {
+            if let Some(text) = line.strip_prefix("name: ") {
+                name = Some(text.trim());
+            } else if let Some(text) = line.strip_prefix("ID: ") {
+                id = text.trim().parse().ok();
+            } else if let Some(text) = line.strip_prefix("print fmt: ") {
+                printed = print::parse(text);
+            } else if line.trim_start().starts_with("field:") {
+                fields.extend(field(line));
+            }
+        }
+        fields.retain(|field| !field.name.starts_with("common_"));
+        for field in &mut fields {
+            if let Some(known) = printed.iter().find(|known| known.field == field.name) {
+                field.print_as(known);
+            }
+        }
+        let kind = format!("{system}/{}", name?);
+        if kind == "sched/sched_switch" {
+            let states = fields.iter_mut().filter(|field| field.name == "prev_state");
+            states.for_each(|state| state.shown = Shown::TaskState);
+        }
+        Some((id?, Format { kind, fields }))
+    }
+}
+
+impl Field {
+    fn print_as(&mut self, known: &Printing) {
+        if let Some(name) = &known.name {
+            self.name.clone_from(name);
+        }
+        let is_int = matches!(self.shown, Shown::Int { .. });
+        match (&known.table, known.is_address) {
+            (Some((table, None)), _) if is_int => self.shown = Shown::Symbol(table.clone()),
+            (Some((table, Some(between))), _) if is_int => {
+                self.shown = Shown::Flags(table.clone(), between.clone());
+            }
+            (_, true) if self.shown == Shown::Bytes => self.shown = Shown::Address,
+            _ => {}
+        }
+    }
+}
+
+/// A field by its line: `field:char comm[16];	offset:8;	size:16;	signed:0;`.
+fn field(line: &str) -> Option<Field> {
+    let mut parts = line.trim().split(';').map(str::trim);
+    let declared = parts.next()?.strip_prefix("field:")?;
+    let mut number = |name: &str| parts.next()?.strip_prefix(name)?.parse::<usize>().ok();
+    let (offset, size) = (number("offset:")?, number("size:")?);
+    let signed = number("signed:").unwrap_or(0) != 0;
+    let elsewhere = ["__data_loc ", "__rel_loc "].map(|word| declared.starts_with(word));
+    let is_char = declared.contains("char");
+    let (declared, is_array) = match declared.split_once('[') {
+        // The name is behind the brackets where the array is elsewhere: `char[] name`.
+        Some((_, rest)) if elsewhere.contains(&true) => (rest, true),
+        Some((before, _)) => (before, true),
+        None => (declared, false),
+    };
+    let name = declared.rsplit([' ', '*', ']']).next()?.trim();
+    let shown = match (elsewhere, is_array) {
+        ([false, false], false) if matches!(size, 1 | 2 | 4 | 8) => Shown::Int { signed },
+        ([false, false], _) if is_char && is_array => Shown::Text,
+        ([false, false], _) => Shown::Bytes,
+        ([_, relative], _) if is_char => Shown::TextElsewhere { relative },
+        _ => Shown::Bytes,
+    };
+    Some(Field { name: name.to_owned(), offset, size, shown })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_read_with_what_it_prints() {
+        let text = "name: inet_sock_set_state\nID: 2287\nformat:\n\
+            \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
+            \tfield:const void * skaddr;\toffset:8;\tsize:8;\tsigned:0;\n\
+            \tfield:int oldstate;\toffset:16;\tsize:4;\tsigned:1;\n\
+            \tfield:__u8 saddr_v6[16];\toffset:40;\tsize:16;\tsigned:0;\n\
+            \tfield:__data_loc char[] name;\toffset:56;\tsize:4;\tsigned:0;\n\
+            \tfield:char comm[16];\toffset:60;\tsize:16;\tsigned:0;\n\n\
+            print fmt: \"dev=%s saddrv6=%pI6c oldstate=%s\", __get_str(name), REC->saddr_v6, \
+            __print_symbolic(REC->oldstate, { 1, \"TCP_ESTABLISHED\" }, { 0x2, \"TCP, \\\"x\" })";
+        let (id, format) = Format::parse(b"sock", text.as_bytes()).unwrap();
+        assert_eq!((id, format.kind.as_str()), (2287, "sock/inet_sock_set_state"));
+        let symbols = vec![(1, "TCP_ESTABLISHED".to_owned()), (2, "TCP, \"x".to_owned())];
+        let expected = [
+            ("skaddr", 8, 8, Shown::Int { signed: false }),
+            ("oldstate", 16, 4, Shown::Symbol(symbols)),
+            ("saddrv6", 40, 16, Shown::Address),
+            ("dev", 56, 4, Shown::TextElsewhere { relative: false }),
+            ("comm", 60, 16, Shown::Text),
+        ];
+        let expected = expected.map(|(name, offset, size, shown)| Field {
+            name: name.to_owned(),
+            offset,
+            size,
+            shown,
+        });
+        assert_eq!(format.fields, expected);
+    }
+}

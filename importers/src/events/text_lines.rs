@@ -1,0 +1,149 @@
+//! Lines of a stream as they come: what was read is handed out at once, so that a pipe is followed
+//! without delay; in bounded memory.
+
+use std::io::{self, Read};
+
+use memchr::memchr;
+
+use crate::tuning::{MAX_EVENT_LINE_BYTES, READ_BUFFER_BYTES};
+
+/// The lines of a stream.
+pub(super) struct TextLines<R> {
+    bytes: R,
+    buffer: Vec<u8>,
+    begin: usize,
+    end: usize,
+    /// What was searched for the end of a line, from the beginning of the buffer.
+    searched: usize,
+    number: u64,
+    ended: bool,
+}
+
+/// What comes next.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next<'l> {
+    /// A line, without its end.
+    Line(&'l [u8]),
+    /// A line that is longer than any real one: it is passed over.
+    TooLong,
+    /// More has to be read first: [`TextLines::fill`] does it.
+    Pending,
+    /// There is none.
+    End,
+}
+
+impl<R: Read> TextLines<R> {
+    pub(super) fn new(bytes: R) -> TextLines<R> {
+        TextLines {
+            bytes,
+            buffer: vec![0; READ_BUFFER_BYTES],
+            begin: 0,
+            end: 0,
+            searched: 0,
+            number: 0,
+            ended: false,
+        }
+    }
+
+    /// The number of the last line, from 1.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The next line of what was read.
+    pub(super) fn next(&mut self) -> Next<'_> {
+        let rest = self.buffer.get(self.searched..self.end).unwrap_or_default();
+        let found = memchr(b'\n', rest).map(|place| self.searched + place);
+        let (line, next) = match found {
+            Some(end) => (self.begin..end, end + 1),
+            None if self.ended && self.begin < self.end => (self.begin..self.end, self.end),
+            None if self.ended => return Next::End,
+            None => {
+                self.searched = self.end;
+                return Next::Pending;
+            }
+        };
+        (self.begin, self.searched) = (next, next);
+        self.number += 1;
+        if line.len() > MAX_EVENT_LINE_BYTES {
+            return Next::TooLong;
+        }
+        Next::Line(self.buffer.get(line).unwrap_or_default())
+    }
+
+    /// Reads more, once.
+    ///
+    /// # Errors
+    /// When it cannot be read; what was read before is handed out first.
+    pub(super) fn fill(&mut self) -> io::Result<()> {
+        let kept = self.end - self.begin;
+        self.buffer.copy_within(self.begin..self.end, 0);
+        (self.begin, self.end, self.searched) = (0, kept, kept);
+        if kept > MAX_EVENT_LINE_BYTES {
+            // Of a line that is too long, one byte more than may be is kept.
+            self.end = MAX_EVENT_LINE_BYTES + 1;
+            self.searched = self.end;
+        }
+        if self.end + READ_BUFFER_BYTES / 2 > self.buffer.len() {
+            self.buffer.resize(self.end + READ_BUFFER_BYTES, 0);
+        }
+        loop {
+            match self.bytes.read(self.buffer.get_mut(self.end..).unwrap_or_default()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) => {
+                    self.ended = true;
+                    return Ok(());
+                }
+                Ok(read) => {
+                    self.end += read;
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.ended = true;
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(mut bytes: &[u8], piece: usize) -> Vec<Option<Vec<u8>>> {
+        struct Pieces<'a>(&'a mut &'a [u8], usize);
+        impl Read for Pieces<'_> {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let length = self.1.min(buffer.len());
+                (&mut *self.0).take(length as u64).read(buffer)
+            }
+        }
+        let mut lines = TextLines::new(Pieces(&mut bytes, piece));
+        let mut all = Vec::new();
+        loop {
+            match lines.next() {
+                Next::Line(line) => all.push(Some(line.to_vec())),
+                Next::TooLong => all.push(None),
+                Next::Pending => lines.fill().unwrap(),
+                Next::End => return all,
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_the_same_in_whatever_pieces_they_come() {
+        let expected = ["one", "", "two\r", "three"].map(|line| Some(line.as_bytes().to_vec()));
+        for piece in 1..20 {
+            assert_eq!(lines(b"one\n\ntwo\r\nthree", piece), expected);
+        }
+        assert_eq!((lines(b"", 1).len(), lines(b"\n", 1)), (0, vec![Some(Vec::new())]));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over() {
+        let long = vec![b'x'; 2 * MAX_EVENT_LINE_BYTES];
+        let text = [b"one\n", long.as_slice(), b"\ntwo"].concat();
+        assert_eq!(lines(&text, 100_000), [Some(b"one".to_vec()), None, Some(b"two".to_vec())]);
+    }
+}
