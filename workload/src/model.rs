@@ -36,10 +36,20 @@ pub struct Model {
     pub unusual: Vec<Unusual>,
     /// Number of requests whose clusters were given up, as there were too many clusters.
     pub given_up: u64,
-    /// Number of each request and the place of its cluster in `clusters`, by number. It ends where
-    /// there are more than are kept.
+    /// Each request with its cluster, by number. The list ends where there are more than are kept.
     #[serde(skip)]
-    pub members: Vec<(u64, u32)>,
+    pub members: Vec<Member>,
+}
+
+/// A request as a member of a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Member {
+    /// Number of the request.
+    pub request: u64,
+    /// Place of its cluster in [`Model::clusters`].
+    pub cluster: u32,
+    /// Distance from the centre of the cluster; where clusters grow, as that was when it came.
+    pub distance: f32,
 }
 
 /// A cluster of a model.

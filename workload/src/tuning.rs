@@ -2,7 +2,7 @@
 
 /// Processor time below which demands are alike, in nanoseconds. Chosen: caches and interrupts make
 /// differences of that size.
-pub(crate) const PROCESSOR_FLOOR_NS: f64 = 100_000.0;
+pub(crate) const PROCESSOR_FLOOR_NS: f64 = 200_000.0;
 
 /// Difference of processor time that is one apart, as a share. Equal requests of a busy server
 /// differ by 2 to 5%.
@@ -25,9 +25,9 @@ pub(crate) const NETWORK_BYTES_FLOOR: f64 = 512.0;
 pub(crate) const NETWORK_SPREAD: f64 = 0.05;
 
 /// Cost of an element that only one of two requests has, or whose role differs, apart from what it
-/// demands. With 2.5, a hand-over without demands (four elements) makes 5, below the threshold; a
-/// call with its answer makes 7.5, above it.
-pub(crate) const EDIT: f32 = 2.5;
+/// demands. With 2.2, a hand-over without demands (five elements) makes 4.9, below the threshold; a
+/// call with its answer (ten) makes 7, above it.
+pub(crate) const EDIT: f32 = 2.2;
 
 /// Distance from the nearest cluster above which a request begins a new one. Requests of twice the
 /// processor time are 14 apart, those of 35% more are 6 apart.
@@ -135,3 +135,13 @@ pub(crate) const INTERRUPTS: usize = 4;
 
 /// Bytes of a joined event in memory, with its share of tables, by which the bound counts.
 pub(crate) const EVENT_BYTES: usize = 96;
+/// Minimum number of requests whose spread can be measured. Of fewer, a group must be tight.
+pub(crate) const MIN_MEASURED: usize = 20;
+
+/// Share of the largest group below which a group joins a near one of another text, as one of that
+/// many. Chosen: rarer than that is a chance of threads, not a kind of request.
+pub(crate) const JOINED_SHARE: usize = 20;
+
+/// Share of what a request demands in all below which demands of its elements are alike. With a
+/// tenth, what an element demands more has to be 4% of the request's demand to make an outlier.
+pub(crate) const MATTERING_SHARE: f64 = 0.1;

@@ -4,137 +4,195 @@
 //! 2. They are split where one of their demands falls apart into two groups ([`split`]), the
 //!    clearest one first, until none does. How wide a group is, is measured and not assumed.
 //! 3. Requests that are far from the middle of their group by one demand are taken out.
-//! 4. They, and requests whose texts are rare, are added to the nearest cluster by edit distance,
-//!    or make new ones, in an order that does not depend on the one in which requests came.
+//! 4. Small groups that are near a large one of another text, by edit distance, join that: a
+//!    hand-over more or less makes no other kind of request.
+//! 5. What was taken out, and groups too small to measure that are not tight, are added one by one
+//!    to the nearest cluster, or make new ones, in an order that does not depend on the one in
+//!    which requests came.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::kept::{Text, value};
 use super::resource::Resource;
-use super::split::{middle, split};
+use super::split::{Split, middle, split};
 use super::{Growing, Incremental, Kept, Scaled, distance};
 use crate::canonical::Canonical;
-use crate::tuning::{MIN_CLUSTER, OUTLIER_SPREADS, SPLIT_SHARE, THRESHOLD};
+use crate::tuning::{
+    JOINED_SHARE, MATTERING_SHARE, MIN_CLUSTER, MIN_MEASURED, OUTLIER_SPREADS, SPLIT_SHARE,
+    THRESHOLD,
+};
 
-/// Clusters of all requests, and the number of each request with that of its cluster.
-pub(crate) fn cluster(kept: &Kept) -> (Incremental, Vec<(u64, u64)>) {
+/// Clusters of all requests, and the number of each request with that of its cluster and its
+/// distance from the centre of that.
+pub(crate) fn cluster(kept: &Kept) -> (Incremental, Vec<(u64, u64, f32)>) {
     let first = |text: &&Text| text.facts.iter().map(|facts| facts.number).min();
     let mut texts: Vec<&Text> = kept.texts().iter().collect();
     texts.sort_by_cached_key(|text| (Reverse(text.facts.len()), first(text)));
 
-    let mut clusters = Vec::new();
-    let mut members = Vec::with_capacity(kept.len());
+    let mut groups: Vec<Group> = Vec::new();
     let mut left: Vec<(&Text, u32)> = Vec::new();
     for text in texts {
         let mut rows: Vec<u32> = (0..text.facts.len() as u32).collect();
         rows.sort_unstable_by_key(|row| text.facts[*row as usize].number);
-        if rows.len() < MIN_CLUSTER {
-            left.extend(rows.into_iter().map(|row| (text, row)));
-            continue;
-        }
+        let demanded = Demanded::of(text);
         let fewest = rows.len() / SPLIT_SHARE;
-        let scales = scales(text);
-        for group in groups(&scales, rows, fewest) {
-            let (group, out) = outliers(&scales, group);
+        for group in demanded.groups(rows, fewest) {
+            let [rows, out] = demanded.outliers(group);
             left.extend(out.into_iter().map(|row| (text, row)));
-            if group.len() < MIN_CLUSTER {
-                left.extend(group.into_iter().map(|row| (text, row)));
-                continue;
+            let is_measured = rows.len() >= MIN_MEASURED
+                || (rows.len() >= MIN_CLUSTER && demanded.is_tight(&rows));
+            if !is_measured {
+                left.extend(rows.into_iter().map(|row| (text, row)));
+            } else {
+                groups.push(Group { text, rows });
             }
-            let number = clusters.len() as u64;
-            members.extend(group.iter().map(|row| (text.facts[*row as usize].number, number)));
-            clusters.push(gather(text, &group));
         }
     }
-    let mut clusters = Incremental::of(clusters);
+    // Large groups first; the sort keeps the order of equally large ones.
+    groups.sort_by_key(|group| Reverse(group.rows.len()));
+    let largest = groups.first().map_or(0, |group| group.rows.len());
+    let mut clusters = Incremental::default();
+    let mut members = Vec::with_capacity(kept.len());
+    for Group { text, rows } in groups {
+        let (cluster, distances) = gather(text, &rows);
+        let is_small = rows.len() < largest / JOINED_SHARE;
+        let number = clusters.put(cluster, is_small.then_some(THRESHOLD));
+        let of = rows.iter().zip(distances);
+        members.extend(of.map(|(row, far)| (text.facts[*row as usize].number, number, far)));
+    }
+    let before = members.len();
     for (text, row) in left {
         let facts = &text.facts[row as usize];
-        let number = clusters.add(&text.canonical(row as usize), facts, THRESHOLD);
-        members.push((facts.number, number));
+        let (number, far) = clusters.add(&text.canonical(row as usize), facts, THRESHOLD);
+        members.push((facts.number, number, far));
     }
-    members.sort_unstable();
+    let mut fresh: Vec<u64> = members[before..].iter().map(|(_, number, _)| *number).collect();
+    fresh.sort_unstable();
+    fresh.dedup();
+    fresh.into_iter().for_each(|number| clusters.settle(number, THRESHOLD));
     (clusters, members)
 }
 
-/// Demands of all requests of a text on the scale of differences: those of each element, and the
-/// sums over all elements, as work may move from one to another.
-fn scales(text: &Text) -> Vec<Vec<f32>> {
-    let count = text.facts.len();
-    let mut sums: BTreeMap<Resource, Vec<f64>> = BTreeMap::new();
-    let mut scales = Vec::with_capacity(text.columns.len());
-    for ((_, resource), column) in &text.columns {
-        let sum = sums.entry(*resource).or_insert_with(|| vec![0.0; count]);
-        let scale = (0..count).map(|row| {
-            let demand = f64::from(value(column, row));
-            sum[row] += demand;
-            resource.scale(demand) as f32
+/// Requests of one text that are alike.
+struct Group<'a> {
+    text: &'a Text,
+    rows: Vec<u32>,
+}
+
+/// Demands of all requests of a text: those of each element, and the sums over all elements, as
+/// work may move from one to another.
+struct Demanded {
+    columns: Vec<(Resource, Vec<f32>)>,
+    sums: BTreeMap<Resource, Vec<f32>>,
+}
+
+impl Demanded {
+    fn of(text: &Text) -> Demanded {
+        let count = text.facts.len();
+        let mut sums: BTreeMap<Resource, Vec<f32>> = BTreeMap::new();
+        let mut columns = Vec::with_capacity(text.columns.len());
+        for ((_, resource), column) in &text.columns {
+            let sum = sums.entry(*resource).or_insert_with(|| vec![0.0; count]);
+            sum.iter_mut().zip(column).for_each(|(sum, demand)| *sum += demand);
+            let all = (0..count).map(|row| value(column, row));
+            columns.push((*resource, all.collect()));
+        }
+        let parts = |resource| columns.iter().filter(|(of, _)| *of == resource).count();
+        let several = sums.iter().filter(|(resource, _)| parts(**resource) > 1);
+        let several: Vec<_> = several.map(|(of, sum)| (*of, sum.clone())).collect();
+        columns.extend(several);
+        Demanded { columns, sums }
+    }
+
+    /// Calls `look` with each demand of a group of rows on the scale of differences. What is little
+    /// beside all that a request of the group demands makes no difference.
+    fn each(&self, rows: &[u32], mut look: impl FnMut(&[f32])) {
+        let mut floors = BTreeMap::new();
+        let mut values: Vec<f32> = Vec::with_capacity(rows.len());
+        for (resource, sum) in &self.sums {
+            values.clear();
+            values.extend(rows.iter().map(|row| sum[*row as usize]));
+            values.sort_unstable_by(f32::total_cmp);
+            floors.insert(*resource, f64::from(middle(&values).0) * MATTERING_SHARE);
+        }
+        for (resource, column) in &self.columns {
+            let floor = floors.get(resource).copied().unwrap_or_default();
+            values.clear();
+            let demands = rows.iter().map(|row| f64::from(column[*row as usize]));
+            values.extend(demands.map(|demand| resource.scale_above(demand, floor) as f32));
+            look(&values);
+        }
+    }
+
+    /// Groups of rows that no demand splits any more.
+    fn groups(&self, rows: Vec<u32>, fewest: usize) -> Vec<Vec<u32>> {
+        let mut groups = Vec::new();
+        let mut open = vec![rows];
+        let mut sorted = Vec::new();
+        while let Some(rows) = open.pop() {
+            let mut best: Option<(f32, Vec<bool>)> = None;
+            self.each(&rows, |values| {
+                sort(values, &mut sorted);
+                let Some(Split { at, apart }) = split(&sorted, fewest) else { return };
+                if best.as_ref().is_none_or(|(most, _)| apart > *most) {
+                    best = Some((apart, values.iter().map(|value| *value < at).collect()));
+                }
+            });
+            let Some((_, is_lower)) = best else {
+                groups.push(rows);
+                continue;
+            };
+            open.extend(parted(rows, &is_lower));
+        }
+        groups
+    }
+
+    /// The rows of a group without those that one demand takes far from its middle, and these.
+    fn outliers(&self, rows: Vec<u32>) -> [Vec<u32>; 2] {
+        let mut is_in = vec![true; rows.len()];
+        let mut sorted = Vec::new();
+        self.each(&rows, |values| {
+            sort(values, &mut sorted);
+            let (median, spread) = middle(&sorted);
+            let limit = THRESHOLD.max(OUTLIER_SPREADS * spread);
+            for (is_in, value) in is_in.iter_mut().zip(values) {
+                *is_in &= (value - median).abs() <= limit;
+            }
         });
-        scales.push(scale.collect());
+        parted(rows, &is_in)
     }
-    for (resource, sum) in sums {
-        let parts = text.columns.keys().filter(|(_, of)| *of == resource).count();
-        if parts > 1 {
-            scales.push(sum.into_iter().map(|demand| resource.scale(demand) as f32).collect());
-        }
+
+    /// Whether no demand of a few requests differs by more than clusters that grow allow for.
+    fn is_tight(&self, rows: &[u32]) -> bool {
+        let mut is_tight = true;
+        self.each(rows, |values| {
+            let low = values.iter().copied().fold(f32::INFINITY, f32::min);
+            let high = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            is_tight &= high - low <= THRESHOLD;
+        });
+        is_tight
     }
-    scales
 }
 
-/// Groups of rows that no demand splits any more.
-fn groups(scales: &[Vec<f32>], rows: Vec<u32>, fewest: usize) -> Vec<Vec<u32>> {
-    let mut groups = Vec::new();
-    let mut open = vec![rows];
-    let mut sorted = Vec::new();
-    while let Some(rows) = open.pop() {
-        let mut best: Option<(f32, f32, usize)> = None;
-        for (number, scale) in scales.iter().enumerate() {
-            sort_values(scale, &rows, &mut sorted);
-            let Some(found) = split(&sorted, fewest) else { continue };
-            if best.is_none_or(|(apart, ..)| found.apart > apart) {
-                best = Some((found.apart, found.at, number));
-            }
-        }
-        match best {
-            None => groups.push(rows),
-            Some((_, at, number)) => {
-                let is_lower = |row: &u32| scales[number][*row as usize] < at;
-                let (lower, upper) = rows.into_iter().partition(is_lower);
-                open.extend([upper, lower]);
-            }
-        }
+/// Rows of which something is so, and the others.
+fn parted(rows: Vec<u32>, is_so: &[bool]) -> [Vec<u32>; 2] {
+    let mut parts = [Vec::new(), Vec::new()];
+    for (row, is_so) in rows.into_iter().zip(is_so) {
+        parts[usize::from(!is_so)].push(row);
     }
-    groups
+    parts
 }
 
-/// The rows of a group without those that one demand takes far from its middle, and these.
-fn outliers(scales: &[Vec<f32>], rows: Vec<u32>) -> (Vec<u32>, Vec<u32>) {
-    let mut is_out = vec![false; rows.len()];
-    let mut sorted = Vec::new();
-    for scale in scales {
-        sort_values(scale, &rows, &mut sorted);
-        let (median, spread) = middle(&sorted);
-        let limit = THRESHOLD.max(OUTLIER_SPREADS * spread);
-        for (is_out, row) in is_out.iter_mut().zip(&rows) {
-            *is_out |= (scale[*row as usize] - median).abs() > limit;
-        }
-    }
-    let (mut inner, mut outer) = (Vec::with_capacity(rows.len()), Vec::new());
-    for (row, is_out) in rows.into_iter().zip(is_out) {
-        if is_out { outer.push(row) } else { inner.push(row) }
-    }
-    (inner, outer)
-}
-
-fn sort_values(scale: &[f32], rows: &[u32], sorted: &mut Vec<f32>) {
+fn sort(values: &[f32], sorted: &mut Vec<f32>) {
     sorted.clear();
-    sorted.extend(rows.iter().map(|row| scale[*row as usize]));
+    sorted.extend_from_slice(values);
     sorted.sort_unstable_by(f32::total_cmp);
 }
 
 /// A cluster of rows of one text: its centre is their mean, and its representative the member
-/// whose demands differ least from that.
-fn gather(text: &Text, rows: &[u32]) -> Growing {
+/// whose demands differ least from that. Also the distance of each from the centre.
+fn gather(text: &Text, rows: &[u32]) -> (Growing, Vec<f32>) {
     let requests =
         || rows.iter().map(|row| (text.canonical(*row as usize), &text.facts[*row as usize]));
     let mut growing = Growing::around(Canonical::default(), Default::default());
@@ -152,10 +210,11 @@ fn gather(text: &Text, rows: &[u32]) -> Growing {
         growing.representative = text.canonical(*row as usize);
         growing.facts = text.facts[*row as usize];
     }
-    for (of, _) in requests() {
-        let far = distance(&Scaled::of(&of), &growing.center, f32::INFINITY).unwrap_or_default();
-        growing.farthest = growing.farthest.max(far);
-        growing.distances += f64::from(far);
-    }
-    growing
+    let far = |of: &Canonical| distance(&Scaled::of(of), &growing.center, f32::INFINITY);
+    let distances = requests().map(|(of, _)| far(&of).unwrap_or_default());
+    let distances: Vec<f32> = distances.collect();
+    growing.is_told_apart = true;
+    growing.farthest = distances.iter().copied().fold(0.0, f32::max);
+    growing.distances = distances.iter().map(|far| f64::from(*far)).sum();
+    (growing, distances)
 }

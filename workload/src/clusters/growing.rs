@@ -26,6 +26,8 @@ pub(crate) struct Growing {
     pub(crate) distances: f64,
     /// Longest distance of a member from the centre.
     pub(crate) farthest: f32,
+    /// Whether a batch told it from others that are near.
+    pub(crate) is_told_apart: bool,
 }
 
 impl Growing {
@@ -40,6 +42,7 @@ impl Growing {
             gathered: Gathered::default(),
             distances: 0.0,
             farthest: 0.0,
+            is_told_apart: false,
         }
     }
 
@@ -63,6 +66,27 @@ impl Growing {
         if self.unlikeness(&facts.demands) < self.unlikeness(&self.facts.demands) {
             self.representative.elements.clone_from(&of.elements);
             self.facts = *facts;
+        }
+    }
+
+    /// Takes over the members of a cluster whose centre is that far from its own. Their distances
+    /// count as they were, as members are not kept.
+    pub(crate) fn absorb(&mut self, other: Growing, far: f32) {
+        self.gathered.append(other.gathered);
+        self.distances += other.distances;
+        self.farthest = self.farthest.max(other.farthest + far);
+        self.is_told_apart |= other.is_told_apart;
+        if other.center.text != self.center.text {
+            return;
+        }
+        self.alike += other.alike;
+        for (place, (sums, more)) in self.sums.iter_mut().zip(&other.sums).enumerate() {
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+            self.center.points[place] = mean_point(sums, self.alike);
+        }
+        if self.unlikeness(&other.facts.demands) < self.unlikeness(&self.facts.demands) {
+            self.representative = other.representative;
+            self.facts = other.facts;
         }
     }
 

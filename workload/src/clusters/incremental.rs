@@ -19,48 +19,115 @@ pub(crate) struct Incremental {
     by_text: FxHashMap<Vec<Character>, Vec<u32>>,
     /// Requests whose clusters were given up.
     given_up: Gathered,
+    /// Numbers of clusters that others took over, with the numbers of these.
+    taken_over: FxHashMap<u64, u64>,
 }
 
 impl Incremental {
-    /// Goes on with clusters that there are.
-    pub(crate) fn of(clusters: Vec<Growing>) -> Incremental {
-        let next = clusters.len() as u64;
-        let numbers = (0..next).collect();
-        let mut incremental = Incremental { clusters, numbers, next, ..Incremental::default() };
-        incremental.sort_by_text();
-        incremental
+    /// Adds a cluster. With a threshold, the nearest cluster of another text within that takes it
+    /// over. Returns the number of the cluster that its members are in.
+    pub(crate) fn put(&mut self, cluster: Growing, threshold: Option<f32>) -> u64 {
+        let is_other = |of: &Growing| of.center.text != cluster.center.text;
+        let found = threshold.and_then(|limit| self.nearest_of(&cluster.center, limit, is_other));
+        if let Some((place, far)) = found {
+            self.clusters[place].absorb(cluster, far);
+            return self.numbers[place];
+        }
+        let number = self.next;
+        self.next += 1;
+        let of = self.by_text.entry(cluster.center.text.clone()).or_default();
+        of.push(self.clusters.len() as u32);
+        self.numbers.push(number);
+        self.clusters.push(cluster);
+        number
     }
 
-    /// Adds a request to the nearest cluster, or to a new one where it is farther than `threshold`
-    /// from all. Returns the number of its cluster.
-    pub(crate) fn add(&mut self, of: &Canonical, facts: &RequestFacts, threshold: f32) -> u64 {
+    /// Adds a request to the nearest cluster, or to a new one where it is farther from that than
+    /// `threshold` and the noise of the cluster allow for. Returns the number of its cluster, and how far it is from the
+    /// centre of that.
+    pub(crate) fn add(
+        &mut self,
+        of: &Canonical,
+        facts: &RequestFacts,
+        threshold: f32,
+    ) -> (u64, f32) {
         let scaled = Scaled::of(of);
-        let found = self.nearest(&scaled, threshold);
+        // The squared distance of equal requests is their noise: what it adds is not difference.
+        let found = self.nearest(&scaled, 2.0 * threshold).filter(|(place, far)| {
+            let noise = (self.clusters[*place].mean_distance() as f32).min(threshold);
+            far * far <= threshold * threshold + noise * noise
+        });
         let (place, far) = found.unwrap_or_else(|| (self.begin(of, facts, &scaled), 0.0));
         self.clusters[place].add(&scaled, of, facts, far);
-        self.numbers[place]
+        (self.numbers[place], far)
+    }
+
+    /// Lets the cluster of that number and the nearest other one become one, where their centres
+    /// are within `threshold`. A cluster that began with an untypical request comes near to another
+    /// one as more requests make its mean. Clusters that a batch told apart stay apart.
+    pub(crate) fn settle(&mut self, number: u64, threshold: f32) {
+        let Some(place) = self.numbers.iter().position(|of| *of == number) else { return };
+        let of = &self.clusters[place];
+        let is_meant =
+            |to: &Growing| !(std::ptr::eq(of, to) || of.is_told_apart && to.is_told_apart);
+        let nearest = self.nearest_of(&of.center, threshold, is_meant);
+        let Some((other, far)) = nearest else { return };
+        let rank = |at: usize| (self.clusters[at].gathered.count, std::cmp::Reverse(at));
+        let (keeps, goes) = if rank(place) > rank(other) { (place, other) } else { (other, place) };
+        self.taken_over.insert(self.numbers[goes], self.numbers[keeps]);
+        // The last cluster takes the place of the one that goes.
+        let last = self.clusters.len() - 1;
+        let keeps = if keeps == last { goes } else { keeps };
+        let gone = self.clusters.swap_remove(goes);
+        self.numbers.swap_remove(goes);
+        self.clusters[keeps].absorb(gone, far);
+        self.sort_by_text();
+    }
+
+    /// Whether the cluster of that number should settle now: each time that it has doubled.
+    pub(crate) fn has_doubled(&self, number: u64) -> bool {
+        let place = self.numbers.iter().position(|of| *of == number);
+        let count = place.map_or(0, |place| self.clusters[place].gathered.count);
+        count > 1 && count.is_power_of_two()
+    }
+
+    /// The number that the cluster has now which had that number.
+    pub(crate) fn number_now(&self, mut number: u64) -> u64 {
+        while let Some(by) = self.taken_over.get(&number) {
+            number = *by;
+        }
+        number
     }
 
     /// The nearest cluster that is within the limit, by its place, and how far it is. Of equally
     /// near ones it is the first.
-    pub(crate) fn nearest(&self, scaled: &Scaled, limit: f32) -> Option<(usize, f32)> {
-        let mut nearest: Option<(f32, usize)> = None;
-        let mut look = |number: usize| {
-            let limit = nearest.map_or(limit, |(far, _)| far);
-            if let Some(far) = distance(scaled, &self.clusters[number].center, limit) {
-                let here = (far, number);
-                nearest = Some(nearest.filter(|nearest| *nearest <= here).unwrap_or(here));
-            }
-        };
+    fn nearest(&self, scaled: &Scaled, limit: f32) -> Option<(usize, f32)> {
         // Clusters of its own text are the likeliest, and what they leave bounds the others.
         let alike = self.by_text.get(&scaled.text).map_or(&[][..], |of| of);
-        alike.iter().for_each(|number| look(*number as usize));
-        for (number, cluster) in self.clusters.iter().enumerate() {
+        let mut nearest = Nearest { limit, found: None };
+        alike.iter().for_each(|place| nearest.look(scaled, &self.clusters, *place as usize));
+        for (place, cluster) in self.clusters.iter().enumerate() {
             if cluster.center.text != scaled.text {
-                look(number);
+                nearest.look(scaled, &self.clusters, place);
             }
         }
-        nearest.map(|(far, number)| (number, far))
+        nearest.found
+    }
+
+    /// The nearest one of some clusters, likewise.
+    fn nearest_of(
+        &self,
+        scaled: &Scaled,
+        limit: f32,
+        is_meant: impl Fn(&Growing) -> bool,
+    ) -> Option<(usize, f32)> {
+        let mut nearest = Nearest { limit, found: None };
+        for (place, cluster) in self.clusters.iter().enumerate() {
+            if is_meant(cluster) {
+                nearest.look(scaled, &self.clusters, place);
+            }
+        }
+        nearest.found
     }
 
     /// All clusters.
@@ -104,6 +171,22 @@ impl Incremental {
         for (number, cluster) in self.clusters.iter().enumerate() {
             let of = self.by_text.entry(cluster.center.text.clone()).or_default();
             of.push(number as u32);
+        }
+    }
+}
+
+/// The nearest of the clusters that were looked at.
+struct Nearest {
+    limit: f32,
+    found: Option<(usize, f32)>,
+}
+
+impl Nearest {
+    fn look(&mut self, scaled: &Scaled, clusters: &[Growing], place: usize) {
+        let limit = self.found.map_or(self.limit, |(_, far)| far);
+        let Some(far) = distance(scaled, &clusters[place].center, limit) else { return };
+        if self.found.is_none_or(|(at, least)| (far, place) < (least, at)) {
+            self.found = Some((place, far));
         }
     }
 }

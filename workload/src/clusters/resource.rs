@@ -46,16 +46,21 @@ impl Resource {
     /// Where a demand stands on the scale of differences: `ln(1 + demand / floor) / spread`.
     ///
     /// Demands far below the floor are all alike. Above it, demands that differ by the usual
-    /// spread of equal requests are one apart, whatever their size: with 0.1 ms and 5%, 15.0 and
-    /// 15.4 ms are 0.5 apart, and 15 and 30 ms are 13.8 apart.
+    /// spread of equal requests are one apart, whatever their size: with 0.2 ms and 5%, 15.0 and
+    /// 15.4 ms are 0.5 apart, and 15 and 30 ms are 13.7 apart.
     pub fn scale(self, demand: f64) -> f64 {
+        self.scale_above(demand, 0.0)
+    }
+
+    /// Where a demand stands on the scale of differences, with a floor of that at least.
+    pub(crate) fn scale_above(self, demand: f64, least: f64) -> f64 {
         let (floor, spread) = match self {
             Resource::Processor => (PROCESSOR_FLOOR_NS, PROCESSOR_SPREAD),
             Resource::DiskCalls => (DISK_CALLS_FLOOR, DISK_SPREAD),
             Resource::DiskRead | Resource::DiskWritten => (DISK_BYTES_FLOOR, DISK_SPREAD),
             Resource::Sent | Resource::Received => (NETWORK_BYTES_FLOOR, NETWORK_SPREAD),
         };
-        (demand.max(0.0) / floor).ln_1p() / spread
+        (demand.max(0.0) / floor.max(least)).ln_1p() / spread
     }
 }
 
@@ -69,11 +74,11 @@ mod tests {
             let scale = |ms: f64| Resource::Processor.scale(ms * 1e6);
             (scale(a) - scale(b)).abs()
         };
-        // ln((30 + 0.1) / (15 + 0.1)) / 0.05 and ln(15.5 / 15.1) / 0.05.
-        assert!((apart(30.0, 15.0) - 13.796).abs() < 1e-3, "{}", apart(30.0, 15.0));
-        assert!((apart(15.4, 15.0) - 0.5229).abs() < 1e-3, "{}", apart(15.4, 15.0));
+        // ln((30 + 0.2) / (15 + 0.2)) / 0.05 and ln(15.6 / 15.2) / 0.05.
+        assert!((apart(30.0, 15.0) - 13.731).abs() < 1e-3, "{}", apart(30.0, 15.0));
+        assert!((apart(15.4, 15.0) - 0.5195).abs() < 1e-3, "{}", apart(15.4, 15.0));
         // Far below the floor nothing is told apart: ln(1.02 / 1.01) / 0.05.
-        assert!((apart(0.002, 0.001) - 0.197).abs() < 1e-3);
+        assert!((apart(0.004, 0.002) - 0.197).abs() < 1e-3);
         assert_eq!(Resource::Sent.scale(-5.0), 0.0);
     }
 }

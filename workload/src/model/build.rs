@@ -3,7 +3,7 @@
 use out_of_core::Names;
 use rustc_hash::FxHashMap;
 
-use super::{Cluster, ClusterElement, Model, ModelError, NameCount};
+use super::{Cluster, ClusterElement, Member, Model, ModelError, NameCount};
 use crate::canonical::Element;
 use crate::clusters::{Gathered, Growing, Incremental, distance};
 use crate::demands::{Demands, Waits};
@@ -12,7 +12,7 @@ use crate::unusual::unusual;
 
 impl Model {
     /// The model of clusters and of their members, by the clusters' numbers.
-    pub(super) fn of(found: &Incremental, members: &[(u64, u64)], names: &Names) -> Model {
+    pub(super) fn of(found: &Incremental, members: &[(u64, u64, f32)], names: &Names) -> Model {
         let clusters = found.clusters();
         let mut order: Vec<usize> = (0..clusters.len()).collect();
         order.sort_by_key(|at| {
@@ -21,8 +21,12 @@ impl Model {
         let ordered: Vec<&Growing> = order.iter().map(|at| &clusters[*at]).collect();
         let places: FxHashMap<u64, u32> =
             order.iter().map(|at| found.numbers()[*at]).zip(0..).collect();
-        let place = |(request, number): &(u64, u64)| Some((*request, *places.get(number)?));
-        let members: Vec<(u64, u32)> = members.iter().filter_map(place).collect();
+        let member = |(request, number, distance): &(u64, u64, f32)| {
+            let cluster = *places.get(&found.number_now(*number))?;
+            Some(Member { request: *request, cluster, distance: *distance })
+        };
+        let mut members: Vec<Member> = members.iter().filter_map(member).collect();
+        members.sort_unstable_by_key(|member| member.request);
 
         let mut all = Gathered::default();
         let mut distances = 0.0;
@@ -38,12 +42,17 @@ impl Model {
             error: ModelError::of(&ordered),
             mean_distance: distances / all.count.max(1) as f64,
             mean_separation: mean_separation(&ordered),
-            unusual: unusual(&ordered, &members, names),
+            unusual: unusual(&ordered, &by_cluster(&members), names),
             given_up: found.given_up().count,
             clusters: described.map(|(of, next)| cluster(of, next, all.count, names)).collect(),
             members,
         }
     }
+}
+
+/// Numbers of requests with the places of their clusters.
+fn by_cluster(members: &[Member]) -> Vec<(u64, u32)> {
+    members.iter().map(|member| (member.request, member.cluster)).collect()
 }
 
 fn cluster(of: &Growing, next: Option<(f32, usize)>, all: u64, names: &Names) -> Cluster {

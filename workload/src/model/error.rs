@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::Model;
 use crate::clusters::Growing;
 use crate::demands::Demands;
+use crate::tuning::MIN_USUAL;
 
 /// The error of a model, for three choices of what stands for a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -17,7 +18,8 @@ pub struct ModelError {
     /// is left is what other members demand, and what no element was charged for.
     pub mean: Errors,
     /// The mean demands of a half of the requests, drawn by chance, stand for the other half. This
-    /// is what to expect when the model predicts other requests of the same workload.
+    /// is what to expect when the model predicts other requests of the same workload. Requests of
+    /// clusters that are not usual are left out, as nothing predicts them.
     pub held_out: Errors,
 }
 
@@ -61,8 +63,8 @@ impl ModelError {
                 all.for_each(|(sum, demand)| *sum += demand * gathered.count as f64);
             }
             let (learnt, tested) = gathered.halves();
-            held += tested.1;
-            if learnt.0 > 0 {
+            if learnt.0 > 0 && gathered.count >= MIN_USUAL {
+                held += tested.1;
                 add(&mut by_half, &learnt.1, tested.0 as f64 / learnt.0 as f64);
             }
         }

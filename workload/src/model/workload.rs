@@ -40,7 +40,8 @@ pub struct Workload {
     limit: usize,
     /// Clusters, once they are found.
     growing: Incremental,
-    members: Vec<(u64, u64)>,
+    /// Each request with the number of its cluster and its distance from the centre.
+    members: Vec<(u64, u64, f32)>,
 }
 
 impl Default for Workload {
@@ -80,9 +81,12 @@ impl Workload {
             }
             return;
         }
-        let number = self.growing.add(canonical, facts, THRESHOLD);
+        let (number, far) = self.growing.add(canonical, facts, THRESHOLD);
+        if self.growing.has_doubled(number) {
+            self.growing.settle(number, THRESHOLD);
+        }
         if self.members.len() < MAX_KEPT {
-            self.members.push((facts.number, number));
+            self.members.push((facts.number, number, far));
         }
     }
 
@@ -93,11 +97,7 @@ impl Workload {
                 let (clusters, members) = cluster(kept);
                 Model::of(&clusters, &members, names)
             }
-            None => {
-                let mut members = self.members.clone();
-                members.sort_unstable();
-                Model::of(&self.growing, &members, names)
-            }
+            None => Model::of(&self.growing, &self.members, names),
         }
     }
 

@@ -2,8 +2,11 @@
 
 mod canonical_figures;
 mod figures;
+mod mixtures;
+mod mixtures_are_told_apart;
 mod rescheduling;
 mod steps;
 mod stitching;
 mod streams;
 mod threads;
+mod what_is_unusual;

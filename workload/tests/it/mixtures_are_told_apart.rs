@@ -1,0 +1,105 @@
+//! Types of Table 1 in mixtures, as in Tables 2 to 5, with the noise of a real server.
+
+use proptest::prelude::*;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::mixtures::{Made, mixture, names};
+use workload::Workload;
+use workload::model::{Model, Purity};
+
+fn model(mut workload: Workload, made: &[Made]) -> Model {
+    made.iter().for_each(|of| workload.push(&of.canonical, &of.facts));
+    workload.finish(&names())
+}
+
+/// Checks that nothing but disturbed requests is in a wrong or an extra cluster, and that the model
+/// is near to what the requests demanded.
+fn check(types: &str, clients: u32, workload: Workload) {
+    let made = mixture(types, clients, 500, 3);
+    let model = model(workload, &made);
+    let purity = Purity::of(&model);
+    let found: Vec<String> =
+        purity.clusters.iter().map(|of| format!("{}{}", of.requests, of.name)).collect();
+    for member in &model.members {
+        let of = &purity.clusters[member.cluster as usize];
+        let made = &made[member.request as usize];
+        let is_right = names().text(made.facts.name) == of.name && !of.is_extra;
+        assert!(is_right || made.is_disturbed, "{types} {clients}: {found:?}: {member:?}");
+    }
+    assert!(purity.without_cluster.is_empty());
+    let error = model.error.representative;
+    assert!(error.processor.is_some_and(|error| error < 0.02), "{error:?}");
+    assert!(error.network.is_some_and(|error| error < 0.05), "{error:?}");
+}
+
+#[test]
+fn batch_clusters_have_but_disturbed_requests_wrong() {
+    for types in ["A", "B", "AB", "C", "D", "CD", "E", "BE", "ABE", "AF", "AEF", "ABEF"] {
+        for clients in [1, 5] {
+            check(types, clients, Workload::default());
+        }
+    }
+}
+
+#[test]
+fn growing_clusters_tell_types_apart_too() {
+    for types in ["AB", "CD", "ABE", "ABEF"] {
+        let made = mixture(types, 5, 500, 4);
+        let purity = Purity::of(&model(Workload::incremental(), &made));
+        let disturbed = made.iter().filter(|of| of.is_disturbed).count() as u64;
+        assert!(purity.wrong <= disturbed, "{types}: {purity:?}");
+        assert!(purity.in_extra_clusters <= disturbed + 10, "{types}: {purity:?}");
+    }
+}
+
+#[test]
+fn types_alone_predict_their_mixture() {
+    let alone = ["A", "B"].map(|kind| model(Workload::default(), &mixture(kind, 1, 500, 5)));
+    let made = mixture("AB", 5, 500, 6);
+    let usual: Vec<Made> = made.into_iter().filter(|of| !of.is_disturbed).collect();
+    let is_a = |of: &&Made| names().text(of.facts.name) == "A";
+    let count = usual.iter().filter(is_a).count() as u64;
+    let whole = model(Workload::default(), &usual);
+    let errors = whole.predicted_by(&[(&alone[0], count), (&alone[1], usual.len() as u64 - count)]);
+    assert!(errors.processor.unwrap() < 0.02, "{errors:?}");
+    // With the numbers the wrong way round it is far off, unless they are equal.
+    let swapped = whole.predicted_by(&[(&alone[0], usual.len() as u64), (&alone[1], 0)]);
+    assert!(swapped.processor.unwrap() > 0.2, "{swapped:?}");
+}
+
+#[test]
+fn requests_beyond_those_that_are_kept_join_their_clusters() {
+    let made = mixture("ABEF", 5, 1_000, 7);
+    let model = model(Workload::keeping(400), &made);
+    let purity = Purity::of(&model);
+    assert_eq!((model.requests, model.members.len()), (1_000, 1_000));
+    assert!(purity.wrong < 10 && purity.in_extra_clusters < 30, "{purity:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn the_order_of_requests_changes_nothing_of_a_batch(seed in any::<u64>()) {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut made = mixture("ABCEF", 5, 300, seed);
+        let one = model(Workload::default(), &made);
+        for last in (1..made.len()).rev() {
+            made.swap(last, random.next_u32() as usize % (last + 1));
+        }
+        let other = model(Workload::default(), &made);
+        prop_assert_eq!(serde_json::to_string(&one).unwrap(), serde_json::to_string(&other).unwrap());
+        prop_assert_eq!(one.members, other.members);
+    }
+
+    #[test]
+    fn growing_clusters_depend_on_the_order_by_few_requests_alone(seed in any::<u64>()) {
+        let mut made = mixture("ABEF", 1, 400, seed);
+        let one = Purity::of(&model(Workload::incremental(), &made));
+        made.reverse();
+        let other = Purity::of(&model(Workload::incremental(), &made));
+        prop_assert!(one.in_extra_clusters.abs_diff(other.in_extra_clusters) < 20);
+        prop_assert!(one.wrong < 5 && other.wrong < 5, "{:?} {:?}", one, other);
+    }
+}
