@@ -135,6 +135,7 @@ pub(crate) const INTERRUPTS: usize = 4;
 
 /// Bytes of a joined event in memory, with its share of tables, by which the bound counts.
 pub(crate) const EVENT_BYTES: usize = 96;
+
 /// Minimum number of requests whose spread can be measured. Of fewer, a group must be tight.
 pub(crate) const MIN_MEASURED: usize = 20;
 

