@@ -49,7 +49,8 @@ fn main() {
         ["one by one", "all at once"].iter().zip(sums)
     {
         println!(
-            "{method}: {wrong} wrong, {clusters} extra clusters with {requests} requests; {disturbed} disturbed"
+            "{method}: {wrong} wrong, {clusters} extra clusters with {requests} requests; \
+             {disturbed} disturbed"
         );
     }
 }

@@ -143,6 +143,6 @@ pub(crate) const MIN_MEASURED: usize = 20;
 /// many. Chosen: rarer than that is a chance of threads, not a kind of request.
 pub(crate) const JOINED_SHARE: usize = 20;
 
-/// Share of what a request demands in all below which demands of its elements are alike. With a
-/// tenth, what an element demands more has to be 4% of the request's demand to make an outlier.
-pub(crate) const MATTERING_SHARE: f64 = 0.1;
+/// Share of what a request demands in all below which demands of its elements are alike. With
+/// 0.3, what an element demands more has to be a tenth of the request's demand to make an outlier.
+pub(crate) const MATTERING_SHARE: f64 = 0.3;

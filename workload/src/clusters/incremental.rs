@@ -6,7 +6,7 @@ use super::gathered::{Gathered, RequestFacts};
 use super::scaled::Character;
 use super::{Growing, Scaled, distance};
 use crate::canonical::Canonical;
-use crate::tuning::MAX_CLUSTERS;
+use crate::tuning::{EDIT, MAX_CLUSTERS};
 
 /// Clusters to which requests are added one by one. Memory does not grow with their number.
 #[derive(Clone, Debug, Default)]
@@ -43,8 +43,8 @@ impl Incremental {
     }
 
     /// Adds a request to the nearest cluster, or to a new one where it is farther from that than
-    /// `threshold` and the noise of the cluster allow for. Returns the number of its cluster, and how far it is from the
-    /// centre of that.
+    /// `threshold` and the noise of the cluster allow for. Returns the number of its cluster, and
+    /// how far it is from the centre of that.
     pub(crate) fn add(
         &mut self,
         of: &Canonical,
@@ -52,10 +52,14 @@ impl Incremental {
         threshold: f32,
     ) -> (u64, f32) {
         let scaled = Scaled::of(of);
-        // The squared distance of equal requests is their noise: what it adds is not difference.
         let found = self.nearest(&scaled, 2.0 * threshold).filter(|(place, far)| {
-            let noise = (self.clusters[*place].mean_distance() as f32).min(threshold);
-            far * far <= threshold * threshold + noise * noise
+            let cluster = &self.clusters[*place];
+            // Structure and demands may differ by the threshold each. The noise of the cluster is
+            // no difference: squared distances that do not depend on each other add up.
+            let edits = scaled.fewest_edits(&cluster.center) as f32 * EDIT * EDIT;
+            let noise = (cluster.mean_distance() as f32).min(threshold);
+            let limit = threshold * threshold;
+            edits <= limit && far * far <= limit + edits + noise * noise
         });
         let (place, far) = found.unwrap_or_else(|| (self.begin(of, facts, &scaled), 0.0));
         self.clusters[place].add(&scaled, of, facts, far);

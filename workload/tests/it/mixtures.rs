@@ -47,8 +47,8 @@ fn label(kind: char) -> u32 {
 /// Work differs by 2% with one client, by 4% with five; overhead around it by 20%. One request in
 /// fifty meets an interrupt of about half a millisecond. With five clients, requests are preempted,
 /// and one in 60 makes a hand-over that others do not. One in 400 meets a driver that waits
-/// busily for 100 ms: it is disturbed. So is what meets an interrupt of more than a fifth of its work, or
-/// one and that hand-over too.
+/// busily for 100 ms: it is disturbed. So is what meets an interrupt of more than a fifth of its
+/// work, or one and that hand-over too.
 pub(crate) fn mixture(types: &str, clients: u32, count: u64, seed: u64) -> Vec<Made> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let types: Vec<char> = types.chars().collect();
