@@ -20,7 +20,9 @@ mod storage;
 
 pub use call_tree::{CallTree, PathCall};
 pub use patterns::pattern::{Connects, Hop, PathPattern};
-pub use queries::called_instances::{CalledInstance, CalledInstances, HopLabels, Receiver};
+pub use queries::called_instances::{
+    CalledInstance, CalledInstances, HopLabels, Receiver, ThreadsOfMessage,
+};
 pub use queries::chosen_patterns::ChosenPatterns;
 pub use queries::delays::{DelayTable, Delays, HopDelays, NodeDelays};
 pub use queries::filter::{PathFilter, node_names};

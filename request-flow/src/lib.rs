@@ -7,9 +7,11 @@ mod request_numbers;
 mod siblings;
 pub mod spans;
 mod step;
+mod step_threads;
 pub mod tables;
 mod to_paths;
 mod tuning;
+mod waits;
 
 pub use from_paths::{Written, from_paths};
 pub use out_of_core::{NameId, Names};
@@ -17,4 +19,6 @@ pub use request::{Parameters, Request, RequestBuilder};
 pub use request_numbers::{requests_of_messages, requests_of_paths};
 pub use siblings::{Overlaps, Siblings, order_of};
 pub use step::Step;
+pub use step_threads::StepThreads;
 pub use to_paths::{merge_imports, messages_of_requests, options_of_spans, paths_of_messages};
+pub use waits::Waits;

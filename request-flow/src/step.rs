@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::step_threads::StepThreads;
+use crate::waits::Waits;
 use out_of_core::{NameId, Names};
 
 /// One execution of an operation at a node, as part of a [`Request`](crate::Request). Times are
@@ -35,10 +37,14 @@ pub struct Step {
     pub bytes_in: Option<i64>,
     /// Size of the answer in bytes.
     pub bytes_out: Option<i64>,
-    /// Processor time in nanoseconds.
+    /// Processor time in nanoseconds of those who worked for it, without that of its calls.
     pub processor_ns: Option<i64>,
+    /// Why those who worked for it could not go on, while they waited for none of its calls.
+    pub waits: Option<Waits>,
     /// Bytes read from and written to disks.
     pub disk_bytes: Option<i64>,
+    /// The threads that received and sent its messages.
+    pub threads: StepThreads,
 }
 
 impl Step {
@@ -64,6 +70,13 @@ impl Step {
         at(self.begin, self.end).or_else(|| at(self.caller_begin, self.caller_end))
     }
 
+    /// Time in nanoseconds in which it waited for its calls, where its resources are known: what
+    /// processor and waits leave of its duration.
+    pub fn children_ns(&self) -> Option<i64> {
+        let took = self.end?.saturating_sub(self.begin?);
+        Some(took - self.processor_ns? - self.waits?.sum())
+    }
+
     /// The times from which and until which the caller is occupied with it: those at the caller
     /// where they were seen, else those at the node.
     pub fn span_at_caller(&self) -> (Option<i64>, Option<i64>) {
@@ -74,6 +87,16 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_resources_leave_of_its_duration_is_its_calls() {
+        let waits = Waits { lock_ns: 20, unknown_ns: 3, ..Waits::default() };
+        let step = Step { begin: Some(100), end: Some(200), ..Step::of(1, 2) };
+        assert_eq!(step.children_ns(), None);
+        let step = Step { processor_ns: Some(30), waits: Some(waits), ..step };
+        assert_eq!(step.children_ns(), Some(100 - 30 - 20 - 3));
+        assert_eq!(Step { end: None, ..step }.children_ns(), None);
+    }
 
     #[test]
     fn what_was_not_seen_at_the_node_is_taken_from_the_caller() {

@@ -5,6 +5,7 @@
 //!
 //! [`schema`] has the columns, [`write`](mod@write) and [`read`] a file each.
 
+mod beside;
 mod read;
 mod schema;
 mod write;

@@ -1,5 +1,6 @@
 //! Demands: what was used on behalf of a request, and times in which its threads could not go on.
 
+pub use request_flow::Waits;
 use serde::Serialize;
 
 /// What was used on behalf of a request or of a part of it (Magpie, section 3.3). It does not
@@ -20,23 +21,6 @@ pub struct Demands {
     pub received_bytes: i64,
 }
 
-/// Times in nanoseconds in which a thread that worked for a request could not go on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Waits {
-    /// It could have run, but had no processor.
-    pub runnable_ns: i64,
-    /// It waited for a file or a disk.
-    pub disk_ns: i64,
-    /// It waited for a lock, or for another thread of its process.
-    pub lock_ns: i64,
-    /// It waited for another program: for a socket.
-    pub peer_ns: i64,
-    /// It slept by its own choice.
-    pub asleep_ns: i64,
-    /// Nobody can tell what it did.
-    pub unknown_ns: i64,
-}
-
 impl std::ops::AddAssign for Demands {
     fn add_assign(&mut self, other: Demands) {
         self.processor_ns += other.processor_ns;
@@ -45,17 +29,6 @@ impl std::ops::AddAssign for Demands {
         self.disk_written_bytes += other.disk_written_bytes;
         self.sent_bytes += other.sent_bytes;
         self.received_bytes += other.received_bytes;
-    }
-}
-
-impl std::ops::AddAssign for Waits {
-    fn add_assign(&mut self, other: Waits) {
-        self.runnable_ns += other.runnable_ns;
-        self.disk_ns += other.disk_ns;
-        self.lock_ns += other.lock_ns;
-        self.peer_ns += other.peer_ns;
-        self.asleep_ns += other.asleep_ns;
-        self.unknown_ns += other.unknown_ns;
     }
 }
 

@@ -7,6 +7,7 @@ pub mod demands;
 pub mod join;
 pub mod joined;
 pub mod model;
+pub mod resources;
 pub mod schema;
 mod synchronization;
 mod tuning;

@@ -146,3 +146,14 @@ pub(crate) const JOINED_SHARE: usize = 20;
 /// Share of what a request demands in all below which demands of its elements are alike. With
 /// 0.3, what an element demands more has to be a tenth of the request's demand to make an outlier.
 pub(crate) const MATTERING_SHARE: f64 = 0.3;
+
+/// Maximum number of hand-offs between two messages of a step. Servers have two or three: reader,
+/// worker, writer. Chosen, not measured.
+pub(crate) const MAX_CHAIN_LINKS: usize = 16;
+
+/// Maximum number of wakes that are tried between two messages of a step. Chosen, not measured.
+pub(crate) const MAX_CHAIN_WAKES: usize = 256;
+
+/// Maximum number of changes of threads' timelines that are looked at for these wakes. Chosen, not
+/// measured.
+pub(crate) const MAX_WAKE_ENTRIES: usize = 16_384;

@@ -6,6 +6,7 @@ use message_trace::{Endpoint, Protocol};
 use crate::parameter;
 use crate::request::{Request, RequestBuilder};
 use crate::step::Step;
+use crate::step_threads::StepThreads;
 use out_of_core::{NameId, Names};
 
 /// Names of steps, with room that is used again and again.
@@ -67,7 +68,18 @@ impl StepNames {
         let receiver = instance.receiver(call.request);
         let host =
             receiver.map_or(Names::UNKNOWN, |receiver| self.names.number(&receiver.node.host));
+        let asked = instance.threads(call.request);
+        let answered = call.response.map_or_else(Default::default, |hop| instance.threads(hop));
+        let threads = StepThreads {
+            process: asked.to_process,
+            begin: asked.to,
+            end: answered.from,
+            caller_process: asked.from_process,
+            caller_begin: asked.from,
+            caller_end: answered.to,
+        };
         Step {
+            threads,
             parent: call.parent.map(|parent| parent as u32),
             host,
             begin: request.received,

@@ -7,6 +7,7 @@ use message_trace::table::columns;
 use message_trace::table::{RowGroups, rows};
 use out_of_core::workers;
 
+use super::beside::{Beside, SIZES, THREADS};
 use crate::request::Request;
 use crate::step::Step;
 use out_of_core::{NameId, Names};
@@ -21,11 +22,13 @@ pub struct Columns {
     pub sizes: bool,
     /// Whether hosts are read.
     pub hosts: bool,
+    /// Whether the threads at the ends of steps are read.
+    pub threads: bool,
 }
 
 impl Columns {
     /// All columns.
-    pub const ALL: Columns = Columns { parameters: true, sizes: true, hosts: true };
+    pub const ALL: Columns = Columns { parameters: true, sizes: true, hosts: true, threads: true };
 }
 
 /// Both tables, open for reading.
@@ -58,8 +61,6 @@ const OF_STEPS: &[&str] = &[
     "probability",
 ];
 
-const SIZES: [&str; 4] = ["bytes_in", "bytes_out", "processor_ns", "disk_bytes"];
-
 impl RequestTables {
     /// Opens the tables at these two paths.
     ///
@@ -72,6 +73,7 @@ impl RequestTables {
     ) -> Result<RequestTables, PathError> {
         let mut of_steps = OF_STEPS.to_vec();
         of_steps.extend(SIZES.iter().filter(|_| columns.sizes));
+        of_steps.extend(THREADS.iter().filter(|_| columns.threads));
         of_steps.extend(columns.hosts.then_some("host"));
         of_steps.extend(columns.parameters.then_some("parameters"));
         let tables = RequestTables {
@@ -231,12 +233,7 @@ impl RequestTables {
             let (caller_begin, caller_end) =
                 (table.int64("caller_begin")?, table.int64("caller_end")?);
             let (failed, probability) = (table.boolean("failed")?, table.float64("probability")?);
-            let sizes = if self.columns.sizes {
-                let [a, b, c, d] = SIZES.map(|name| table.int64(name));
-                Some([a?, b?, c?, d?])
-            } else {
-                None
-            };
+            let beside = Beside::of(&table, self.columns)?;
             let parameters =
                 if self.columns.parameters { Some(table.named("parameters")?) } else { None };
             for row in 0..batch.num_rows() {
@@ -252,9 +249,7 @@ impl RequestTables {
                     None if before == 0 => None,
                     _ => return Err(malformed()),
                 };
-                let [bytes_in, bytes_out, processor_ns, disk_bytes] =
-                    sizes.as_ref().map_or([None; 4], |sizes| sizes.each_ref().map(|of| of[row]));
-                let step = Step {
+                let mut step = Step {
                     parent,
                     node: node[row],
                     host: host.as_ref().map_or(Names::UNKNOWN, |host| host[row]),
@@ -265,11 +260,9 @@ impl RequestTables {
                     caller_end: caller_end[row],
                     failed: failed[row],
                     probability: table.some("probability", probability[row])?,
-                    bytes_in,
-                    bytes_out,
-                    processor_ns,
-                    disk_bytes,
+                    ..Step::default()
                 };
+                beside.fill(row, &mut step);
                 match &parameters {
                     Some(all) => {
                         let of: Vec<(NameId, &str)> =

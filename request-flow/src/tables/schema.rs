@@ -45,6 +45,18 @@ pub(super) fn of_steps() -> SchemaRef {
         nullable("bytes_out", DataType::Int64),
         nullable("processor_ns", DataType::Int64),
         nullable("disk_bytes", DataType::Int64),
+        nullable("runnable_ns", DataType::Int64),
+        nullable("disk_ns", DataType::Int64),
+        nullable("lock_ns", DataType::Int64),
+        nullable("peer_ns", DataType::Int64),
+        nullable("asleep_ns", DataType::Int64),
+        nullable("unknown_ns", DataType::Int64),
+        nullable("process", DataType::Int32),
+        nullable("begin_thread", DataType::Int32),
+        nullable("end_thread", DataType::Int32),
+        nullable("caller_process", DataType::Int32),
+        nullable("caller_begin_thread", DataType::Int32),
+        nullable("caller_end_thread", DataType::Int32),
         required("parameters", named_texts()),
     ])
 }
@@ -53,9 +65,19 @@ pub(super) fn of_steps() -> SchemaRef {
 pub(super) fn stored(column: &str) -> Stored {
     match column {
         "trace" | "failed" | "torn" => Stored::Plain,
-        "probability" | "caller" | "caller_host" | "node" | "host" | "operation" | "parameters" => {
-            Stored::Once
-        }
+        "probability"
+        | "caller"
+        | "caller_host"
+        | "node"
+        | "host"
+        | "operation"
+        | "parameters"
+        | "process"
+        | "begin_thread"
+        | "end_thread"
+        | "caller_process"
+        | "caller_begin_thread"
+        | "caller_end_thread" => Stored::Once,
         _ => Stored::Differences,
     }
 }

@@ -14,6 +14,7 @@ use rustc_hash::FxHashMap;
 use super::schema;
 use crate::request::Request;
 use crate::tuning::GROUP_STEPS;
+use crate::waits::Waits;
 use out_of_core::{NameId, Names};
 
 /// Both tables in the making. They have their names when they are finished.
@@ -161,6 +162,7 @@ impl Group {
             }));
         }
         let all = || self.requests.iter().flat_map(|request| &request.steps);
+        let waits = |of: fn(&Waits) -> i64| int64(all().map(|step| step.waits.as_ref().map(of)));
         let parameters = self.requests.iter().flat_map(|request| {
             (0..request.steps.len()).map(move |step| {
                 request.parameters.of(step).map(|(name, value)| (names.text(name), value))
@@ -185,6 +187,18 @@ impl Group {
             int64(all().map(|step| step.bytes_out)),
             int64(all().map(|step| step.processor_ns)),
             int64(all().map(|step| step.disk_bytes)),
+            waits(|waits| waits.runnable_ns),
+            waits(|waits| waits.disk_ns),
+            waits(|waits| waits.lock_ns),
+            waits(|waits| waits.peer_ns),
+            waits(|waits| waits.asleep_ns),
+            waits(|waits| waits.unknown_ns),
+            int32(all().map(|step| step.threads.process)),
+            int32(all().map(|step| step.threads.begin)),
+            int32(all().map(|step| step.threads.end)),
+            int32(all().map(|step| step.threads.caller_process)),
+            int32(all().map(|step| step.threads.caller_begin)),
+            int32(all().map(|step| step.threads.caller_end)),
             named(path, parameters)?,
         ])
     }

@@ -48,6 +48,19 @@ pub struct Receiver<'a> {
     pub node: &'a NodeFacts,
 }
 
+/// The threads that a message went from and to, each with its process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadsOfMessage {
+    /// Process of the sender.
+    pub from_process: Option<i32>,
+    /// Thread that sent its first part.
+    pub from: Option<i32>,
+    /// Process of the receiver.
+    pub to_process: Option<i32>,
+    /// Thread that received its last part.
+    pub to: Option<i32>,
+}
+
 /// An instance as calls.
 pub struct CalledInstance<'piece> {
     /// Its messages with their times.
@@ -144,6 +157,18 @@ impl CalledInstance<'_> {
         let end = self.ends.get(hop)?;
         let endpoint = self.endpoints.get(end.dst_endpoint as usize).map_or("", String::as_str);
         Some(Receiver { tid: end.dst_tid, endpoint, node: self.all.node(end.dst)? })
+    }
+
+    /// The threads that sent and received a message.
+    pub fn threads(&self, hop: usize) -> ThreadsOfMessage {
+        let Some(end) = self.ends.get(hop) else { return ThreadsOfMessage::default() };
+        let process = |node| self.all.node(node).and_then(|node| node.pid);
+        ThreadsOfMessage {
+            from_process: process(end.src),
+            from: end.src_tid,
+            to_process: process(end.dst),
+            to: end.dst_tid,
+        }
     }
 }
 

@@ -15,11 +15,13 @@ pub(super) struct MessageEnds {
     groups: RowGroups,
 }
 
-/// The receiver of a message, and who sent it.
+/// Both ends of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MessageEnd {
     pub(super) src: NodeId,
     pub(super) dst: NodeId,
+    /// The thread that sent its first part.
+    pub(super) src_tid: Option<i32>,
     /// The thread that received it.
     pub(super) dst_tid: Option<i32>,
     /// The receiver's endpoint, as a number of [`ReadEnds::endpoints`].
@@ -36,7 +38,7 @@ pub(super) struct ReadEnds {
 
 impl MessageEnds {
     pub(super) fn open(path: &Path) -> Result<MessageEnds, PathError> {
-        let groups = RowGroups::open(path, &["src", "dst", "dst_tid", "dst_endpoint"])?;
+        let groups = RowGroups::open(path, &["src", "dst", "src_tid", "dst_tid", "dst_endpoint"])?;
         Ok(MessageEnds { path: path.to_owned(), groups })
     }
 
@@ -58,8 +60,8 @@ impl MessageEnds {
             let batch = batch?;
             let table = Columns::new(&self.path, &batch);
             let (src, dst) = (table.int32("src")?, table.int32("dst")?);
-            let (tids, (texts_of, texts)) =
-                (table.int32("dst_tid")?, table.numbered_texts("dst_endpoint")?);
+            let (senders, receivers) = (table.int32("src_tid")?, table.int32("dst_tid")?);
+            let (texts_of, texts) = table.numbered_texts("dst_endpoint")?;
             // The number of each text of the batch, once it was asked for.
             let mut known: Vec<Option<u32>> = vec![None; texts.len()];
             let end = before + batch.num_rows() as i64;
@@ -76,7 +78,8 @@ impl MessageEnds {
                 read.ends[order[place] as usize] = MessageEnd {
                     src: table.some("src", src[row])?,
                     dst: table.some("dst", dst[row])?,
-                    dst_tid: tids[row],
+                    src_tid: senders[row],
+                    dst_tid: receivers[row],
                     dst_endpoint,
                 };
                 place += 1;
