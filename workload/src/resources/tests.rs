@@ -180,17 +180,19 @@ fn a_new_thread_works_for_the_step_of_the_one_that_made_it() {
 
 #[test]
 fn a_thread_of_many_steps_works_for_the_one_whose_message_it_handled_last() {
-    let mut made = Made::default();
-    made.scheduled(1, &[0], &[]);
-    // The loop polls from 18 to 20, serves the other step from 21 to 30, and polls until 40.
-    made.event(1, "sockcap/Poll", 20, &[("duration", 2), ("result", 1)]);
-    made.event(1, "sockcap/Poll", 40, &[("duration", 8), ("result", 1)]);
-    made.also(&[step(21, 30, 1)]);
-    let of = made.of(&[step(10, 50, 1), call(1, 15, 35)]);
-    // Its own: 10-18 and 40-50. Its call is open until 35; until 40 nobody knows.
-    let expected = Sums { children_ns: 17, ..sums(18, Waits { unknown_ns: 5, ..NONE }) };
-    assert_eq!(of[0], Some(expected));
-    // And the other's: a message that is in two requests does not part them.
+    let run = |answered: i64| {
+        let mut made = Made::default();
+        made.scheduled(1, &[0], &[]);
+        // The loop polls from 18 to 20, serves the other step from 21 to 30, and polls until 40.
+        made.event(1, "sockcap/Poll", 20, &[("duration", 2), ("result", 1)]);
+        made.event(1, "sockcap/Poll", 40, &[("duration", 8), ("result", 1)]);
+        made.also(&[step(21, 30, 1)]);
+        made.of(&[step(10, 50, 1), call(1, 15, answered)])[0]
+    };
+    // Its own: 10-18 and 40-50. What it waits for is its call while that is open.
+    assert_eq!(run(42), Some(Sums { children_ns: 22, ..sums(18, NONE) }));
+    assert_eq!(run(17), Some(sums(18, Waits { unknown_ns: 22, ..NONE })));
+    // A message that is in two requests does not part them.
     let mut made = Made::default();
     made.scheduled(1, &[0], &[]);
     made.also(&[step(10, 50, 1), call(1, 15, 35)]);
