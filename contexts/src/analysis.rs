@@ -4,6 +4,7 @@ use std::path::Path;
 
 use message_trace::{PathError, Progress};
 use out_of_core::MemoryBudget;
+use request_flow::Resource;
 use request_flow::tables::RequestTables;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,9 @@ use crate::tuning::MEMORY;
 pub struct Options {
     /// What identifies an operation.
     pub by: By,
+    /// What of each execution is looked at instead of its response time: the time that it spent in
+    /// one way.
+    pub spent: Option<Resource>,
     /// Bytes of response times in memory; more go to a temporary file.
     pub memory: u64,
     /// How the timing model is made.
@@ -32,6 +36,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             by: By::default(),
+            spent: None,
             memory: MEMORY,
             model: ModelOptions::default(),
             instrumentations: None,
@@ -45,6 +50,9 @@ pub struct Analysis {
     /// The profile.
     #[serde(flatten)]
     pub profile: Profile,
+    /// What its times are, where they are no response times.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spent: Option<Resource>,
     /// The timing model.
     pub model: TimingModel,
     /// The instrumentations, where they were asked for.
@@ -63,11 +71,12 @@ pub fn analyze(
     progress: &dyn Progress,
 ) -> Result<Analysis, PathError> {
     let budget = MemoryBudget::new(options.memory);
-    let collected = Collected::read(tables, options.by, &budget, directory, progress)?;
+    let collected =
+        Collected::read(tables, (options.by, options.spent), &budget, directory, progress)?;
     let profiled = profile(&collected, &budget, progress)?;
     let model = model(&profiled, &collected, &options.model)?;
     let instrumentations = options
         .instrumentations
         .map(|(count, seed)| evaluate(&collected, &profiled.moments, count, seed, progress));
-    Ok(Analysis { profile: profiled.profile, model, instrumentations })
+    Ok(Analysis { profile: profiled.profile, spent: options.spent, model, instrumentations })
 }

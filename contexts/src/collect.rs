@@ -9,7 +9,7 @@ use std::path::Path;
 use message_trace::{PathError, Progress};
 use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter};
 use request_flow::tables::RequestTables;
-use request_flow::{Names, Request, Step};
+use request_flow::{Names, Request, Resource, Step};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::equivalence::{ByKind, TraceContexts};
@@ -86,13 +86,14 @@ pub struct Collected<'b> {
 }
 
 impl<'b> Collected<'b> {
-    /// Reads all requests. What is more than `budget` goes to a temporary file in `directory`.
+    /// Reads all requests. The time of a step is its response time or, where `spent` says so, what
+    /// it spent in that way. What is more than `budget` goes to a temporary file in `directory`.
     ///
     /// # Errors
     /// When the tables cannot be read, or the temporary file not be written.
     pub fn read(
         tables: &RequestTables,
-        by: By,
+        (by, spent): (By, Option<Resource>),
         budget: &'b MemoryBudget,
         directory: &Path,
         progress: &dyn Progress,
@@ -107,6 +108,7 @@ impl<'b> Collected<'b> {
             counts: Vec::new(),
             classes: Vec::new(),
             torn: 0,
+            spent,
         };
         tables.for_each(&mut names, |number, request, _| {
             pass.add(number, &request, &mut operations)?;
@@ -185,6 +187,7 @@ struct Pass<'s, 'b> {
     counts: Vec<Counts>,
     classes: Vec<ClassCounts>,
     torn: u64,
+    spent: Option<Resource>,
 }
 
 impl Pass<'_, '_> {
@@ -210,7 +213,11 @@ impl Pass<'_, '_> {
         let places = self.contexts.classes.places();
         for ((step, node), place) in request.steps.iter().zip(tree).zip(places) {
             let position = class.first + place;
-            let time = step.response_time().filter(|time| *time >= 0 && request.probability > 0.0);
+            let time = match self.spent {
+                Some(resource) => resource.of(step),
+                None => step.response_time(),
+            };
+            let time = time.filter(|time| *time >= 0 && request.probability > 0.0);
             if let Some(counts) = self.counts.get_mut(position as usize) {
                 counts.steps += 1;
                 counts.expected += request.probability;

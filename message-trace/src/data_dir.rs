@@ -154,6 +154,12 @@ impl DataDir {
         DataDir(self.0.join("spans"))
     }
 
+    /// How much processor time was charged to the steps of the requests, where resources were
+    /// recorded.
+    pub fn charged(&self) -> PathBuf {
+        self.0.join("charged.json")
+    }
+
     /// The options and totals of the last analysis.
     pub fn analysis(&self) -> PathBuf {
         self.0.join("analysis.json")

@@ -49,6 +49,19 @@ pub fn from_paths(
     memory: u64,
     progress: &dyn Progress,
 ) -> Result<Written, PathError> {
+    from_paths_to(data, [&data.requests(), &data.steps()], memory, progress)
+}
+
+/// The same, into tables of requests and of steps at these two paths.
+///
+/// # Errors
+/// As for [`from_paths`].
+pub fn from_paths_to(
+    data: &DataDir,
+    [requests, steps]: [&Path; 2],
+    memory: u64,
+    progress: &dyn Progress,
+) -> Result<Written, PathError> {
     let options = AnalysisSummary::read(&data.analysis())?.options;
     let instances = CalledInstances::open(data, &options)?;
     let budget = MemoryBudget::new(memory);
@@ -62,7 +75,7 @@ pub fn from_paths(
         sorted.push(piece.requests, numbers)
     })?;
     progress.step("writing requests", 0);
-    write(sorted, &names, &data.requests(), &data.steps())
+    write(sorted, &names, requests, steps)
 }
 
 /// Requests of a piece, with names of their own.

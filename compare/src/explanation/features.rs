@@ -1,6 +1,6 @@
 //! Features: what is asked of a request, each a number or a text.
 
-use request_flow::Request;
+use request_flow::{Request, Resource};
 
 /// What a feature is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,6 +24,10 @@ pub(super) enum OfStep {
     BytesIn,
     /// Size of the answer.
     BytesOut,
+    /// Time that was spent in one way.
+    Spent(Resource),
+    /// Bytes read from and written to files.
+    DiskBytes,
     /// The host.
     Host,
     /// A parameter by its name.
@@ -47,6 +51,8 @@ impl Feature {
             Feature::CallerHost => "caller_host",
             Feature::Step(_, OfStep::BytesIn) => "bytes_in",
             Feature::Step(_, OfStep::BytesOut) => "bytes_out",
+            Feature::Step(_, OfStep::Spent(resource)) => resource.column(),
+            Feature::Step(_, OfStep::DiskBytes) => "disk_bytes",
             Feature::Step(_, OfStep::Host) => "host",
             Feature::Step(_, OfStep::Parameter(name)) => name,
         }
@@ -77,8 +83,13 @@ pub(super) fn of_step(
     each: &mut dyn FnMut(Feature, Value),
 ) {
     let Some(of) = request.steps.get(step) else { return };
-    let sizes = [(OfStep::BytesIn, of.bytes_in), (OfStep::BytesOut, of.bytes_out)];
-    for (what, size) in sizes {
+    let sizes = [
+        (OfStep::BytesIn, of.bytes_in),
+        (OfStep::BytesOut, of.bytes_out),
+        (OfStep::DiskBytes, of.disk_bytes),
+    ];
+    let spent = Resource::ALL.map(|resource| (OfStep::Spent(resource), resource.of(of)));
+    for (what, size) in sizes.into_iter().chain(spent) {
         if let Some(size) = size {
             each(Feature::Step(place, what), Value::Number(size as f64));
         }

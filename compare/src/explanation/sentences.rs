@@ -1,6 +1,6 @@
 //! Sentences: each path from the root of the tree to a leaf that is mostly of the mutation.
 
-use message_trace::units::{bytes, printable, whole_percent};
+use message_trace::units::{bytes, duration, printable, whole_percent};
 use request_flow::Names;
 use serde::Serialize;
 
@@ -105,7 +105,8 @@ fn number(feature: &Feature, value: f64) -> String {
             let second = value as u64;
             format!("{:02}:{:02}:{:02} UTC", second / 3600, second / 60 % 60, second % 60)
         }
-        Feature::Step(_, OfStep::BytesIn | OfStep::BytesOut) => bytes(value),
+        Feature::Step(_, OfStep::BytesIn | OfStep::BytesOut | OfStep::DiskBytes) => bytes(value),
+        Feature::Step(_, OfStep::Spent(_)) => duration(value).to_string(),
         _ => format!("{}", (value * 100.0).round() / 100.0),
     }
 }
@@ -123,6 +124,8 @@ fn subject(feature: &Feature, structure: &Structure, names: &Names) -> String {
             match what {
                 OfStep::BytesIn => format!("size of the call to {step}"),
                 OfStep::BytesOut => format!("size of the answer of {step}"),
+                OfStep::Spent(resource) => format!("{} of {step}", resource.words()),
+                OfStep::DiskBytes => format!("bytes of files of {step}"),
                 OfStep::Host => format!("host of {step}"),
                 OfStep::Parameter(name) => format!("{} of {step}", printable(name)),
             }

@@ -62,7 +62,11 @@ pub(super) fn evidence(names: &Names, of: &Evidence) -> String {
     let words = match &of.kind {
         EvidenceKind::Own => {
             let means = format!("{} → {}", duration(before), duration(after));
-            format!("{what} takes {means} itself{}", times(of.values))
+            let resource = of.resource.map_or_else(String::new, |(resource, [before, after])| {
+                let words = resource.words();
+                format!(": {words} {} → {}", duration(before), duration(after))
+            });
+            format!("{what} takes {means} itself{}{resource}", times(of.values))
         }
         EvidenceKind::Network => {
             let means = format!("{} → {}", duration(before), duration(after));

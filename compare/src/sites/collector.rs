@@ -1,6 +1,6 @@
 //! Collector of call sites: takes the requests of one group after the other.
 
-use request_flow::{NameId, Names, Request};
+use request_flow::{NameId, Names, Request, Resource};
 
 use super::pattern::CallPattern;
 use super::site::{SiteKey, Sites};
@@ -50,6 +50,13 @@ impl SiteCollector {
             site.all.add(side, stretch, weight);
             if let Some(own) = own {
                 site.own.add(side, stretch, *own, weight);
+            }
+            if step.waits.is_some() {
+                let (known, sums) = &mut site.resources[side as usize];
+                *known += weight;
+                for (sum, resource) in sums.iter_mut().zip(Resource::ALL) {
+                    *sum += weight * resource.of(step).unwrap_or(0) as f64;
+                }
             }
             if let Some(network) = network {
                 site.network.add(side, stretch, *network, weight);

@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::Entry;
 
-use request_flow::NameId;
+use request_flow::{NameId, Resource};
 use rustc_hash::FxHashMap;
 
 use super::histogram::Histogram;
@@ -63,6 +63,9 @@ pub struct Site {
     pub network: Histogram,
     /// Time of both on the critical path, by period and in nanoseconds.
     pub critical: [[f64; 2]; 2],
+    /// Of each period, the weight of the executions whose resources are known, and the sums of
+    /// their times in nanoseconds, in the order of [`Resource::ALL`].
+    pub resources: [(f64, [f64; Resource::ALL.len()]); 2],
     /// All executions.
     pub all: Counts,
     /// Executions whose calls all succeeded, which is all where no failure is told.
@@ -96,6 +99,10 @@ impl Site {
         self.network.merge(&other.network);
         for (sums, of) in self.critical.iter_mut().zip(&other.critical) {
             sums.iter_mut().zip(of).for_each(|(sum, time)| *sum += time);
+        }
+        for (sums, of) in self.resources.iter_mut().zip(&other.resources) {
+            sums.0 += of.0;
+            sums.1.iter_mut().zip(of.1).for_each(|(sum, time)| *sum += time);
         }
         self.all.merge(&other.all);
         self.executions.merge(&other.executions);

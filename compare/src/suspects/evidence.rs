@@ -1,6 +1,6 @@
 //! Evidence: what changed at a call site.
 
-use request_flow::NameId;
+use request_flow::{NameId, Resource};
 
 use crate::options::Options;
 use crate::sites::SiteKey;
@@ -52,6 +52,9 @@ pub struct Evidence {
     pub is_pooled: bool,
     /// It in both periods: a mean in nanoseconds, or a share from 0 to 1.
     pub values: [f64; 2],
+    /// Of own time, what changed most of it, with means in nanoseconds; `None` where resources were
+    /// not recorded in both periods.
+    pub resource: Option<(Resource, [f64; 2])>,
     /// Number of executions in both periods.
     pub executions: [f64; 2],
     /// By how much it alone changes the mean response time of all requests, in nanoseconds; 0 where

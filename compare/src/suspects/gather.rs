@@ -3,6 +3,8 @@
 use super::calls::{ln_odds_ratio, novel_halves, pattern_change};
 use super::evidence::{Evidence, EvidenceKind};
 use super::pooled::{Times, pools};
+use request_flow::Resource;
+
 use crate::collect::PeriodTotals;
 use crate::sites::{Site, SiteKey, Sites, TimeTest};
 use crate::statistics::{RatePrior, combined, rates_differ, with_estimated_variance};
@@ -58,7 +60,11 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
             let Some(test) = test else { continue };
             let times = Times::of(site, number, histogram);
             let p_value = p_value(&test, &priors.far);
-            all.push(of_times(key, kind, &times, p_value, (requests, scale)));
+            let mut evidence = of_times(key, kind, &times, p_value, (requests, scale));
+            if evidence.kind == EvidenceKind::Own {
+                evidence.resource = resource_of(site, evidence.values);
+            }
+            all.push(evidence);
         }
         let executions = [0, 1].map(|side| site.executions.of(side));
         // Executions for each request, in the middle of both periods.
@@ -68,6 +74,7 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
             kind,
             is_pooled: false,
             values,
+            resource: None,
             executions,
             of_mean: 0.0,
             weight: rate.min(1.0) * weight,
@@ -98,6 +105,21 @@ pub fn gather(sites: &Sites, totals: &[PeriodTotals; 2], response: [f64; 2]) -> 
     all
 }
 
+/// The resource whose mean changed most the way in which own time did, with its means.
+fn resource_of(site: &Site, own: [f64; 2]) -> Option<(Resource, [f64; 2])> {
+    let [before, after] = site.resources;
+    if before.0 <= 0.0 || after.0 <= 0.0 {
+        return None;
+    }
+    let sign = (own[1] - own[0]).signum();
+    let means =
+        before.1.iter().zip(after.1).map(|(sum, after_sum)| [sum / before.0, after_sum / after.0]);
+    let change = |of: &[f64; 2]| sign * (of[1] - of[0]);
+    let most =
+        Resource::ALL.into_iter().zip(means).max_by(|a, b| change(&a.1).total_cmp(&change(&b.1)));
+    most.filter(|(_, of)| change(of) > 0.0)
+}
+
 /// The probability of times as unlike as a test found them, if nothing changed. Its parts see what
 /// the others do not: another distribution, another mean, and a few that are very slow.
 fn p_value(test: &TimeTest, far: &[RatePrior; FAR_OCTAVES.len()]) -> f64 {
@@ -125,6 +147,7 @@ fn of_times(
         kind,
         is_pooled: false,
         values,
+        resource: None,
         executions,
         of_mean,
         weight: 0.0,

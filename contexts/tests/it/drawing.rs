@@ -77,6 +77,7 @@ fn analysis(memory: u64) -> Analysis {
         made.add(&call("page", 1, vec![call(caller, 1, vec![say])]));
     }
     made.with(By::Operation, memory, |collected, profiled| Analysis {
+        spent: None,
         profile: profiled.profile.clone(),
         model: model(profiled, collected, &ModelOptions::default()).unwrap(),
         instrumentations: None,

@@ -108,7 +108,8 @@ impl Made {
         let directory = tempfile::tempdir().unwrap();
         let tables = self.write(directory.path());
         let budget = MemoryBudget::new(memory);
-        let collected = Collected::read(&tables, by, &budget, directory.path(), &()).unwrap();
+        let collected =
+            Collected::read(&tables, (by, None), &budget, directory.path(), &()).unwrap();
         let profiled = profile(&collected, &budget, &()).unwrap();
         then(&collected, &profiled)
     }

@@ -13,6 +13,7 @@ use contexts::identity::By;
 use contexts::tree::ModelOptions;
 use contexts::{Analysis, Options, output};
 use message_trace::table::export::{Format, export_batches};
+use request_flow::Resource;
 use request_flow::tables::{Columns, RequestTables};
 
 use crate::arguments::values::{bytes, one_of};
@@ -36,6 +37,7 @@ Examples:
   sockcap contexts
   sockcap contexts --explain GET                which context makes it slow?
   sockcap contexts --by host                    an operation for each host
+  sockcap contexts --spent lock                 which context makes it wait for locks?
   sockcap contexts --json | jq '.operations[0].reason.sentence'
   sockcap contexts --format parquet -o contexts.parquet
   sockcap contexts --format dot | dot -Tsvg > tree.svg
@@ -52,6 +54,10 @@ pub(crate) struct Contexts {
     /// What identifies an operation: its node and name, or its host, too
     #[arg(long, value_name = "WHAT", default_value_t, value_parser = by())]
     by: By,
+    /// Look at the time that executions spent in one way, instead of response times: what was
+    /// recorded with --resources
+    #[arg(long, value_name = "WAY", value_parser = way())]
+    spent: Option<Resource>,
     /// Say which context makes this operation slow, and show all its contexts
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["json", "format", "instrumentations"])]
     explain: Option<String>,
@@ -119,6 +125,11 @@ fn by() -> impl TypedValueParser<Value = By> {
     one_of(By::ALL.map(|by| by.to_string()))
 }
 
+/// A way in which time is spent, by its name.
+fn way() -> impl TypedValueParser<Value = Resource> {
+    one_of(Resource::ALL.map(|way| way.to_string()))
+}
+
 /// What is written, by its name.
 fn written() -> impl TypedValueParser<Value = Written> {
     one_of(formats())
@@ -150,11 +161,22 @@ impl Run for Contexts {
         let requests = RequestTables::open(
             &data.requests(),
             &data.steps(),
-            Columns { hosts: true, ..Columns::default() },
+            Columns { hosts: true, sizes: self.spent.is_some(), ..Columns::default() },
         )?;
         let progress = Terminal::new();
         let analysis = contexts::analyze(&requests, &self.options(), data.path(), &progress)?;
         drop(progress);
+        if let Some(spent) = self.spent {
+            let totals = &analysis.profile.totals;
+            if totals.timed == 0 {
+                let why = format!(
+                    "no execution says its {}; `sockcap record --resources` records it",
+                    spent.words()
+                );
+                return Err(Error::Usage(why));
+            }
+            say(&format!("all times are {} of executions, not response times", spent.words()));
+        }
         if analysis.profile.totals.spilled > 0 {
             let size = crate::output::bytes(analysis.profile.totals.spilled);
             say(&format!(
@@ -177,6 +199,7 @@ impl Contexts {
         let default = Options::default();
         Options {
             by: self.by,
+            spent: self.spent,
             memory: self.memory.unwrap_or(default.memory),
             model: ModelOptions {
                 min_calls: self.min_calls.map_or(default.model.min_calls, f64::from),

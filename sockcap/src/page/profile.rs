@@ -61,7 +61,8 @@ pub(super) fn of(data: &DataDir, min_kept: u64) -> Result<Profile, Error> {
     )?;
     let budget = MemoryBudget::new(RESPONSE_TIMES_IN_MEMORY_BYTES);
     let progress = Terminal::new();
-    let collected = Collected::read(&tables, By::Operation, &budget, data.path(), &progress)?;
+    let collected =
+        Collected::read(&tables, (By::Operation, None), &budget, data.path(), &progress)?;
     let profile = contexts::profile::profile(&collected, &budget, &progress)?.profile;
     if profile.totals.steps >= min_kept {
         let kept = Kept { version: version.to_owned(), made_of, profile: &profile };

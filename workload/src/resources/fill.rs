@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use events::Piece;
+use events::{EventReader, Piece};
 use out_of_core::{MemoryPool, NameId, Names, PathError, workers};
 use request_flow::Request;
 use request_flow::tables::{Columns, RequestTables, RequestWriter};
@@ -22,9 +22,9 @@ pub struct Tables<'path> {
 }
 
 /// Writes the requests of `from` to `to`, each step with its resources as far as `events` tells of
-/// its threads, and says how much processor time was charged. `events` gives its events piece by
-/// piece, in the order of time, to what it is called with. Timelines of threads that need more than
-/// `memory` bytes go to temporary files beside `to`.
+/// its threads, and says how much processor time was charged. `events` is a table of events on the
+/// clock of the requests. Timelines of threads that need more than `memory` bytes go to temporary
+/// files beside `to`.
 ///
 /// # Errors
 /// When a table cannot be read or written, or events cannot be read.
@@ -32,13 +32,15 @@ pub fn fill(
     from: Tables<'_>,
     to: Tables<'_>,
     memory: u64,
-    events: impl FnOnce(
-        &mut dyn FnMut(&Piece, &Names) -> Result<(), PathError>,
-    ) -> Result<(), PathError>,
+    events: &Path,
 ) -> Result<Charged, PathError> {
     let directory = to.steps.parent().unwrap_or(Path::new("."));
     let mut gathering = Gathering::new(&MemoryPool::new(memory, directory));
-    events(&mut |piece, names| gathering.events(piece, names))?;
+    let mut reader = EventReader::open(&[events])?;
+    let (mut names, mut piece) = (Names::default(), Piece::default());
+    while reader.next(&mut names, &mut piece)? {
+        gathering.events(&piece, &names)?;
+    }
     let of_threads = Columns { hosts: true, threads: true, ..Columns::default() };
     let tables = RequestTables::open(from.requests, from.steps, of_threads)?;
     tables.for_each(&mut Names::default(), |_, request, names| {
