@@ -2,10 +2,13 @@
 //! that one thread handled that waited for another.
 //!
 //! ```text
-//! a   received ---- signal                               A wake tells who signalled, and when. From
-//! b                   | woken --------- signal           the thread of the later message, wakes lead
-//! c                                       | woken - sent  back to the thread of the earlier one.
+//! a   received ---- signal
+//! b                   | woken --------- signal
+//! c                                       | woken - sent
 //! ```
+//!
+//! A wake tells who signalled, and when. From the thread of the later message, wakes lead back to
+//! the thread of the earlier one.
 
 use super::entry::{Entry, NO_THREAD, What};
 use super::timelines::Timelines;
