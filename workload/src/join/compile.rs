@@ -101,12 +101,12 @@ impl<'schema> Compiler<'schema> {
                 }
             }
         });
-        if let Some(begin) = &part.begin {
+        for begin in &part.begins {
             let slot = self.slot(at, &begin.attribute, false)?;
             let kind = self.names.number(&begin.kind);
             let kind = self.kind(kind) as u16;
             let begin = Begin { slot, by: begin.by, kind, slots: Vec::new() };
-            self.change(at, |kind| kind.begin = Some(begin));
+            self.change(at, |kind| kind.begins.push(begin));
         }
         Ok(())
     }
@@ -185,6 +185,7 @@ impl<'schema> Compiler<'schema> {
             "processor" => Source::Processor,
             "host" => Source::Host,
             "interrupt" => Source::Interrupt,
+            "poster" => Source::Poster,
             _ => Source::Slot(self.slot(at, attribute, false)?),
         })
     }
@@ -228,13 +229,14 @@ impl<'schema> Compiler<'schema> {
     /// Finds the slots of kept events and of synthetic ones, and marks what blocks.
     fn linked(&mut self, schema: &'schema Schema) -> Result<(), SchemaError> {
         for at in 0..self.kinds.len() {
-            if let Some(begin) = self.kinds.get(at).and_then(|kind| kind.begin.as_ref())
-                && let begin = usize::from(begin.kind)
-                && let Some(slots) = self.kinds.get(begin).map(|kind| kind.slots.clone())
-            {
-                let from = self.slots_of(at, slots)?;
+            let begins = self.kinds.get(at).map_or(0, |kind| kind.begins.len());
+            for place in 0..begins {
+                let begin = self.kinds.get(at).and_then(|kind| kind.begins.get(place));
+                let begin = begin.map_or(0, |begin| usize::from(begin.kind));
+                let slots = self.kinds.get(begin).map(|kind| kind.slots.clone());
+                let from = self.slots_of(at, slots.unwrap_or_default())?;
                 self.change(at, |kind| {
-                    if let Some(begin) = &mut kind.begin {
+                    if let Some(begin) = kind.begins.get_mut(place) {
                         begin.slots = from;
                     }
                 });

@@ -18,6 +18,8 @@ pub(crate) struct Context {
     pub item: Item,
     /// Number of the thread; [`NONE`] where it is not known.
     pub thread: u32,
+    /// Id of the thread that posts the event.
+    pub poster: i32,
     /// Number of interrupts that are open on its processor, the one that it begins included.
     pub depth: u8,
 }
@@ -33,6 +35,7 @@ impl Context {
         match source {
             Source::Slot(slot) => self.item.value(slot),
             Source::Thread => known(event.thread),
+            Source::Poster => known(self.poster),
             Source::Process => known(event.process),
             Source::Processor => self.processor(),
             Source::Interrupt if self.depth == 0 => None,

@@ -41,8 +41,8 @@ pub(crate) struct Kind {
     pub after: Option<u16>,
     /// For each slot, the one of the kept event.
     pub from_kept: Vec<Option<u8>>,
-    /// Synthetic event at its begin.
-    pub begin: Option<Begin>,
+    /// Synthetic events before it.
+    pub begins: Vec<Begin>,
 }
 
 /// An attribute that is used.
@@ -90,6 +90,8 @@ pub(crate) enum Source {
     Processor,
     Host,
     Interrupt,
+    /// The thread that posts the event, where the schema says that it is another's.
+    Poster,
 }
 
 /// A join attribute or a mark, and where its values are.

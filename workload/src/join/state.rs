@@ -96,7 +96,7 @@ impl State {
     }
 
     fn group(&mut self, program: &Program, group: &Group, item: Item, poster: u32) {
-        let mut context = Context { item, thread: poster, depth: 0 };
+        let mut context = Context { item, thread: poster, poster: item.event.thread, depth: 0 };
         if let Some(slot) = group.thread {
             let id = item.value(slot).unwrap_or(0) as i32;
             let event = &mut context.item.event;
@@ -254,7 +254,7 @@ impl State {
 }
 
 /// Maximum number of parts that hold for one event.
-const PARTS: usize = 8;
+const PARTS: usize = 12;
 
 /// What a thread used since its last event, if it works for that set.
 fn pending_in(set: u32, thread: u32, store: &Store, threads: &mut Threads, now: i64) -> Pending {

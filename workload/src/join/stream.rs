@@ -10,7 +10,7 @@ use crate::join::counts::JoinCounts;
 use crate::join::emit::emit;
 use crate::join::extract::extract;
 use crate::join::item::Item;
-use crate::join::program::Program;
+use crate::join::program::{Begin, Program};
 use crate::join::queue::{Put, Queue};
 use crate::join::state::State;
 use crate::joined::JoinedRequest;
@@ -137,8 +137,11 @@ impl Join {
 
     /// Puts an event into the queue, and a synthetic one at its begin.
     fn put(&mut self, item: Item, emitted: &mut dyn FnMut(JoinedRequest)) {
-        if let Some(begin) = self.begin(&item) {
-            self.queue.put_synthetic(begin);
+        let begins = self.program.kinds.get(usize::from(item.kind)).map(|kind| &kind.begins);
+        for begin in begins.into_iter().flatten() {
+            if let Some(synthetic) = self.synthetic(begin, &item) {
+                self.queue.put_synthetic(synthetic);
+            }
         }
         match self.queue.put(item) {
             Put::Taken | Put::Late => {}
@@ -151,9 +154,8 @@ impl Join {
         }
     }
 
-    /// The synthetic event at the begin of one that is posted at its end.
-    fn begin(&self, item: &Item) -> Option<Item> {
-        let begin = self.program.kinds.get(usize::from(item.kind))?.begin.as_ref()?;
+    /// A synthetic event before one that is posted at its end; none where that does not say when.
+    fn synthetic(&self, begin: &Begin, item: &Item) -> Option<Item> {
         let value = item.value(begin.slot)?.cast_signed();
         let mut event = item.event;
         event.time = match begin.by {

@@ -102,13 +102,15 @@ fn part_of(
     {
         return Err(no_attribute(&affect.attribute));
     }
-    match &part.begin {
-        Some(begin) if !kinds.contains(&*begin.kind) => Err(no_event(&begin.kind)),
-        Some(begin) if part.kinds.contains(&begin.kind) => {
-            Err("BEGIN makes an event of its own kind; give it another with AS".to_owned())
+    for begin in &part.begins {
+        if !kinds.contains(&*begin.kind) {
+            return Err(no_event(&begin.kind));
         }
-        _ => Ok(()),
+        if part.kinds.contains(&begin.kind) {
+            return Err("BEGIN makes an event of its own kind; give it another".to_owned());
+        }
     }
+    Ok(())
 }
 
 fn no_event(kind: &str) -> String {

@@ -34,7 +34,7 @@ pub(super) fn part_line(
         "INSIDE" => {
             part.inside = Some(why(words.word()).ok_or_else(|| format!("INSIDE takes {REASONS}"))?);
         }
-        "BEGIN" => part.begin = Some(begin(words)?),
+        "BEGIN" => part.begins.push(begin(words)?),
         _ => return Err(format!("{keyword} is no keyword; take one of {KEYWORDS}")),
     }
     Ok(())

@@ -45,8 +45,8 @@ pub struct Part {
     pub processor: Option<ProcessorUse>,
     /// What the thread waits for if it blocks from here on (INSIDE).
     pub inside: Option<Why>,
-    /// Synthetic event at its begin (BEGIN).
-    pub begin: Option<Begin>,
+    /// Synthetic events before it (BEGIN).
+    pub begins: Vec<Begin>,
     /// Attribute that names the request (NAME).
     pub name: Option<String>,
     /// Whether it occurs only and always in a request (SEED).

@@ -2,9 +2,12 @@
 
 mod canonical_figures;
 mod figures;
+mod joins;
+mod linux;
 mod mixtures;
 mod mixtures_are_told_apart;
 mod rescheduling;
+mod schemas;
 mod steps;
 mod stitching;
 mod streams;

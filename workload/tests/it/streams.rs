@@ -62,7 +62,12 @@ pub(crate) fn piece(text: &str, names: &mut Names) -> Piece {
         let attributes: Vec<_> = words
             .filter_map(|word| word.split_once('='))
             .map(|(name, value)| {
-                let value = value.parse().map_or(Value::Text(value), Value::Int);
+                let hex = value.strip_prefix("0x");
+                let number = match hex {
+                    Some(digits) => i64::from_str_radix(digits, 16).ok(),
+                    None => value.parse().ok(),
+                };
+                let value = number.map_or(Value::Text(value), Value::Int);
                 (names.number(name), value)
             })
             .collect();

@@ -1,0 +1,127 @@
+//! Speed and memory of the join: made events of a server whose threads are switched.
+//!
+//! `cargo run --release -p workload --example join_speed -- [EVENTS]`, by default 1.2 million, as
+//! the Magpie paper has them (section 3.4.1: 5.6 s, 10 MB).
+
+use events::{Event, Piece, Value};
+use out_of_core::Names;
+use workload::join::{Join, JoinOptions};
+use workload::schema::shipped;
+
+/// Events of a request, as the paper has them on average.
+const EVENTS_OF_REQUEST: u64 = 36;
+/// Threads that serve.
+const THREADS: u64 = 50;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let events = std::env::args().nth(1).map_or(Ok(1_200_000), |text| text.parse::<u64>())?;
+    let mut names = Names::default();
+    let linux = shipped().iter().find(|shipped| shipped.name == "linux").ok_or("no schema")?;
+    let schema = linux.schema()?;
+    let mut join = Join::new(&schema, JoinOptions::default(), &mut names)?;
+    let mut maker = Maker::new(&mut names);
+    let (mut piece, mut requests, mut joined) = (Piece::default(), 0u64, 0u64);
+    let (mut made, mut making) = (0, 0);
+    let begin = processor_ns()?;
+    maker.accept(&mut piece);
+    join.push(&piece, &mut names, &mut |_| {});
+    while made < events {
+        let before = processor_ns()?;
+        piece.clear();
+        while piece.len() < 4096 {
+            maker.push(made, &mut piece);
+            made += 1;
+        }
+        making += processor_ns()? - before;
+        join.push(&piece, &mut names, &mut |request| {
+            (requests, joined) = (requests + 1, joined + request.events.len() as u64);
+        });
+    }
+    join.finish(&mut |request| {
+        (requests, joined) = (requests + 1, joined + request.events.len() as u64);
+    });
+    let taken = (processor_ns()? - begin - making) as f64 / 1e9;
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();
+    println!("{made} events, {requests} requests of {joined} events: {taken:.2} s, {peak}");
+    println!("{:?} {:?}", join.counts(), join.charged().share());
+    Ok(())
+}
+
+/// Processor time of this thread so far, in nanoseconds: other programs do not change it.
+fn processor_ns() -> Result<i64, Box<dyn std::error::Error>> {
+    let text = std::fs::read_to_string("/proc/self/schedstat")?;
+    Ok(text.split_whitespace().next().ok_or("no time")?.parse()?)
+}
+
+/// Makes events: each thread reads a request, is switched out and in, and answers.
+struct Maker {
+    kinds: [u32; 5],
+    accept: u32,
+    attributes: [u32; 4],
+    host: u32,
+}
+
+impl Maker {
+    fn new(names: &mut Names) -> Maker {
+        let kinds = [
+            "syscalls/sys_enter_read",
+            "syscalls/sys_exit_read",
+            "syscalls/sys_enter_write",
+            "syscalls/sys_exit_write",
+            "sched/sched_switch",
+        ];
+        Maker {
+            kinds: kinds.map(|kind| names.number(kind)),
+            accept: names.number("syscalls/sys_exit_accept4"),
+            attributes: ["fd", "ret", "prev_state", "next_pid"].map(|name| names.number(name)),
+            host: names.number("web"),
+        }
+    }
+
+    /// All connections are accepted.
+    fn accept(&self, piece: &mut Piece) {
+        for lane in 0..THREADS {
+            let event = Event {
+                time: 1_600_000_000_000_000_000,
+                kind: self.accept,
+                host: self.host,
+                processor: 0,
+                process: 1000,
+                thread: 999,
+            };
+            piece.push(event, [(self.attributes[1], Value::Int(10 + lane as i64))]);
+        }
+    }
+
+    /// The event of that number. A thread makes a step every [`THREADS`] events.
+    fn push(&mut self, number: u64, piece: &mut Piece) {
+        let (lane, step) = (number % THREADS, number / THREADS);
+        let [fd, ret, state, next] = self.attributes;
+        let [enter_read, exit_read, enter_write, exit_write, switch] = self.kinds;
+        let thread = 1000 + lane as i32;
+        let event = |kind| Event {
+            time: 1_700_000_000_000_000_000 + number as i64 * 1000,
+            kind,
+            host: self.host,
+            processor: lane as i32,
+            process: 1000,
+            thread,
+        };
+        let descriptor = (fd, Value::Int(10 + lane as i64));
+        match step % EVENTS_OF_REQUEST {
+            0 => piece.push(event(enter_read), [descriptor]),
+            1 => piece.push(event(exit_read), [(ret, Value::Int(100))]),
+            34 => piece.push(event(enter_write), [descriptor]),
+            35 => piece.push(event(exit_write), [(ret, Value::Int(12_000))]),
+            step if step % 2 == 0 => {
+                let attributes = [(state, Value::Text("S")), (next, Value::Int(0))];
+                piece.push(event(switch), attributes);
+            }
+            _ => {
+                let attributes = [(state, Value::Text("R")), (next, Value::Int(i64::from(thread)))];
+                piece.push(Event { thread: 0, ..event(switch) }, attributes);
+            }
+        }
+    }
+}

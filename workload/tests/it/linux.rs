@@ -1,0 +1,186 @@
+//! The schemas of servers: which thread works for which request, by made events.
+
+use crate::streams::{Outcome, joined, shipped};
+
+/// What each request has: threads of its events, processor time, bytes received and sent.
+fn summaries(outcome: &Outcome) -> Vec<(Vec<i32>, i64, i64, i64)> {
+    let mut summaries: Vec<_> = outcome
+        .requests
+        .iter()
+        .map(|request| {
+            let mut threads: Vec<i32> = request.events.iter().map(|event| event.thread).collect();
+            threads.sort_unstable();
+            threads.dedup();
+            let demands = request.demands;
+            (threads, demands.processor_ns, demands.received_bytes, demands.sent_bytes)
+        })
+        .collect();
+    summaries.sort_by_key(|summary| summary.2);
+    summaries
+}
+
+/// A thread serves a connection that stays, and calls a database within the first request.
+const THREAD_PER_CONNECTION: &str = "
+    1000 1:1 0 syscalls/sys_exit_accept4 ret=5
+    1001 1:1 0 sched/sched_switch prev_state=S next_pid=2
+    1010 1:2 0 syscalls/sys_enter_read fd=5
+    1020 1:2 0 sched/sched_switch prev_state=S next_pid=0
+    1100 1:2 0 sched/sched_switch prev_state=S next_pid=2
+    1110 1:2 0 syscalls/sys_exit_read ret=101
+    1120 1:2 0 syscalls/sys_enter_connect fd=6
+    1130 1:2 0 syscalls/sys_exit_connect ret=0
+    1140 1:2 0 syscalls/sys_enter_sendto fd=6
+    1150 1:2 0 syscalls/sys_exit_sendto ret=40
+    1160 1:2 0 syscalls/sys_enter_recvfrom fd=6
+    1170 1:2 0 sched/sched_switch prev_state=S next_pid=9
+    1270 1:9 0 sched/sched_waking pid=2
+    1280 1:9 0 sched/sched_switch prev_state=S next_pid=2
+    1290 1:2 0 syscalls/sys_exit_recvfrom ret=60
+    1300 1:2 0 syscalls/sys_enter_futex op=128
+    1310 1:2 0 sched/sched_switch prev_state=S next_pid=9
+    1350 1:9 0 sched/sched_switch prev_state=R next_pid=2
+    1360 1:2 0 syscalls/sys_enter_write fd=5
+    1380 1:2 0 syscalls/sys_exit_write ret=1000
+    1390 1:2 0 syscalls/sys_enter_read fd=5
+    1400 1:2 0 syscalls/sys_exit_read ret=202
+    1430 1:2 0 syscalls/sys_enter_write fd=5
+    1450 1:2 0 syscalls/sys_exit_write ret=2000
+    1460 1:2 0 syscalls/sys_enter_read fd=5
+    1490 1:2 0 syscalls/sys_exit_read ret=0
+    1500 1:2 0 syscalls/sys_enter_close fd=5
+";
+
+#[test]
+fn a_blocked_thread_stays_in_its_request_and_the_next_one_of_its_connection_is_another() {
+    let outcome = joined(&shipped("linux"), THREAD_PER_CONNECTION);
+    // Of the first: 1110 to 1170, 1280 to 1310, 1350 to 1390. Of the second: 1400 to 1460.
+    let expected = [(vec![2], 60 + 30 + 40, 161, 1040), (vec![2], 60, 202, 2000)];
+    assert_eq!(summaries(&outcome), expected);
+    assert!(outcome.requests.iter().all(|request| request.whole && request.seeds == 1));
+    let mut waits = workload::demands::Waits::default();
+    let first = outcome.requests.iter().find(|request| request.demands.sent_bytes == 1040).unwrap();
+    for event in &first.events {
+        waits += event.waits;
+    }
+    // Blocked on the database until 1270, then without a processor for 10; a lock for 40.
+    assert_eq!((waits.peer_ns, waits.runnable_ns, waits.lock_ns), (100, 10, 40));
+}
+
+/// An I/O thread reads two requests and hands each to a worker; the first one is given to a helper
+/// besides, for which its worker waits.
+const POOL: &str = "
+    1000 1:1 0 syscalls/sys_exit_accept4 ret=5
+    1001 1:1 0 syscalls/sys_exit_accept4 ret=6
+    1002 1:2 1 syscalls/sys_enter_futex op=0x189
+    1003 1:2 1 sched/sched_switch prev_state=S next_pid=3
+    1004 1:3 1 syscalls/sys_enter_futex op=0x189
+    1005 1:3 1 sched/sched_switch prev_state=S next_pid=4
+    1006 1:4 1 syscalls/sys_enter_futex op=0x189
+    1007 1:4 1 sched/sched_switch prev_state=S next_pid=0
+    1010 1:1 0 syscalls/sys_enter_epoll_wait
+    1020 1:1 0 syscalls/sys_enter_recvfrom fd=5
+    1030 1:1 0 syscalls/sys_exit_recvfrom ret=101
+    1040 1:1 0 sched/sched_waking pid=2
+    1050 1:1 0 syscalls/sys_enter_recvfrom fd=6
+    1060 1:1 0 syscalls/sys_exit_recvfrom ret=202
+    1070 1:1 0 sched/sched_waking pid=3
+    1080 1:1 0 syscalls/sys_enter_epoll_wait
+    1090 0:0 1 sched/sched_switch prev_state=R next_pid=2
+    1095 1:2 1 syscalls/sys_exit_futex ret=0
+    1100 1:2 1 sched/sched_waking pid=4
+    1110 1:2 1 syscalls/sys_enter_futex op=0x189
+    1120 1:2 1 sched/sched_switch prev_state=S next_pid=3
+    1130 1:3 1 syscalls/sys_enter_sendto fd=6
+    1140 1:3 1 syscalls/sys_exit_sendto ret=2000
+    1150 1:3 1 syscalls/sys_enter_futex op=0x189
+    1160 1:3 1 sched/sched_switch prev_state=S next_pid=4
+    1170 1:4 1 syscalls/sys_exit_futex ret=0
+    1190 1:4 1 sched/sched_waking pid=2
+    1200 1:4 1 syscalls/sys_enter_futex op=0x189
+    1210 1:4 1 sched/sched_switch prev_state=S next_pid=2
+    1220 1:2 1 syscalls/sys_exit_futex ret=0
+    1230 1:2 1 syscalls/sys_enter_sendto fd=5
+    1250 1:2 1 syscalls/sys_exit_sendto ret=1000
+    1260 1:2 1 syscalls/sys_enter_futex op=0x189
+    1270 1:1 0 syscalls/sys_enter_close fd=5
+    1280 1:1 0 syscalls/sys_enter_close fd=6
+";
+
+#[test]
+fn workers_and_helpers_work_for_the_request_whose_thread_wakes_them() {
+    let outcome = joined(&shipped("linux"), POOL);
+    let found: Vec<_> =
+        summaries(&outcome).into_iter().map(|(of, _, _, sent)| (of, sent)).collect();
+    assert_eq!(found, [(vec![1, 2, 4], 1000), (vec![1, 3], 2000)]);
+    assert_eq!(outcome.counts.conflicts, 0);
+    let first = outcome.requests.iter().find(|request| request.demands.sent_bytes == 1000).unwrap();
+    let syncs: Vec<(i64, i64)> = first
+        .syncs
+        .iter()
+        .map(|sync| {
+            let time = |place: u32| first.events[place as usize].time;
+            (time(sync.source), time(sync.destination))
+        })
+        .collect();
+    assert_eq!(syncs, [(1040, 1090), (1100, 1160), (1190, 1210)]);
+}
+
+/// A worker answers and takes the next request from a queue without a wait: nothing but its second
+/// answer says whose the work in between was.
+const BUSY_WORKER: &str = "
+    1000 1:1 0 syscalls/sys_exit_accept4 ret=5
+    1001 1:1 0 syscalls/sys_exit_accept4 ret=6
+    1002 1:2 1 syscalls/sys_enter_futex op=0x189
+    1003 1:2 1 sched/sched_switch prev_state=S next_pid=0
+    1020 1:1 0 syscalls/sys_enter_recvfrom fd=5
+    1030 1:1 0 syscalls/sys_exit_recvfrom ret=101
+    1040 1:1 0 sched/sched_waking pid=2
+    1050 1:1 0 syscalls/sys_enter_recvfrom fd=6
+    1060 1:1 0 syscalls/sys_exit_recvfrom ret=202
+    1080 1:1 0 syscalls/sys_enter_epoll_wait
+    1090 0:0 1 sched/sched_switch prev_state=R next_pid=2
+    1095 1:2 1 syscalls/sys_exit_futex ret=0
+    1130 1:2 1 syscalls/sys_enter_sendto fd=5
+    1140 1:2 1 syscalls/sys_exit_sendto ret=1000
+    1200 1:2 1 sched/sched_switch prev_state=R next_pid=0
+    1300 0:0 1 sched/sched_switch prev_state=R next_pid=2
+    1330 1:2 1 syscalls/sys_enter_sendto fd=6
+    1340 1:2 1 syscalls/sys_exit_sendto ret=2000
+    1350 1:2 1 syscalls/sys_enter_futex op=0x189
+    1370 1:1 0 syscalls/sys_enter_close fd=5
+    1380 1:1 0 syscalls/sys_enter_close fd=6
+";
+
+#[test]
+fn work_between_two_answers_is_the_second_requests() {
+    let outcome = joined(&shipped("linux"), BUSY_WORKER);
+    // The I/O thread ran from its first event after a switch on: 1020 on. It is in the first
+    // request from 1030 to 1060, of which 10 are its call for the second one.
+    let found = summaries(&outcome);
+    let worker = |request: usize| -> i64 {
+        let events = outcome.requests[request].events.iter();
+        events.filter(|event| event.thread == 2).map(|event| event.demands.processor_ns).sum()
+    };
+    let (one, other) = if outcome.requests[0].demands.sent_bytes == 1000 { (0, 1) } else { (1, 0) };
+    assert_eq!((worker(one), worker(other)), (50, 60 + 40));
+    assert_eq!((found[0].3, found[1].3), (1000, 2000));
+}
+
+#[test]
+fn log_lines_of_nginx_and_postgresql_are_requests_of_one_line_each() {
+    let log = "
+        1000 0 0 nginx/access connection=1 request_number=1 duration=400 bytes_sent=5000 uri=/a?x
+        1100 0 0 nginx/access connection=2 request_number=1 duration=700 bytes_sent=12000 uri=/b
+    ";
+    let options = workload::join::JoinOptions::default();
+    let outcome = crate::streams::joined_with(&shipped("nginx"), log, options);
+    assert_eq!((outcome.times(0), outcome.times(1)), (vec![600, 1000], vec![400, 1100]));
+    assert_eq!(outcome.names.text(outcome.requests[0].name), "/a");
+    let log = "
+        1000 7:7 0 postgresql/statement duration=400 statement=select
+        900 7:7 0 postgresql/lock
+        1100 8:8 0 postgresql/statement duration=50 statement=insert
+    ";
+    let outcome = crate::streams::joined_with(&shipped("postgresql"), log, options);
+    assert_eq!((outcome.times(0), outcome.times(1)), (vec![600, 900, 1000], vec![1050, 1100]));
+}
