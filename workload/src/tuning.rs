@@ -157,3 +157,7 @@ pub(crate) const MAX_CHAIN_WAKES: usize = 256;
 /// Maximum number of changes of threads' timelines that are looked at for these wakes. Chosen, not
 /// measured.
 pub(crate) const MAX_WAKE_ENTRIES: usize = 16_384;
+
+/// Number of synchronisations around it by which an activation is told from others that could be
+/// the parent of the same one. Chosen, not measured.
+pub(crate) const COLOUR_STEPS: usize = 8;

@@ -8,6 +8,7 @@ use rustc_hash::FxHasher;
 use super::plan::{Activation, Mark, Plan};
 use super::{Act, Canonical, Element, schedule};
 use crate::demands::Demands;
+use crate::tuning::COLOUR_STEPS;
 
 impl Plan {
     /// The canonical request: the tree of its activations, depth first. The order of what runs at
@@ -99,27 +100,58 @@ impl Subtree {
 }
 
 /// The one point that stands as the parent of each activation. Where several had to come first, it
-/// is the one behind the longest chain of synchronisations: that does not depend on time.
+/// is the one behind the longest chain of synchronisations, and of equally long ones that of the
+/// activation with the greatest colour: neither depends on time.
 fn parents(plan: &Plan, order: &[usize]) -> Vec<Option<Mark>> {
     let count = plan.activations.len();
+    let colours = colours(plan);
     let mut parents = vec![None; count];
-    // Length of the longest chain to each, and what tells where it stands in the tree.
-    let mut stands = vec![None; count];
+    // Length of the longest chain to each.
+    let mut chains: Vec<Option<u32>> = vec![None; count];
     for place in order {
-        let activation = &plan.activations[*place];
-        let known = activation.sources.iter().filter_map(|mark| {
-            let (chain, key): (u32, u64) = (*stands.get(mark.activation)?)?;
-            let used = &plan.activations[mark.activation].demands();
-            Some((chain, key, mark.work, <[i64; 6]>::from(*used), *mark))
+        let known = plan.activations[*place].sources.iter().filter_map(|mark| {
+            let chain = (*chains.get(mark.activation)?)?;
+            let demands: [i64; 6] = plan.activations[mark.activation].demands().into();
+            Some((chain, colours[mark.activation], mark.work, demands, *mark))
         });
         let found = known.max();
-        let mut hasher = FxHasher::default();
-        let key = found.map(|(_, key, work, ..)| (key, work));
-        (key, activation.role, *place == plan.seed).hash(&mut hasher);
-        stands[*place] = Some((found.map_or(0, |(chain, ..)| chain + 1), hasher.finish()));
+        chains[*place] = Some(found.map_or(0, |(chain, ..)| chain + 1));
         parents[*place] = found.map(|(.., mark)| mark);
     }
     parents
+}
+
+/// Numbers that tell activations apart by what leads to them and what they lead to, some steps far
+/// (the refinement of Weisfeiler and Leman). Times and demands are not looked at. All are equal
+/// where no activation has several sources, as nothing is chosen then.
+fn colours(plan: &Plan) -> Vec<u64> {
+    let all = &plan.activations;
+    if all.iter().all(|activation| activation.sources.len() < 2) {
+        return vec![0; all.len()];
+    }
+    let first =
+        |(place, of): (usize, &Activation)| hash_of(&(of.role, of.works.len(), place == plan.seed));
+    let mut colours: Vec<u64> = all.iter().enumerate().map(first).collect();
+    for _ in 0..COLOUR_STEPS {
+        let mut around: Vec<Vec<(bool, usize, u64)>> = vec![Vec::new(); all.len()];
+        for (place, activation) in all.iter().enumerate() {
+            for mark in &activation.sources {
+                around[place].push((false, mark.work, colours[mark.activation]));
+                around[mark.activation].push((true, mark.work, colours[place]));
+            }
+        }
+        for (colour, around) in colours.iter_mut().zip(&mut around) {
+            around.sort_unstable();
+            *colour = hash_of(&(*colour, around));
+        }
+    }
+    colours
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Writes the activations of a tree, depth first.

@@ -23,6 +23,8 @@ pub(crate) enum Does {
     Signals(u32),
     /// Goes on by the signal of that number, as something of that kind.
     GoesOn(u32, u32),
+    /// Goes on when both signals were given, as something of that kind.
+    GoesOnAfterBoth([u32; 2], u32),
 }
 
 /// A request of steps in their order: each with the thread that does it, and its processor.
@@ -31,6 +33,9 @@ pub(crate) fn request(steps: &[(i32, i32, Does)]) -> JoinedRequest {
     let mut signals: BTreeMap<u32, u32> = BTreeMap::new();
     for (time, (thread, processor, does)) in (0..).zip(steps) {
         let place = request.events.len() as u32;
+        let mut by = |number: &u32| {
+            request.syncs.push(Sync { source: signals[number], destination: place });
+        };
         let (kind, used) = match does {
             Does::Begins => (SEED, 0),
             Does::Works(used) => (SWITCH, *used),
@@ -39,8 +44,11 @@ pub(crate) fn request(steps: &[(i32, i32, Does)]) -> JoinedRequest {
                 (SIGNAL, 0)
             }
             Does::GoesOn(number, kind) => {
-                let source = signals[number];
-                request.syncs.push(Sync { source, destination: place });
+                by(number);
+                (*kind, 0)
+            }
+            Does::GoesOnAfterBoth(numbers, kind) => {
+                numbers.iter().for_each(by);
                 (*kind, 0)
             }
         };
