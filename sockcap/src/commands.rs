@@ -15,6 +15,7 @@ mod man;
 mod reconcile;
 mod record;
 mod report;
+mod requests;
 mod score;
 mod ship;
 mod skew;
@@ -35,6 +36,7 @@ pub(crate) const COMMANDS: &[Subcommand] = &[
     view::COMMAND,
     diff::COMMAND,
     contexts::COMMAND,
+    requests::COMMAND,
     export::COMMAND,
     info::COMMAND,
     keys::COMMAND,

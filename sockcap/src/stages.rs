@@ -14,6 +14,8 @@ use std::path::Path;
 use analyze::AnalysisSummary;
 use analyze::naming::Aliases;
 use message_trace::DataDir;
+use workload::analysis::ProcessorTime;
+use workload::resources::Charged;
 
 use crate::arguments::Inference;
 use crate::error::Error;
@@ -139,6 +141,20 @@ pub(crate) fn requests(shown: &Shown, inference: &Inference) -> Result<(), Error
     }
     analysis(shown, inference)?;
     requests::of_paths(&shown.data)
+}
+
+/// How much of the processor time was charged to the requests in `data`; `None` where no resources
+/// were recorded. They were made by [`requests`](fn@requests).
+pub(crate) fn charged(data: &DataDir) -> Result<Option<ProcessorTime>, Error> {
+    if !data.charged().exists() {
+        return Ok(None);
+    }
+    let charged: Charged = message_trace::json::read(&data.charged())?;
+    Ok(Some(ProcessorTime {
+        charged_ns: charged.charged_ns as i64,
+        relevant_ns: charged.processor_ns,
+        all_ns: None,
+    }))
 }
 
 /// Runs analyze on messages.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod accounting;
+pub mod analysis;
 pub mod canonical;
 pub mod clusters;
 pub mod demands;

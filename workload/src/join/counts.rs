@@ -1,5 +1,7 @@
 //! Counts: what became of events.
 
+use serde::Serialize;
+
 /// What became of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateCounts {
@@ -14,7 +16,7 @@ pub(crate) struct StateCounts {
 }
 
 /// What became of all events of a join.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JoinCounts {
     /// Events that came.
     pub events: u64,

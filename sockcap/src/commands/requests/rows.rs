@@ -1,0 +1,42 @@
+//! A row for each request.
+
+use std::io::Write;
+use std::path::Path;
+
+use message_trace::table::export::{Format, export_batches};
+use out_of_core::{Names, PathError};
+use workload::analysis::{Answer, Row, rows_table};
+
+use super::given::Given;
+use crate::error::Error;
+
+/// Number of rows that are in memory together.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// Writes a row for each request, with its cluster. Requests are read once more.
+pub(super) fn write(
+    given: &Given,
+    answer: &Answer,
+    names: &mut Names,
+    format: Format,
+    path: Option<&Path>,
+    out: &mut (impl Write + Send),
+) -> Result<(), Error> {
+    let name = path.unwrap_or(Path::new("standard output"));
+    let members = &answer.model.members;
+    let mut rows = Vec::new();
+    let mut batches = Vec::new();
+    given.source().for_each(names, &mut |found, names| {
+        let place = members.binary_search_by_key(&found.facts.number, |member| member.request);
+        let member = place.ok().and_then(|place| members.get(place));
+        rows.push(Row::of(found, names, member.copied()));
+        if rows.len() == BATCH_ROWS {
+            batches.push(rows_table(&rows, name)?);
+            rows.clear();
+        }
+        Ok::<bool, PathError>(true)
+    })?;
+    batches.push(rows_table(&rows, name)?);
+    let schema = rows_table(&[], name)?.schema();
+    Ok(export_batches(schema, batches.into_iter().map(Ok), format, out, name)?)
+}

@@ -1,0 +1,73 @@
+//! Answer: the model of a workload, and how much of the processor time it accounts for.
+
+use out_of_core::{Names, PathError};
+use serde::Serialize;
+
+use crate::analysis::source::{Outcome, Source};
+use crate::join::JoinCounts;
+use crate::model::{Model, Workload};
+
+/// Processor time in nanoseconds, and how much of it requests were charged with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ProcessorTime {
+    /// What requests were charged with.
+    pub charged_ns: i64,
+    /// What the processes used that worked for requests.
+    pub relevant_ns: i64,
+    /// What all processes used that the source knows of, where it knows of others.
+    pub all_ns: Option<i64>,
+}
+
+impl ProcessorTime {
+    /// Share of the relevant processor time that was charged, from 0 to 1.
+    pub fn share(&self) -> Option<f64> {
+        (self.relevant_ns > 0).then(|| self.charged_ns as f64 / self.relevant_ns as f64)
+    }
+}
+
+/// The model of a workload, and how it came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// What became of events; `None` where requests were not joined from events.
+    pub join: Option<JoinCounts>,
+    /// Processor time; `None` where it is not known.
+    pub processor: Option<ProcessorTime>,
+    /// Share of the relevant processor time that requests were charged with.
+    pub charged_share: Option<f64>,
+    /// The model.
+    #[serde(flatten)]
+    pub model: Model,
+}
+
+impl Answer {
+    /// The answer of requests that were read with that outcome.
+    pub fn of(outcome: Outcome, model: Model) -> Answer {
+        Answer {
+            join: outcome.join,
+            processor: outcome.processor,
+            charged_share: outcome.processor.and_then(|time| time.share()),
+            model,
+        }
+    }
+}
+
+/// Reads all requests of `source` and makes their model with `workload`. `progress` is told the
+/// number of requests so far.
+///
+/// # Errors
+/// Those of the source.
+pub fn analyze(
+    source: &dyn Source,
+    mut workload: Workload,
+    names: &mut Names,
+    progress: &dyn Fn(u64),
+) -> Result<Answer, PathError> {
+    let mut requests = 0;
+    let outcome = source.for_each(names, &mut |found, _| {
+        workload.push(&found.canonical, &found.facts);
+        requests += 1;
+        progress(requests);
+        Ok(true)
+    })?;
+    Ok(Answer::of(outcome, workload.finish(names)))
+}
