@@ -43,6 +43,28 @@ static struct timespec in(long milliseconds, clockid_t clock) {
     return time;
 }
 
+// Threads that say that they are about to wait, and one that waits until they are asleep.
+static atomic_int taken, announced, about[THREADS];
+
+static void announce(void) {
+    about[taken++] = syscall(SYS_gettid);
+    announced++;
+}
+
+static void await(int threads) {
+    while (announced < threads) usleep(1000);
+    for (int n = 0; n < threads; n++)
+        for (char state = 0; state != 'S';) {
+            char path[64], text[256] = "";
+            snprintf(path, sizeof path, "/proc/self/task/%d/stat", about[n]);
+            int file = open(path, O_RDONLY);
+            assert(file >= 0 && read(file, text, sizeof text - 1) > 0 && !close(file));
+            state = strrchr(text, ')')[2];
+            if (state != 'S') usleep(1000);
+        }
+    announced = taken = 0;
+}
+
 static void run(void *(*work)(void *), int threads, void (*meanwhile)(void)) {
     pthread_t all[THREADS];
     for (int n = 0; n < threads; n++) assert(!pthread_create(&all[n], NULL, work, (void *)(intptr_t)n));
@@ -235,6 +257,7 @@ static int word;
 
 static void *at_word(void *argument) {
     long result;
+    announce();
     while ((result = syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0)) == -1 && errno == EINTR) wakes++;
     assert(result == 0);
     wakes++;
@@ -242,19 +265,20 @@ static void *at_word(void *argument) {
 }
 
 static void *at_bits(void *argument) {
+    announce();
     assert(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, 0, NULL, NULL, ~0) == 0);
     wakes++;
     return argument;
 }
 
 static void wake_one(void) {
-    usleep(30000);
+    await(1);
     assert(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0) == 1);
     signals++;
 }
 
 static void wake_all(void) {
-    usleep(30000);
+    await(THREADS);
     assert(syscall(SYS_futex, &word, FUTEX_WAKE_BITSET | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, ~0) == THREADS);
     signals++;
 }
@@ -275,6 +299,7 @@ static void futexes(void) {
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 
 static void *wants_mutex(void *argument) {
+    announce();
     struct timespec later = in(10000, CLOCK_REALTIME);
     assert(argument ? !pthread_mutex_timedlock(&mutex, &later) : !pthread_mutex_lock(&mutex));
     pthread_mutex_unlock(&mutex);
@@ -283,6 +308,7 @@ static void *wants_mutex(void *argument) {
 }
 
 static void *wants_lock(void *argument) {
+    announce();
     assert(argument ? !pthread_rwlock_wrlock(&lock) : !pthread_rwlock_rdlock(&lock));
     pthread_rwlock_unlock(&lock);
     wakes++;
@@ -290,12 +316,12 @@ static void *wants_lock(void *argument) {
 }
 
 static void release_mutex(void) {
-    usleep(30000);
+    await(2);
     pthread_mutex_unlock(&mutex);
 }
 
 static void release_lock(void) {
-    usleep(30000);
+    await(2);
     pthread_rwlock_unlock(&lock);
 }
 
@@ -432,13 +458,21 @@ static void on_signal(int number) {
     assert(errno == kept);
 }
 
+static void *interrupts(void *whom) {
+    await(1);
+    pthread_kill(*(pthread_t *)whom, SIGALRM);
+    return NULL;
+}
+
 static void handlers(void) {
+    pthread_t thread, self = pthread_self();
     sem_init(&from_handler, 0, 0);
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGALRM, &action, NULL);
-    alarm(1);
+    announce();
+    assert(!pthread_create(&thread, NULL, interrupts, &self));
     assert(sem_wait(&from_handler) == -1 && errno == EINTR);
-    assert(!sem_wait(&from_handler));
+    assert(!sem_wait(&from_handler) && !pthread_join(thread, NULL));
     signals = 1;
     wakes = 2;
     say("semaphore");

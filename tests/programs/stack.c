@@ -5,15 +5,19 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -104,6 +108,23 @@ static void waits(void) {
     struct pollfd one = {.fd = stream[0], .events = POLLOUT};
     for (int n = 0; n < TIMES; n++) CHECK(poll(&one, 1, -1) == 1);
 }
+static void hand_offs(void) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    static sem_t semaphore;
+    for (int n = 0; n < TIMES; n++) {
+        CHECK(pthread_mutex_lock(&mutex) == 0 && pthread_cond_signal(&condition) == 0);
+        CHECK(pthread_mutex_unlock(&mutex) == 0 && sem_post(&semaphore) == 0 && sem_wait(&semaphore) == 0);
+    }
+}
+static void counters(void) {
+    for (int n = 0; n < TIMES; n++) {
+        int fd = eventfd(0, 0), ends[2];
+        CHECK(write(fd, "12345678", 8) == 8 && read(fd, buffer, 8) == 8 && close(fd) == 0);
+        CHECK(pipe(ends) == 0 && write(ends[1], buffer, 8) == 8 && read(ends[0], buffer, 8) == 8);
+        CHECK(close(ends[0]) == 0 && close(ends[1]) == 0);
+    }
+}
 static void fails(void) {
     for (int n = 0; n < TIMES; n++) CHECK(send(99, buffer, 1, 0) < 0 && read(stream[1], NULL, 0) <= 0);
 }
@@ -133,6 +154,7 @@ static const struct { const char *name; void (*make)(void); } calls[] = {
     {"nothing", nothing}, {"files", files}, {"streams", streams}, {"vectors", vectors}, {"stream_messages", stream_messages},
     {"datagrams", datagrams}, {"datagram_messages", datagram_messages}, {"batches", batches}, {"peeks", peeks},
     {"numbered", numbered}, {"lives", lives}, {"binds", binds}, {"passes", passes}, {"waits", waits}, {"fails", fails},
+    {"hand_offs", hand_offs}, {"counters", counters},
     {"forks", forks}, {"spawns", spawns}, {"confined", confined},
 };
 

@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 /// What a descriptor is that is not captured, where resources are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Other {
-    /// Nothing of which more is recorded.
+    /// Something else, of no interest.
     Plain,
     /// A regular file or a block device.
     File,
@@ -52,8 +52,8 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
 }
 
 /// Entry of a descriptor: kind in the low 8 bits, flags in the next 8, a part of the kernel's id of
-/// the socket in the next 16, flow in the high 32. The kinds from 4 on are not captured, and have the
-/// kernel's number of the object in the place of a flow.
+/// the socket in the next 16, flow in the high 32. The kinds from 4 on are not captured, and have
+/// the kernel's number of the object in the place of a flow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 

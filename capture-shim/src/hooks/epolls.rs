@@ -1,4 +1,4 @@
-//! Eventfds of which `epoll` tells when they are written to, and which nobody reads then: those
+//! Eventfds that `epoll` tells of when they are written to, and that nobody reads then: those
 //! that were added with `EPOLLET`. Event loops that are woken by other threads have one each.
 //!
 //! What `epoll` tells of a descriptor is a number of the program's choice, so it is kept for which

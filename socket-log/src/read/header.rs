@@ -54,7 +54,8 @@ pub struct Header {
     /// Number of processes of its family that used sockets and have no log, as there was no room
     /// for one.
     pub without_log: u64,
-    /// Whether resources are recorded beside messages: files, sleeps, and hand-offs between threads.
+    /// Whether resources are recorded beside messages: files, sleeps, and hand-offs between
+    /// threads.
     pub resources: bool,
     /// Number of chunks that were handed out: as many as the log can have records in, unless it was
     /// damaged.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use end_to_end::capture::{Recording, successful};
+use end_to_end::capture::{Recording, library, resources_library, successful};
 
 /// The most that a hook may take beyond what libc's own function takes, in bytes: so much an
 /// alternate stack has at least (`MINSIGSTKSZ`).
@@ -24,11 +24,19 @@ fn no_hook_takes_more_stack_than_the_smallest_has() {
     assert!(bare.len() > 15, "{bare:?}");
     let all = [("SOCKCAP_WAITS", "1"), ("SOCKCAP_CPU", "1"), ("SOCKCAP_FINGERPRINT", "1000")];
     let newest = [("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")];
-    for options in [&[][..], &all, &newest] {
+    let [plain, resources] = [library(), resources_library()];
+    let ways = [
+        (plain, &[][..]),
+        (plain, &all),
+        (plain, &newest),
+        (resources, &all),
+        (resources, &newest),
+    ];
+    for (library, options) in ways {
         let recording = Recording::new();
-        let hooked = taken(&successful(
-            recording.command(&program).env("LD_BIND_NOW", "1").envs(options.iter().copied()),
-        ));
+        let mut command = recording.command(&program);
+        command.env("LD_PRELOAD", library).env("LD_BIND_NOW", "1");
+        let hooked = taken(&successful(command.envs(options.iter().copied())));
         let more: BTreeMap<&String, usize> =
             hooked.iter().map(|(call, bytes)| (call, bytes.saturating_sub(bare[call]))).collect();
         println!("{options:?}: {more:?}");
