@@ -130,6 +130,10 @@ pub(crate) const THREADS: usize = 16 * 1024;
 /// Number of marks, beyond which all are forgotten; one takes 9 bytes and more.
 pub(crate) const MARKS: usize = 1024 * 1024;
 
+/// Maximum number of a processor that has a place in a table of its host; others are in a hash
+/// table, which took a tenth of the join's time.
+pub(crate) const PROCESSORS: usize = 1024;
+
 /// Maximum depth of interrupts in interrupts.
 pub(crate) const INTERRUPTS: usize = 4;
 

@@ -3,10 +3,10 @@
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
 
-use crate::tuning::INTERRUPTS;
+use crate::tuning::{INTERRUPTS, PROCESSORS};
 
 /// A processor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Processor {
     /// Number of the thread that runs on it.
     pub thread: Option<u32>,
@@ -19,17 +19,31 @@ pub(crate) struct Processor {
 /// All processors that were seen.
 #[derive(Debug, Default)]
 pub(crate) struct Processors {
-    processors: FxHashMap<(NameId, i32), Processor>,
+    /// Those of each host, by number.
+    hosts: Vec<(NameId, Vec<Processor>)>,
+    /// Those whose number is too great for a place.
+    others: FxHashMap<(NameId, i32), Processor>,
 }
 
 impl Processors {
     /// The processor of that number.
     pub(crate) fn of(&mut self, host: NameId, number: i32) -> &mut Processor {
-        self.processors.entry((host, number)).or_insert(Processor {
-            thread: None,
-            interrupts: [(0, 0); INTERRUPTS],
-            depth: 0,
-        })
+        let place = usize::try_from(number).unwrap_or(usize::MAX);
+        if place >= PROCESSORS {
+            return self.others.entry((host, number)).or_default();
+        }
+        let at = match self.hosts.iter().position(|(of, _)| *of == host) {
+            Some(at) => at,
+            None => {
+                self.hosts.push((host, Vec::new()));
+                self.hosts.len() - 1
+            }
+        };
+        let (_, processors) = &mut self.hosts[at];
+        if place >= processors.len() {
+            processors.resize(place + 1, Processor::default());
+        }
+        &mut processors[place]
     }
 }
 

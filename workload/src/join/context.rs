@@ -20,6 +20,8 @@ pub(crate) struct Context {
     pub thread: u32,
     /// Id of the thread that posts the event.
     pub poster: i32,
+    /// Its process, 0 where it is not known.
+    pub poster_process: i32,
     /// Number of interrupts that are open on its processor, the one that it begins included.
     pub depth: u8,
 }
@@ -96,7 +98,7 @@ impl Context {
                 let event = &self.item.event;
                 let id = self.value(*source).unwrap_or(0) as i32;
                 let process = threads.find(event.host, id).map_or(0, |thread| thread.process);
-                (process != 0 && process == event.process) != *not
+                (process != 0 && process == self.poster_process) != *not
             }
         }
     }

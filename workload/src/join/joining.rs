@@ -88,7 +88,8 @@ impl Joining {
         }
         let begins = begins && is_seed && tables.program.apart;
         let mut set = begins.then(|| tables.store.new_set(tables.now));
-        let is_other = |bound: &&mut Bound| !matches!(bound.mode, Mode::Start | Mode::Claim);
+        let is_other =
+            |bound: &&mut Bound| !matches!(bound.mode, Mode::Start | Mode::Claim | Mode::Note);
         for bound in self.bounds.iter_mut().filter(is_other) {
             if bound.sector != NONE {
                 set = Some(joined(bound, set, is_seed, tables));
@@ -106,7 +107,7 @@ impl Joining {
     fn carry(&mut self, tables: &mut Tables<'_>, affects: impl Iterator<Item = (u16, bool)>) {
         self.carried.clear();
         for (attribute, _) in affects.filter(|(_, starts)| *starts) {
-            for bound in &self.bounds {
+            for bound in self.bounds.iter().filter(|bound| bound.mode != Mode::Note) {
                 let Some(sector) = tables.find(bound.handle) else { continue };
                 let set = tables.set_of(sector);
                 let mut next = tables.store.next_sector(set, None);

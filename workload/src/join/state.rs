@@ -53,8 +53,20 @@ impl State {
                 (thread.kept_present, thread.kept) = (item.present, item.values);
             }
         }
+        let depth = match program.has_processors && item.event.processor >= 0 {
+            true => self.processors.of(item.event.host, item.event.processor).depth(),
+            false => 0,
+        };
+        let event = &item.event;
+        let context = Context {
+            item,
+            thread: poster,
+            poster: event.thread,
+            poster_process: event.process,
+            depth,
+        };
         for group in &kind.groups {
-            self.group(program, group, item, poster);
+            self.group(program, group, context);
         }
     }
 
@@ -95,10 +107,9 @@ impl State {
         }
     }
 
-    fn group(&mut self, program: &Program, group: &Group, item: Item, poster: u32) {
-        let mut context = Context { item, thread: poster, poster: item.event.thread, depth: 0 };
+    fn group(&mut self, program: &Program, group: &Group, mut context: Context) {
         if let Some(slot) = group.thread {
-            let id = item.value(slot).unwrap_or(0) as i32;
+            let id = context.item.value(slot).unwrap_or(0) as i32;
             let event = &mut context.item.event;
             event.thread = id;
             context.thread = match id {
@@ -106,9 +117,6 @@ impl State {
                 _ => self.threads.number(event.host, id, event.time),
             };
             event.process = self.threads.get(context.thread).map_or(0, |thread| thread.process);
-        }
-        if program.has_processors && item.event.processor >= 0 {
-            context.depth = self.processors.of(item.event.host, item.event.processor).depth();
         }
         let State { marks, threads, .. } = self;
         let holds = |part: &&Part| {
@@ -190,6 +198,9 @@ impl State {
 
     /// What an interrupt's begin or end means: its processor time in nanoseconds, if it ends.
     fn interrupts(&mut self, used: Option<ProcessorUse>, context: &mut Context) -> Option<i64> {
+        if !matches!(used, Some(ProcessorUse::Interrupt | ProcessorUse::Return)) {
+            return None;
+        }
         let event = &context.item.event;
         let processor = self.processors.of(event.host, event.processor);
         match used {

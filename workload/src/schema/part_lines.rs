@@ -52,7 +52,7 @@ fn attribute(words: &mut Words<'_>, keyword: &str) -> Result<String, String> {
 
 /// `ATTRIBUTE name(attribute, ...) MODE`, or the paper's `ATTRIBUTE("name", BIND_MODE, 0)`.
 fn binding(words: &mut Words<'_>) -> Result<Binding, String> {
-    const MODES: &str = "ATTRIBUTE takes an attribute and BASIC, START, STOP, LIVE or CLAIM: \
+    const MODES: &str = "ATTRIBUTE takes an attribute and BASIC, START, STOP, LIVE, CLAIM or NOTE: \
                          ATTRIBUTE connection(process, fd) START";
     let values = words.values().map_err(|_| MODES.to_owned())?;
     let word = words.word().ok_or(MODES)?;
@@ -62,6 +62,7 @@ fn binding(words: &mut Words<'_>) -> Result<Binding, String> {
         "STOP" => Mode::Stop,
         "LIVE" => Mode::Live,
         "CLAIM" => Mode::Claim,
+        "NOTE" => Mode::Note,
         _ => return Err(format!("{word} is no binding; {MODES}")),
     };
     words.keyword("0");

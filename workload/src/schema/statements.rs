@@ -80,6 +80,8 @@ pub enum Mode {
     Live,
     /// It opens an interval where there is none, and leaves one of another request alone.
     Claim,
+    /// It does nothing to it; the value is noted for synchronisation only.
+    Note,
 }
 
 /// A join attribute of an event.

@@ -122,7 +122,7 @@ fn workers_and_helpers_work_for_the_request_whose_thread_wakes_them() {
             (time(sync.source), time(sync.destination))
         })
         .collect();
-    assert_eq!(syncs, [(1040, 1090), (1100, 1160), (1190, 1210)]);
+    assert_eq!(syncs, [(1030, 1040), (1100, 1160), (1190, 1210)]);
 }
 
 /// A worker answers and takes the next request from a queue without a wait: nothing but its second
