@@ -14,7 +14,7 @@ mod tree_of_steps;
 
 pub use stitch::{Packet, stitch};
 pub use threads::{by_kind, of_joined};
-pub use tree_of_steps::of_request;
+pub use tree_of_steps::{demands_of, of_request};
 
 /// A request without what the scheduler did: demands between synchronisation points, as the binary
 /// tree of section 4.2 gives them when it is flattened depth first.

@@ -51,6 +51,18 @@ pub fn of_request(
     plan.flatten()
 }
 
+/// What a step demands, as far as it is known: what it used itself, the call that it received and
+/// the answer that it sent. Bytes of disks count as read, as steps do not tell reads from writes.
+pub fn demands_of(step: &Step) -> Demands {
+    Demands {
+        processor_ns: step.processor_ns.unwrap_or_default(),
+        disk_read_bytes: step.disk_bytes.unwrap_or_default(),
+        sent_bytes: step.bytes_out.unwrap_or_default(),
+        received_bytes: step.bytes_in.unwrap_or_default(),
+        ..Demands::default()
+    }
+}
+
 /// Children that overlap, together: wave after wave.
 fn waves(steps: &[Step], children: &[u32]) -> Vec<Vec<usize>> {
     let mut waves: Vec<Vec<usize>> = Vec::new();

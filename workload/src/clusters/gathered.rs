@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use out_of_core::NameId;
+use request_flow::Request;
 
+use crate::canonical::demands_of;
 use crate::demands::{Demands, Waits};
 use crate::tuning::MAX_NAMES;
 
@@ -22,6 +24,20 @@ pub struct RequestFacts {
     pub demands: Demands,
     /// Times in which its threads could not go on.
     pub waits: Waits,
+}
+
+impl RequestFacts {
+    /// Facts of a request whose steps are known, with a number and a name for it.
+    pub fn of_request(request: &Request, number: u64, name: NameId) -> RequestFacts {
+        let begin = request.begin().unwrap_or_default();
+        let end = request.end().unwrap_or(begin);
+        let mut facts = RequestFacts { number, name, begin, end, ..RequestFacts::default() };
+        for step in &request.steps {
+            facts.demands += demands_of(step);
+            facts.waits += step.waits.unwrap_or_default();
+        }
+        facts
+    }
 }
 
 /// Facts of several requests. All figures but extremes are sums, so that the order of requests

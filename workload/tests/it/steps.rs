@@ -1,8 +1,9 @@
 //! Canonical forms of requests whose steps are known.
 
 use request_flow::{Request, Step};
-use workload::canonical::{Act, Canonical, of_request};
-use workload::demands::Demands;
+use workload::canonical::{Act, Canonical, demands_of, of_request};
+use workload::clusters::RequestFacts;
+use workload::demands::{Demands, Waits};
 
 /// Steps as parent, node, begin and end at the caller; each uses its node in nanoseconds.
 fn form(steps: &[(Option<u32>, u32, i64, Option<i64>)]) -> Canonical {
@@ -67,4 +68,32 @@ fn a_call_without_an_answer_is_not_waited_for() {
     assert_eq!(found.demands().processor_ns, 120);
     let signals = found.elements.iter().filter(|of| of.act == Act::Signal);
     assert_eq!(signals.map(|of| of.role).collect::<Vec<_>>(), [40, 50, 30]);
+}
+
+#[test]
+fn a_request_and_its_canonical_form_demand_the_same() {
+    let mut request = Request::default();
+    let waits = Some(Waits { lock_ns: 4, ..Waits::default() });
+    let step = |node, used| Step {
+        processor_ns: used,
+        bytes_in: Some(100),
+        bytes_out: Some(7),
+        disk_bytes: Some(4_096),
+        waits,
+        ..Step::of(node, 1)
+    };
+    request.push(Step { begin: Some(1_000), end: Some(1_900), ..step(30, Some(50)) }, []);
+    request.push(Step { parent: Some(0), begin: Some(1_200), ..step(40, None) }, []);
+    let facts = RequestFacts::of_request(&request, 5, 9);
+    let demands = Demands {
+        processor_ns: 50,
+        disk_read_bytes: 8_192,
+        sent_bytes: 14,
+        received_bytes: 200,
+        ..Demands::default()
+    };
+    assert_eq!((facts.number, facts.name, facts.begin, facts.end), (5, 9, 1_000, 1_900));
+    assert_eq!((facts.demands, facts.waits.lock_ns), (demands, 8));
+    let canonical = of_request(&request, |at| demands_of(&request.steps[at]), |step| step.node);
+    assert_eq!(canonical.demands(), demands);
 }
