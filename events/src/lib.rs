@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod event;
+mod export;
 mod merge;
 mod piece;
 mod reader;
@@ -11,6 +12,7 @@ mod value;
 mod writer;
 
 pub use event::Event;
+pub use export::export;
 pub use piece::Piece;
 pub use reader::{EventReader, tables};
 pub use value::Value;

@@ -16,5 +16,28 @@ mod file_reader;
 mod file_writer;
 mod schema;
 
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use message_trace::PathError;
+use out_of_core::Names;
+
+use crate::piece::Piece;
 pub(crate) use file_reader::TableReader;
 pub(crate) use file_writer::TableWriter;
+pub(crate) use schema::columns;
+
+/// All events of a piece as the columns of the table.
+///
+/// # Errors
+/// Never, unless the columns do not fit `columns`.
+pub(crate) fn encoded(
+    piece: &Piece,
+    names: &Names,
+    columns: &SchemaRef,
+    path: &Path,
+) -> Result<RecordBatch, PathError> {
+    let places: Vec<usize> = (0..piece.len()).collect();
+    encode::encode(piece, &places, names, columns, path)
+}

@@ -25,6 +25,11 @@ pub enum Error {
     /// There is no pattern at all.
     #[error("{}: there is no pattern, as no message was seen", .0.display())]
     NoPatterns(PathBuf),
+    /// There are no events.
+    #[error(
+        "{}: there are no events; record with --resources, or import some: sockcap import perf", .0.display()
+    )]
+    NoEvents(PathBuf),
     /// A collector did not take the spans.
     #[error(transparent)]
     Send(#[from] SendError),

@@ -49,6 +49,8 @@ pub enum Needs {
     Analysis,
     /// Requests and their steps.
     Requests,
+    /// Events, as reconcile leaves those of recordings.
+    Events,
 }
 
 /// The data that are exported.

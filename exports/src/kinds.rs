@@ -14,6 +14,7 @@ pub static EXPORTERS: &[&Kind] = &[
     &tables::PATTERNS,
     &tables::REQUESTS,
     &tables::STEPS,
+    &tables::EVENTS,
     &otlp::OTLP,
     &perfetto::PERFETTO,
     &chrome::CHROME,

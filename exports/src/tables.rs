@@ -1,6 +1,7 @@
 //! The tables of the stages as CSV, JSON or Parquet, a file for each table.
 
 mod calls;
+mod events;
 mod links;
 mod messages;
 mod nodes;
@@ -10,6 +11,7 @@ mod requests;
 mod steps;
 
 pub(crate) use calls::CALLS;
+pub(crate) use events::EVENTS;
 pub(crate) use links::LINKS;
 pub(crate) use message_trace::table::export::Format;
 pub(crate) use messages::MESSAGES;

@@ -9,6 +9,7 @@
 //! [`driver`] is the importer that all kinds share, [`format`](mod@format) what each has of its
 //! own, [`sink`] where events go.
 
+mod ctf;
 mod driver;
 mod flags;
 mod format;
@@ -19,6 +20,7 @@ mod source;
 mod text_lines;
 mod value;
 
+pub(crate) use ctf::CTF;
 pub(crate) use lines::EVENTS;
 pub(crate) use perf::PERF;
 pub use perf::{PerfText, PerfTextReader, Taken};

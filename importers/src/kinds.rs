@@ -18,6 +18,7 @@ pub static IMPORTERS: &[&Kind] = &[
     &spans::KIEKER,
     &spans::SPANS,
     &events::PERF,
+    &events::CTF,
     &events::EVENTS,
 ];
 

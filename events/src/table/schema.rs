@@ -25,7 +25,7 @@ pub(super) fn item(kind: DataType) -> Arc<Field> {
 }
 
 /// All columns.
-pub(super) fn columns() -> SchemaRef {
+pub(crate) fn columns() -> SchemaRef {
     let list = |kind| DataType::List(item(kind));
     schema([
         required("time", DataType::Int64),

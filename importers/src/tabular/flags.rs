@@ -10,7 +10,7 @@ pub(crate) static UNIT: Flag<Unit> = Flag::one_of(
     "UNIT",
     units,
     str::parse,
-    "The unit of the times: s, ms, us or ns [default: ns; project5: s]",
+    "The unit of the times: s, ms, us or ns [default: ns; project5: s; events: by digits]",
 )
 .unlisted();
 

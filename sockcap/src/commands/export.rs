@@ -151,6 +151,9 @@ impl Export {
             }
             Needs::Analysis => drop(stages::analysis(shown, &named())?),
             Needs::Requests => stages::requests(shown, &named())?,
+            // Imported events need no stage; those of recordings are made with the messages.
+            Needs::Events if shown.data.logs()?.is_empty() => {}
+            Needs::Events => stages::messages(shown)?,
         }
         Ok(Aliases::default())
     }

@@ -33,8 +33,7 @@ Record and import like this:
   sockcap import perf perf.data",
         examples: &[
             "sockcap import perf perf.data && sockcap requests",
-            "perf script --header --ns -F comm,pid,tid,cpu,time,event,trace | \
-             sockcap import perf /dev/stdin --name night",
+            "perf script --header --ns >night.txt && sockcap import perf night.txt",
         ],
     },
     files: "The files, which become one import",

@@ -1,0 +1,9 @@
+//! `import ctf`: traces of LTTng and other tools in the Common Trace Format, through the program
+//! babeltrace2, whose text is parsed.
+
+mod child;
+mod fields;
+mod kind;
+mod line;
+
+pub(crate) use kind::CTF;

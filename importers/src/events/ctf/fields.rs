@@ -1,0 +1,143 @@
+//! Fields as babeltrace2 writes them: `{ name = value, name = { ... } }`. Values are numbers, texts
+//! in quotes, enumerations `( "NAME" : container = 1 )`, lists and structures.
+
+use std::borrow::Cow;
+
+use crate::events::value::{Read, value};
+
+/// Bytes that were not read yet.
+pub(super) struct Fields<'t>(pub(super) &'t [u8]);
+
+impl<'t> Fields<'t> {
+    /// Passes over what stands between fields, and opening and closing braces of structures, whose
+    /// fields count as those around them.
+    fn between(&mut self) {
+        let is = |byte: &u8| matches!(byte, b' ' | b',' | b'{' | b'}');
+        let length = self.0.iter().take_while(|byte| is(byte)).count();
+        self.0 = self.0.get(length..).unwrap_or_default();
+    }
+
+    /// The next field: its name and value.
+    pub(super) fn next(&mut self) -> Option<(&'t [u8], Read<'t>)> {
+        loop {
+            self.between();
+            let sign = memchr::memmem::find(self.0, b" = ")?;
+            let (name, rest) = (self.0.get(..sign)?, self.0.get(sign + 3..)?);
+            self.0 = rest;
+            // A structure: its fields come next.
+            if self.0.starts_with(b"{") {
+                continue;
+            }
+            let name = name.rsplit(|byte| matches!(byte, b',' | b' ')).next().unwrap_or(name);
+            return Some((name, self.value(name)));
+        }
+    }
+
+    fn value(&mut self, name: &[u8]) -> Read<'t> {
+        match self.0.first() {
+            Some(b'"') => Read::Text(self.quoted()),
+            Some(b'(') => {
+                let all = self.enclosed(b'(', b')');
+                let inner = all.get(1..).unwrap_or_default().trim_ascii();
+                if inner.starts_with(b"\"") {
+                    Read::Text(Fields(inner).quoted())
+                } else {
+                    Read::Text(String::from_utf8_lossy(all))
+                }
+            }
+            Some(b'[') => Read::Text(String::from_utf8_lossy(self.enclosed(b'[', b']'))),
+            _ => {
+                let is_end = |byte: &u8| matches!(byte, b',' | b'}');
+                let end = self.0.iter().position(is_end).unwrap_or(self.0.len());
+                let (text, rest) = self.0.split_at(end);
+                self.0 = rest;
+                value(name, text.trim_ascii())
+            }
+        }
+    }
+
+    /// A text in quotes.
+    fn quoted(&mut self) -> Cow<'t, str> {
+        let (mut end, mut escaped, mut has_escapes) = (1, false, false);
+        while let Some(byte) = self.0.get(end) {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => (escaped, has_escapes) = (true, true),
+                b'"' => break,
+                _ => {}
+            }
+            end += 1;
+        }
+        let text = self.0.get(1..end.min(self.0.len())).unwrap_or_default();
+        self.0 = self.0.get(end + 1..).unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        if !has_escapes {
+            return text;
+        }
+        let mut plain = String::with_capacity(text.len());
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            plain.extend(match letter {
+                '\\' => match letters.next() {
+                    Some('n') => Some('\n'),
+                    Some('t') => Some('\t'),
+                    other => other,
+                },
+                letter => Some(letter),
+            });
+        }
+        Cow::Owned(plain)
+    }
+
+    /// What is between two brackets, with them.
+    fn enclosed(&mut self, open: u8, close: u8) -> &'t [u8] {
+        let (mut depth, mut end) = (0_usize, 0);
+        let (mut quoted, mut escaped) = (false, false);
+        for byte in self.0 {
+            end += 1;
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => quoted = !quoted,
+                _ if quoted => {}
+                byte if *byte == open => depth += 1,
+                byte if *byte == close => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        let (text, rest) = self.0.split_at(end);
+        self.0 = rest;
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_each_kind() {
+        let text = br#"{ a = 1, b = "x, y = \"z\"", c = ( "ON" : container = 1 ), d = [ [0] = 1, [1] = 2 ], e = { f = -2, g = 0x10 }, h = 1.5 }"#;
+        let mut fields = Fields(text);
+        let read: Vec<String> = std::iter::from_fn(|| fields.next())
+            .map(|(name, value)| {
+                format!("{}={:?}", String::from_utf8_lossy(name), value.as_value())
+            })
+            .collect();
+        assert_eq!(
+            read,
+            [
+                "a=Int(1)",
+                "b=Text(\"x, y = \\\"z\\\"\")",
+                "c=Text(\"ON\")",
+                "d=Text(\"[ [0] = 1, [1] = 2 ]\")",
+                "f=Int(-2)",
+                "g=Int(16)",
+                "h=Real(1.5)"
+            ]
+        );
+    }
+}

@@ -1,0 +1,162 @@
+//! `import ctf`: what it says of itself.
+
+use std::io::Read;
+
+use out_of_core::Names;
+use registry::About;
+
+use super::child::Babeltrace;
+use super::line::CtfText;
+use crate::error::Error;
+use crate::events::driver::{EventImporter, fuzz};
+use crate::events::flags::HOST;
+use crate::events::format::Format;
+use crate::events::sink::EventSink;
+use crate::events::source::Source;
+use crate::events::text_lines::{Next, TextLines};
+use crate::flags::NAME;
+use crate::kind::Kind;
+use crate::summary::{At, Place, Skip, Summary};
+
+/// The entry in the registry.
+pub(crate) static CTF: Kind = Kind {
+    about: About {
+        name: "ctf",
+        summary: "Traces of LTTng and others in the Common Trace Format, through babeltrace2",
+        details: "\
+A trace is a directory with a file 'metadata' in it, or one with such directories. The program \
+babeltrace2 reads it (Debian's package babeltrace2). An event 'provider:name' is of the kind \
+provider/name, one without a provider lttng/name; its fields are attributes. The thread of an event \
+that does not say it is the one that its processor switched to last.",
+        notes: "",
+        examples: &["sockcap import ctf ~/lttng-traces/auto-20261125 && sockcap requests"],
+    },
+    files: "The directories, which become one import",
+    files_by: None,
+    flags: &[&NAME, &HOST],
+    make: |given| {
+        let format = Ctf { host: given.get(&HOST) };
+        Box::new(EventImporter { name: given.get(&NAME), format })
+    },
+    fuzz: |bytes| fuzz(&Ctf { host: None }, bytes),
+    #[cfg(test)]
+    samples: tests::samples,
+};
+
+/// The format. Bytes that stand for a file are what babeltrace2 writes.
+#[derive(Clone, Debug)]
+struct Ctf {
+    host: Option<String>,
+}
+
+impl Format for Ctf {
+    const NONE: &str = "there is no event";
+
+    fn read(
+        &self,
+        source: &Source<'_>,
+        sink: &mut EventSink,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
+        let file = source.name();
+        let Source::File(path, _) = source else {
+            return self.lines(source.open()?.bytes, source, sink, summary);
+        };
+        if !path.is_dir() {
+            let why = "this is no directory; a trace is one, with a file 'metadata' in it; unpack \
+                       it first";
+            return Err(Error::malformed(file, At::File, why));
+        }
+        let mut program = Babeltrace::run(path)?;
+        if let Some(output) = program.output() {
+            self.lines(output, source, sink, summary)?;
+        }
+        if let Some(why) = program.finish() {
+            summary.read += 1;
+            let place = Place::new(file, At::File);
+            summary.skipped.add("rest of a trace that cannot be read", || Skip { place, why });
+        }
+        Ok(())
+    }
+}
+
+impl Ctf {
+    /// Takes the lines that babeltrace2 writes.
+    fn lines(
+        &self,
+        bytes: impl Read,
+        source: &Source<'_>,
+        sink: &mut EventSink,
+        summary: &mut Summary,
+    ) -> Result<(), Error> {
+        let file = source.name();
+        let host = self.host.as_deref().map_or(Names::UNKNOWN, |host| sink.names.number(host));
+        let (mut lines, mut parser) = (TextLines::new(bytes), CtfText::new(host));
+        loop {
+            let event = match lines.next() {
+                Next::Line([]) => continue,
+                Next::Line(line) => parser.line(line, sink),
+                Next::TooLong => None,
+                Next::Pending => {
+                    if let Err(error) = lines.fill() {
+                        summary.read += 1;
+                        let place = Place::new(file, At::Line(lines.number() + 1));
+                        summary.cut_off(place, &error);
+                    }
+                    continue;
+                }
+                Next::End => return Ok(()),
+            };
+            summary.read += 1;
+            match event {
+                Some(()) => sink.taken(file)?,
+                None => {
+                    sink.piece.discard();
+                    let place = Place::new(file, At::Line(lines.number()));
+                    let why = "babeltrace2 does not write events so; is its version older than 2?";
+                    summary
+                        .skipped
+                        .add("line that is no event", || Skip { place, why: why.to_owned() });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::events::Value;
+
+    use super::*;
+    use crate::events::ctf::line::attribute;
+
+    const TEXT: &str = r#"timestamp = 1457113582.794569892, trace = w, , trace:hostname = w, trace:domain = kernel, name = sched_switch, stream.packet.context = { cpu_id = 5 }, event.fields = { prev_comm = "swapper/5", prev_tid = 0, prev_state = 0, next_comm = "a, b = {", next_tid = 4297 }
+timestamp = 1457113582.794572361, trace = w, , trace:hostname = w, trace:domain = kernel, name = syscall_exit_read, stream.packet.context = { cpu_id = 5 }, event.fields = { ret = -11 }
+timestamp = 1457113582.794572362, trace = u, , trace:hostname = w, trace:domain = ust, name = app:begin, stream.packet.context = { cpu_id = 1 }, event.context = { vpid = 7, vtid = 8, procname = "app" }, event.fields = { id = 17 }
+nothing
+"#;
+
+    pub(super) fn samples() -> Vec<Vec<u8>> {
+        vec![TEXT.into()]
+    }
+
+    #[test]
+    fn lines_are_events_with_their_threads() {
+        let (mut sink, mut summary) = (EventSink::dry(), Summary::default());
+        let ctf = Ctf { host: None };
+        ctf.read(&Source::Bytes(TEXT.as_bytes()), &mut sink, &mut summary).unwrap();
+        assert_eq!((summary.read, sink.made(), summary.skipped.total()), (4, 3, 1));
+        let told = |place| {
+            let event = sink.piece.event(place);
+            let text = |number| sink.names.text(number);
+            (text(event.host), text(event.kind), [event.processor, event.process, event.thread])
+        };
+        assert_eq!(told(0), ("w", "lttng/sched_switch", [5, 0, 0]));
+        assert_eq!(told(1), ("w", "lttng/syscall_exit_read", [5, 0, 4297]));
+        assert_eq!(told(2), ("w", "app/begin", [1, 7, 8]));
+        assert_eq!(sink.piece.event(0).time, 1_457_113_582_794_569_892);
+        assert_eq!(attribute(&sink, 0, "next_comm"), Some(Value::Text("a, b = {")));
+        assert_eq!(attribute(&sink, 1, "ret"), Some(Value::Int(-11)));
+        assert_eq!(attribute(&sink, 2, "procname"), Some(Value::Text("app")));
+    }
+}

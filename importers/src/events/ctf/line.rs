@@ -1,0 +1,137 @@
+//! A line of babeltrace2 to an event.
+
+use ::events::Event;
+#[cfg(test)]
+use ::events::Value;
+use out_of_core::{NameId, Names};
+use rustc_hash::FxHashMap;
+
+use super::fields::Fields;
+use crate::events::sink::EventSink;
+use crate::events::value::Read;
+
+/// Where contexts and fields begin: each is a structure of its own.
+const PARTS: &[&[u8]] = &[b"stream.packet.context", b"stream.event.", b"event."];
+
+/// Parser of lines, which remembers the thread of each processor.
+#[derive(Debug, Default)]
+pub(super) struct CtfText {
+    /// The host of events whose trace names none.
+    host: NameId,
+    /// The thread that each processor of each host switched to last.
+    running: FxHashMap<(NameId, i32), i32>,
+}
+
+impl CtfText {
+    pub(super) fn new(host: NameId) -> CtfText {
+        CtfText { host, ..CtfText::default() }
+    }
+
+    /// Adds the event of a line to the sink; `None` where it is none. Attributes may have been
+    /// added then.
+    pub(super) fn line(&mut self, line: &[u8], sink: &mut EventSink) -> Option<()> {
+        let rest = line.strip_prefix(b"timestamp = ")?;
+        let comma = memchr::memchr(b',', rest)?;
+        let mut event = Event {
+            time: nanoseconds(rest.get(..comma)?)?,
+            host: self.host,
+            processor: Event::NO_PROCESSOR,
+            ..Event::default()
+        };
+        let rest = rest.get(comma..)?;
+        let begin = memchr::memmem::find(rest, b", name = ")?;
+        let (about, rest) = (rest.get(..begin)?, rest.get(begin + 9..)?);
+        if self.host == Names::UNKNOWN
+            && let Some(host) = part(about, b"trace:hostname = ")
+        {
+            event.host = sink.names.number(&String::from_utf8_lossy(host));
+        }
+        // A name may have a comma only where fields follow it.
+        let end = memchr::memmem::find(rest, b", ").unwrap_or(rest.len());
+        let name = String::from_utf8_lossy(rest.get(..end)?).into_owned();
+        event.kind = sink.names.number(&kind_of(&name));
+        let (mut rest, mut next) = (rest.get(end..)?, None);
+        while let Some((name, inner, behind)) = structure(rest) {
+            let is_fields = name == b"event.fields";
+            let mut fields = Fields(inner);
+            while let Some((name, value)) = fields.next() {
+                let number =
+                    if let Read::Int(number) = value { i32::try_from(number).ok() } else { None };
+                match (name, number) {
+                    (b"cpu_id", Some(number)) if !is_fields => event.processor = number,
+                    (b"tid" | b"vtid", Some(number)) if !is_fields => event.thread = number,
+                    (b"pid" | b"vpid", Some(number)) if !is_fields => event.process = number,
+                    (b"next_tid", Some(number)) => next = Some(number),
+                    (b"prev_tid", Some(number)) if event.thread == 0 => event.thread = number,
+                    _ => {}
+                }
+                if is_fields || !matches!(name, b"cpu_id" | b"tid" | b"vtid" | b"pid" | b"vpid") {
+                    let name = sink.names.number(&String::from_utf8_lossy(name));
+                    sink.piece.attribute(name, value.as_value());
+                }
+            }
+            rest = behind;
+        }
+        let processor = (event.host, event.processor);
+        if event.thread == 0 && event.process == 0 && next.is_none() {
+            event.thread = self.running.get(&processor).copied().unwrap_or(0);
+        }
+        if let Some(next) = next {
+            self.running.insert(processor, next);
+        }
+        sink.piece.end(event);
+        Some(())
+    }
+}
+
+/// The next structure: its name, what is in it, and what is behind it.
+fn structure(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let begins = PARTS.iter().filter_map(|part| memchr::memmem::find(text, part));
+    let text = text.get(begins.min()?..)?;
+    let open = memchr::memmem::find(text, b" = {")?;
+    let (name, rest) = (text.get(..open)?, text.get(open + 4..)?);
+    let (mut depth, mut quoted, mut escaped) = (1, false, false);
+    let close = rest.iter().position(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => quoted = !quoted,
+            b'{' if !quoted => depth += 1,
+            b'}' if !quoted => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let (inner, behind) = rest.split_at(close.unwrap_or(rest.len()));
+    Some((name, inner, behind))
+}
+
+fn part<'t>(text: &'t [u8], name: &[u8]) -> Option<&'t [u8]> {
+    let begin = memchr::memmem::find(text, name)? + name.len();
+    let rest = text.get(begin..)?;
+    rest.get(..memchr::memchr(b',', rest).unwrap_or(rest.len()))
+}
+
+/// `provider/name` of `provider:name`; what has no provider is the kernel's, by LTTng.
+fn kind_of(name: &str) -> String {
+    match name.split_once(':') {
+        Some((provider, name)) if !provider.is_empty() => format!("{provider}/{name}"),
+        _ => format!("lttng/{name}"),
+    }
+}
+
+fn nanoseconds(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (seconds, decimals) = text.split_once('.')?;
+    let (seconds, rest) = (seconds.parse::<i64>().ok()?, decimals.parse::<i64>().ok()?);
+    if decimals.len() != 9 || rest < 0 {
+        return None;
+    }
+    seconds.checked_mul(1_000_000_000)?.checked_add(rest)
+}
+
+/// The attribute of that name of an event.
+#[cfg(test)]
+pub(super) fn attribute<'s>(sink: &'s EventSink, place: usize, name: &str) -> Option<Value<'s>> {
+    sink.piece.value(place, sink.names.find(name)?)
+}
