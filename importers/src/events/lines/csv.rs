@@ -71,7 +71,7 @@ fn event<R: Read>(
     sink: &mut EventSink,
 ) -> Result<(), Wrong> {
     let mut row = rows.begin();
-    let mut message = None;
+    let mut said = [None; 2];
     for (place, name) in header.iter().enumerate().take(fields) {
         let field = table.field(place);
         if field.is_empty() {
@@ -81,10 +81,12 @@ fn event<R: Read>(
             json::attributes(field, sink)?;
             continue;
         }
-        if name == "message" {
-            message = std::str::from_utf8(field).ok();
+        match name.as_str() {
+            "message" => said[0] = std::str::from_utf8(field).ok(),
+            "error_severity" => said[1] = std::str::from_utf8(field).ok(),
+            _ => {}
         }
         rows.take(&mut row, name, &value(name.as_bytes(), field), sink)?;
     }
-    rows.end(row, message, sink)
+    rows.end(row, said, sink)
 }

@@ -30,8 +30,8 @@ pub(super) fn event(rows: &Rows, line: &[u8], sink: &mut EventSink) -> Result<()
             _ => take(rows, &mut row, name, value, sink)?,
         }
     }
-    let message = object.get("message").and_then(Value::as_str);
-    rows.end(row, message, sink)
+    let said = ["message", "error_severity"].map(|name| object.get(name).and_then(Value::as_str));
+    rows.end(row, said, sink)
 }
 
 /// Adds the attributes that an object of JSON has.

@@ -211,22 +211,22 @@ mod tests {
         let (sink, summary) = read(POSTGRES, Some(Log::Postgres));
         assert_eq!((summary.read, sink.made()), (1, 1));
         let row = shown(&sink, 0);
-        let begin = "1795632477076000000 own postgres/duration (-1, 99, 0) ";
+        let begin = "1795632477076000000 own postgresql/statement (-1, 99, 0) ";
         assert!(row.starts_with(begin), "{row}");
         assert!(
-            row.ends_with(
-                "duration=Int(1500000) sql=Text(\"select \\\"x\\\"\") phase=Text(\"statement\")"
-            ),
+            row.ends_with("duration=Int(1500000) statement=Text(\"select \\\"x\\\"\")"),
             "{row}"
         );
         let (sink, _) = read(POSTGRES_JSON, Some(Log::Postgres));
         let row = shown(&sink, 0);
-        assert!(row.contains("postgres/connection_received (-1, 99, 0)"), "{row}");
+        assert!(row.contains("postgresql/connection_received (-1, 99, 0)"), "{row}");
         assert!(row.contains("remote_host=Text(\"::1\") remote_port=Int(33013)"), "{row}");
         let (sink, _) = read(NGINX, Some(Log::Nginx));
         let row = shown(&sink, 0);
-        let begin = "1795632477076000000 own nginx/request (-1, 5, 0) ";
+        let begin = "1795632477076000000 own nginx/access (-1, 5, 0) ";
         assert!(row.starts_with(begin), "{row}");
+        assert!(row.contains("request_number=Int(2)"), "{row}");
+        assert!(row.contains("duration=Int(4000000)"), "{row}");
         assert!(row.contains("connection=Int(17)") && row.contains("host=Text(\"shop\")"), "{row}");
     }
 }

@@ -6,6 +6,7 @@ use out_of_core::NameId;
 
 use super::row::Column;
 use crate::events::sink::EventSink;
+use crate::events::value::Read;
 
 /// Whose log it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,43 +56,68 @@ impl Log {
         }
     }
 
-    /// The kind of a line that says `message`, and the attributes that are in it.
-    pub(super) fn kind(self, message: &str, sink: &mut EventSink) -> NameId {
+    /// Name and value of an attribute, where a schema calls it otherwise: times that it took are in
+    /// nanoseconds.
+    pub(super) fn attribute(self, name: &str, value: &Read<'_>) -> Option<(&'static str, i64)> {
+        match (self, name, value) {
+            (Log::Nginx, "connection_requests", Read::Int(number)) => {
+                Some(("request_number", *number))
+            }
+            (Log::Nginx, "request_time", Read::Int(seconds)) => {
+                Some(("duration", seconds.saturating_mul(1_000_000_000)))
+            }
+            (Log::Nginx, "request_time", Read::Real(seconds)) => {
+                Some(("duration", (seconds * 1e9).round() as i64))
+            }
+            _ => None,
+        }
+    }
+
+    /// The kind of a line that says `message` with that severity, and the attributes that are in
+    /// it.
+    pub(super) fn kind(self, message: &str, severity: &str, sink: &mut EventSink) -> NameId {
         let name = match self {
-            Log::Nginx => "nginx/request",
-            Log::Postgres => postgres(message, sink),
+            Log::Nginx => "nginx/access",
+            Log::Postgres => postgres(message, severity, sink),
         };
         sink.names.number(name)
     }
 }
 
 /// `duration: 1.5 ms  statement: select 1`, and what else PostgreSQL says of its work.
-fn postgres(message: &str, sink: &mut EventSink) -> &'static str {
+fn postgres(message: &str, severity: &str, sink: &mut EventSink) -> &'static str {
+    if ["ERROR", "FATAL", "PANIC"].contains(&severity) {
+        return "postgresql/error";
+    }
     let mut add = |name: &str, value: Value<'_>| {
         let name = sink.names.number(name);
         sink.piece.attribute(name, value);
     };
-    let (mut kind, mut rest) = ("postgres/log", message);
-    if let Some((milliseconds, behind)) =
-        message.strip_prefix("duration: ").and_then(|text| text.split_once(" ms"))
-        && let Ok(milliseconds) = milliseconds.parse::<f64>()
-    {
-        add("duration", Value::Int((milliseconds * 1e6).round() as i64));
-        (kind, rest) = ("postgres/duration", behind.trim_start());
-    }
-    let is_done = kind == "postgres/duration";
-    let (word, text) = rest.split_once(": ").unwrap_or((rest, ""));
-    let word = word.split(' ').next().unwrap_or_default();
-    match word {
-        "statement" | "execute" | "parse" | "bind" if !text.is_empty() => {
-            add("sql", Value::Text(text));
-            add("phase", Value::Text(word));
-            if is_done { kind } else { "postgres/statement" }
+    let duration = message.strip_prefix("duration: ").and_then(|text| text.split_once(" ms"));
+    let duration = duration.and_then(|(ms, rest)| Some((ms.parse::<f64>().ok()?, rest)));
+    let rest = match duration {
+        Some((milliseconds, rest)) => {
+            add("duration", Value::Int((milliseconds * 1e6).round() as i64));
+            rest.trim_start()
         }
-        _ if is_done => kind,
-        _ if message.starts_with("connection received") => "postgres/connection_received",
-        _ if message.starts_with("connection authorized") => "postgres/connection_authorized",
-        _ if message.starts_with("disconnection") => "postgres/disconnection",
-        _ => kind,
+        None => message,
+    };
+    let (word, text) = rest.split_once(": ").unwrap_or((rest.trim_end_matches(":\n"), ""));
+    let word = word.split([' ', ':', '\n']).next().unwrap_or_default();
+    if matches!(word, "statement" | "execute" | "parse" | "bind") && !text.is_empty() {
+        add("statement", Value::Text(text));
+    }
+    match (duration.is_some(), word) {
+        (true, "plan") => "postgresql/plan",
+        (true, "parse") => "postgresql/parse",
+        (true, "bind") => "postgresql/bind",
+        (true, _) => "postgresql/statement",
+        (false, "statement" | "execute") if !text.is_empty() => "postgresql/statement_begins",
+        (false, "temporary") => "postgresql/temporary_file",
+        (false, "process") => "postgresql/lock",
+        (false, "disconnection") => "postgresql/disconnection",
+        _ if message.starts_with("connection received") => "postgresql/connection_received",
+        _ if message.starts_with("connection authorized") => "postgresql/connection_authorized",
+        _ => "postgresql/log",
     }
 }

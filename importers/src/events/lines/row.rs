@@ -89,6 +89,11 @@ impl Rows {
                 row.has_kind = true;
             }
             Column::Attribute => {
+                if let Some((name, value)) = self.log.and_then(|log| log.attribute(name, value)) {
+                    let number = sink.names.number(name);
+                    sink.piece.attribute(number, Value::Int(value));
+                    return Ok(());
+                }
                 let number = sink.names.number(name);
                 sink.piece.attribute(number, value.as_value());
             }
@@ -102,14 +107,14 @@ impl Rows {
         Row { event, ..Row::default() }
     }
 
-    /// Adds the event of the row to the sink.
+    /// Adds the event of the row to the sink; of a log, by what its message and severity are.
     ///
     /// # Errors
     /// When it has no time or no kind.
     pub(super) fn end(
         &self,
         mut row: Row,
-        message: Option<&str>,
+        [message, severity]: [Option<&str>; 2],
         sink: &mut EventSink,
     ) -> Result<(), Wrong> {
         if !row.has_time {
@@ -117,7 +122,8 @@ impl Rows {
             return Err(Wrong::new("event without a time", b"", why));
         }
         if let (Some(log), false) = (self.log, row.has_kind) {
-            row.event.kind = log.kind(message.unwrap_or_default(), sink);
+            row.event.kind =
+                log.kind(message.unwrap_or_default(), severity.unwrap_or_default(), sink);
         } else if !row.has_kind {
             let why = "is no event; each has a kind, provider/name, in a column called event";
             return Err(Wrong::new("event without a kind", b"", why));
