@@ -10,7 +10,7 @@ mod statements;
 mod tokens;
 mod values;
 
-pub(crate) use check::{INTERRUPTED, SIBLING};
+pub(crate) use check::{ANY, INTERRUPTED, SIBLING};
 pub use error::SchemaError;
 pub(crate) use part_lines::number;
 pub use shipped::{Shipped, shipped};

@@ -1,16 +1,26 @@
 //! Synchronization: which event of a request signals and with which another thread goes on (Magpie,
 //! section 3.5).
 
-use out_of_core::NameId;
+use out_of_core::{NameId, Names};
 
 use crate::joined::{JoinedEvent, Sync};
 
 /// A SYNC statement: source, join attribute, destination.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SyncStatement {
+    /// Kind of the event that signals.
     pub source: NameId,
+    /// The join attribute that both share.
     pub attribute: u16,
+    /// Kind of the event with which the other thread goes on; [`Names::UNKNOWN`] for any.
     pub destination: NameId,
+}
+
+impl SyncStatement {
+    /// Whether another thread goes on with an event of that kind.
+    fn resumes(&self, kind: NameId) -> bool {
+        self.destination == Names::UNKNOWN || self.destination == kind
+    }
 }
 
 /// An event of a request was joined by a value.
@@ -94,7 +104,7 @@ fn destination(
     let other = thread_at(events, shares);
     (source + 1..=shares).find(|place| {
         thread_at(events, *place) == other
-            && events.get(*place as usize).is_some_and(|event| event.kind == statement.destination)
+            && events.get(*place as usize).is_some_and(|event| statement.resumes(event.kind))
     })
 }
 
@@ -131,6 +141,14 @@ mod tests {
         let mut touched = vec![touch(23, 0), touch(24, 1), touch(23, 3), touch(25, 4)];
         touched.sort_unstable();
         assert_eq!(syncs(&[STATEMENT], &events, &touched), [Sync { source: 2, destination: 3 }]);
+    }
+
+    #[test]
+    fn a_thread_goes_on_with_its_first_event_where_any_will_do() {
+        let any = SyncStatement { destination: Names::UNKNOWN, ..STATEMENT };
+        let events = [event(3, 8), event(1, 7), event(2, 9), event(4, 8), event(3, 8)];
+        let found = syncs(&[any], &events, &[touch(23, 1), touch(23, 4)]);
+        assert_eq!(found, [Sync { source: 1, destination: 3 }]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::join::key;
 use crate::join::program::{
     Begin, Binding, Condition, Group, Kind, Part, Program, Slot, Source, Values,
 };
-use crate::schema::{self, INTERRUPTED, SIBLING, Schema, SchemaError, number};
+use crate::schema::{self, ANY, INTERRUPTED, SIBLING, Schema, SchemaError, number};
 use crate::synchronization::SyncStatement;
 use crate::tuning::SLOTS;
 
@@ -268,7 +268,10 @@ impl<'schema> Compiler<'schema> {
         SyncStatement {
             source: self.names.number(&sync.source),
             attribute: numbered(&mut self.attributes, &sync.attribute),
-            destination: self.names.number(&sync.destination),
+            destination: match sync.destination.as_str() {
+                ANY => Names::UNKNOWN,
+                kind => self.names.number(kind),
+            },
         }
     }
 

@@ -12,6 +12,9 @@ use crate::tuning::COMPOSITE_VALUES;
 pub(crate) const SIBLING: &str = "sibling";
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
+/// Destination of a SYNC whose thread goes on with any event.
+pub(crate) const ANY: &str = "ANY";
+
 /// Checks that each name that `schema` uses is made somewhere in it.
 pub(super) fn check(schema: &Schema, file: &Path) -> Result<(), SchemaError> {
     let error = |line, why: String| Err(SchemaError::new(file, line, why));
@@ -36,9 +39,8 @@ pub(super) fn check(schema: &Schema, file: &Path) -> Result<(), SchemaError> {
         }
     }
     for sync in &schema.syncs {
-        if let Some(kind) =
-            [&sync.source, &sync.destination].iter().find(|kind| !kinds.contains(&kind[..]))
-        {
+        let unknown = |kind: &&String| *kind != ANY && !kinds.contains(kind.as_str());
+        if let Some(kind) = [&sync.source, &sync.destination].into_iter().find(unknown) {
             return error(sync.line, no_event(kind));
         }
         if !sizes.contains_key(&*sync.attribute) {
