@@ -1,4 +1,7 @@
-//! The reader of logs on any bytes.
+//! The readers of logs and of files of switches on any bytes.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| socket_log::fuzz::log(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    socket_log::fuzz::log(bytes);
+    socket_log::fuzz::switches(bytes);
+});

@@ -55,9 +55,21 @@ pub(crate) const DIFF_EVIDENCE: usize = 3;
 /// Maximum number of suspects beside the first.
 pub(crate) const DIFF_SUSPECTS: usize = 4;
 
-/// Size of the kernel's queue of switches of a processor, in bytes: what a user without rights may
-/// have for one recording, less the page that goes with it. It holds 16,384 switches.
+/// Size of the kernel's queue of switches of a processor, in bytes, that every user may have for
+/// one recording, less the page that goes with it. It holds 16,384 switches.
 pub(crate) const QUEUE_BYTES: usize = 512 << 10;
+
+/// Size of that queue, in bytes, for those who may lock more memory. Where 24 programs wanted 2
+/// processors, 16,384 switches were too few for one time that the recorder had to wait.
+pub(crate) const MAX_QUEUE_BYTES: usize = 4 << 20;
+
+/// Size of the queues of all processors together, in bytes, unless each is as small as every user
+/// may have it. Chosen, not measured.
+pub(crate) const ALL_QUEUES_BYTES: usize = 64 << 20;
+
+/// Priority (`nice`) of the thread that empties the queues, where rights allow it: it has little to
+/// do, and what it comes too late for is lost. Chosen, not measured.
+pub(crate) const RECORDER_NICE: i32 = -10;
 
 /// Minimum size of that queue, in bytes, where others of this user record as well.
 pub(crate) const MIN_QUEUE_BYTES: usize = 16 << 10;

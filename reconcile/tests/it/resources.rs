@@ -164,12 +164,12 @@ fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
         let long = |name| columns.int64(name).unwrap();
         let int = |name| columns.int32(name).unwrap();
         let what = columns.texts("what").unwrap();
-        for row in 0..batch.num_rows() {
+        for (row, what) in what.into_iter().enumerate() {
             rows.push((
                 ["signalled", "woken"].map(|name| long(name)[row].unwrap() - EPOCH),
                 ["node", "object"].map(|name| long(name)[row].unwrap()),
                 ["from_tid", "to_tid"].map(|name| int(name)[row].unwrap()),
-                what[row].unwrap().to_owned(),
+                what.unwrap().to_owned(),
             ));
         }
     }

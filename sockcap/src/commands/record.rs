@@ -141,7 +141,13 @@ fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<Exi
     };
     let switches = arguments.library.resources.then(|| begin_switches(directory, arguments));
     let signals = signals::Forward::begin().map_err(Error::Signals)?;
-    let mut child = command.spawn().map_err(failed)?;
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            switches.flatten().into_iter().for_each(Switches::abandon);
+            return Err(failed(error));
+        }
+    };
     let signals = signals.to(&child);
     let status = child.wait().map_err(failed);
     signals.close();

@@ -19,10 +19,13 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use socket_log::switches::{About, EXTENSION, SwitchWriter};
 
-use crate::tuning::{SWITCHES_EMPTIED_AFTER_NS, SWITCHES_LATE_NS, SWITCHES_MARKED_AFTER_NS};
+use crate::tuning::{
+    RECORDER_NICE, SWITCHES_EMPTIED_AFTER_NS, SWITCHES_LATE_NS, SWITCHES_MARKED_AFTER_NS,
+};
 pub(super) use refused::refused;
 use rings::Rings;
 
@@ -30,6 +33,7 @@ use rings::Rings;
 pub(super) struct Switches {
     thread: JoinHandle<Tally>,
     stop: OwnedFd,
+    path: PathBuf,
 }
 
 /// What became of the recording.
@@ -57,12 +61,19 @@ impl Switches {
             move || Recorder { rings, writer, tally: Tally::default(), marked: 0 }.run(&told);
         let thread = std::thread::Builder::new().name("switches".to_owned()).spawn(work);
         match thread {
-            Ok(thread) => Ok(Switches { thread, stop }),
+            Ok(thread) => Ok(Switches { thread, stop, path }),
             Err(error) => {
                 let _ = fs::remove_file(path);
                 Err(error)
             }
         }
+    }
+
+    /// Ends the recording of a command that could not be started, and leaves nothing.
+    pub(super) fn abandon(self) {
+        let path = self.path.clone();
+        self.finish();
+        let _ = fs::remove_file(path);
     }
 
     /// Ends the recording, with everything that happened until now.
@@ -137,6 +148,8 @@ struct Recorder {
 impl Recorder {
     /// Records until `stop` can be read.
     fn run(mut self, stop: &OwnedFd) -> Tally {
+        // Of this thread only. Without the right to, it goes on as it is.
+        let _ = setpriority_process(None, RECORDER_NICE);
         let stopped = loop {
             match self.wait(stop) {
                 Ok(false) => self.empty(false),
@@ -175,7 +188,9 @@ impl Recorder {
             tally.count(&switch);
             writer.push(&switch);
         });
-        let until = if is_last { now() } else { began.saturating_sub(SWITCHES_LATE_NS) };
+        // At the end, everybody whom it is about has ended or is no longer recorded.
+        let late = if is_last { 0 } else { SWITCHES_LATE_NS };
+        let until = began.saturating_sub(late);
         if is_last || writer.waiting() > 0 || until - *marked >= SWITCHES_MARKED_AFTER_NS {
             writer.push(&rings::mark(until));
             *marked = until;

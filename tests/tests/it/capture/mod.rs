@@ -22,4 +22,5 @@ mod servers;
 mod size;
 mod sockets;
 mod stack;
+mod switches;
 mod time;

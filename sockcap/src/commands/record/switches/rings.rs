@@ -11,7 +11,7 @@ use socket_log::switches::{Switch, SwitchEvent};
 
 use super::Tally;
 use super::kernel_record::KernelRecord;
-use crate::tuning::{MIN_QUEUE_BYTES, QUEUE_BYTES};
+use crate::tuning::{ALL_QUEUES_BYTES, MAX_QUEUE_BYTES, MIN_QUEUE_BYTES, QUEUE_BYTES};
 
 /// The queues of all processors.
 pub(super) struct Rings(Vec<Ring>);
@@ -29,10 +29,11 @@ impl Rings {
     /// When the kernel refuses.
     pub(super) fn open() -> io::Result<Rings> {
         let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-        let mut size = QUEUE_BYTES;
+        let processors = online(&text);
+        let mut size = size_for(processors.len());
         loop {
-            let rings: io::Result<Vec<Ring>> =
-                online(&text).into_iter().map(|processor| Ring::open(processor, size)).collect();
+            let opened = processors.iter().map(|processor| Ring::open(*processor, size));
+            let rings: io::Result<Vec<Ring>> = opened.collect();
             match rings {
                 Ok(rings) => return Ok(Rings(rings)),
                 // What a user may lock in memory is shared by all who record.
@@ -60,7 +61,7 @@ impl Rings {
     pub(super) fn empty(&mut self, mut each: impl FnMut(Switch)) {
         for ring in &mut self.0 {
             // A bound, as a queue may be filled as fast as it is emptied.
-            for _ in 0..QUEUE_BYTES / 32 {
+            for _ in 0..MAX_QUEUE_BYTES / 32 {
                 let Some(record) = ring.queue.next_record() else { break };
                 let parts = record.data();
                 let known = KernelRecord::new(record.ty(), record.misc(), parts);
@@ -106,6 +107,12 @@ impl Tally {
     }
 }
 
+/// Size of each of so many queues that is asked for first, in bytes: a power of two.
+fn size_for(queues: usize) -> usize {
+    let share = (ALL_QUEUES_BYTES / queues.max(1)).clamp(QUEUE_BYTES, MAX_QUEUE_BYTES);
+    1 << share.ilog2()
+}
+
 /// The record that says up to when the file is whole.
 pub(super) fn mark(time: i64) -> Switch {
     let (processor, event) = (Switch::ANY_PROCESSOR, SwitchEvent::Mark);
@@ -128,6 +135,14 @@ fn online(list: &str) -> Vec<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_queues_are_smaller() {
+        assert_eq!(
+            [1, 2, 16, 24, 1_000].map(size_for),
+            [4 << 20, 4 << 20, 4 << 20, 2 << 20, 512 << 10]
+        );
+    }
 
     #[test]
     fn lists_of_processors() {

@@ -1,0 +1,221 @@
+//! When threads had a processor, as `sockcap record --resources` has it of the kernel, against what
+//! programs say of themselves; and who woke whom.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use end_to_end::capture::Recording;
+use end_to_end::command::{succeeds, text};
+use end_to_end::sockcap;
+use message_trace::DataDir;
+use message_trace::table::{self, columns::Columns};
+use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
+
+/// What a program printed that was recorded with its resources, and what `sockcap` said.
+fn record(
+    recording: &Recording,
+    with: impl FnOnce(&mut Command) -> &mut Command,
+) -> (String, String) {
+    let mut command = Command::new(sockcap());
+    let data = recording.data();
+    fs::create_dir_all(&data).unwrap();
+    command.args(["record", "--resources", "--host", "host", "-d"]).arg(data).arg("--");
+    with(&mut command);
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    assert!(status.success(), "{command:?}: {}", text(&stderr));
+    (text(&stdout), text(&stderr))
+}
+
+/// All records of the one file of switches, in the order of time.
+fn switches(recording: &Recording) -> Vec<Switch> {
+    let files = DataDir::new(recording.data()).switches().unwrap();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let log = SwitchLog::open(&files[0]).unwrap();
+    assert!(log.header().has_ended() && log.header().host == "host");
+    let mut all = Vec::new();
+    log.for_each(|found| match found {
+        Found::Switch(switch) => {
+            assert!(!matches!(switch.event, SwitchEvent::Lost { .. }), "{switch:?}");
+            all.push(switch);
+        }
+        Found::Damaged(damage) => panic!("{damage}"),
+    });
+    all.sort_by_key(|switch| switch.time);
+    all
+}
+
+/// Nanoseconds of a thread: running, runnable, waiting, and all of its life.
+#[derive(Debug, Default)]
+struct Times {
+    running: i64,
+    runnable: i64,
+    waiting: i64,
+    life: i64,
+}
+
+fn times(switches: &[Switch], thread: u32) -> Times {
+    let mut times = Times::default();
+    let mut latest: Option<Switch> = None;
+    let mut start = None;
+    for switch in switches.iter().filter(|switch| switch.thread == thread) {
+        if matches!(switch.event, SwitchEvent::Name(_)) {
+            continue;
+        }
+        if let Some(before) = latest {
+            let to = match before.event {
+                SwitchEvent::In => &mut times.running,
+                SwitchEvent::Start { .. } | SwitchEvent::Out { preempted: true } => {
+                    &mut times.runnable
+                }
+                _ => &mut times.waiting,
+            };
+            *to += switch.time - before.time;
+        }
+        match switch.event {
+            SwitchEvent::Start { .. } => start = Some(switch.time),
+            SwitchEvent::Exit => times.life = switch.time - start.expect("a start"),
+            _ => {}
+        }
+        latest = Some(*switch);
+    }
+    times
+}
+
+/// The lines of `costs spin`: thread and microseconds.
+fn used(printed: &str) -> Vec<(u32, i64)> {
+    let line = |line: &str| {
+        let (thread, used) = line.split_once(' ')?;
+        Some((thread.parse().ok()?, used.parse().ok()?))
+    };
+    printed.lines().filter_map(line).collect()
+}
+
+/// Within 1% of each other, or within the time that a thread takes to begin and to end.
+fn is_near(one: i64, other: i64) -> bool {
+    (one - other).abs() <= other / 100 + 300_000
+}
+
+#[test]
+fn processor_time_is_what_getrusage_says() {
+    let recording = Recording::new();
+    let program = recording.compile("costs");
+    let (printed, said) =
+        record(&recording, |command| command.arg(program).args(["spin", "-1", "60", "90"]));
+    assert!(!said.contains("unknown"), "{said}");
+    let (switches, used) = (switches(&recording), used(&printed));
+    assert_eq!(used.len(), 2);
+    for (thread, microseconds) in used {
+        let times = times(&switches, thread);
+        assert!(is_near(times.running, microseconds * 1000), "{microseconds}: {times:?}");
+    }
+}
+
+#[test]
+fn two_that_share_a_processor_are_runnable_while_the_other_runs() {
+    let recording = Recording::new();
+    let program = recording.compile("costs");
+    let (printed, _) =
+        record(&recording, |command| command.arg(program).args(["spin", "0", "80", "80"]));
+    let (switches, used) = (switches(&recording), used(&printed));
+    assert_eq!(used.len(), 2);
+    for (thread, microseconds) in &used {
+        let times = times(&switches, *thread);
+        assert!(is_near(times.running, microseconds * 1000), "{microseconds}: {times:?}");
+        let sum = times.running + times.runnable + times.waiting;
+        assert_eq!(sum, times.life, "{times:?}");
+        // Whichever ends first has shared the processor until then.
+        let runs_alone = times.life < microseconds * 1000 * 11 / 10;
+        assert!(times.runnable > times.waiting || runs_alone, "{times:?}");
+    }
+    let whole: i64 = used.iter().map(|(thread, _)| times(&switches, *thread).runnable).sum();
+    assert!(whole > 40_000_000, "they had one processor for 160 ms: {whole}");
+}
+
+#[test]
+fn children_and_their_threads_are_seen_and_named() {
+    let recording = Recording::new();
+    let program = recording.compile("costs");
+    let script = format!("{} spin -1 5 & wait; exec true", program.display());
+    record(&recording, |command| command.args(["sh", "-c", &script]));
+    let switches = switches(&recording);
+    let mut names: BTreeMap<u32, String> = BTreeMap::new();
+    for switch in &switches {
+        if let SwitchEvent::Name(name) = switch.event {
+            let name = String::from_utf8_lossy(&name).trim_end_matches('\0').to_owned();
+            names.insert(switch.thread, name);
+        }
+    }
+    let named: Vec<&str> = names.values().map(String::as_str).collect();
+    assert!(named.contains(&"true") && named.contains(&"costs"), "{names:?}");
+    let starts = |switch: &&Switch| matches!(switch.event, SwitchEvent::Start { .. });
+    let exits = |switch: &&Switch| switch.event == SwitchEvent::Exit;
+    // The shell itself was there before.
+    let (starts, exits) =
+        (switches.iter().filter(starts).count(), switches.iter().filter(exits).count());
+    assert_eq!((starts, exits), (2, 3), "{switches:?}");
+}
+
+#[test]
+fn nobody_may_record_too() {
+    let recording = Recording::new();
+    let program = recording.compile("costs");
+    fs::create_dir_all(recording.data()).unwrap();
+    for path in [recording.data().as_path(), recording.data().parent().unwrap()] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let (printed, said) = record(&recording, |command| {
+        command.arg(program).args(["spin", "-1", "20"]);
+        // Whose configuration it would look for.
+        command.env("HOME", "/").uid(65534).gid(65534)
+    });
+    assert!(!said.contains("unknown"), "{said}");
+    let (thread, microseconds) = used(&printed)[0];
+    assert!(is_near(times(&switches(&recording), thread).running, microseconds * 1000));
+}
+
+#[test]
+fn where_the_kernel_refuses_the_rest_is_recorded_and_the_way_out_is_said() {
+    let recording = Recording::new();
+    let (program, refusing) = (recording.compile("costs"), recording.compile("no_perf"));
+    let mut command = Command::new(refusing);
+    command.arg(sockcap()).args(["record", "--resources", "--host", "host", "-d"]);
+    command.arg(recording.data()).arg("--").arg(program).args(["spin", "-1", "1"]);
+    let Output { status, stderr, .. } = command.output().unwrap();
+    let said = text(&stderr);
+    assert!(status.success(), "{said}");
+    assert!(said.contains("no context switches") && said.contains("seccomp"), "{said}");
+    assert_eq!(DataDir::new(recording.data()).switches().unwrap(), [] as [&Path; 0]);
+    assert!(recording.log().log.header().resources);
+}
+
+#[test]
+fn who_woke_whom_is_what_the_program_says() {
+    let recording = Recording::new();
+    let program = recording.compile("costs");
+    let (printed, _) = record(&recording, |command| command.arg(program).args(["pool", "300"]));
+    let said: Vec<(i32, i32)> = printed
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(from, to)| (from.parse().unwrap(), to.parse().unwrap()))
+        .collect();
+    assert_eq!(said.len(), 300);
+    succeeds(&["reconcile", "-d", &recording.data().display().to_string()], Path::new("/"));
+    let path = DataDir::new(recording.data()).handoffs();
+    let mut found = Vec::new();
+    for batch in table::read(&path).unwrap() {
+        let batch = batch.unwrap();
+        let columns = Columns::new(&path, &batch);
+        let (from, to) = (columns.int32("from_tid").unwrap(), columns.int32("to_tid").unwrap());
+        let what = columns.texts("what").unwrap();
+        for ((from, to), what) in from.into_iter().zip(to).zip(what) {
+            if what == Some("condition") && said.iter().any(|(by, _)| Some(*by) == from) {
+                found.push((from.unwrap(), to.unwrap()));
+            }
+        }
+    }
+    assert_eq!(found, said);
+}
