@@ -2,13 +2,13 @@
 //! captured.
 
 mod switches;
+mod time;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use jiff::Timestamp;
 use socket_log::encode::Direction;
 use socket_log::layout::{NO_POSITION, unseen};
 use socket_log::switches::EXTENSION;
@@ -17,6 +17,7 @@ use socket_log::{Clock, Entry, Log, Record};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::words;
+use time::time;
 
 const HELP: &str = "\
 Examples:
@@ -226,14 +227,5 @@ fn verb(direction: Direction) -> &'static str {
     match direction {
         Direction::Send => "send",
         Direction::Receive => "receive",
-    }
-}
-
-/// A time as UTC with all its nanoseconds, or as a plain number where it is out of the calendar's
-/// range.
-fn time(realtime: i64) -> String {
-    match Timestamp::from_nanosecond(i128::from(realtime)) {
-        Ok(time) => format!("{time:.9}"),
-        Err(_) => realtime.to_string(),
     }
 }

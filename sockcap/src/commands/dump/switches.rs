@@ -5,7 +5,7 @@ use std::path::Path;
 
 use socket_log::switches::{Found, Switch, SwitchEvent, SwitchLog};
 
-use super::time;
+use super::time::time;
 use crate::error::Error;
 
 /// Writes the file at `path`.

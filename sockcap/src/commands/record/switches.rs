@@ -10,6 +10,7 @@
 mod kernel_record;
 mod refused;
 mod rings;
+mod tally;
 
 use std::fs;
 use std::io;
@@ -28,23 +29,13 @@ use crate::tuning::{
 };
 pub(super) use refused::refused;
 use rings::Rings;
+pub(super) use tally::Tally;
 
 /// The recording of switches.
 pub(super) struct Switches {
     thread: JoinHandle<Tally>,
     stop: OwnedFd,
     path: PathBuf,
-}
-
-/// What became of the recording.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
-    /// Number of records.
-    pub(super) records: u64,
-    /// Number of records that the kernel or the disk had no room for.
-    pub(super) lost: u64,
-    /// Why something could not be written.
-    pub(super) failed: Option<io::Error>,
 }
 
 impl Switches {

@@ -9,7 +9,6 @@ use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use socket_log::switches::{Switch, SwitchEvent};
 
-use super::Tally;
 use super::kernel_record::KernelRecord;
 use crate::tuning::{ALL_QUEUES_BYTES, MAX_QUEUE_BYTES, MIN_QUEUE_BYTES, QUEUE_BYTES};
 
@@ -94,16 +93,6 @@ impl Ring {
     /// Whether the kernel allows such an event at all.
     fn may_open() -> bool {
         Builder::new(Software::DUMMY).build().is_ok()
-    }
-}
-
-impl Tally {
-    /// Counts a record.
-    pub(super) fn count(&mut self, switch: &Switch) {
-        match switch.event {
-            SwitchEvent::Lost { records } => self.lost += u64::from(records),
-            _ => self.records += 1,
-        }
     }
 }
 
