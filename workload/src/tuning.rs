@@ -143,10 +143,6 @@ pub(crate) const EVENT_BYTES: usize = 96;
 /// Minimum number of requests whose spread can be measured. Of fewer, a group must be tight.
 pub(crate) const MIN_MEASURED: usize = 20;
 
-/// Share of the largest group below which a group joins a near one of another text, as one of that
-/// many. Chosen: rarer than that is a chance of threads, not a kind of request.
-pub(crate) const JOINED_SHARE: usize = 20;
-
 /// Share of what a request demands in all below which demands of its elements are alike. With
 /// 0.3, what an element demands more has to be a tenth of the request's demand to make an outlier.
 pub(crate) const MATTERING_SHARE: f64 = 0.3;
@@ -165,3 +161,12 @@ pub(crate) const MAX_WAKE_ENTRIES: usize = 16_384;
 /// Number of synchronisations around it by which an activation is told from others that could be
 /// the parent of the same one. Chosen, not measured.
 pub(crate) const COLOUR_STEPS: usize = 8;
+
+/// Minimum processor time in nanoseconds of a thread that nothing is known to have led to, so that
+/// it stands alone in a canonical request. Interrupts take less. Chosen, not measured.
+pub(crate) const MIN_LOOSE_NS: i64 = 200_000;
+
+/// Minimum share of a request's processor time of such a thread, as one of that many. On a real
+/// server whose helpers were not seen to be woken, 6 requests of two threads were taken for such of
+/// one thread without it.
+pub(crate) const LOOSE_SHARE: i64 = 10;

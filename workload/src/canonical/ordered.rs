@@ -8,7 +8,7 @@ use rustc_hash::FxHasher;
 use super::plan::{Activation, Mark, Plan};
 use super::{Act, Canonical, Element, schedule};
 use crate::demands::Demands;
-use crate::tuning::COLOUR_STEPS;
+use crate::tuning::{COLOUR_STEPS, LOOSE_SHARE, MIN_LOOSE_NS};
 
 impl Plan {
     /// The canonical request: the tree of its activations, depth first. The order of what runs at
@@ -22,24 +22,38 @@ impl Plan {
         let begins = schedule::begins(&self, &order);
         let tree = Tree::of(&self, &order);
         let mut elements = Vec::new();
-        let mut loose = Demands::default();
-        let mut is_loose = false;
+        let mut loose = Vec::new();
         for root in &tree.roots {
             if tree.children[*root].is_empty() && *root != tree.first {
-                loose += self.activations[*root].demands();
-                is_loose = true;
+                loose.push(self.activations[*root].demands());
             } else {
                 emit(&self, &tree, &begins, *root, &mut elements);
             }
         }
-        if is_loose {
-            let end = loose.processor_ns;
+        let all = self.activations.iter().map(|of| of.demands().processor_ns).sum::<i64>();
+        for demands in together(loose, all) {
+            let end = demands.processor_ns;
             let role = Names::UNKNOWN;
-            elements.push(Element { act: Act::Work, role, demands: loose, begin: 0, end });
+            elements.push(Element { act: Act::Work, role, demands, begin: 0, end });
             elements.push(Element { act: Act::Wait, role, begin: end, end, ..Element::default() });
         }
         Canonical { elements }
     }
+}
+
+/// What threads demand that nothing led to: those that work long each for itself, the longest
+/// first, and all others together. `all` is the processor time of the request.
+fn together(mut loose: Vec<Demands>, all: i64) -> Vec<Demands> {
+    let limit = MIN_LOOSE_NS.max(all / LOOSE_SHARE);
+    loose.sort_by_key(|demands| std::cmp::Reverse(<[i64; 6]>::from(*demands)));
+    let long = loose.partition_point(|demands| demands.processor_ns >= limit);
+    let rest = loose.split_off(long);
+    if !rest.is_empty() {
+        let mut sum = Demands::default();
+        rest.into_iter().for_each(|demands| sum += demands);
+        loose.push(sum);
+    }
+    loose
 }
 
 /// Which activation lets which go on, where it is one alone.

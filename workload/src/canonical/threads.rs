@@ -18,8 +18,9 @@ use crate::joined::{JoinedEvent, JoinedRequest, Sync};
 /// - Events that only tell that a thread blocks change nothing: whether it had to is chance.
 /// - An activation begins when all its sources were reached and, where another thread let it go on,
 ///   when the one before it of its own thread ended.
-/// - Activations that nothing let go on, and that let none go on, count as one of an unknown role:
-///   on which thread an interrupt works is chance.
+/// - Activations that nothing let go on, and that let none go on, have an unknown role. Those that
+///   work long stand alone, and all others count as one: on which thread an interrupt works is
+///   chance.
 pub fn of_joined(
     request: &JoinedRequest,
     mut role: impl FnMut(&JoinedEvent) -> NameId,

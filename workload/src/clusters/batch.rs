@@ -4,8 +4,8 @@
 //! 2. They are split where one of their demands falls apart into two groups ([`split`]), the
 //!    clearest one first, until none does. How wide a group is, is measured and not assumed.
 //! 3. Requests that are far from the middle of their group by one demand are taken out.
-//! 4. Small groups that are near a large one of another text, by edit distance, join that: a
-//!    hand-over more or less makes no other kind of request.
+//! 4. Groups that are near a larger one of another text, by edit distance, join that: a hand-over
+//!    more or less makes no other kind of request.
 //! 5. What was taken out, and groups too small to measure that are not tight, are added one by one
 //!    to the nearest cluster, or make new ones, in an order that does not depend on the one in
 //!    which requests came.
@@ -19,8 +19,7 @@ use super::split::{Split, middle, split};
 use super::{Growing, Incremental, Kept, Scaled, distance};
 use crate::canonical::Canonical;
 use crate::tuning::{
-    JOINED_SHARE, MATTERING_SHARE, MIN_CLUSTER, MIN_MEASURED, OUTLIER_SPREADS, SPLIT_SHARE,
-    THRESHOLD,
+    MATTERING_SHARE, MIN_CLUSTER, MIN_MEASURED, OUTLIER_SPREADS, SPLIT_SHARE, THRESHOLD,
 };
 
 /// Clusters of all requests, and the number of each request with that of its cluster and its
@@ -51,13 +50,11 @@ pub(crate) fn cluster(kept: &Kept) -> (Incremental, Vec<(u64, u64, f32)>) {
     }
     // Large groups first; the sort keeps the order of equally large ones.
     groups.sort_by_key(|group| Reverse(group.rows.len()));
-    let largest = groups.first().map_or(0, |group| group.rows.len());
     let mut clusters = Incremental::default();
     let mut members = Vec::with_capacity(kept.len());
     for Group { text, rows } in groups {
         let (cluster, distances) = gather(text, &rows);
-        let is_small = rows.len() < largest / JOINED_SHARE;
-        let number = clusters.put(cluster, is_small.then_some(THRESHOLD));
+        let number = clusters.put(cluster, THRESHOLD);
         let of = rows.iter().zip(distances);
         members.extend(of.map(|(row, far)| (text.facts[*row as usize].number, number, far)));
     }

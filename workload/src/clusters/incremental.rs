@@ -24,11 +24,11 @@ pub(crate) struct Incremental {
 }
 
 impl Incremental {
-    /// Adds a cluster. With a threshold, the nearest cluster of another text within that takes it
-    /// over. Returns the number of the cluster that its members are in.
-    pub(crate) fn put(&mut self, cluster: Growing, threshold: Option<f32>) -> u64 {
+    /// Adds a cluster. The nearest cluster of another text within the threshold takes it over.
+    /// Returns the number of the cluster that its members are in.
+    pub(crate) fn put(&mut self, cluster: Growing, threshold: f32) -> u64 {
         let is_other = |of: &Growing| of.center.text != cluster.center.text;
-        let found = threshold.and_then(|limit| self.nearest_of(&cluster.center, limit, is_other));
+        let found = self.nearest_of(&cluster.center, threshold, is_other);
         if let Some((place, far)) = found {
             self.clusters[place].absorb(cluster, far);
             return self.numbers[place];

@@ -191,6 +191,19 @@ fn threads_that_nothing_led_to_are_one_element_whichever_they_are() {
 }
 
 #[test]
+fn threads_that_nothing_led_to_stand_alone_if_they_work_long() {
+    // Two threads of 15 ms are not one of 30 ms, though nothing tells who let the second one begin.
+    let works = |threads: &[(i32, i64)]| -> Vec<i64> {
+        let mut steps = vec![(1, 0, Begins), (1, 0, Works(MS))];
+        steps.extend(threads.iter().map(|(thread, used)| (*thread, 0, Works(*used))));
+        let told = canonical(&steps).into_iter();
+        told.filter(|(act, ..)| *act == Act::Work).map(|(_, _, used, _)| used).collect()
+    };
+    assert_eq!(works(&[(2, 30 * MS), (3, 9)]), [MS, 30 * MS, 9]);
+    assert_eq!(works(&[(3, 4), (2, 15 * MS), (4, 5), (5, 16 * MS)]), [MS, 16 * MS, 15 * MS, 9]);
+}
+
+#[test]
 fn syncs_that_lead_nowhere_or_in_a_circle_do_no_harm() {
     let mut request = request(&of_type('F'));
     let expected = of_joined(&request, by_kind).demands();
