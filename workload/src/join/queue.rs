@@ -91,6 +91,11 @@ impl Queue {
         Put::Taken
     }
 
+    /// No event before `now`, less the delay, will come.
+    pub(crate) fn advance(&mut self, now: i64) {
+        self.newest = self.newest.max(now);
+    }
+
     /// Begins anew at an earlier time, once all events have been taken.
     pub(crate) fn jump(&mut self) {
         self.counts.jumps += 1;

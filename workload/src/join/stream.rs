@@ -101,6 +101,16 @@ impl Join {
         }
     }
 
+    /// Time has come to `now`, in nanoseconds since the Unix epoch, though no event did: what waited
+    /// for its time goes on.
+    pub fn advance(&mut self, now: i64, emitted: &mut dyn FnMut(JoinedRequest)) {
+        self.queue.advance(now);
+        while let Some(item) = self.queue.take() {
+            self.take(item, emitted);
+        }
+        self.bound(now.saturating_sub(self.options.reorder_ns), emitted);
+    }
+
     /// All that came is taken, as if nothing more could come, and requests that are open are
     /// emitted as not whole.
     pub fn finish(&mut self, emitted: &mut dyn FnMut(JoinedRequest)) {

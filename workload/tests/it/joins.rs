@@ -40,11 +40,11 @@ fn relational(kinds: &Kinds, events: &[(usize, [u8; 3])]) -> Vec<Vec<i64>> {
     let mut current: BTreeMap<(usize, u8), u32> = BTreeMap::new();
     for (event, (_, values)) in events.iter().enumerate() {
         let mut of = Vec::new();
-        for attribute in 0..3 {
-            let Some(mode) = kind(event).1[attribute] else { continue };
-            let at = current.entry((attribute, values[attribute])).or_default();
+        for (attribute, (mode, value)) in kind(event).1.iter().zip(values).enumerate() {
+            let Some(mode) = *mode else { continue };
+            let at = current.entry((attribute, *value)).or_default();
             *at += u32::from(MODES[mode] == "START");
-            of.push((attribute, values[attribute], *at));
+            of.push((attribute, *value, *at));
             *at += u32::from(MODES[mode] == "STOP");
         }
         intervals.push(of);
@@ -291,4 +291,63 @@ fn an_event_that_is_posted_at_its_end_has_a_begin() {
     assert_eq!(outcome.requests[0].demands.disk_read_bytes, 1024);
     let late = joined(&schema(text), events);
     assert_eq!((late.counts.late, late.requests.len()), (1, 0));
+}
+
+/// Two connections with a request each, whose thread is seen with both.
+const SEEN_WITH_BOTH: &str = "
+    10 1 0 s/Receive connection=1
+    20 2 0 s/Receive connection=2
+    30 1 0 s/Both connection=2
+    40 1 0 s/Work
+    50 1 0 s/End connection=1
+    60 2 0 s/End connection=2
+";
+
+#[test]
+fn requests_stay_apart_when_a_thread_is_seen_with_both() {
+    let text = |apart: &str, mode: &str| {
+        format!(
+            "{apart}
+            EVENT s/Receive
+              SEED
+              ATTRIBUTE connection START
+              ATTRIBUTE thread START
+            EVENT s/Both
+              ATTRIBUTE connection LIVE
+              ATTRIBUTE thread {mode}
+            EVENT s/Work
+              ATTRIBUTE thread LIVE
+            EVENT s/End
+              ATTRIBUTE connection STOP
+              AFFECT thread STOP"
+        )
+    };
+    let times = |apart: &str, mode: &str| {
+        let outcome = joined(&schema(&text(apart, mode)), SEEN_WITH_BOTH);
+        let mut times: Vec<_> = (0..outcome.requests.len()).map(|of| outcome.times(of)).collect();
+        times.sort();
+        (times, outcome.counts.conflicts)
+    };
+    // The thread goes over to the connection's request, is in none, or stays with its own.
+    assert_eq!(times("APART", "BASIC"), (vec![vec![10, 50], vec![20, 30, 40, 60]], 1));
+    assert_eq!(times("APART", "STOP"), (vec![vec![10, 50], vec![20, 30, 60]], 1));
+    assert_eq!(times("APART", "LIVE"), (vec![vec![10, 40, 50], vec![20, 30, 60]], 1));
+    assert_eq!(times("APART", "CLAIM"), (vec![vec![10, 40, 50], vec![20, 30, 60]], 0));
+    assert_eq!(times("", "BASIC"), (vec![vec![10, 20, 30, 40, 50, 60]], 0));
+}
+
+#[test]
+fn what_waits_for_its_time_goes_on_when_time_comes_without_events() {
+    let text = format!("{POOL}\nEVENT s/Answer\nCOMPLETE\nATTRIBUTE thread LIVE\n");
+    let mut names = out_of_core::Names::default();
+    let options = JoinOptions { reorder_ns: 100, linger_ns: 1000, ..JoinOptions::default() };
+    let mut join = workload::join::Join::new(&schema(&text), options, &mut names).unwrap();
+    let events = "10 1 0 s/Receive connection=1\n20 1 0 s/Answer\n";
+    let piece = crate::streams::piece(events, &mut names);
+    let mut requests = Vec::new();
+    join.push(&piece, &mut names, &mut |request| requests.push(request));
+    join.advance(1000, &mut |request| requests.push(request));
+    assert_eq!(requests, []);
+    join.advance(1200, &mut |request| requests.push(request));
+    assert_eq!((requests.len(), requests[0].whole, requests[0].events.len()), (1, true, 2));
 }
