@@ -1,8 +1,10 @@
 //! The native format of Perfetto: protobuf that <https://ui.perfetto.dev> and its trace processor
 //! open, for traces that are too large as JSON. A node is a track, with a track below it for each
-//! of its lanes. A flow leads to each span from its parent.
+//! of its lanes. A flow leads to each span from its parent. Where resources were recorded, threads
+//! are tracks, too.
 
 mod messages;
+mod threads;
 
 use std::io::Write;
 
@@ -53,6 +55,10 @@ impl Exporter for Perfetto {
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         let mut writer = TrackWriter::new(&mut *output.writer);
+        // Threads are of no trace.
+        if self.traces == TraceChoice::default() && source.data.own_events().is_file() {
+            threads::write(source.data, &mut |time, data| writer.packet(time, data))?;
+        }
         write_traces(source, self.traces, &mut writer).map(Some)
     }
 }

@@ -32,3 +32,7 @@ pub(crate) const MAX_ANSWER_BYTES: u64 = 64 * 1024;
 
 /// Maximum number of characters of a collector's answer that an error shows.
 pub(crate) const MAX_ANSWER_SHOWN: usize = 200;
+
+/// Bytes of timelines of threads that are held in memory before more go to temporary files. Chosen,
+/// not measured.
+pub(crate) const THREADS_IN_MEMORY_BYTES: u64 = 256 << 20;

@@ -29,7 +29,9 @@ mod ledger;
 mod of_step;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod timelines;
 
 pub use charged::Charged;
 pub use fill::{Tables, fill};
+pub use threads::{ThreadName, ThreadSlice, ThreadWake, Threads};

@@ -87,6 +87,7 @@ pub(super) struct TrackDescriptor {
 /// Values of `TrackEvent.Type`.
 pub(super) const SLICE_BEGIN: i32 = 1;
 pub(super) const SLICE_END: i32 = 2;
+pub(super) const SLICE_INSTANT: i32 = 3;
 /// A value of `TrackDescriptor.SiblingMergeBehavior`: tracks of one name stay apart.
 pub(super) const NOT_MERGED: i32 = 2;
 /// A value of `TracePacket.SequenceFlags`: the packet needs no earlier one.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use events::{EventReader, Piece};
 use out_of_core::{MemoryPool, NameId, Names, PathError, workers};
 use request_flow::Request;
 use request_flow::tables::{Columns, RequestTables, RequestWriter};
@@ -36,11 +35,7 @@ pub fn fill(
 ) -> Result<Charged, PathError> {
     let directory = to.steps.parent().unwrap_or(Path::new("."));
     let mut gathering = Gathering::new(&MemoryPool::new(memory, directory));
-    let mut reader = EventReader::open(&[events])?;
-    let (mut names, mut piece) = (Names::default(), Piece::default());
-    while reader.next(&mut names, &mut piece)? {
-        gathering.events(&piece, &names)?;
-    }
+    gathering.table(events)?;
     let of_threads = Columns { hosts: true, threads: true, ..Columns::default() };
     let tables = RequestTables::open(from.requests, from.steps, of_threads)?;
     tables.for_each(&mut Names::default(), |_, request, names| {

@@ -1,6 +1,8 @@
 //! Gathering: events of threads, and the messages that they handled, as entries of timelines.
 
-use events::{Event, Piece, Value};
+use std::path::Path;
+
+use events::{Event, EventReader, Piece, Value};
 use out_of_core::{MemoryPool, NameId, Names, PathError, SpillableVec};
 use rustc_hash::FxHashMap;
 
@@ -21,6 +23,7 @@ pub(super) struct Gathering {
 #[derive(Clone, Copy, Default)]
 struct Gathered {
     process: (NameId, i32),
+    id: i32,
     /// Whether it was seen in events.
     is_recorded: bool,
     /// How it was before the first event of the scheduler; `None` before that came.
@@ -38,6 +41,19 @@ impl Gathering {
             numbers: FxHashMap::default(),
             hosts: Names::default(),
         }
+    }
+
+    /// Takes the events of the table at `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or a temporary file cannot be written.
+    pub(super) fn table(&mut self, path: &Path) -> Result<(), PathError> {
+        let mut reader = EventReader::open(&[path])?;
+        let (mut names, mut piece) = (Names::default(), Piece::default());
+        while reader.next(&mut names, &mut piece)? {
+            self.events(&piece, &names)?;
+        }
+        Ok(())
     }
 
     /// Takes the events of a piece, whose names are in `names`.
@@ -83,6 +99,7 @@ impl Gathering {
         self.entries.sort_by_key(Entry::key)?;
         let of = |thread: &Gathered| Thread {
             process: thread.process,
+            id: thread.id,
             is_recorded: thread.is_recorded,
             before: thread.before.unwrap_or_default(),
             ..Thread::default()
@@ -94,7 +111,7 @@ impl Gathering {
     fn thread(&mut self, host: NameId, process: i32, id: i32) -> u32 {
         let threads = &mut self.threads;
         *self.numbers.entry((host, process, id)).or_insert_with(|| {
-            threads.push(Gathered { process: (host, process), ..Gathered::default() });
+            threads.push(Gathered { process: (host, process), id, ..Gathered::default() });
             threads.len() as u32 - 1
         })
     }

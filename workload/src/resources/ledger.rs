@@ -4,7 +4,7 @@
 //! run or waits for a disk is that, whatever calls are open. Another moment in which a call is open
 //! is the call's, however many are open. What is left is what the thread waited for.
 
-use request_flow::Waits;
+use request_flow::{Resource, Waits};
 
 use super::chain::{Gap, Part};
 use super::entry::{Call, NO_THREAD, Sched, State, What};
@@ -19,18 +19,6 @@ pub(super) struct Sums {
     pub children_ns: i64,
     /// Bytes that were read from and written to files.
     pub disk_bytes: i64,
-}
-
-/// What a moment is counted as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Count {
-    Processor,
-    Runnable,
-    Disk,
-    Lock,
-    Peer,
-    Asleep,
-    Unknown,
 }
 
 /// Times in which calls of a step are open: disjoint and in order.
@@ -66,7 +54,7 @@ impl Sums {
     pub(super) fn add(&mut self, timelines: &Timelines, gap: Gap, part: &Part, open: &OpenCalls) {
         let Part { thread, from, woken, to } = *part;
         if thread == NO_THREAD {
-            self.count(Count::Unknown, from, to, open);
+            self.count(Resource::Unknown, from, to, open);
             return;
         }
         let woken = woken.clamp(from, to);
@@ -78,7 +66,7 @@ impl Sums {
         if was_free {
             self.thread(timelines, thread, from, woken, open);
         } else {
-            self.count(Count::Unknown, from, woken, open);
+            self.count(Resource::Unknown, from, woken, open);
         }
         self.work(timelines, gap, (thread, woken, to), open);
     }
@@ -108,7 +96,7 @@ impl Sums {
         let leaves = leaves.unwrap_or(to);
         self.thread(timelines, thread, from, leaves, open);
         if leaves < to {
-            self.count(Count::Unknown, leaves, comes_back, open);
+            self.count(Resource::Unknown, leaves, comes_back, open);
             self.thread(timelines, thread, comes_back, to, open);
         }
     }
@@ -122,20 +110,22 @@ impl Sums {
         self.disk_bytes += ends.map(|entry| entry.number).sum::<i64>();
     }
 
-    fn count(&mut self, count: Count, from: i64, to: i64, open: &OpenCalls) {
+    fn count(&mut self, resource: Resource, from: i64, to: i64, open: &OpenCalls) {
         let took = (to - from).max(0);
-        let children = match count {
-            Count::Processor | Count::Runnable | Count::Disk => 0,
-            Count::Lock | Count::Peer | Count::Asleep | Count::Unknown => open.between(from, to),
+        let children = match resource {
+            Resource::Processor | Resource::Runnable | Resource::Disk => 0,
+            Resource::Lock | Resource::Peer | Resource::Asleep | Resource::Unknown => {
+                open.between(from, to)
+            }
         };
-        let into = match count {
-            Count::Processor => &mut self.processor_ns,
-            Count::Runnable => &mut self.waits.runnable_ns,
-            Count::Disk => &mut self.waits.disk_ns,
-            Count::Lock => &mut self.waits.lock_ns,
-            Count::Peer => &mut self.waits.peer_ns,
-            Count::Asleep => &mut self.waits.asleep_ns,
-            Count::Unknown => &mut self.waits.unknown_ns,
+        let into = match resource {
+            Resource::Processor => &mut self.processor_ns,
+            Resource::Runnable => &mut self.waits.runnable_ns,
+            Resource::Disk => &mut self.waits.disk_ns,
+            Resource::Lock => &mut self.waits.lock_ns,
+            Resource::Peer => &mut self.waits.peer_ns,
+            Resource::Asleep => &mut self.waits.asleep_ns,
+            Resource::Unknown => &mut self.waits.unknown_ns,
         };
         *into += took - children;
         self.children_ns += children;
@@ -156,14 +146,14 @@ fn was_polling(timelines: &Timelines, ended: &super::entry::Entry) -> bool {
 }
 
 /// What a moment in that state is counted as.
-fn of(state: State) -> Count {
+pub(super) fn of(state: State) -> Resource {
     match (state.sched, state.call) {
-        (Sched::Running, _) => Count::Processor,
-        (Sched::Runnable, _) | (_, Some(Call::Woken)) => Count::Runnable,
-        (_, Some(Call::File)) => Count::Disk,
-        (_, Some(Call::Lock)) => Count::Lock,
-        (_, Some(Call::Sleep | Call::PollInVain)) => Count::Asleep,
-        (_, Some(Call::Socket | Call::Poll)) => Count::Peer,
-        (Sched::Blocked | Sched::Unknown, None) => Count::Unknown,
+        (Sched::Running, _) => Resource::Processor,
+        (Sched::Runnable, _) | (_, Some(Call::Woken)) => Resource::Runnable,
+        (_, Some(Call::File)) => Resource::Disk,
+        (_, Some(Call::Lock)) => Resource::Lock,
+        (_, Some(Call::Sleep | Call::PollInVain)) => Resource::Asleep,
+        (_, Some(Call::Socket | Call::Poll)) => Resource::Peer,
+        (Sched::Blocked | Sched::Unknown, None) => Resource::Unknown,
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Timelines {
 pub(super) struct Thread {
     /// Its host and the id of its process.
     pub process: (NameId, i32),
+    /// Its id.
+    pub id: i32,
     /// Whether it was seen in events, not in messages only.
     pub is_recorded: bool,
     /// How it was before its first entry.
@@ -80,6 +82,11 @@ impl Timelines {
     pub(super) fn thread(&self, host: NameId, process: i32, id: i32) -> Option<u32> {
         let number = *self.numbers.get(&(host, process, id))?;
         self.of(number).filter(|thread| thread.is_recorded).map(|_| number)
+    }
+
+    /// Name of a host by its number.
+    pub(super) fn host_name(&self, host: NameId) -> &str {
+        self.hosts.text(host)
     }
 
     /// All threads.

@@ -1,0 +1,139 @@
+//! Threads as tracks: what each did or waited for, and an arrow from whoever let it go on.
+
+use message_trace::{DataDir, mixed};
+use rustc_hash::FxHashMap;
+use workload::resources::{ThreadName, Threads};
+
+use super::messages::{
+    Data, NOT_MERGED, SLICE_BEGIN, SLICE_END, SLICE_INSTANT, TrackDescriptor, TrackEvent,
+};
+use crate::error::Error;
+use crate::tuning::THREADS_IN_MEMORY_BYTES;
+
+/// Bits that tracks of nodes and lanes do not have.
+const THREAD: u64 = 1 << 63;
+const PROCESS: u64 = 1 << 62;
+
+/// Gives `packet` the tracks of all threads that were recorded with resources in `data`, with their
+/// times in nanoseconds.
+///
+/// # Errors
+/// When their events cannot be read, and what `packet` gives.
+pub(super) fn write(
+    data: &DataDir,
+    packet: &mut dyn FnMut(Option<i64>, Data) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let threads = Threads::read(&data.own_events(), THREADS_IN_MEMORY_BYTES, data.path())?;
+    let mut processes: FxHashMap<(&str, i32), u64> = FxHashMap::default();
+    let mut flow = 0;
+    for (place, ThreadName { host, process, thread }) in threads.names().enumerate() {
+        let track = THREAD | place as u64;
+        let next = PROCESS | processes.len() as u64;
+        let known = processes.insert((host, process), next);
+        let above = known.unwrap_or(next);
+        if known.is_some() {
+            processes.insert((host, process), above);
+        } else {
+            packet(None, described(above, format!("threads of {process} ({host})"), None))?;
+        }
+        packet(None, described(track, format!("thread {thread}"), Some(above)))?;
+        for slice in threads.slices(place) {
+            let begin = TrackEvent {
+                r#type: Some(SLICE_BEGIN),
+                track_uuid: Some(track),
+                categories: vec!["thread".to_owned()],
+                name: Some(slice.what.words().to_owned()),
+                ..TrackEvent::default()
+            };
+            packet(Some(slice.from), Data::Event(begin))?;
+            let end = TrackEvent {
+                r#type: Some(SLICE_END),
+                track_uuid: Some(track),
+                ..TrackEvent::default()
+            };
+            packet(Some(slice.to), Data::Event(end))?;
+        }
+        for wake in threads.wakes(place) {
+            flow += 1;
+            // Numbers of flows are those of spans, too: mixed, they hardly ever meet.
+            let number = mixed(u64::MAX - flow);
+            let moment = |track: u64, name: &str, begins: bool| TrackEvent {
+                r#type: Some(SLICE_INSTANT),
+                track_uuid: Some(track),
+                categories: vec!["thread".to_owned()],
+                name: Some(name.to_owned()),
+                flow_ids: if begins { vec![number] } else { Vec::new() },
+                terminating_flow_ids: if begins { Vec::new() } else { vec![number] },
+                ..TrackEvent::default()
+            };
+            let by = THREAD | wake.by as u64;
+            packet(Some(wake.signalled), Data::Event(moment(by, "signals", true)))?;
+            packet(Some(wake.woken), Data::Event(moment(track, "woken", false)))?;
+        }
+    }
+    Ok(())
+}
+
+fn described(uuid: u64, name: String, parent: Option<u64>) -> Data {
+    Data::Track(TrackDescriptor {
+        uuid: Some(uuid),
+        name: Some(name),
+        parent_uuid: parent,
+        sibling_merge_behavior: Some(NOT_MERGED),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use events::{Event, EventWriter, Value};
+
+    use super::*;
+
+    #[test]
+    fn threads_are_tracks_with_slices_and_arrows() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        std::fs::create_dir_all(data.events_dir()).unwrap();
+        let mut names = out_of_core::Names::default();
+        let mut number = |name: &str| names.number(name);
+        let (host, going, coming) = (number("h"), number("sched/Out"), number("sched/In"));
+        let (wake, by, signalled) = (number("sockcap/Wake"), number("by"), number("signalled"));
+        let event =
+            |time, thread, kind| Event { time, kind, host, process: 7, thread, ..Event::default() };
+        let mut writer = EventWriter::create(&data.own_events()).unwrap();
+        for (time, thread, kind) in [(10, 8, coming), (15, 9, coming), (20, 8, going)] {
+            writer.push(event(time, thread, kind), [], &names).unwrap();
+        }
+        let of = [(by, Value::Int(8)), (signalled, Value::Int(14))];
+        writer.push(event(25, 9, wake), of, &names).unwrap();
+        writer.push(event(30, 9, going), [], &names).unwrap();
+        writer.finish(&names).unwrap();
+
+        let (mut tracks, mut slices, mut flows) = (Vec::new(), Vec::new(), Vec::new());
+        write(&data, &mut |time, data| {
+            match data {
+                Data::Track(track) => tracks.push(track),
+                Data::Event(event) if event.r#type == Some(SLICE_INSTANT) => {
+                    let of = [event.flow_ids, event.terminating_flow_ids];
+                    flows.push((time.unwrap(), event.track_uuid, of));
+                }
+                Data::Event(event) => slices.push((time.unwrap(), event.track_uuid, event.name)),
+            }
+            Ok(())
+        })
+        .unwrap();
+        let named: Vec<&str> = tracks.iter().filter_map(|track| track.name.as_deref()).collect();
+        assert_eq!(named, ["threads of 7 (h)", "thread 8", "thread 9"]);
+        let uuids: BTreeSet<Option<u64>> = tracks.iter().map(|track| track.uuid).collect();
+        assert_eq!(uuids.len(), 3);
+        let times: Vec<i64> = slices.iter().map(|(time, ..)| *time).collect();
+        assert_eq!(times, [10, 20, 15, 30]);
+        assert_eq!(slices[0].2.as_deref(), Some("processor time"));
+        // From thread 8 at 14 to thread 9 at 25.
+        let [(14, from, begun), (25, to, ended)] = &flows[..] else { panic!("{flows:?}") };
+        assert_eq!((*from, *to), (tracks[1].uuid, tracks[2].uuid));
+        assert_eq!((&begun[0], begun[1].len()), (&ended[1], 0));
+    }
+}

@@ -1,0 +1,146 @@
+//! Threads of a recording, for being drawn: what each did or waited for, and who let it go on.
+
+use std::path::Path;
+
+use out_of_core::{MemoryPool, PathError};
+use request_flow::Resource;
+
+use super::entry::{NO_THREAD, What};
+use super::gather::Gathering;
+use super::ledger;
+use super::timelines::Timelines;
+
+/// Threads of a recording.
+pub struct Threads(Timelines);
+
+/// A thread, by its place among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadName<'threads> {
+    /// The host.
+    pub host: &'threads str,
+    /// Id of the process.
+    pub process: i32,
+    /// Id of the thread.
+    pub thread: i32,
+}
+
+/// A time in which a thread did one thing. Times are nanoseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadSlice {
+    /// When it begins.
+    pub from: i64,
+    /// When it ends.
+    pub to: i64,
+    /// What the thread did or waited for.
+    pub what: Resource,
+}
+
+/// A hand-off. Times are nanoseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadWake {
+    /// The thread that signalled, by its place among all.
+    pub by: usize,
+    /// When it did.
+    pub signalled: i64,
+    /// When the other thread went on.
+    pub woken: i64,
+}
+
+impl Threads {
+    /// Reads a table of events. Timelines that need more than `memory` bytes go to temporary files
+    /// in `directory`.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or a temporary file cannot be written.
+    pub fn read(events: &Path, memory: u64, directory: &Path) -> Result<Threads, PathError> {
+        let mut gathering = Gathering::new(&MemoryPool::new(memory, directory));
+        gathering.table(events)?;
+        Ok(Threads(gathering.finish()?))
+    }
+
+    /// All threads.
+    pub fn names(&self) -> impl Iterator<Item = ThreadName<'_>> {
+        self.0.threads().iter().map(|thread| ThreadName {
+            host: self.0.host_name(thread.process.0),
+            process: thread.process.1,
+            thread: thread.id,
+        })
+    }
+
+    /// What the thread at that place did, in order. Where nobody can tell, there is no slice.
+    pub fn slices(&self, thread: usize) -> Vec<ThreadSlice> {
+        let mut slices: Vec<ThreadSlice> = Vec::new();
+        let number = thread as u32;
+        let mut entries = self.0.within(number, i64::MIN, i64::MAX);
+        let Some(first) = entries.next().map(|entry| entry.time) else { return slices };
+        let last = entries.next_back().map_or(first, |entry| entry.time);
+        self.0.intervals(number, first, last, |interval| {
+            let what = ledger::of(interval.state);
+            match slices.last_mut() {
+                Some(open) if open.what == what && open.to == interval.from => {
+                    open.to = interval.to;
+                }
+                _ if what == Resource::Unknown => {}
+                _ => slices.push(ThreadSlice { from: interval.from, to: interval.to, what }),
+            }
+        });
+        slices
+    }
+
+    /// When and by whom the thread at that place was woken, in order.
+    pub fn wakes(&self, thread: usize) -> impl Iterator<Item = ThreadWake> {
+        let entries = self.0.within(thread as u32, i64::MIN, i64::MAX);
+        let wakes = entries.filter(|entry| entry.what == What::Wake && entry.by != NO_THREAD);
+        wakes.map(|entry| ThreadWake {
+            by: entry.by as usize,
+            signalled: entry.number,
+            woken: entry.time,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use events::{Event, EventWriter, Value};
+    use out_of_core::Names;
+
+    use super::*;
+
+    #[test]
+    fn threads_come_with_what_they_did_and_who_woke_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("events.parquet");
+        let mut names = Names::default();
+        let [host, going, coming, wake] =
+            ["h", "sched/Out", "sched/In", "sockcap/Wake"].map(|name| names.number(name));
+        let [by, duration, signalled] =
+            ["by", "duration", "signalled"].map(|name| names.number(name));
+        let mut writer = EventWriter::create(&path).unwrap();
+        let event =
+            |time, thread, kind| Event { time, kind, host, process: 7, thread, ..Event::default() };
+        writer.push(event(10, 8, coming), [], &names).unwrap();
+        writer.push(event(20, 8, going), [], &names).unwrap();
+        writer.push(event(50, 8, coming), [], &names).unwrap();
+        let of =
+            [(by, 9), (duration, 40), (signalled, 45)].map(|(name, of)| (name, Value::Int(of)));
+        writer.push(event(55, 8, wake), of, &names).unwrap();
+        writer.push(event(60, 8, going), [], &names).unwrap();
+        writer.finish(&names).unwrap();
+
+        let threads = Threads::read(&path, u64::MAX, directory.path()).unwrap();
+        let all: Vec<ThreadName<'_>> = threads.names().collect();
+        assert_eq!(all[0], ThreadName { host: "h", process: 7, thread: 8 });
+        assert_eq!(all[1].thread, 9);
+        let slice = |from, to, what| ThreadSlice { from, to, what };
+        let expected = [
+            slice(10, 20, Resource::Processor),
+            slice(20, 45, Resource::Lock),
+            slice(45, 50, Resource::Runnable),
+            slice(50, 60, Resource::Processor),
+        ];
+        assert_eq!(threads.slices(0), expected);
+        let wakes: Vec<ThreadWake> = threads.wakes(0).collect();
+        assert_eq!(wakes, [ThreadWake { by: 1, signalled: 45, woken: 55 }]);
+        assert_eq!(threads.slices(1), []);
+    }
+}
