@@ -33,7 +33,7 @@ fn a_call() -> impl Strategy<Value = Step> {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 2_000,
+        cases: 300,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
