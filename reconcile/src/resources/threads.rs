@@ -47,7 +47,7 @@ pub(crate) enum Change {
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     all: FxHashMap<u32, Thread>,
-    /// Processors of which records are missing now, each as often as it began to be so.
+    /// Processors whose records are missing now, each as often as it began to be so.
     gaps: Vec<u16>,
 }
 

@@ -15,7 +15,7 @@ use crate::tuning::MAX_DEPOSITS;
 pub(crate) struct Waiters {
     /// Whether a signal that nobody waits for is kept for the next.
     keeps: bool,
-    /// Those that wait, in the order in which they began, and their signals.
+    /// Waits that go on, in the order in which they began, and their signals.
     waiting: Vec<(Wait, Option<Given>)>,
     /// Signals that can still reach somebody.
     left: VecDeque<Left>,

@@ -96,7 +96,7 @@ impl Ring {
     }
 }
 
-/// Size of each of so many queues that is asked for first, in bytes: a power of two.
+/// Size of each queue that is asked for first, by the number of queues, in bytes: a power of two.
 fn size_for(queues: usize) -> usize {
     let share = (ALL_QUEUES_BYTES / queues.max(1)).clamp(QUEUE_BYTES, MAX_QUEUE_BYTES);
     1 << share.ilog2()
