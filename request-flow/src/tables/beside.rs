@@ -3,7 +3,6 @@
 use message_trace::PathError;
 use message_trace::table::columns::Columns as Table;
 
-use super::read::Columns;
 use crate::step::Step;
 use crate::step_threads::StepThreads;
 use crate::waits::Waits;
@@ -37,14 +36,17 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// The columns of `table` that `columns` asks for.
-    pub(super) fn of(table: &Table<'_>, columns: Columns) -> Result<Beside, PathError> {
+    /// The columns of `table`: sizes and resources, and threads, each if it is asked for.
+    pub(super) fn of(
+        table: &Table<'_>,
+        [has_sizes, has_threads]: [bool; 2],
+    ) -> Result<Beside, PathError> {
         let (mut sizes, mut threads) = (None, None);
-        if columns.sizes {
+        if has_sizes {
             let [a, b, c, d, e, f, g, h, i, j] = SIZES.map(|name| table.int64(name));
             sizes = Some([a?, b?, c?, d?, e?, f?, g?, h?, i?, j?]);
         }
-        if columns.threads {
+        if has_threads {
             let [a, b, c, d, e, f] = THREADS.map(|name| table.int32(name));
             threads = Some([a?, b?, c?, d?, e?, f?]);
         }

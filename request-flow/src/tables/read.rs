@@ -233,7 +233,7 @@ impl RequestTables {
             let (caller_begin, caller_end) =
                 (table.int64("caller_begin")?, table.int64("caller_end")?);
             let (failed, probability) = (table.boolean("failed")?, table.float64("probability")?);
-            let beside = Beside::of(&table, self.columns)?;
+            let beside = Beside::of(&table, [self.columns.sizes, self.columns.threads])?;
             let parameters =
                 if self.columns.parameters { Some(table.named("parameters")?) } else { None };
             for row in 0..batch.num_rows() {
