@@ -124,10 +124,12 @@ def of_cost(work, arguments):
     for name, measure, size in (("type B, 5 clients", costs.throughput_of_spins, arguments.cost_requests),
                                 ("type D, 16 connections of wrk", costs.throughput_of_files, arguments.cost_seconds)):
         for way, options in (("`record`", ("--no-config",)), ("`record --resources`", ("--resources",))):
-            plain, kept = costs.ratios(work, measure, arguments.pairs, size, options)
+            plain, kept, used = costs.ratios(work, measure, arguments.pairs, size, options)
             target = "96%" if "resources" in way else ""
-            rows.append([name, way, f"{plain:.0f}/s", target, median_and_span(kept)])
-    table(("server", "recorded by", "throughput without", "at least", "kept with it"), rows)
+            rows.append([name, way, f"{plain[0]:.0f}/s", target, median_and_span(kept), f"{1e6 * plain[1]:.0f} us",
+                         median_and_span([ratio - 1 for ratio in used])])
+    table(("server", "recorded by", "throughput without", "at least", "kept with it", "processor time of a request without",
+           "added by it"), rows)
 
 
 def of_tiers(work, arguments):

@@ -1,4 +1,8 @@
-"""What `record --resources` costs a busy server: its throughput with and without, in alternation."""
+"""What `record --resources` costs a busy server: its throughput with and without, in alternation.
+
+Beside throughput there is the processor time of a request, by server and recorder together. It is steadier where other
+programs use the machine meanwhile.
+"""
 
 import os
 import re
@@ -13,14 +17,14 @@ from workloads import runs
 
 
 def throughput_of_spins(work, name, options, requests):
-    """Requests a second of type B at 5 clients, which keep all processors busy."""
+    """Requests a second of type B at 5 clients, which keep all processors busy, and the processor time of one."""
     of = runs.run(work, name, "b", 5, requests, sockcap=options)
     shutil.rmtree(os.path.join(work, name))
-    return requests / of.seconds
+    return requests / of.seconds, of.used / requests
 
 
 def throughput_of_files(work, name, options, seconds):
-    """Requests a second of type D (a file of 5 KB) under wrk at 16 connections."""
+    """Requests a second of type D (a file of 5 KB) under wrk at 16 connections, and the processor time of one."""
     folder = os.path.join(work, name)
     os.makedirs(folder)
     command = [runs.server(work), os.path.join(folder, "files"), os.path.join(folder, "account.csv")]
@@ -33,18 +37,19 @@ def throughput_of_files(work, name, options, seconds):
             sys.exit(f"{' '.join(command)}: {process.stderr.read().strip()}")
         said = program.run("wrk", "-t1", "-c16", f"-d{seconds}s", f"http://127.0.0.1:{port}/d/00000001")
     finally:
-        runs.end(process)
+        used = runs.end(process)
     shutil.rmtree(folder)
-    return float(re.search(r"Requests/sec:\s+([\d.]+)", said).group(1))
+    return float(re.search(r"Requests/sec:\s+([\d.]+)", said).group(1)), used / int(re.search(r"(\d+) requests in", said).group(1))
 
 
 def ratios(work, measure, pairs, size, options):
-    """Throughputs without, and for each pair of runs the throughput with recording by that without."""
-    plain, kept = [], []
+    """Throughput and processor time without, and for each pair of runs those with recording by those without."""
+    plain, kept, used = [], [], []
     for pair in range(pairs):
         found = {}
         for recorded in (False, True) if pair % 2 else (True, False):
             found[recorded] = measure(work, f"cost-{pair}-{recorded}", options if recorded else (), size)
         plain.append(found[False])
-        kept.append(found[True] / found[False])
-    return statistics.median(plain), sorted(kept)
+        kept.append(found[True][0] / found[False][0])
+        used.append(found[True][1] / found[False][1])
+    return tuple(map(statistics.median, zip(*plain))), kept, used

@@ -13,12 +13,13 @@ import program
 
 PROGRAMS = os.path.join(program.REPOSITORY, "tests", "programs")
 # Tracepoints that the shipped schema of Linux asks for.
-CALLS = ("accept", "accept4", "read", "write", "readv", "writev", "pread64", "pwrite64", "recvfrom", "sendto", "recvmsg",
-         "sendmsg", "close", "futex", "epoll_wait", "fsync", "fdatasync")
+CALLS = ("accept", "accept4", "connect", "close", "read", "write", "readv", "writev", "recvfrom", "sendto", "recvmsg",
+         "sendmsg", "sendfile64", "pread64", "pwrite64", "preadv", "pwritev", "fsync", "fdatasync", "futex", "epoll_wait",
+         "epoll_pwait", "epoll_pwait2", "select", "pselect6", "poll", "ppoll", "nanosleep", "clock_nanosleep")
 TRACEPOINTS = ("sched:sched_switch", "sched:sched_waking", "sched:sched_process_fork", "sched:sched_process_exit",
                *(f"syscalls:sys_{side}_{call}" for call in CALLS for side in ("enter", "exit")),
-               "net:net_dev_queue", "net:netif_receive_skb", "sock:inet_sock_set_state",
-               "block:block_rq_issue", "block:block_rq_complete")
+               *(f"irq:{kind}_{side}" for kind in ("softirq", "irq_handler") for side in ("entry", "exit")),
+               "net:net_dev_queue", "sock:inet_sock_set_state", "block:block_rq_issue", "block:block_rq_complete")
 TRACING = "/sys/kernel/tracing"
 
 
@@ -61,6 +62,8 @@ class Run:
     accounts: list = field(default_factory=list)
     # Time from the first request to the last, in seconds.
     seconds: float = 0.0
+    # Processor time of the server and of `sockcap record`, from begin to end, in seconds.
+    used: float = 0.0
 
 
 def server(work):
@@ -140,18 +143,24 @@ def run(work, name, mix, clients, requests=500, seed=1, sockcap=(), perf=False, 
                         "--clients", clients, "--requests", requests, "--seed", seed)
             seconds = time.monotonic() - begin
         finally:
-            end(process)
+            used = end(process)
     pid, process_ns, offset, accounts = accounts_of(account)
     check(accounts, truth)
-    return Run(mix, clients, data, trace, process_ns, pid, offset, accounts, seconds)
+    return Run(mix, clients, data, trace, process_ns, pid, offset, accounts, seconds, used)
 
 
 def end(process):
-    """Ends the server, also where it runs below `sockcap record`."""
+    """Ends the server, also where it runs below `sockcap record`. Returns the processor time of both in seconds."""
     children = subprocess.run(["pgrep", "-P", str(process.pid)], stdout=subprocess.PIPE, text=True).stdout.split()
     for pid in map(int, children or [process.pid]):
         os.kill(pid, signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.stdout.read()
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        print(f"the server ended with status {process.returncode}: {said.strip()}", file=sys.stderr)
+    return usage.ru_utime + usage.ru_stime
 
 
 def check(accounts, truth):
