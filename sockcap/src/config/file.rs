@@ -23,7 +23,8 @@ pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
 /// Values that name a file or a place on the network, by what `--help` calls them. A data directory
 /// may come from others, and what comes with it must not choose what is written or read outside of
 /// it.
-pub(super) const PLACES: [&str; 6] = ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "URL"];
+pub(super) const PLACES: [&str; 7] =
+    ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "SCHEMA", "URL"];
 
 /// The settings of files, by the command (`["import", "pcap"]`) and the flag.
 pub(super) type Settings = BTreeMap<(Vec<String>, String), Setting>;
