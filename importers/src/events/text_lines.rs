@@ -111,15 +111,20 @@ impl<R: Read> TextLines<R> {
 mod tests {
     use super::*;
 
-    fn lines(mut bytes: &[u8], piece: usize) -> Vec<Option<Vec<u8>>> {
-        struct Pieces<'a>(&'a mut &'a [u8], usize);
-        impl Read for Pieces<'_> {
-            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-                let length = self.1.min(buffer.len());
-                (&mut *self.0).take(length as u64).read(buffer)
-            }
+    /// Reads in pieces of that many bytes.
+    struct Pieces<'a>(&'a [u8], usize);
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..length].copy_from_slice(&self.0[..length]);
+            self.0 = &self.0[length..];
+            Ok(length)
         }
-        let mut lines = TextLines::new(Pieces(&mut bytes, piece));
+    }
+
+    fn lines(bytes: &[u8], piece: usize) -> Vec<Option<Vec<u8>>> {
+        let mut lines = TextLines::new(Pieces(bytes, piece));
         let mut all = Vec::new();
         loop {
             match lines.next() {

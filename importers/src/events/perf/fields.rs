@@ -149,7 +149,7 @@ fn block(trace: &[u8], names: &mut Names, piece: &mut Piece) -> bool {
         let plus = rest.find(" + ")?;
         let (before, behind) = (rest.get(..plus)?, rest.get(plus + 3..)?);
         let (before, sector) = before.rsplit_once(' ').unwrap_or(("", before));
-        let sector = sector.parse::<i64>().ok()?;
+        let sector = sector.parse::<u64>().ok()? as i64;
         let count = behind.split(' ').next()?.parse::<i64>().ok()?;
         let bytes = before.split(' ').next().and_then(|bytes| bytes.parse::<i64>().ok());
         let last = behind.rsplit_once('[').and_then(|(_, last)| last.strip_suffix(']'));
