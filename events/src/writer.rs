@@ -218,13 +218,13 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// What is merged at the end.
 enum Sorted {
-    Table { table: TableReader, ranks: Ranks, at: usize },
+    Table { table: Box<TableReader>, ranks: Ranks, at: usize },
     Run(RunReader),
 }
 
 impl Sorted {
     fn table(table: &mut TableWriter, ranks: Ranks) -> Result<Sorted, PathError> {
-        let table = TableReader::open(table.end()?)?;
+        let table = Box::new(TableReader::open(table.end()?)?);
         Ok(Sorted::Table { table, ranks, at: 0 })
     }
 }

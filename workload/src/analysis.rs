@@ -9,12 +9,14 @@ mod join_stream;
 mod joined_events;
 pub mod lanes;
 pub mod one;
+mod processor_time;
 mod row;
 mod source;
 
-pub use answer::{Answer, ProcessorTime, analyze};
+pub use answer::{Answer, analyze};
 pub use flows::FlowSource;
 pub use join_stream::JoinStream;
 pub use joined_events::JoinedSource;
+pub use processor_time::ProcessorTime;
 pub use row::{Row, rows_table};
 pub use source::{Found, Outcome, Source, Told};

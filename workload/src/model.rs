@@ -10,6 +10,7 @@ use crate::unusual::Unusual;
 
 mod build;
 mod error;
+mod prediction;
 mod purity;
 mod workload;
 

@@ -1,6 +1,7 @@
 //! `import perf`: the text that `perf script` writes, and `perf.data` itself. Which of them a file
 //! is, its first bytes tell.
 
+mod asked;
 mod data;
 mod fields;
 mod header;

@@ -8,8 +8,8 @@ const FLOORS: &[&[&str]] = &[
     &["capture-shim", "message-trace"],
     &["clocks", "analyze", "collector", "demo", "events"],
     &["request-flow"],
-    &["importers", "compare", "contexts", "workload", "exports", "synth", "test-support"],
-    &["reconcile"],
+    &["importers", "compare", "contexts", "workload", "synth", "test-support"],
+    &["reconcile", "exports"],
     &["report"],
     &["sockcap", "end-to-end"],
 ];

@@ -3,27 +3,10 @@
 use out_of_core::{Names, PathError};
 use serde::Serialize;
 
+use crate::analysis::processor_time::ProcessorTime;
 use crate::analysis::source::{Outcome, Source};
 use crate::join::JoinCounts;
 use crate::model::{Model, Workload};
-
-/// Processor time in nanoseconds, and how much of it requests were charged with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct ProcessorTime {
-    /// What requests were charged with.
-    pub charged_ns: i64,
-    /// What the processes used that worked for requests.
-    pub relevant_ns: i64,
-    /// What all processes used that the source knows of, where it knows of others.
-    pub all_ns: Option<i64>,
-}
-
-impl ProcessorTime {
-    /// Share of the relevant processor time that was charged, from 0 to 1.
-    pub fn share(&self) -> Option<f64> {
-        (self.relevant_ns > 0).then(|| self.charged_ns as f64 / self.relevant_ns as f64)
-    }
-}
 
 /// The model of a workload, and how it came about.
 #[derive(Clone, Debug, Serialize)]

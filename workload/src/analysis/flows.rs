@@ -4,7 +4,7 @@ use out_of_core::{Names, PathError};
 use request_flow::tables::RequestTables;
 use request_flow::{Request, Step};
 
-use crate::analysis::answer::ProcessorTime;
+use crate::analysis::processor_time::ProcessorTime;
 use crate::analysis::source::{Found, Outcome, Source, Told};
 use crate::canonical::of_request;
 use crate::clusters::RequestFacts;

@@ -3,7 +3,7 @@
 use events::Piece;
 use out_of_core::Names;
 
-use crate::analysis::answer::ProcessorTime;
+use crate::analysis::processor_time::ProcessorTime;
 use crate::analysis::source::{Found, Outcome, Told};
 use crate::canonical::{by_kind, of_joined};
 use crate::clusters::RequestFacts;

@@ -3,7 +3,7 @@
 use out_of_core::{Names, PathError};
 use request_flow::Request;
 
-use crate::analysis::answer::ProcessorTime;
+use crate::analysis::processor_time::ProcessorTime;
 use crate::canonical::Canonical;
 use crate::clusters::RequestFacts;
 use crate::join::JoinCounts;

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::Model;
 use crate::clusters::Growing;
 use crate::demands::Demands;
 use crate::tuning::MIN_USUAL;
@@ -77,24 +76,9 @@ impl ModelError {
     }
 }
 
-fn add(sums: &mut [f64; 6], demands: &Demands, times: f64) {
+pub(super) fn add(sums: &mut [f64; 6], demands: &Demands, times: f64) {
     let demands: [i64; 6] = (*demands).into();
     sums.iter_mut().zip(demands).for_each(|(sum, demand)| *sum += demand as f64 * times);
-}
-
-impl Model {
-    /// How well models of single kinds of requests, each measured alone, predict this mixture: the
-    /// mean demands of the largest cluster of each, that many times, held against what this
-    /// workload demanded (the paper's cross-check, 6.1.1).
-    pub fn predicted_by(&self, alone: &[(&Model, u64)]) -> Errors {
-        let mut all = [0.0; 6];
-        for (model, count) in alone {
-            if let Some(cluster) = model.clusters.first() {
-                add(&mut all, &cluster.demands, *count as f64);
-            }
-        }
-        Errors::between(&self.demands, &all.map(|sum| sum.round() as i64).into())
-    }
 }
 
 #[cfg(test)]
@@ -112,19 +96,5 @@ mod tests {
             (errors.processor, errors.disk, errors.network),
             (Some(0.035), None, Some(0.05))
         );
-    }
-
-    #[test]
-    fn kinds_measured_alone_predict_a_mixture() {
-        let of = |processor_ns: i64| Demands { processor_ns, ..Demands::default() };
-        let alone = |processor_ns| {
-            let cluster = super::super::Cluster { demands: of(processor_ns), ..Default::default() };
-            Model { clusters: vec![cluster], ..Model::default() }
-        };
-        let (a, b) = (alone(30), alone(15));
-        let mixture = Model { demands: of(266 * 31 + 234 * 15), ..Model::default() };
-        // 266 * 30 + 234 * 15 = 11490 in place of 11756.
-        let errors = mixture.predicted_by(&[(&a, 266), (&b, 234)]);
-        assert_eq!(errors.processor, Some(266.0 / 11_756.0));
     }
 }

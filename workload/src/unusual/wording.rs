@@ -2,7 +2,7 @@
 
 use out_of_core::Names;
 
-use super::{Difference, DifferenceKind};
+use super::difference::{Difference, DifferenceKind};
 use crate::canonical::{Act, Element};
 use crate::clusters::{Growing, Resource};
 

@@ -4,7 +4,7 @@
 use ::events::Value;
 use out_of_core::NameId;
 
-use super::row::Column;
+use super::column::Column;
 use crate::events::sink::EventSink;
 use crate::events::value::Read;
 

@@ -3,37 +3,12 @@
 use ::events::{Event, Value};
 use out_of_core::Names;
 
+use super::column::{Column, column};
 use super::log::Log;
 use super::moment::moment;
 use crate::events::sink::EventSink;
 use crate::events::value::Read;
 use crate::tabular::{Unit, Wrong};
-
-/// What a column tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
-    Time,
-    Host,
-    Processor,
-    Process,
-    Thread,
-    Event,
-    /// An attribute of that name.
-    Attribute,
-}
-
-/// The column of that name.
-pub(super) fn column(name: &str) -> Column {
-    match name {
-        "time" | "timestamp" | "ts" | "@timestamp" | "msec" | "log_time" => Column::Time,
-        "host" | "hostname" => Column::Host,
-        "processor" | "cpu" => Column::Processor,
-        "process" | "pid" | "process_id" => Column::Process,
-        "thread" | "tid" => Column::Thread,
-        "event" | "kind" => Column::Event,
-        _ => Column::Attribute,
-    }
-}
 
 /// How rows are read.
 #[derive(Clone, Debug, Default)]

@@ -12,7 +12,7 @@ mod layout;
 mod records;
 mod samples;
 
-use super::kind::Perf;
+use super::asked::Perf;
 use super::tracepoint::Bytes;
 use crate::error::Error;
 use crate::events::sink::EventSink;

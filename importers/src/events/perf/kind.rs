@@ -4,6 +4,7 @@ use std::io::{Cursor, Read};
 
 use registry::About;
 
+use super::asked::Perf;
 use super::{data, script};
 use crate::error::Error;
 use crate::events::driver::{EventImporter, fuzz};
@@ -14,7 +15,7 @@ use crate::events::source::Source;
 use crate::flags::NAME;
 use crate::kind::Kind;
 use crate::reading::Input;
-use crate::summary::{At, Place, Skip, Summary};
+use crate::summary::{At, Place, Summary};
 
 /// The entry in the registry.
 pub(crate) static PERF: Kind = Kind {
@@ -47,13 +48,6 @@ Record and import like this:
     #[cfg(test)]
     samples: super::script::tests::samples,
 };
-
-/// Both forms of perf.
-#[derive(Clone, Debug)]
-pub(super) struct Perf {
-    pub(super) host: Option<String>,
-    pub(super) offset: Option<i64>,
-}
 
 impl Format for Perf {
     const NONE: &str = "there is no event";
@@ -100,14 +94,4 @@ impl Format for Perf {
         }
         Ok(())
     }
-}
-
-/// A skip of a record at that place.
-pub(super) fn skip(
-    summary: &mut Summary,
-    cause: &'static str,
-    place: impl FnOnce() -> Place,
-    why: &str,
-) {
-    summary.skipped.add(cause, || Skip { place: place(), why: why.to_owned() });
 }

@@ -2,7 +2,7 @@
 
 use out_of_core::Names;
 
-use super::kind::{Perf, skip};
+use super::asked::{Perf, skip};
 use super::text::{PerfText, Taken};
 use crate::error::Error;
 use crate::events::sink::EventSink;

@@ -147,5 +147,6 @@ pub(super) fn kind_of(event: &[u8]) -> String {
 /// `cycles:P`.
 fn is_tracepoint(provider: &str, name: &str) -> bool {
     let is_modifier = |letter: char| "ukhIGHpPSDWebRS".contains(letter);
-    !provider.is_empty() && !name.is_empty() && !(name.len() <= 3 && name.chars().all(is_modifier))
+    let is_modified = name.len() <= 3 && name.chars().all(is_modifier);
+    !(provider.is_empty() || name.is_empty() || is_modified)
 }

@@ -17,8 +17,9 @@ use out_of_core::{Names, PathError};
 use workload::Workload;
 use workload::analysis::{Answer, Found, JoinStream};
 
+use super::asked::Requests;
 use super::given::{DEFAULT_SCHEMA, Given, schema};
-use super::{Requests, overview};
+use super::overview;
 use crate::error::Error;
 use crate::output::say;
 

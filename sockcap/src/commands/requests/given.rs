@@ -8,7 +8,7 @@ use request_flow::tables::{Columns, RequestTables};
 use workload::analysis::{FlowSource, JoinedSource, Source};
 use workload::schema::{Schema, shipped};
 
-use super::Requests;
+use super::asked::Requests;
 use super::overview::Told;
 use crate::arguments::Inference;
 use crate::error::Error;

@@ -91,7 +91,7 @@ mod tests {
         };
         assert_eq!(drawn(&lane, 0, 1000, 10), "████L▒▒▒▒▒");
         assert_eq!(drawn(&lane, 0, 2000, 4), "█▒  ");
-        let lines = lines(&[lane.clone()], 0, 1000, 60);
+        let lines = lines(std::slice::from_ref(&lane), 0, 1000, 60);
         assert!(lines[0].starts_with("web 7  ██") && lines[0].ends_with("400 ns"), "{lines:?}");
         let legend = legend(&[lane]);
         assert_eq!(legend, "█ running   ▒ ready, without a processor   L waiting for a lock");

@@ -8,9 +8,12 @@ use crate::resources::gather::Gathering;
 use crate::resources::ledger::Sums;
 use crate::resources::of_step::{OfSteps, messages};
 
+/// Time, thread, kind and attributes.
+type MadeEvent = (i64, i32, String, Vec<(String, i64)>);
+
 #[derive(Default)]
 pub(super) struct Made {
-    events: Vec<(i64, i32, String, Vec<(String, i64)>)>,
+    events: Vec<MadeEvent>,
     others: Vec<Request>,
 }
 

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::layout::{About, Layout, place};
 use crate::error::Error;
-use crate::events::perf::kind::{Perf, skip};
+use crate::events::perf::asked::{Perf, skip};
 use crate::events::perf::tracepoint::{Bytes, Field, Format, Shown};
 use crate::events::sink::EventSink;
 use crate::summary::Summary;

@@ -3,7 +3,7 @@
 use ::events::Event;
 
 use crate::events::format::Format;
-use crate::events::perf::kind::Perf;
+use crate::events::perf::asked::Perf;
 use crate::events::sink::EventSink;
 use crate::events::source::Source;
 use crate::summary::Summary;

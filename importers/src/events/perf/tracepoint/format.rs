@@ -93,7 +93,8 @@ impl Field {
     }
 }
 
-/// A field by its line: `field:char comm[16];	offset:8;	size:16;	signed:0;`.
+/// A field by its line, whose parts have tabs between: `field:char comm[16];`, `offset:8;`,
+/// `size:16;` and `signed:0;`.
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.trim().split(';').map(str::trim);
     let declared = parts.next()?.strip_prefix("field:")?;

@@ -93,8 +93,11 @@ fn conversions(format: &str) -> Vec<(Option<String>, bool)> {
     found
 }
 
+/// A field, and the names of its values where it has some, with what stands between flags.
+type Argument = (String, Option<(Table, Option<String>)>);
+
 /// The field that an argument is, and the names of its values.
-fn argument_of(argument: &str) -> Option<(String, Option<(Table, Option<String>)>)> {
+fn argument_of(argument: &str) -> Option<Argument> {
     let argument = plain(argument);
     let inside = |function: &str| {
         let inner = argument.strip_prefix(function)?.trim_start().strip_prefix('(')?;
