@@ -134,7 +134,7 @@ impl Piece {
             + self.texts.len()
     }
 
-    /// Makes room for so many more events and attributes.
+    /// Makes room for that number of further events and attributes.
     pub(crate) fn reserve(&mut self, events: usize, attributes: usize) {
         self.events.reserve(events);
         self.ends.reserve(events);

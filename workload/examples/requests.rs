@@ -92,14 +92,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     for request in &joined {
         let times = request.events.iter().map(|event| event.time);
         let (begin, end) = (times.clone().min(), times.max());
-        workload.push(&of_joined(request, by_kind), &RequestFacts {
-            number: request.number,
-            name: request.name,
-            begin: begin.unwrap_or_default(),
-            end: end.unwrap_or_default(),
-            demands: request.demands,
-            waits: waits(request),
-        });
+        workload.push(
+            &of_joined(request, by_kind),
+            &RequestFacts {
+                number: request.number,
+                name: request.name,
+                begin: begin.unwrap_or_default(),
+                end: end.unwrap_or_default(),
+                demands: request.demands,
+                waits: waits(request),
+            },
+        );
     }
     let model = workload.finish(&names);
     let requests: Vec<_> = joined.iter().map(|request| shown(request, &names, all)).collect();

@@ -104,8 +104,8 @@ pub(crate) const DIFFERENCE_SHARE: f64 = 0.3;
 /// 120 bytes in the queue; the shipped schemas use up to five.
 pub(crate) const SLOTS: usize = 8;
 
-/// Maximum number of values of which a join attribute or a mark is composed. Addresses and ports of
-/// both ends of a connection are four.
+/// Maximum number of values that make up a join attribute or a mark. Addresses and ports of both
+/// ends of a connection are four.
 pub(crate) const COMPOSITE_VALUES: usize = 4;
 
 /// Maximum number of events that wait in the reorder queue: 32,768 take 4 MB. Beyond it the oldest

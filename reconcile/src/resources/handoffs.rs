@@ -59,7 +59,7 @@ pub(crate) enum Outcome {
     Unheard(Signal),
 }
 
-/// What happens at an object, in the order of [`Happening::at`].
+/// What happens at an object, in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Happening {
     Signal(Signal),

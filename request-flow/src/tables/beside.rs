@@ -29,7 +29,7 @@ pub(super) const THREADS: [&str; 6] = [
     "caller_end_thread",
 ];
 
-/// Those columns of a batch of steps.
+/// Sizes, resources and threads of a batch of steps.
 pub(super) struct Beside {
     sizes: Option<[Vec<Option<i64>>; SIZES.len()]>,
     threads: Option<[Vec<Option<i32>>; THREADS.len()]>,
@@ -71,7 +71,7 @@ impl Beside {
     }
 }
 
-/// Waits of which all parts are known.
+/// Waits, where all parts are known.
 fn known(parts: [Option<i64>; 6]) -> Option<Waits> {
     let [runnable, disk, lock, peer, asleep, unknown] = parts;
     Some(Waits {

@@ -30,7 +30,7 @@ pub struct Header {
     pub start: Anchor,
     /// The kernel's random id of this boot.
     pub boot_id: [u8; 16],
-    /// Progress of the process, one of [`state`](crate::layout::state).
+    /// Progress of the process, one of [`state`].
     pub state: u32,
     /// Number of records lost, by cause, see [`lost`].
     pub lost: [u64; lost::CAUSES],

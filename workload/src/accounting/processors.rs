@@ -19,9 +19,9 @@ pub(crate) struct Processor {
 /// All processors that were seen.
 #[derive(Debug, Default)]
 pub(crate) struct Processors {
-    /// Those of each host, by number.
+    /// Processors of each host, by number.
     hosts: Vec<(NameId, Vec<Processor>)>,
-    /// Those whose number is too great for a place.
+    /// Processors whose number is too great for a place.
     others: FxHashMap<(NameId, i32), Processor>,
 }
 

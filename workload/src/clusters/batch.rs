@@ -172,7 +172,7 @@ impl Demanded {
     }
 }
 
-/// Rows of which something is so, and the others.
+/// Rows that are marked, and the others.
 fn parted(rows: Vec<u32>, is_so: &[bool]) -> [Vec<u32>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
     for (row, is_so) in rows.into_iter().zip(is_so) {

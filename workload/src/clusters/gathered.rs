@@ -50,7 +50,7 @@ pub(crate) struct Gathered {
     pub(crate) duration: i64,
     pub(crate) durations: Option<(i64, i64)>,
     pub(crate) times: Option<(i64, i64)>,
-    /// Number of requests with each name, of which there are [`MAX_NAMES`] at most.
+    /// Number of requests with each name; [`MAX_NAMES`] names at most.
     pub(crate) names: BTreeMap<NameId, u64>,
     /// Number of requests with yet other names.
     pub(crate) other_names: u64,

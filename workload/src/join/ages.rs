@@ -8,9 +8,9 @@ pub(crate) enum Age {
     /// They have no seed.
     #[default]
     Unseeded,
-    /// They are requests.
+    /// Requests.
     Seeded,
-    /// They are requests that may be over.
+    /// Requests that may be over.
     Complete,
 }
 

@@ -15,7 +15,7 @@ use crate::tuning::SLOTS;
 /// Makes the program of `schema`, with the numbers that `names` has or gets for its names.
 ///
 /// # Errors
-/// A kind of which more attributes are used than there is room for, with the line of its EVENT.
+/// Where more attributes of a kind are used than there is room for, with the line of its EVENT.
 pub(crate) fn compile(schema: &Schema, names: &mut Names) -> Result<Program, SchemaError> {
     let mut compiler = Compiler {
         names,

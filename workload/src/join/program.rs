@@ -33,7 +33,7 @@ pub(crate) struct Kind {
     pub name: NameId,
     /// Attributes that are used.
     pub slots: Vec<Slot>,
-    /// What is to be done, by what the joined event is called.
+    /// Actions, by what the joined event is called.
     pub groups: Vec<Group>,
     /// Whether the thread keeps its attributes for an event of another kind.
     pub keeps: bool,

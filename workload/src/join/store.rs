@@ -22,7 +22,7 @@ pub(crate) struct Sector {
     after: u32,
 }
 
-/// Which value of which join attribute.
+/// A join attribute and its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Handle {
     /// The join attribute.

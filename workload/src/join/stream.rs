@@ -101,8 +101,8 @@ impl Join {
         }
     }
 
-    /// Time has come to `now`, in nanoseconds since the Unix epoch, though no event did: what waited
-    /// for its time goes on.
+    /// Time has come to `now`, in nanoseconds since the Unix epoch, though no event did: what
+    /// waited for its time goes on.
     pub fn advance(&mut self, now: i64, emitted: &mut dyn FnMut(JoinedRequest)) {
         self.queue.advance(now);
         while let Some(item) = self.queue.take() {

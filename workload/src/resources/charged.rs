@@ -10,7 +10,7 @@ use super::timelines::Timelines;
 /// charged to these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Charged {
-    /// Processor time of all threads of the processes of which a thread handled a message of a
+    /// Processor time of all threads of the processes in which some thread handled a message of a
     /// request.
     pub processor_ns: i64,
     /// Processor time of steps, each counted by its probability.
@@ -21,7 +21,7 @@ pub struct Charged {
 }
 
 impl Charged {
-    /// All processor time, of which nothing is charged yet.
+    /// All processor time; nothing is charged yet.
     pub(super) fn of(timelines: &Timelines) -> Charged {
         let threads = timelines.threads();
         let serving = threads.iter().filter(|thread| thread.has_messages);

@@ -104,7 +104,7 @@ impl What {
 }
 
 impl Entry {
-    /// An entry of which nothing else is known.
+    /// An entry with nothing else known.
     pub(super) fn of(thread: u32, time: i64, what: What) -> Entry {
         let state = State::default();
         Entry { time, number: 0, thread, by: NO_THREAD, object: 0, what, state }

@@ -155,7 +155,7 @@ const BUSY_WORKER: &str = "
 fn work_between_two_answers_is_the_second_requests() {
     let outcome = joined(&shipped("linux"), BUSY_WORKER);
     // The I/O thread ran from its first event after a switch on: 1020 on. It is in the first
-    // request from 1030 to 1060, of which 10 are its call for the second one.
+    // request from 1030 to 1060; 10 of that are its call for the second one.
     let found = summaries(&outcome);
     let worker = |request: usize| -> i64 {
         let events = outcome.requests[request].events.iter();

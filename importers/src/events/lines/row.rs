@@ -76,7 +76,7 @@ impl Rows {
         Ok(())
     }
 
-    /// A row of which nothing is known yet.
+    /// A row without any value yet.
     pub(super) fn begin(&self) -> Row {
         let event = Event { processor: Event::NO_PROCESSOR, ..Event::default() };
         Row { event, ..Row::default() }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  file:  header | ids, attributes | records ...                | features: formats, host, clocks
-//!  pipe:  header | records, of which some are attributes, formats and features
+//!  pipe:  header | records, attributes, formats and features among them
 //! ```
 //!
 //! The formats of a file are behind its records, so a file is read twice.

@@ -32,12 +32,14 @@ pub enum Taken {
 /// use importers::{PerfText, Taken};
 /// use out_of_core::Names;
 ///
-/// let (mut perf, mut names, mut piece) = (PerfText::default(), Names::default(), Piece::default());
+/// let (mut perf, mut names) = (PerfText::default(), Names::default());
+/// let mut piece = Piece::default();
 /// let line = b"nginx 12/14 [001] 1208.769625: sched:sched_waking: comm=php-fpm pid=18 prio=120";
 /// assert_eq!(perf.line(line, &mut names, &mut piece), Taken::Event);
 ///
 /// let (event, pid) = (piece.event(0), names.number("pid"));
-/// assert_eq!((event.time, event.processor, event.process, event.thread), (1_208_769_625_000, 1, 12, 14));
+/// assert_eq!((event.time, event.processor), (1_208_769_625_000, 1));
+/// assert_eq!((event.process, event.thread), (12, 14));
 /// assert_eq!(names.text(event.kind), "sched/sched_waking");
 /// assert_eq!(piece.value(0, pid).and_then(events::Value::int), Some(18));
 /// ```

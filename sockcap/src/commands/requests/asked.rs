@@ -65,7 +65,7 @@ pub(in crate::commands) struct Requests {
     /// Let clusters grow with each request, as in the paper, instead of finding them all at once
     #[arg(long)]
     pub(super) incremental: bool,
-    /// End a request of which nothing is heard for this long [default: 60s]
+    /// End a request that has had no event for this long [default: 60s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Joining events")]
     pub(super) timeout: Option<Duration>,
     /// Wait this long for events that come late [default: 1s]

@@ -29,7 +29,7 @@ pub(super) struct Attribute {
     ids: Vec<u64>,
 }
 
-/// The attributes of all events, and which id is of which.
+/// The attributes of all events, and the attributes of each id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attributes {
     all: Vec<Attribute>,

@@ -1,6 +1,6 @@
 //! Reading numbers and texts off bytes, one behind the other. Whatever is not there is `None`.
 
-/// Bytes of which some were read.
+/// Bytes, and how far they were read.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::events::perf) struct Bytes<'b>(pub(in crate::events::perf) &'b [u8]);
 

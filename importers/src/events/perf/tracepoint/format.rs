@@ -40,7 +40,7 @@ pub(in crate::events::perf) enum Shown {
     Flags(Vec<(i64, String)>, String),
     /// The state of a task that leaves a processor.
     TaskState,
-    /// Bytes of which nothing is known.
+    /// Bytes without a known meaning.
     Bytes,
 }
 
