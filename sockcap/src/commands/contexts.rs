@@ -37,7 +37,7 @@ Examples:
   sockcap contexts
   sockcap contexts --explain GET                which context makes it slow?
   sockcap contexts --by host                    an operation for each host
-  sockcap contexts --spent lock                 which context makes it wait for locks?
+  sockcap contexts --spent lock                 what makes it wait for locks?
   sockcap contexts --json | jq '.operations[0].reason.sentence'
   sockcap contexts --format parquet -o contexts.parquet
   sockcap contexts --format dot | dot -Tsvg > tree.svg

@@ -23,7 +23,7 @@ use crate::tabular::{UNIT, Wrong};
 /// Whose log it is.
 static LOG: Flag<Log> = Flag::one_of(
     "log",
-    "PROGRAM",
+    "WHICH",
     || ["postgres", "nginx"].map(Choice::plain).to_vec(),
     |name| match name {
         "postgres" => Ok(Log::Postgres),
