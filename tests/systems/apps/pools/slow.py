@@ -1,0 +1,33 @@
+"""A web service that answers everything after a random time, in one thread.
+
+usage: slow.py PORT LEAST MOST      milliseconds
+"""
+
+import asyncio
+import random
+import sys
+
+PORT = int(sys.argv[1])
+LEAST, MOST = (float(word) / 1000 for word in sys.argv[2:4])
+
+
+class Connection(asyncio.Protocol):
+    """A connection, on which one question is asked at a time."""
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def data_received(self, data):
+        body = data.split(b" ", 2)[1]
+        answer = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+        delay = random.uniform(LEAST, MOST)
+        asyncio.get_running_loop().call_later(delay, self.transport.write, answer)
+
+
+async def main():
+    """Serves for ever."""
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", PORT, backlog=200)
+    await server.serve_forever()
+
+
+asyncio.run(main())
