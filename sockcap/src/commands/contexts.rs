@@ -56,7 +56,7 @@ pub(crate) struct Contexts {
     by: By,
     /// Look at the time that executions spent in one way, instead of response times: what was
     /// recorded with --resources
-    #[arg(long, value_name = "WAY", value_parser = way())]
+    #[arg(long, value_name = "WHAT", value_parser = way())]
     spent: Option<Resource>,
     /// Say which context makes this operation slow, and show all its contexts
     #[arg(long, value_name = "OPERATION", conflicts_with_all = ["json", "format", "instrumentations"])]
