@@ -9,7 +9,7 @@ use workload::model::{Model, Purity};
 #[path = "../tests/it/mixtures.rs"]
 mod mixtures;
 #[path = "../tests/it/threads.rs"]
-#[allow(dead_code)]
+#[expect(dead_code, reason = "only tests have barriers; they share this file")]
 mod threads;
 
 const EXPERIMENTS: [&str; 11] = ["A", "B", "AB", "C", "D", "CD", "E", "BE", "ABE", "AF", "AEF"];
