@@ -13,6 +13,7 @@ pub mod gathering;
 pub mod lab;
 pub mod oracle;
 pub mod packages;
+pub mod spent;
 pub mod strace;
 pub mod wire;
 

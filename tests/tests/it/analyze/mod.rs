@@ -5,6 +5,7 @@ mod connecting;
 mod demo;
 mod diff;
 mod lookups;
+mod spent;
 mod synth;
 mod thread_pool;
 mod woken;

@@ -2,5 +2,6 @@
 
 mod info;
 mod record;
+mod requests;
 mod services;
 mod usage;
