@@ -14,6 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::equivalence::{ByKind, TraceContexts};
 use crate::identity::{By, Operation, OperationId, Operations};
+use crate::statistics::SpentSums;
 use crate::traces::{CallTree, PositionId};
 use crate::tuning::OPERATION_PARTITIONS;
 
@@ -44,6 +45,8 @@ pub struct Counts {
     pub failed: u64,
     /// Number of those that went on after their caller had ended: asynchronous calls.
     pub outliving: u64,
+    /// What those did with their time whose resources were recorded.
+    pub spent: SpentSums,
 }
 
 impl Counts {
@@ -54,6 +57,7 @@ impl Counts {
         self.timed += other.timed;
         self.failed += other.failed;
         self.outliving += other.outliving;
+        self.spent.merge(&other.spent);
     }
 }
 
@@ -224,6 +228,9 @@ impl Pass<'_, '_> {
                 counts.timed += u64::from(time.is_some());
                 counts.failed += u64::from(step.failed);
                 counts.outliving += u64::from(outlives_its_caller(step, &request.steps));
+                if self.spent.is_none() {
+                    counts.spent.add(step, request.probability);
+                }
             }
             let Some(time) = time else { continue };
             let weight = request.probability as f32;

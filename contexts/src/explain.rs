@@ -4,7 +4,8 @@
 //! 1. [`evidence`]: how much each kind of context explains. The coarsest kind that explains nearly
 //!    as much as the best is looked at.
 //! 2. [`split`]: the contexts of that kind in two: slow ones and the rest.
-//! 3. [`sentence`]: both in words.
+//! 3. [`spent`]: what slow contexts spend their time on, beside the rest.
+//! 4. [`sentence`]: all of it in words.
 //!
 //! Nothing is said unless the test of Kruskal and Wallis is sure that contexts differ, the part
 //! that they explain beyond chance is large enough, and slow contexts are clearly slower than the
@@ -13,6 +14,7 @@
 
 mod evidence;
 mod sentence;
+mod spent;
 mod split;
 
 pub(crate) use evidence::{Evidence, reason};

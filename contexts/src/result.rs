@@ -12,5 +12,5 @@ pub use classes::{ClassProfile, ClassStep};
 pub use contexts::{ContextProfile, Decrease, Further, OperationProfile};
 pub use per_level::PerLevel;
 pub use profile::{Profile, Totals};
-pub use reason::{Measure, Reason};
+pub use reason::{Measure, Reason, SpentMore};
 pub use summary::{Example, Summary, Times};

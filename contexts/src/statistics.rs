@@ -13,6 +13,7 @@ mod moments;
 mod quartiles;
 mod ranks;
 mod sample;
+mod spent;
 
 pub use deviation::{AverageDeviation, decrease};
 pub use histogram::Bins;
@@ -21,3 +22,4 @@ pub use moments::Moments;
 pub use quartiles::quartiles;
 pub use ranks::{RankSums, kruskal_wallis};
 pub use sample::{Sample, tick};
+pub use spent::{MeanSpent, SpentSums};

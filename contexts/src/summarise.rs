@@ -28,6 +28,7 @@ pub(crate) fn summary(
         failed: counts.failed,
         outliving: counts.outliving,
         times: times(moments, sorted, scale),
+        spent: counts.spent.means(),
     }
 }
 

@@ -97,3 +97,10 @@ pub(crate) const SIMILAR: f64 = 0.25;
 
 /// Bytes of response times in memory unless the user says otherwise: ten million of them.
 pub(crate) const MEMORY: u64 = 256 << 20;
+
+/// Minimum share of the difference between slow contexts and the rest that a way to spend time has
+/// for being named: with less it explains little. Chosen, not measured.
+pub(crate) const MIN_SPENT_SHARE: f64 = 0.2;
+
+/// Maximum number of ways to spend time that a sentence names.
+pub(crate) const MAX_SPENT_NAMED: usize = 2;

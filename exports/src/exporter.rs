@@ -47,6 +47,8 @@ pub enum Needs {
     Messages,
     /// Links, paths and patterns, as analyze leaves them.
     Analysis,
+    /// The same and, where resources were recorded, requests and their steps.
+    Resources,
     /// Requests and their steps.
     Requests,
     /// Events, as reconcile leaves those of recordings.

@@ -9,6 +9,7 @@ mod attributes;
 mod messages;
 mod requests;
 mod send;
+mod spent;
 mod writer;
 
 use registry::{About, Flag, Given, values};
@@ -20,6 +21,7 @@ use crate::kind::Kind;
 use crate::traces::{TraceChoice, write_traces};
 use requests::{JsonLines, Protobuf};
 use send::{Collector, Retries};
+use spent::Spent;
 use writer::RequestWriter;
 
 /// The address of a collector.
@@ -104,7 +106,7 @@ impl Receiver {
 
 impl Exporter for Otlp {
     fn needs(&self) -> Needs {
-        Needs::Analysis
+        Needs::Resources
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -121,18 +123,22 @@ impl Exporter for Otlp {
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         let file = &mut *output.writer;
+        let spent = Spent::read(source.data)?;
+        let spent = Some(&spent);
         let count = match (&self.to, self.encoding) {
             (Some(receiver), _) => {
-                let mut writer = RequestWriter::new(receiver.connect()?);
+                let mut writer = RequestWriter::new(receiver.connect()?, spent);
                 let count = write_traces(source, self.traces, &mut writer)?;
                 writer.into_requests().all_were_wanted(&receiver.url)?;
                 count
             }
             (None, Encoding::Json) => {
-                write_traces(source, self.traces, &mut RequestWriter::new(JsonLines(file)))?
+                let mut writer = RequestWriter::new(JsonLines(file), spent);
+                write_traces(source, self.traces, &mut writer)?
             }
             (None, Encoding::Protobuf) => {
-                write_traces(source, self.traces, &mut RequestWriter::new(Protobuf(file)))?
+                let mut writer = RequestWriter::new(Protobuf(file), spent);
+                write_traces(source, self.traces, &mut writer)?
             }
         };
         Ok(Some(count))

@@ -36,3 +36,7 @@ pub(crate) const MAX_ANSWER_SHOWN: usize = 200;
 /// Bytes of timelines of threads that are held in memory before more go to temporary files. Chosen,
 /// not measured.
 pub(crate) const THREADS_IN_MEMORY_BYTES: u64 = 256 << 20;
+
+/// Bytes of resources of steps that are held in memory before more go to temporary files: 2.4
+/// million steps. Chosen, not measured.
+pub(crate) const STEPS_IN_MEMORY_BYTES: u64 = 256 << 20;

@@ -1,6 +1,7 @@
 //! Evidence that contexts make an operation slow, and the choice of the kind of context.
 
 use super::sentence::sentence;
+use super::spent::spent;
 use super::split::{Candidate, slow};
 use crate::equivalence::Level;
 use crate::result::{ContextProfile, Measure, OperationProfile, PerLevel, Reason};
@@ -91,6 +92,7 @@ fn split(evidence: &Evidence<'_>, level: Level, measure: Measure) -> Option<Reas
     let mut reason = Reason {
         level,
         measure,
+        spent: spent(&of_level, &slow),
         slow,
         contexts: *evidence.contexts.of(level) as u64,
         slow_calls: slow_moments.weight,

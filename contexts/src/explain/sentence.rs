@@ -2,6 +2,7 @@
 
 use message_trace::units::{count, duration, expected, whole_percent};
 
+use super::spent;
 use crate::equivalence::Level;
 use crate::result::{ContextProfile, Measure, OperationProfile, Reason};
 use crate::tuning::{MAX_MINORITY, MAX_NAMED};
@@ -39,7 +40,7 @@ pub(super) fn sentence(
     };
     let (time, otherwise) = if named.is_slow { (slow, rest) } else { (rest, slow) };
     format!(
-        "{} is {} {when}: {what} {} in {} of {} calls, {} otherwise; {}-context {explains}",
+        "{} is {} {when}: {what} {} in {} of {} calls, {} otherwise; {}-context {explains}{}",
         operation.name,
         named.how(),
         duration(time),
@@ -47,6 +48,7 @@ pub(super) fn sentence(
         calls_in_words(reason.calls),
         duration(otherwise),
         reason.level,
+        spent::in_words(reason),
     )
 }
 

@@ -39,6 +39,7 @@ fn said(contexts: &[ContextProfile], slow: &[u32], slow_calls: f64, measure: Mea
         slow_median: 8e6,
         rest_mean: 1e6,
         rest_median: 2e6,
+        spent: Vec::new(),
         sentence: String::new(),
     };
     let decrease = Decrease { share: 0.684, rank_share: 0.75, ..Decrease::default() };
@@ -144,6 +145,7 @@ fn rare_contexts_that_are_not_told_one_by_one_are_not_named() {
         slow_median: 2.0,
         rest_mean: 1.0,
         rest_median: 1.0,
+        spent: Vec::new(),
         sentence: String::new(),
     };
     let named = Named::of(&reason, &all);

@@ -1,5 +1,6 @@
 //! The reason why an operation is slow at times.
 
+use request_flow::Resource;
 use serde::{Deserialize, Serialize};
 
 use crate::equivalence::Level;
@@ -38,6 +39,28 @@ pub struct Reason {
     pub rest_mean: f64,
     /// Median response time otherwise.
     pub rest_median: f64,
+    /// What is spent of the time in slow contexts and otherwise, what is most of the difference
+    /// first; empty where that was not recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub spent: Vec<SpentMore>,
     /// The same in a sentence.
     pub sentence: String,
+}
+
+/// Mean time that is spent in one way, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpentMore {
+    /// The way.
+    pub resource: Resource,
+    /// In the slow contexts.
+    pub slow: f64,
+    /// Otherwise.
+    pub rest: f64,
+}
+
+impl SpentMore {
+    /// How much more is spent in slow contexts.
+    pub fn more(&self) -> f64 {
+        self.slow - self.rest
+    }
 }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::statistics::Moments;
+use crate::statistics::{MeanSpent, Moments};
 
 /// The executions in a context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct Summary {
     /// Their response times; `None` where no step has one.
     #[serde(flatten)]
     pub times: Option<Times>,
+    /// What the steps did with their time; `None` where that was not recorded.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub spent: Option<MeanSpent>,
 }
 
 /// Response times, in nanoseconds, each weighted by the probability of its request.

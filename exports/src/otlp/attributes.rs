@@ -9,15 +9,18 @@ use message_trace::Protocol;
 use super::messages::{AnyValue, KeyValue, Value};
 use crate::traces::{Side, Span};
 
+/// The attribute of that name.
+pub(super) fn named(key: &str, value: Value) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }) }
+}
+
 /// A list of attributes. An attribute whose value is unknown is left out.
 #[derive(Default)]
 struct Attributes(Vec<KeyValue>);
 
 impl Attributes {
     fn add(&mut self, key: &str, value: Option<Value>) {
-        let Some(value) = value else { return };
-        let value = Some(AnyValue { value: Some(value) });
-        self.0.push(KeyValue { key: key.to_owned(), value });
+        self.0.extend(value.map(|value| named(key, value)));
     }
 
     fn text(&mut self, key: &str, text: &str) {

@@ -50,7 +50,7 @@ fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<R
 
 fn send(address: &str, headers: &[&str]) -> Result<Collector, Error> {
     let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
-    let mut otlp = RequestWriter::new(Collector::new(address, &headers, QUICK)?);
+    let mut otlp = RequestWriter::new(Collector::new(address, &headers, QUICK)?, None);
     let calls = testing::calls();
     otlp.write(&spans::of_calls(&calls), &testing::parties("web"))?;
     otlp.finish()?;
@@ -89,7 +89,7 @@ fn what_it_rejects_of_all_requests_is_known() {
     let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
     let (address, thread) = collector(vec![("200 OK", answer); 2]);
     let mut otlp =
-        RequestWriter::new(Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap());
+        RequestWriter::new(Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap(), None);
     let (calls, parties) = (testing::calls(), testing::parties("web"));
     for _ in 0..2 {
         otlp.write(&spans::of_calls(&calls), &parties).unwrap();

@@ -9,21 +9,22 @@ use super::messages::{
     Span as OtlpSpan, SpanKind,
 };
 use super::requests::Requests;
+use super::spent::Spent;
 use crate::error::Error;
 use crate::traces::names::operation;
 use crate::traces::{Side, Span, SpanWriter};
 use crate::tuning::SPANS_PER_REQUEST;
 
 /// A writer of spans as requests of OTLP.
-#[derive(Debug)]
-pub(super) struct RequestWriter<R> {
+pub(super) struct RequestWriter<'spent, R> {
     requests: R,
+    spent: Option<&'spent Spent>,
 }
 
-impl<R: Requests> RequestWriter<R> {
-    /// A writer that gives its requests to `requests`.
-    pub(super) fn new(requests: R) -> RequestWriter<R> {
-        RequestWriter { requests }
+impl<'spent, R: Requests> RequestWriter<'spent, R> {
+    /// A writer that gives its requests to `requests`. Spans say what `spent` knows of them.
+    pub(super) fn new(requests: R, spent: Option<&'spent Spent>) -> RequestWriter<'spent, R> {
+        RequestWriter { requests, spent }
     }
 
     /// The receiver of the requests.
@@ -32,11 +33,11 @@ impl<R: Requests> RequestWriter<R> {
     }
 }
 
-impl<R: Requests> SpanWriter for RequestWriter<R> {
+impl<R: Requests> SpanWriter for RequestWriter<'_, R> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
         spans
             .chunks(SPANS_PER_REQUEST)
-            .try_for_each(|batch| self.requests.take(&request(batch, parties)))
+            .try_for_each(|batch| self.requests.take(&request(batch, parties, self.spent)))
     }
 
     fn finish(&mut self) -> Result<(), Error> {
@@ -45,7 +46,11 @@ impl<R: Requests> SpanWriter for RequestWriter<R> {
 }
 
 /// A request with these spans, by the nodes at which they were seen.
-fn request(spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
+fn request(
+    spans: &[Span<'_>],
+    parties: &[Party],
+    spent: Option<&Spent>,
+) -> ExportTraceServiceRequest {
     let mut places: FxHashMap<usize, usize> = FxHashMap::default();
     let mut of_nodes: Vec<ResourceSpans> = Vec::new();
     for span in spans {
@@ -54,7 +59,7 @@ fn request(spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
             of_nodes.len() - 1
         });
         let scope = of_nodes.get_mut(place).and_then(|node| node.scope_spans.first_mut());
-        scope.into_iter().for_each(|scope| scope.spans.push(otlp(span, parties)));
+        scope.into_iter().for_each(|scope| scope.spans.push(otlp(span, parties, spent)));
     }
     ExportTraceServiceRequest { resource_spans: of_nodes }
 }
@@ -72,7 +77,10 @@ fn of_node(party: Option<&Party>) -> ResourceSpans {
     }
 }
 
-fn otlp(span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
+fn otlp(span: &Span<'_>, parties: &[Party], spent: Option<&Spent>) -> OtlpSpan {
+    let pid = parties.get(span.party()).and_then(|party| party.pid);
+    let mut attributes = attributes::of_span(span, parties);
+    attributes.extend(spent.into_iter().flat_map(|spent| spent.attributes(span, pid)));
     // Producer and consumer are OpenTelemetry's words for the ends of a message without a response.
     let answered = span.call.response.is_some();
     let kind = match (span.side, answered) {
@@ -89,7 +97,7 @@ fn otlp(span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
         kind: kind as i32,
         start_time_unix_nano: span.start.max(0) as u64,
         end_time_unix_nano: span.end.max(0) as u64,
-        attributes: attributes::of_span(span, parties),
+        attributes,
     }
 }
 
@@ -106,7 +114,7 @@ mod tests {
 
     fn json(web: &str) -> String {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let mut otlp = RequestWriter::new(JsonLines(&mut out));
+        let mut otlp = RequestWriter::new(JsonLines(&mut out), None);
         otlp.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
         otlp.finish().unwrap();
         String::from_utf8(out).unwrap()
@@ -122,7 +130,7 @@ mod tests {
         let calls = testing::calls();
         let (spans, parties) = (spans::of_calls(&calls), testing::parties("web"));
         let mut out = Vec::new();
-        let mut otlp = RequestWriter::new(Protobuf(&mut out));
+        let mut otlp = RequestWriter::new(Protobuf(&mut out), None);
         otlp.write(&spans[..3], &parties).unwrap();
         otlp.write(&spans[3..], &parties).unwrap();
         otlp.finish().unwrap();
@@ -165,7 +173,7 @@ mod tests {
         }
         let calls = testing::calls();
         let spans = vec![spans::of_calls(&calls)[0]; 2 * SPANS_PER_REQUEST + 1];
-        let mut otlp = RequestWriter::new(Sizes(Vec::new()));
+        let mut otlp = RequestWriter::new(Sizes(Vec::new()), None);
         otlp.write(&spans, &testing::parties("web")).unwrap();
         assert_eq!(otlp.into_requests().0, [SPANS_PER_REQUEST, SPANS_PER_REQUEST, 1]);
     }

@@ -161,7 +161,11 @@ impl Run for Contexts {
         let requests = RequestTables::open(
             &data.requests(),
             &data.steps(),
-            Columns { hosts: true, sizes: self.spent.is_some(), ..Columns::default() },
+            Columns {
+                hosts: true,
+                sizes: self.spent.is_some() || data.own_events().is_file(),
+                ..Columns::default()
+            },
         )?;
         let progress = Terminal::new();
         let analysis = contexts::analyze(&requests, &self.options(), data.path(), &progress)?;

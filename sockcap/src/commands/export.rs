@@ -150,6 +150,12 @@ impl Export {
                 return stages::names(shown, self.to.aliases.as_deref());
             }
             Needs::Analysis => drop(stages::analysis(shown, &named())?),
+            Needs::Resources => {
+                stages::analysis(shown, &named())?;
+                if shown.data.own_events().is_file() {
+                    stages::requests(shown, &named())?;
+                }
+            }
             Needs::Requests => stages::requests(shown, &named())?,
             // Imported events need no stage; those of recordings are made with the messages.
             Needs::Events if shown.data.logs()?.is_empty() => {}

@@ -57,7 +57,7 @@ pub(super) fn of(data: &DataDir, min_kept: u64) -> Result<Profile, Error> {
     let tables = RequestTables::open(
         &data.requests(),
         &data.steps(),
-        Columns { hosts: true, ..Columns::default() },
+        Columns { hosts: true, sizes: data.own_events().is_file(), ..Columns::default() },
     )?;
     let budget = MemoryBudget::new(RESPONSE_TIMES_IN_MEMORY_BYTES);
     let progress = Terminal::new();

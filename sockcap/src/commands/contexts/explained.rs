@@ -6,6 +6,7 @@ use contexts::Analysis;
 use contexts::explain::without_reason;
 use contexts::result::{ContextProfile, OperationProfile, Profile, Summary};
 use message_trace::units::{count, duration, plural, printable};
+use request_flow::Resource;
 
 use crate::error::Error;
 use crate::output;
@@ -83,42 +84,61 @@ fn names<'a>(operations: impl ExactSizeIterator<Item = &'a OperationProfile>) ->
 fn contexts(operation: &OperationProfile, limit: usize, out: &mut impl Write) -> io::Result<()> {
     let right = ["COUNT", "MEAN", "DEVIATION", "Q1", "MEDIAN", "Q3", "MODES"];
     let mut head: Vec<(&'static str, Side)> = right.map(|name| (name, Side::Right)).to_vec();
+    // What is spent in one way in no context at all has no column.
+    let is_spent = |resource: Resource| {
+        let summaries = operation.all().map(|context| &context.summary);
+        let mut known = summaries.filter_map(|summary| summary.spent.as_ref());
+        known.any(|spent| spent.of(resource) > 0.0)
+    };
+    let ways: Vec<(&'static str, Resource)> =
+        WAYS.into_iter().zip(Resource::ALL).filter(|(_, resource)| is_spent(*resource)).collect();
+    head.extend(ways.iter().map(|(name, _)| (*name, Side::Right)));
     head.push(("CONTEXT", Side::Left));
+    let ways: Vec<Resource> = ways.into_iter().map(|(_, resource)| resource).collect();
     let mut table = Table::new(&head);
-    table.row(row(&operation.summary, &operation.name), Vec::new());
-    add(&operation.contexts, 1, limit, &mut table);
+    table.row(row(&operation.summary, &ways, &operation.name), Vec::new());
+    add(&operation.contexts, 1, limit, &ways, &mut table);
     table.write(output::limit(), out)
 }
 
-fn add(contexts: &[ContextProfile], depth: usize, limit: usize, table: &mut Table) {
+/// Columns of mean times by what they were spent on, in the order of [`Resource::ALL`].
+const WAYS: [&str; 7] = ["PROCESSOR", "RUNNABLE", "DISK", "LOCK", "PEER", "ASLEEP", "UNKNOWN"];
+
+fn add(
+    contexts: &[ContextProfile],
+    depth: usize,
+    limit: usize,
+    ways: &[Resource],
+    table: &mut Table,
+) {
     let indent = "  ".repeat(depth);
     let mut slowest: Vec<&ContextProfile> = contexts.iter().collect();
     let mean = |context: &ContextProfile| context.summary.times.as_ref().map(|times| times.mean);
     slowest.sort_by(|a, b| mean(b).partial_cmp(&mean(a)).unwrap_or(std::cmp::Ordering::Equal));
     for context in slowest.iter().take(limit) {
         let name = format!("{indent}{} {}", context.level, context.name);
-        table.row(row(&context.summary, &name), Vec::new());
+        table.row(row(&context.summary, ways, &name), Vec::new());
         // What a single inner context is of, is what this one is of.
         if let [only] = context.contexts.as_slice()
             && only.contexts.len() <= 1
         {
             continue;
         }
-        add(&context.contexts, depth + 1, limit, table);
+        add(&context.contexts, depth + 1, limit, ways, table);
     }
     if contexts.len() > limit {
         let more = plural((contexts.len() - limit) as u64, "more context", "more contexts");
-        let mut cells = vec![String::new(); 7];
+        let mut cells = vec![String::new(); 7 + ways.len()];
         cells.push(format!("{indent}and {more}, less slow"));
         table.row(cells, Vec::new());
     }
 }
 
-fn row(summary: &Summary, name: &str) -> Vec<String> {
+fn row(summary: &Summary, ways: &[Resource], name: &str) -> Vec<String> {
     let times = summary.times.as_ref();
     let in_words =
         |value: Option<f64>| value.map_or("–".to_owned(), |value| duration(value).to_string());
-    vec![
+    let mut cells = vec![
         count(summary.count),
         in_words(times.map(|times| times.mean)),
         in_words(times.map(|times| times.deviation)),
@@ -126,8 +146,10 @@ fn row(summary: &Summary, name: &str) -> Vec<String> {
         in_words(times.map(|times| times.median)),
         in_words(times.map(|times| times.q3)),
         times.and_then(|times| times.modes).map_or("–".to_owned(), |modes| modes.to_string()),
-        printable(name),
-    ]
+    ];
+    cells.extend(ways.iter().map(|way| in_words(summary.spent.map(|spent| spent.of(*way)))));
+    cells.push(printable(name));
+    cells
 }
 
 /// The tree of a class, with the slow steps marked.

@@ -1,0 +1,113 @@
+//! What executions did with their time: sums of the resources of steps.
+
+use request_flow::{Resource, Step};
+use serde::{Deserialize, Serialize};
+
+/// Mean times that steps spent in each way, in nanoseconds. What they leave of the response time is
+/// that of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MeanSpent {
+    /// Sum of the probabilities of the steps' requests.
+    pub weight: f64,
+    /// Computing.
+    pub processor: f64,
+    /// Without a processor.
+    pub runnable: f64,
+    /// Waiting for a file or a disk.
+    pub disk: f64,
+    /// Waiting for a lock or another thread.
+    pub lock: f64,
+    /// Waiting for another program.
+    pub peer: f64,
+    /// Asleep.
+    pub asleep: f64,
+    /// Nobody can tell.
+    pub unknown: f64,
+}
+
+impl MeanSpent {
+    /// The mean time of a resource.
+    pub fn of(&self, resource: Resource) -> f64 {
+        match resource {
+            Resource::Processor => self.processor,
+            Resource::Runnable => self.runnable,
+            Resource::Disk => self.disk,
+            Resource::Lock => self.lock,
+            Resource::Peer => self.peer,
+            Resource::Asleep => self.asleep,
+            Resource::Unknown => self.unknown,
+        }
+    }
+}
+
+/// Sums over the steps whose resources were recorded, each weighted by the probability of its
+/// request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SpentSums {
+    weight: f64,
+    /// In nanoseconds, in the order of [`Resource::ALL`].
+    times: [f64; Resource::ALL.len()],
+}
+
+impl SpentSums {
+    /// Adds a step, if its resources were recorded.
+    pub fn add(&mut self, step: &Step, weight: f64) {
+        if Resource::ALL.iter().any(|resource| resource.of(step).is_none()) {
+            return;
+        }
+        self.weight += weight;
+        for (sum, resource) in self.times.iter_mut().zip(Resource::ALL) {
+            *sum += weight * resource.of(step).unwrap_or(0) as f64;
+        }
+    }
+
+    /// Adds the steps of others.
+    pub fn merge(&mut self, other: &SpentSums) {
+        self.weight += other.weight;
+        self.times.iter_mut().zip(other.times).for_each(|(sum, other)| *sum += other);
+    }
+
+    /// Adds steps whose means are known.
+    pub fn add_means(&mut self, means: &MeanSpent) {
+        self.weight += means.weight;
+        for (sum, resource) in self.times.iter_mut().zip(Resource::ALL) {
+            *sum += means.weight * means.of(resource);
+        }
+    }
+
+    /// The means; `None` where no step has resources.
+    pub fn means(&self) -> Option<MeanSpent> {
+        let [processor, runnable, disk, lock, peer, asleep, unknown] =
+            self.times.map(|sum| sum / self.weight);
+        let weight = self.weight;
+        let means = MeanSpent { weight, processor, runnable, disk, lock, peer, asleep, unknown };
+        (self.weight > 0.0).then_some(means)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use request_flow::Waits;
+
+    #[test]
+    fn means_are_of_those_that_have_resources() {
+        let mut sums = SpentSums::default();
+        sums.add(&Step::of(1, 2), 1.0);
+        assert_eq!(sums.means(), None);
+        let of = |processor_ns, lock_ns| Step {
+            processor_ns: Some(processor_ns),
+            waits: Some(Waits { lock_ns, ..Waits::default() }),
+            ..Step::of(1, 2)
+        };
+        sums.add(&of(10, 0), 1.0);
+        let mut others = SpentSums::default();
+        others.add(&of(50, 40), 0.5);
+        sums.merge(&others);
+        let means = sums.means().unwrap();
+        assert_eq!((means.weight, means.processor, means.lock), (1.5, 35.0 / 1.5, 20.0 / 1.5));
+        let mut again = SpentSums::default();
+        again.add_means(&means);
+        assert_eq!(again, sums);
+    }
+}
