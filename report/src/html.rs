@@ -39,8 +39,10 @@ impl Html {
                 document::piece(&format!("details-{group}"), &packed(details)?).as_bytes(),
             )?;
         }
-        if let Some(contexts) = &page.contexts {
-            out.write_all(document::piece("contexts", &packed(contexts)?).as_bytes())?;
+        for (name, piece) in [("contexts", &page.contexts), ("workload", &page.workload)] {
+            if let Some(piece) = piece {
+                out.write_all(document::piece(name, &packed(piece)?).as_bytes())?;
+            }
         }
         out.write_all(document::end().as_bytes())
     }

@@ -20,6 +20,7 @@ mod sample;
 mod series;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ use rustc_hash::FxHashMap;
 pub use comparison::ComparisonPage;
 pub use contexts::{MoreByCommand, PageContexts, RequestsBy};
 pub use instances::{Instances, Order};
+pub use workload::{ExampleRequest, PageWorkload};
 
 use crate::options::Options;
 use crate::summary::Report;
@@ -53,6 +55,8 @@ pub struct Page {
     pub details: Vec<Arc<[u8]>>,
     /// The contexts of operations, if there were requests.
     pub contexts: Option<Arc<[u8]>>,
+    /// What requests cost, if their resources were recorded.
+    pub workload: Option<Arc<[u8]>>,
 }
 
 /// The data of a page while instances are added.
@@ -70,6 +74,7 @@ pub struct PageBuilder<'a> {
     begin: i64,
     one_sided: OneSidedMessages,
     contexts: Option<PageContexts>,
+    workload: Option<PageWorkload>,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -97,6 +102,7 @@ impl<'a> PageBuilder<'a> {
             begin,
             one_sided,
             contexts: None,
+            workload: None,
         }
     }
 
@@ -110,6 +116,11 @@ impl<'a> PageBuilder<'a> {
     /// their examples.
     pub fn contexts(&mut self, contexts: PageContexts) {
         self.contexts = Some(contexts);
+    }
+
+    /// Takes what requests cost.
+    pub fn workload(&mut self, workload: PageWorkload) {
+        self.workload = Some(workload);
     }
 
     /// Adds an instance. One of a pattern that is not in the page counts in the series of the
@@ -161,11 +172,14 @@ impl<'a> PageBuilder<'a> {
             Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
         overview.one_sided = self.one_sided;
         overview.contexts = self.contexts.is_some();
+        overview.workload = self.workload.is_some();
         let contexts = self.contexts.map(PageContexts::json).transpose()?;
+        let workload = self.workload.as_ref().map(serde_json::to_vec).transpose()?;
         Ok(Page {
             overview: serde_json::to_vec(&overview)?,
             details,
             contexts: contexts.map(Arc::from),
+            workload: workload.map(Arc::from),
         })
     }
 }

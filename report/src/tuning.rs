@@ -98,3 +98,25 @@ pub(crate) const MIN_PATHS_FOR_MEDIAN: f64 = 5.0;
 
 /// Minimum number of expected paths for a 99th percentile.
 pub(crate) const MIN_PATHS_FOR_P99: f64 = 20.0;
+
+/// Maximum number of clusters of requests that the page has side by side: the largest ones.
+pub(crate) const MAX_CLUSTERS: usize = 60;
+
+/// Maximum number of names of a cluster that the page has.
+pub(crate) const MAX_CLUSTER_NAMES: usize = 3;
+
+/// Maximum number of unusual requests that the page has.
+pub(crate) const MAX_UNUSUAL: usize = 40;
+
+/// Maximum number of requests whose steps and threads the page has. One of the demo takes about
+/// 2 kB as JSON, and one with all the slices that fit 60 kB.
+pub(crate) const MAX_EXAMPLE_REQUESTS: usize = 48;
+
+/// Maximum number of steps of one request that the page shows.
+pub(crate) const MAX_EXAMPLE_STEPS: usize = 200;
+
+/// Maximum number of slices of all threads of one request together; the longest ones stay.
+pub(crate) const MAX_EXAMPLE_SLICES: usize = 2_000;
+
+/// Maximum number of hand-offs of one request that the page shows.
+pub(crate) const MAX_EXAMPLE_WAKES: usize = 500;

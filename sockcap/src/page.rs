@@ -1,8 +1,9 @@
 //! The data of the HTML page, out of a data directory: the report with the instances of its
-//! patterns, read piece by piece, and the contexts of its requests.
+//! patterns, read piece by piece, the contexts of its requests, and what they cost.
 
 mod contexts;
 mod profile;
+mod workload;
 
 use analyze::paths::{LeftInstances, PathFilter};
 use analyze::{AnalysisSummary, OneSided};
@@ -31,6 +32,10 @@ pub(crate) fn read(
     builder.one_sided(&one_sided(data)?);
     if let Some(contexts) = contexts::of(shown, inference, all.is_some())? {
         builder.contexts(contexts);
+        // Where there are contexts, there are requests.
+        if let Some(workload) = workload::of(shown)? {
+            builder.workload(workload);
+        }
     }
     let instances = LeftInstances::open(data, filter)?;
     for piece in 0..instances.pieces() {

@@ -85,3 +85,10 @@ pub(crate) const SWITCHES_LATE_NS: i64 = 10_000_000;
 /// Time after which a file of switches says up to when it is whole, in nanoseconds, even where
 /// nothing happened.
 pub(crate) const SWITCHES_MARKED_AFTER_NS: i64 = 1_000_000_000;
+
+/// Maximum number of events of a recording whose threads a page shows: reading more takes too long
+/// for what is seen of them. Chosen, not measured.
+pub(crate) const MAX_EVENTS_OF_A_PAGE: u64 = 20_000_000;
+
+/// Bytes of timelines of threads that are held in memory for a page; more go to temporary files.
+pub(crate) const THREADS_IN_MEMORY_BYTES: u64 = 256 << 20;

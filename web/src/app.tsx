@@ -10,7 +10,7 @@ import type { Overview } from "./data/types";
 import { Facts } from "./facts";
 import { count, duration, expected, plural } from "./format";
 import { Help } from "./help";
-import { help, KEYS } from "./keys";
+import { help, KEYS, KEYS_OF_REQUESTS } from "./keys";
 import { MapView } from "./map/map";
 import { Detail } from "./pattern/detail";
 import { type Listed, useListed } from "./patterns/chosen";
@@ -19,8 +19,9 @@ import { Shares } from "./patterns/shares";
 import { choose, pattern, tab, TABS, type Tab } from "./state";
 import { NEXT, theme } from "./theme";
 import { OverTime } from "./time/over_time";
+import { WorkloadView } from "./workload/workload";
 
-const LABELS: Record<Tab, string> = { patterns: "Patterns", map: "Map", time: "Over time", clocks: "Clocks and holes", contexts: "Contexts" };
+const LABELS: Record<Tab, string> = { patterns: "Patterns", map: "Map", time: "Over time", clocks: "Clocks and holes", contexts: "Contexts", requests: "Requests" };
 
 export function App({ source }: { source: Source }) {
   const [overview, setOverview] = useState<Overview | null>(null);
@@ -56,9 +57,10 @@ function Loaded({ source, overview }: Shown) {
           {tab.value === "time" && <OverTime source={source} overview={overview} rank={listed.chosen} />}
           {tab.value === "clocks" && <ClocksView overview={overview} />}
           {tab.value === "contexts" && <ContextsView source={source} overview={overview} />}
+          {tab.value === "requests" && <WorkloadView source={source} overview={overview} />}
         </div>
       </main>
-      <Help keys={KEYS} />
+      <Help keys={overview.workload ? KEYS_OF_REQUESTS : KEYS} />
     </>
   );
 }
@@ -92,8 +94,9 @@ function Header({ overview }: { overview: Overview }) {
   ];
   // Messages and nothing else: a number of different things together says nothing.
   const halves = overview.one_sided.messages;
-  // A link may lead to contexts that are not there.
-  const tabs = TABS.filter((name) => name !== "contexts" || overview.contexts || tab.value === name);
+  // A link may lead to what is not there.
+  const isThere = (name: Tab) => (name === "contexts" ? overview.contexts : name === "requests" ? overview.workload : true);
+  const tabs = TABS.filter((name) => isThere(name) || tab.value === name);
   // Where there is no room for all tabs, that of the view is seen.
   useEffect(() => document.getElementById(`tab-${tab.value}`)?.scrollIntoView({ block: "nearest", inline: "nearest" }), [tab.value]);
   const onKeyDown = (event: KeyboardEvent) => {

@@ -2,7 +2,7 @@
 // modifier.
 
 import { LEVELS } from "./data/contexts";
-import { choose, chooseLevel, chooseOperation, context, instance, operation, order, query, tab, TABS } from "./state";
+import { choose, chooseLevel, chooseOperation, chooseRequest, context, instance, operation, order, query, tab, TABS } from "./state";
 import { NEXT, theme } from "./theme";
 import { signal } from "@preact/signals";
 
@@ -22,6 +22,11 @@ export const KEYS: [string, string][] = [
   ["Esc", "close this help, end the search, leave the pattern"],
   ["?", "this help"],
 ];
+
+/** The same of a page that says what requests cost. */
+export const KEYS_OF_REQUESTS: [string, string][] = KEYS.map(([key, what]) =>
+  key.startsWith("1 ") ? [`${key} 6`, `${what}, requests`] : key === "n p" ? [key, `${what}, or cluster`] : [key, what],
+);
 
 function press(selector: string): void {
   document.querySelector<HTMLElement>(selector)?.click();
@@ -45,8 +50,18 @@ function moveContext(by: number): void {
   next?.scrollIntoView({ block: "nearest" });
 }
 
+/** Shows the request of the next cluster, or of the one before. */
+function moveCluster(by: number): void {
+  const all = [...document.querySelectorAll<HTMLElement>("[data-cluster]")];
+  const open = all.findIndex((one) => one.getAttribute("aria-pressed") === "true");
+  const next = all[Math.min(Math.max(open + by, 0), all.length - 1)];
+  if (next && next !== all[open]) next.click();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
 function step(by: number): void {
   if (tab.value === "contexts") moveContext(by);
+  else if (tab.value === "requests") moveCluster(by);
   else press(`.instances [aria-label="${by > 0 ? "Next" : "Previous"} instance"]`);
 }
 
@@ -65,6 +80,7 @@ function move(key: string): void {
 function escape(): void {
   if (help.value) help.value = false;
   else if (tab.value === "contexts") escapeContexts();
+  else if (tab.value === "requests") chooseRequest(null);
   else if (document.activeElement instanceof HTMLInputElement && !query.value) document.activeElement.blur();
   else if (query.value) query.value = "";
   else if (instance.value !== null) instance.value = null;
@@ -121,7 +137,9 @@ export function followKeys(): void {
     const target = event.target;
     if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) return;
     const number = TABS[Number(event.key) - 1];
-    const action = number ? () => (tab.value = number) : ACTIONS[event.key];
+    // A page need not have all tabs.
+    const isThere = number && document.getElementById(`tab-${number}`);
+    const action = isThere ? () => (tab.value = number) : ACTIONS[event.key];
     if (!action) return;
     event.preventDefault();
     action();

@@ -3,6 +3,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import "./comparison/comparison.css";
+import "./workload/workload.css";
 import { render } from "preact";
 import { App } from "./app";
 import { followComparisonKeys } from "./comparison/keys";

@@ -6,7 +6,7 @@ import { keepAddress } from "./address";
 import { type Level, LEVELS } from "./data/contexts";
 import type { Order, Part, SortKey } from "./data/types";
 
-export const TABS = ["patterns", "map", "time", "clocks", "contexts"] as const;
+export const TABS = ["patterns", "map", "time", "clocks", "contexts", "requests"] as const;
 export type Tab = (typeof TABS)[number];
 const ORDERS = ["slowest", "time", "likely"] as const;
 
@@ -31,6 +31,8 @@ export const operation = signal<number | null>(null);
 export const level = signal<Level | null>(null);
 /** The number of the context whose requests are shown. */
 export const context = signal<number | null>(null);
+/** The number of the request whose steps and threads are shown; null: the one that stands for the largest cluster. */
+export const request = signal<number | null>(null);
 
 const SORT_KEYS: SortKey[] = ["total", "count", "expected", "confidence", "evidence", "mean", "p99"];
 const PARTS: Part[] = ["node", "network", "untraced", "connect"];
@@ -55,6 +57,7 @@ export function address(): string {
   if (operation.value !== null) said.set("operation", String(operation.value));
   if (level.value) said.set("level", level.value);
   if (context.value !== null) said.set("context", String(context.value));
+  if (request.value !== null) said.set("request", String(request.value));
   const text = said.toString();
   return tab.value + (text ? `?${text}` : "");
 }
@@ -76,6 +79,7 @@ function lookAt(text: string): void {
   operation.value = whole(said.get("operation"));
   level.value = one(LEVELS, said.get("level"));
   context.value = whole(said.get("context"));
+  request.value = whole(said.get("request"));
   const [hop = null, word = null] = said.get("delay")?.split(".") ?? [];
   const [number, part] = [whole(hop), one(PARTS, word)];
   delay.value = number !== null && part ? { hop: number, part } : null;
@@ -114,12 +118,17 @@ export function chooseLevel(next: Level): void {
   });
 }
 
-/** What "back" goes back over. */
-function step(): string {
-  return `${tab.value} ${pattern.value} ${operation.value}`;
+/** Chooses the request whose steps and threads are shown. */
+export function chooseRequest(id: number | null): void {
+  request.value = id;
 }
 
-/** Keeps address and state alike. Another tab, pattern or operation is a step that "back" undoes; the rest is not. */
+/** What "back" goes back over. */
+function step(): string {
+  return `${tab.value} ${pattern.value} ${operation.value} ${request.value}`;
+}
+
+/** Keeps address and state alike. Another tab, pattern, operation or request is a step that "back" undoes; the rest is not. */
 export function followAddress(): void {
   keepAddress({ address, look, step, first: "patterns" });
 }

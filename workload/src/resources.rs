@@ -26,6 +26,7 @@ mod fill;
 mod gather;
 mod kinds;
 mod ledger;
+mod of_request;
 mod of_step;
 #[cfg(test)]
 mod tests;
@@ -34,4 +35,5 @@ mod timelines;
 
 pub use charged::Charged;
 pub use fill::{Tables, fill};
+pub use of_request::{LaneWake, RequestThreads, ThreadLane};
 pub use threads::{ThreadName, ThreadSlice, ThreadWake, Threads};

@@ -170,3 +170,10 @@ pub(crate) const MIN_LOOSE_NS: i64 = 200_000;
 /// server whose helpers were not seen to be woken, 6 requests of two threads were taken for such of
 /// one thread without it.
 pub(crate) const LOOSE_SHARE: i64 = 10;
+
+/// Maximum number of threads of one request that are shown: more cannot be told apart. Chosen, not
+/// measured.
+pub(crate) const MAX_REQUEST_THREADS: usize = 24;
+
+/// Number of hand-offs in a row over which threads of a request are found. Chosen, not measured.
+pub(crate) const MAX_HANDOFF_ROUNDS: usize = 4;

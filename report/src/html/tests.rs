@@ -47,8 +47,11 @@ fn data_comes_back() {
     let patterns = samples::many(150);
     let report = Report::new(&patterns, samples::meta());
     let page = PageBuilder::new(&report, &Options::default()).finish().unwrap();
-    assert_eq!(page.contexts, None);
-    let page = crate::page::Page { contexts: Some(b"{}"[..].into()), ..page };
+    assert_eq!((&page.contexts, &page.workload), (&None, &None));
+    // Without resources a page has nothing more than before.
+    assert!(!String::from_utf8_lossy(&page.overview).contains("workload"));
+    let (contexts, workload) = (Some(b"{}"[..].into()), Some(b"[]"[..].into()));
+    let page = crate::page::Page { contexts, workload, ..page };
     let mut out = Vec::new();
     Html.write(&report, &page, &mut out).unwrap();
     let written = String::from_utf8(out).unwrap();
@@ -61,7 +64,7 @@ fn data_comes_back() {
         json
     };
     assert_eq!(piece("overview"), page.overview);
-    assert_eq!(piece("contexts"), b"{}");
+    assert_eq!((piece("contexts"), piece("workload")), (b"{}".to_vec(), b"[]".to_vec()));
     assert_eq!(page.details.len(), 3);
     for (group, details) in page.details.iter().enumerate() {
         assert_eq!(piece(&format!("details-{group}")), **details);

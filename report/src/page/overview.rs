@@ -46,6 +46,9 @@ pub(super) struct Overview<'a> {
     filtered: Vec<String>,
     /// Whether the page has the contexts of operations.
     pub(super) contexts: bool,
+    /// Whether the page has what requests cost.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) workload: bool,
     /// The number of patterns in a piece of details.
     group: usize,
     patterns: PatternColumns,
@@ -83,7 +86,8 @@ struct PatternColumns {
 }
 
 impl<'a> Overview<'a> {
-    /// The overview without contexts, and without the messages that were seen at one end only.
+    /// The overview without contexts and workload, and without the messages that were seen at one
+    /// end only.
     pub(super) fn of(
         report: &Report<'_>,
         ranked: &[&PathPattern],
@@ -116,6 +120,7 @@ impl<'a> Overview<'a> {
             notes: report.notes().map(note).collect(),
             one_sided: OneSidedMessages::default(),
             contexts: false,
+            workload: false,
             group: PATTERNS_PER_PIECE,
             patterns,
             map,

@@ -136,10 +136,11 @@ impl Pages {
             ["", "api", "details", group] => number(group)
                 .and_then(|group| self.page.details.get(group))
                 .map_or_else(nothing, |details| Answer::of(JSON, details.clone())),
-            ["", "api", "contexts"] => match &self.page.contexts {
-                Some(contexts) => Answer::of(JSON, contexts.clone()),
-                None => nothing(),
-            },
+            ["", "api", piece @ ("contexts" | "workload")] => {
+                let page = &self.page;
+                let found = if piece == "contexts" { &page.contexts } else { &page.workload };
+                found.as_ref().map_or_else(nothing, |found| Answer::of(JSON, found.clone()))
+            }
             ["", "api", "place", rank, path] => {
                 let known = number(rank).filter(|rank| *rank < self.patterns);
                 match known.zip(number(path)) {
@@ -238,6 +239,7 @@ mod tests {
                 overview: b"{}".to_vec(),
                 details: vec![b"[1]"[..].into()],
                 contexts: Some(b"[2]"[..].into()),
+                workload: Some(b"[3]"[..].into()),
             },
             instances: Instances::new(0),
         }
@@ -255,6 +257,7 @@ mod tests {
         assert_eq!(ask("/api/overview", host), Answer::of("application/json", &b"{}"[..]));
         assert_eq!(ask("/api/details/0", host), Answer::of("application/json", &b"[1]"[..]));
         assert_eq!(ask("/api/contexts", host), Answer::of("application/json", &b"[2]"[..]));
+        assert_eq!(ask("/api/workload", host), Answer::of("application/json", &b"[3]"[..]));
         let nowhere = Answer::of("application/json", &br#"{"place":null}"#[..]);
         assert_eq!(ask("/api/place/1/7?order=slowest", host), nowhere);
         let none = &br#"{"from":5,"all":0,"instances":[]}"#[..];
@@ -314,10 +317,11 @@ mod tests {
         let place = |path| pages.place(1, path, "order=slowest");
         let at = |json: &str| Answer::of("application/json", json.as_bytes().to_vec());
         assert_eq!([place(8), place(7)], [at(r#"{"place":0}"#), at(r#"{"place":2}"#)]);
-        pages.page.contexts = None;
+        (pages.page.contexts, pages.page.workload) = (None, None);
         let nothing = Answer::refusal(404, "there is nothing here; the page is at /");
         let request = |path| Request { method: "GET", path, query: "", host: Some("localhost") };
         assert_eq!(pages.reply(&request("/api/contexts")), nothing);
+        assert_eq!(pages.reply(&request("/api/workload")), nothing);
     }
 
     #[test]

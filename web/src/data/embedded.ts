@@ -4,6 +4,7 @@
 import type { Contexts } from "./contexts";
 import { remembered, type Source } from "./source";
 import type { Details, Instance, Order, Overview } from "./types";
+import type { Workload } from "./workload";
 
 /** Undoes what `report/src/html.rs` did: base 64, gzip, JSON. */
 export async function piece<Value>(name: string): Promise<Value> {
@@ -32,6 +33,7 @@ export function embedded(): Source {
     return found;
   };
   const contexts = remembered((_: 0) => piece<Contexts>("contexts"));
+  const workload = remembered((_: 0) => piece<Workload>("workload"));
   const ordered = async (rank: number, order: Order) => (await details(rank)).instances.toSorted(compare[order]);
   return {
     overview: () => overview(0),
@@ -45,5 +47,6 @@ export function embedded(): Source {
       return place < 0 ? null : place;
     },
     contexts: () => contexts(0),
+    workload: () => workload(0),
   };
 }

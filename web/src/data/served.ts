@@ -3,6 +3,7 @@
 import type { Contexts } from "./contexts";
 import { remembered, type Source } from "./source";
 import type { Details, InstancePage, Order, Overview } from "./types";
+import type { Workload } from "./workload";
 
 async function ask<Value>(path: string): Promise<Value> {
   let answer: Response;
@@ -18,6 +19,7 @@ async function ask<Value>(path: string): Promise<Value> {
 export function served(): Source {
   const overview = remembered((_: 0) => ask<Overview>("api/overview"));
   const contexts = remembered((_: 0) => ask<Contexts>("api/contexts"));
+  const workload = remembered((_: 0) => ask<Workload>("api/workload"));
   const group = remembered((number: number) => ask<Details[]>(`api/details/${number}`));
   return {
     overview: () => overview(0),
@@ -33,5 +35,6 @@ export function served(): Source {
       return (await ask<{ place: number | null }>(`api/place/${rank}/${path}?order=${order}`)).place;
     },
     contexts: () => contexts(0),
+    workload: () => workload(0),
   };
 }

@@ -5,6 +5,7 @@ import type { Contexts } from "./contexts";
 import { embedded } from "./embedded";
 import { served } from "./served";
 import type { Details, InstancePage, Order, Overview } from "./types";
+import type { Workload } from "./workload";
 
 export interface Source {
   /** All there is before a pattern is chosen. */
@@ -17,6 +18,8 @@ export interface Source {
   place(rank: number, order: Order, path: number): Promise<number | null>;
   /** The contexts of operations. */
   contexts(): Promise<Contexts>;
+  /** What requests cost. */
+  workload(): Promise<Workload>;
 }
 
 /** The source that the page says it has. */

@@ -33,6 +33,8 @@ export interface Overview {
   };
   /** Whether there is a piece with the contexts of operations. */
   contexts: boolean;
+  /** Whether it has what requests cost; left out where it has not. */
+  workload?: boolean;
   /** How many patterns a piece of details has. */
   group: number;
   patterns: PatternColumns;

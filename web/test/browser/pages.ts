@@ -2,14 +2,15 @@
 // are made up here.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import type { Contexts } from "../../src/data/contexts";
 import { contexts } from "../unit/made_contexts";
 import { changed } from "./changed";
-import { instances, withContexts, withMutations } from "./pieces";
+import { instances, withContexts, withMoreCosts, withMutations } from "./pieces";
 import { numbers, tiers } from "./systems";
 
 declare module "vitest" {
@@ -24,6 +25,9 @@ declare module "vitest" {
     view: string;
     viewed: string;
     contexts: string;
+    costs: string;
+    costly: string;
+    ports: Record<string, string>;
     without: string;
     madeContexts: Contexts;
     ranked: string[];
@@ -79,6 +83,18 @@ function steady(requests: number, seconds: number): string {
     rows.push(`${call}a,CLIENT,web,${at(0)},${at(0.1)},${at(end)},${at(end + 0.1)}`);
   }
   return `${rows.join("\n")}\n`;
+}
+
+const PROGRAM = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../tests/programs/spent.c");
+
+/** Records a server whose requests each spend their time in one way, with its resources, into `costs`. Returns the kinds of its requests, each with its port. */
+function recorded(sockcap: string, directory: string): Record<string, string> {
+  const of = (name: string) => path.join(directory, name);
+  execFileSync("cc", ["-O1", "-pthread", "-o", of("client"), PROGRAM]);
+  for (const name of ["server", "backend"]) copyFileSync(of("client"), of(name));
+  const said = ["record", "--resources", "-d", "costs", "--", of("client"), "6"];
+  const printed = execFileSync(sockcap, said, { cwd: directory, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" });
+  return Object.fromEntries([...printed.matchAll(/^(\w+) (\d+)$/gm)].map(([, kind, port]) => [kind, port]));
 }
 
 export default async function setup(project: TestProject): Promise<() => void> {
@@ -140,6 +156,14 @@ export default async function setup(project: TestProject): Promise<() => void> {
   };
   project.provide("fifteen", made("fifteen", tiers(2, 7, 5, 12, 2)));
   project.provide("forty", made("forty", tiers(4, 20, 15, 40, 3)));
+
+  project.provide("ports", recorded(sockcap, directory));
+  run("report", "-d", "costs", "--html", "costs.html");
+  project.provide("costs", `file://${path.join(directory, "costs.html")}`);
+  // The same with more than it has.
+  const costly = withMoreCosts(readFileSync(path.join(directory, "costs.html"), "utf8"));
+  writeFileSync(path.join(directory, "costly.html"), costly);
+  project.provide("costly", `file://${path.join(directory, "costly.html")}`);
 
   const server = spawn(sockcap, ["view", "-d", "shop", "--no-browser", "--port", "0"], { cwd: directory, stdio: ["ignore", "ignore", "pipe"] });
   let said = "";

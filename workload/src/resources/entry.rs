@@ -7,7 +7,8 @@ pub(super) struct Entry {
     /// Time in nanoseconds since the Unix epoch, on the common clock.
     pub time: i64,
     /// Of a mark, whose message it is; of the end of a call, the bytes that it moved; of a wake,
-    /// when the other thread signalled.
+    /// when the other thread signalled; of the scheduler's, the processor as in
+    /// [`State::processor`].
     pub number: i64,
     /// The thread.
     pub thread: u32,
@@ -51,6 +52,8 @@ pub(super) struct State {
     pub call: Option<Call>,
     /// Whether it has handled a message of a step that is not over, and has not polled since.
     pub is_busy: bool,
+    /// The number of the processor that it is or was on, plus one; 0 where that is not known.
+    pub processor: u16,
 }
 
 /// How a thread is for the scheduler.
@@ -120,7 +123,7 @@ impl State {
     /// The state behind `entry`.
     pub(super) fn after(self, entry: &Entry) -> State {
         match entry.what {
-            What::Scheduled(sched) => State { sched, ..self },
+            What::Scheduled(sched) => State { sched, processor: entry.number as u16, ..self },
             What::Ended => State { call: None, ..self },
             What::Wake => self,
             What::Mark { last } => State { is_busy: !last, ..self },

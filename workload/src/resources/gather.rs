@@ -132,23 +132,24 @@ impl Gathering {
         if let Some(of) = self.threads.get_mut(thread as usize) {
             of.is_recorded = true;
         }
+        let on = (thread, event.processor);
         match kind {
-            Kind::In => self.scheduled(thread, time, Sched::Running, Sched::Unknown),
+            Kind::In => self.scheduled(on, time, Sched::Running, Sched::Unknown),
             Kind::Out => {
                 let preempted = number(kinds.preempted).is_some_and(|preempted| preempted != 0);
                 let sched = if preempted { Sched::Runnable } else { Sched::Blocked };
                 // A thread that leaves the processor was there, since its process was recorded.
-                self.scheduled(thread, time, sched, Sched::Running)
+                self.scheduled(on, time, sched, Sched::Running)
             }
-            Kind::Lost => self.scheduled(thread, time, Sched::Unknown, Sched::Unknown),
+            Kind::Lost => self.scheduled(on, time, Sched::Unknown, Sched::Unknown),
             Kind::Start => {
-                self.scheduled(thread, time, Sched::Runnable, Sched::Unknown)?;
+                self.scheduled(on, time, Sched::Runnable, Sched::Unknown)?;
                 let by = number(kinds.parent).and_then(|id| i32::try_from(id).ok());
                 let by = by.map_or(NO_THREAD, |id| self.thread(host, event.process, id));
                 let wake = Entry::of(thread, time, What::Wake);
                 self.entries.push(Entry { number: time, by, ..wake })
             }
-            Kind::Exit => self.scheduled(thread, time, Sched::Blocked, Sched::Running),
+            Kind::Exit => self.scheduled(on, time, Sched::Blocked, Sched::Running),
             Kind::Call(call) => {
                 let call = match call {
                     Call::Poll if number(kinds.result) == Some(0) => Call::PollInVain,
@@ -179,7 +180,7 @@ impl Gathering {
 
     fn scheduled(
         &mut self,
-        thread: u32,
+        (thread, processor): (u32, i32),
         time: i64,
         sched: Sched,
         before: Sched,
@@ -187,7 +188,8 @@ impl Gathering {
         if let Some(of) = self.threads.get_mut(thread as usize) {
             of.before.get_or_insert(before);
         }
-        self.entries.push(Entry::of(thread, time, What::Scheduled(sched)))
+        let number = u16::try_from(processor.saturating_add(1)).unwrap_or(0).into();
+        self.entries.push(Entry { number, ..Entry::of(thread, time, What::Scheduled(sched)) })
     }
 
     /// A call that ended at `time`. What a call before it has of its time stays with that: calls

@@ -8,7 +8,7 @@ use request_flow::Resource;
 use super::entry::{NO_THREAD, What};
 use super::gather::Gathering;
 use super::ledger;
-use super::timelines::Timelines;
+use super::timelines::{Interval, Timelines};
 
 /// Threads of a recording.
 pub struct Threads(Timelines);
@@ -33,6 +33,8 @@ pub struct ThreadSlice {
     pub to: i64,
     /// What the thread did or waited for.
     pub what: Resource,
+    /// The processor that it computed on, where that is known.
+    pub processor: Option<u16>,
 }
 
 /// A hand-off. Times are nanoseconds since the Unix epoch.
@@ -67,21 +69,36 @@ impl Threads {
         })
     }
 
+    /// The place of a thread; `None` where events tell nothing of it.
+    pub fn place(&self, of: &ThreadName<'_>) -> Option<usize> {
+        let host = self.0.host(of.host)?;
+        self.0.thread(host, of.process, of.thread).map(|number| number as usize)
+    }
+
     /// What the thread at that place did, in order. Where nobody can tell, there is no slice.
     pub fn slices(&self, thread: usize) -> Vec<ThreadSlice> {
-        let mut slices: Vec<ThreadSlice> = Vec::new();
-        let number = thread as u32;
-        let mut entries = self.0.within(number, i64::MIN, i64::MAX);
-        let Some(first) = entries.next().map(|entry| entry.time) else { return slices };
+        let mut entries = self.0.within(thread as u32, i64::MIN, i64::MAX);
+        let Some(first) = entries.next().map(|entry| entry.time) else { return Vec::new() };
         let last = entries.next_back().map_or(first, |entry| entry.time);
-        self.0.intervals(number, first, last, |interval| {
+        self.slices_within(thread, first, last)
+    }
+
+    /// The same between two times.
+    pub fn slices_within(&self, thread: usize, from: i64, to: i64) -> Vec<ThreadSlice> {
+        let mut slices: Vec<ThreadSlice> = Vec::new();
+        self.0.intervals(thread as u32, from, to, |interval| {
             let what = ledger::of(interval.state);
             match slices.last_mut() {
                 Some(open) if open.what == what && open.to == interval.from => {
                     open.to = interval.to;
                 }
                 _ if what == Resource::Unknown => {}
-                _ => slices.push(ThreadSlice { from: interval.from, to: interval.to, what }),
+                _ => {
+                    let on = interval.state.processor.checked_sub(1);
+                    let processor = on.filter(|_| what == Resource::Processor);
+                    let Interval { from, to, .. } = interval;
+                    slices.push(ThreadSlice { from, to, what, processor });
+                }
             }
         });
         slices
@@ -89,7 +106,17 @@ impl Threads {
 
     /// When and by whom the thread at that place was woken, in order.
     pub fn wakes(&self, thread: usize) -> impl Iterator<Item = ThreadWake> {
-        let entries = self.0.within(thread as u32, i64::MIN, i64::MAX);
+        self.wakes_within(thread, i64::MIN, i64::MAX)
+    }
+
+    /// The same from behind `from` until `to`.
+    pub fn wakes_within(
+        &self,
+        thread: usize,
+        from: i64,
+        to: i64,
+    ) -> impl Iterator<Item = ThreadWake> {
+        let entries = self.0.within(thread as u32, from, to);
         let wakes = entries.filter(|entry| entry.what == What::Wake && entry.by != NO_THREAD);
         wakes.map(|entry| ThreadWake {
             by: entry.by as usize,
@@ -116,8 +143,8 @@ mod tests {
         let [by, duration, signalled] =
             ["by", "duration", "signalled"].map(|name| names.number(name));
         let mut writer = EventWriter::create(&path).unwrap();
-        let event =
-            |time, thread, kind| Event { time, kind, host, process: 7, thread, ..Event::default() };
+        let (process, processor) = (7, 3);
+        let event = |time, thread, kind| Event { time, kind, host, processor, process, thread };
         writer.push(event(10, 8, coming), [], &names).unwrap();
         writer.push(event(20, 8, going), [], &names).unwrap();
         writer.push(event(50, 8, coming), [], &names).unwrap();
@@ -131,7 +158,10 @@ mod tests {
         let all: Vec<ThreadName<'_>> = threads.names().collect();
         assert_eq!(all[0], ThreadName { host: "h", process: 7, thread: 8 });
         assert_eq!(all[1].thread, 9);
-        let slice = |from, to, what| ThreadSlice { from, to, what };
+        let slice = |from, to, what| {
+            let processor = (what == Resource::Processor).then_some(3);
+            ThreadSlice { from, to, what, processor }
+        };
         let expected = [
             slice(10, 20, Resource::Processor),
             slice(20, 45, Resource::Lock),
@@ -142,5 +172,10 @@ mod tests {
         let wakes: Vec<ThreadWake> = threads.wakes(0).collect();
         assert_eq!(wakes, [ThreadWake { by: 1, signalled: 45, woken: 55 }]);
         assert_eq!(threads.slices(1), []);
+        let name = |thread| ThreadName { host: "h", process: 7, thread };
+        assert_eq!((threads.place(&name(8)), threads.place(&name(10))), (Some(0), None));
+        let part = [slice(15, 20, Resource::Processor), slice(20, 30, Resource::Lock)];
+        assert_eq!(threads.slices_within(0, 15, 30), part);
+        assert_eq!(threads.wakes_within(0, 10, 50).count(), 0);
     }
 }

@@ -31,7 +31,15 @@ fn summary(count: u64, first: i64) -> Summary {
         histogram: vec![1.0; 150],
         examples: examples.collect(),
     };
-    Summary { count, expected: 1.0, timed: count, failed: 1, outliving: 0, times: Some(times) }
+    Summary {
+        count,
+        expected: 1.0,
+        timed: count,
+        failed: 1,
+        outliving: 0,
+        times: Some(times),
+        spent: None,
+    }
 }
 
 fn context(id: u32, level: Level, count: u64) -> ContextProfile {
@@ -66,6 +74,7 @@ fn operation(id: u32, traces: u32) -> OperationProfile {
         bins: Some(Bins { first: 1.0, ratio: 1.01, count: 150 }),
         decrease: PerLevel::each(|_| Decrease { share: 0.12345, ..Decrease::default() }),
         reason: Some(Reason {
+            spent: Vec::new(),
             level: Level::Trace,
             measure: Measure::Deviation,
             slow: vec![id + 4, id + 3],

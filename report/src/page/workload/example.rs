@@ -1,0 +1,124 @@
+//! A request to look at: its steps, and its threads over time.
+
+use message_trace::units::printable;
+use request_flow::{Names, Resource, Step};
+use serde::Serialize;
+use workload::analysis::{Found, Told};
+use workload::resources::{RequestThreads, ThreadLane, ThreadSlice, Threads};
+
+use super::spent::times;
+use crate::tuning::{MAX_EXAMPLE_SLICES, MAX_EXAMPLE_STEPS, MAX_EXAMPLE_WAKES};
+
+/// A request to look at. Times are nanoseconds from its begin.
+#[derive(Debug, Serialize)]
+pub struct ExampleRequest {
+    request: u64,
+    name: String,
+    time: i64,
+    steps: Vec<PageStep>,
+    /// Number of steps that are left out.
+    left: usize,
+    lanes: Vec<PageLane>,
+    /// Hand-offs: the lane that signalled, when, the lane that went on, and when.
+    wakes: Vec<[i64; 4]>,
+    /// Whether there are threads, slices or hand-offs that are left out.
+    is_cut: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct PageStep {
+    parent: Option<u32>,
+    name: String,
+    /// When its node began and ended with it or, where that was not seen, its caller; null where
+    /// that was not seen either.
+    time: Option<[i64; 2]>,
+    /// Times by what they were spent on, that of its calls last; null where they were not recorded.
+    spent: Option<[i64; 8]>,
+}
+
+/// A thread: its slices, with begin, end, what it did as a place in `Resource::ALL`, and the
+/// processor or -1.
+#[derive(Debug, Serialize)]
+struct PageLane {
+    name: String,
+    slices: Vec<[i64; 4]>,
+}
+
+impl ExampleRequest {
+    /// A request of a recording, with what `threads` did meanwhile.
+    pub fn of(found: &Found<'_>, names: &Names, threads: Option<&Threads>) -> ExampleRequest {
+        let facts = &found.facts;
+        let mut example = ExampleRequest {
+            request: facts.number,
+            name: printable(names.text(facts.name)),
+            time: facts.end - facts.begin,
+            steps: Vec::new(),
+            left: 0,
+            lanes: Vec::new(),
+            wakes: Vec::new(),
+            is_cut: false,
+        };
+        if let Told::Steps(request) = found.told {
+            let steps = request.steps.iter().take(MAX_EXAMPLE_STEPS);
+            example.steps = steps.map(|step| PageStep::of(step, facts.begin, names)).collect();
+            example.left = request.steps.len().saturating_sub(MAX_EXAMPLE_STEPS);
+            let of = threads.map(|threads| RequestThreads::of(threads, request, names));
+            example.threads(&of.unwrap_or_default(), facts.begin);
+        }
+        example
+    }
+
+    fn threads(&mut self, of: &RequestThreads, begin: i64) {
+        let host = of.lanes.first().map(|lane| lane.host.as_str());
+        let one_host = of.lanes.iter().all(|lane| Some(lane.host.as_str()) == host);
+        let slices: usize = of.lanes.iter().map(|lane| lane.slices.len()).sum();
+        // Where there are too many, the short ones cannot be seen.
+        let mut lengths: Vec<i64> = Vec::new();
+        if slices > MAX_EXAMPLE_SLICES {
+            let all = of.lanes.iter().flat_map(|lane| &lane.slices);
+            lengths.extend(all.map(|slice| slice.to - slice.from));
+            lengths.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        let shortest = lengths.get(MAX_EXAMPLE_SLICES).map_or(0, |length| length + 1);
+        self.lanes =
+            of.lanes.iter().map(|lane| PageLane::of(lane, begin, one_host, shortest)).collect();
+        let wakes = of.wakes.iter().take(MAX_EXAMPLE_WAKES);
+        let wake = |wake: &workload::resources::LaneWake| {
+            [wake.by as i64, wake.signalled - begin, wake.to as i64, wake.woken - begin]
+        };
+        self.wakes = wakes.map(wake).collect();
+        self.is_cut = of.is_cut || shortest > 0 || of.wakes.len() > MAX_EXAMPLE_WAKES;
+    }
+}
+
+impl PageStep {
+    fn of(step: &Step, begin: i64, names: &Names) -> PageStep {
+        let at_node = step.begin.zip(step.end);
+        let (from, to) = step.span_at_caller();
+        let time = at_node.or(from.zip(to)).map(|(from, to)| [from - begin, to - begin]);
+        let spent = step.processor_ns.zip(step.waits.as_ref()).zip(step.children_ns()).map(
+            |((processor, waits), calls)| {
+                let mut all = [calls; Resource::ALL.len() + 1];
+                all.iter_mut().zip(times(processor, waits)).for_each(|(into, of)| *into = of);
+                all
+            },
+        );
+        PageStep { parent: step.parent, name: printable(names.text(step.operation)), time, spent }
+    }
+}
+
+impl PageLane {
+    fn of(lane: &ThreadLane, begin: i64, one_host: bool, shortest: i64) -> PageLane {
+        let ThreadLane { host, process, thread, slices } = lane;
+        let own =
+            if process == thread { format!("{thread}") } else { format!("{process}/{thread}") };
+        let name = if one_host { own } else { format!("{} {own}", printable(host)) };
+        let slices = slices.iter().filter(|slice| slice.to - slice.from >= shortest);
+        let slice = |slice: &ThreadSlice| {
+            let what = Resource::ALL.iter().position(|what| *what == slice.what).unwrap_or(0);
+            let processor = slice.processor.map_or(-1, i64::from);
+            [slice.from - begin, slice.to - begin, what as i64, processor]
+        };
+        PageLane { name, slices: slices.map(slice).collect() }
+    }
+}

@@ -1,0 +1,16 @@
+//! What time was spent on, as a list.
+
+use workload::demands::Waits;
+
+/// Times in nanoseconds, in the order of `Resource::ALL`.
+pub(super) fn times(processor_ns: i64, waits: &Waits) -> [i64; 7] {
+    [
+        processor_ns,
+        waits.runnable_ns,
+        waits.disk_ns,
+        waits.lock_ns,
+        waits.peer_ns,
+        waits.asleep_ns,
+        waits.unknown_ns,
+    ]
+}
