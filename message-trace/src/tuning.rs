@@ -10,3 +10,6 @@ pub(crate) const STEP_ROWS: usize = 4096;
 
 /// Number of rows in a record batch that is read. Chosen, not measured.
 pub const BATCH_ROWS: usize = 64 * 1024;
+
+/// Number of bytes of JSON that are collected before they are written. Chosen, not measured.
+pub(crate) const LINES_BEFORE_WRITING: usize = 64 * 1024;

@@ -125,36 +125,6 @@ pub fn named<'a, Row: IntoIterator<Item = (&'a str, &'a str)>>(
     Ok(Arc::new(builder.finish()))
 }
 
-/// `batch`, which is written to `path`, with columns of names with values as texts: an object of
-/// JSON each. Formats of rows have no other place for them.
-///
-/// # Errors
-/// When such a column has no texts.
-pub fn flat(path: &Path, batch: RecordBatch) -> Result<RecordBatch, PathError> {
-    let is_named = |field: &Field| matches!(field.data_type(), DataType::Map(..));
-    let schema = batch.schema();
-    if !schema.fields().iter().any(|field| is_named(field)) {
-        return Ok(batch);
-    }
-    let table = Columns::new(path, &batch);
-    let (mut fields, mut arrays) = (Vec::new(), Vec::new());
-    for (field, array) in schema.fields().iter().zip(batch.columns()) {
-        if !is_named(field) {
-            fields.push(Field::clone(field));
-            arrays.push(array.clone());
-            continue;
-        }
-        let rows = table.named(field.name())?;
-        let object = |row: usize| {
-            let texts = rows.row(row).map(|(name, value)| (name.to_owned(), value.into()));
-            Some(serde_json::Value::Object(texts.collect()).to_string())
-        };
-        arrays.push(text((0..batch.num_rows()).map(object)));
-        fields.push(Field::new(field.name(), DataType::Utf8, field.is_nullable()));
-    }
-    self::batch(path, &self::schema(fields), arrays)
-}
-
 /// Dictionary column of `texts`; every key must be an index into them.
 pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
     // With such keys the constructor has nothing to object to; with others there are too few rows

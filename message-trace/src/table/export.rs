@@ -1,13 +1,16 @@
 //! A stage's table in the format that somebody else wants: the same columns by name as CSV, as JSON
 //! (an object a line), or as Parquet again; if wanted, with other names in it.
 
+mod cells;
+mod rows;
+
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 
@@ -118,23 +121,9 @@ pub fn export_batches(
     mut output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
-    let refused = |error: ArrowError| PathError::io(name, into_io(error));
     match format {
-        Format::Csv => {
-            let mut writer = arrow_csv::Writer::new(&mut output);
-            // The header comes with the first batch, and a table without rows has none of its own.
-            let header = RecordBatch::new_empty(schema);
-            for batch in std::iter::once(Ok(header)).chain(batches) {
-                writer.write(&columns::flat(name, batch?)?).map_err(refused)?;
-            }
-        }
-        Format::Json => {
-            let mut writer = arrow_json::LineDelimitedWriter::new(&mut output);
-            for batch in batches {
-                writer.write(&batch?).map_err(refused)?;
-            }
-            writer.finish().map_err(refused)?;
-        }
+        Format::Csv => rows::csv(&schema, batches, &mut output, name)?,
+        Format::Json => rows::json(&schema, batches, &mut output, name)?,
         Format::Parquet => {
             let refused = |error| PathError::io(name, of_parquet(error));
             let mut writer = ArrowWriter::try_new(&mut output, schema, Some(writer::properties()))
@@ -146,14 +135,6 @@ pub fn export_batches(
         }
     }
     output.flush().map_err(|error| PathError::io(name, error))
-}
-
-/// The operating system's error inside an Arrow error, so that a closed pipe is still known as one.
-fn into_io(error: ArrowError) -> std::io::Error {
-    match error {
-        ArrowError::IoError(_, error) => error,
-        other => std::io::Error::other(other),
-    }
 }
 
 /// Error of the output that an error of Parquet stands for.

@@ -1,0 +1,109 @@
+//! Formats of rows: CSV, and an object of JSON a line.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+
+use super::cells::{Cell, Cells, Row};
+use crate::PathError;
+
+/// The columns of `batch` by name; `path` stands for it in errors.
+fn columns<'batch>(
+    path: &Path,
+    schema: &'batch Schema,
+    batch: &'batch RecordBatch,
+) -> Result<Vec<(&'batch str, Cells<'batch>)>, PathError> {
+    let fields = schema.fields().iter().zip(batch.columns());
+    fields
+        .map(|(field, array)| Ok((field.name().as_str(), Cells::new(path, field.name(), array)?)))
+        .collect()
+}
+
+/// Writes a header and a line a row. Null is empty; a list or names with values are their JSON.
+///
+/// # Errors
+/// When a batch is an error, has a column without a text, or the output cannot be written.
+pub(super) fn csv(
+    schema: &Schema,
+    batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
+    output: impl Write,
+    path: &Path,
+) -> Result<(), PathError> {
+    let refused = |error: csv::Error| PathError::io(path, into_io(error));
+    let mut writer = csv::Writer::from_writer(output);
+    writer.write_record(schema.fields().iter().map(|field| field.name())).map_err(refused)?;
+    let mut text = Vec::new();
+    for batch in batches {
+        let batch = batch?;
+        let columns = columns(path, schema, &batch)?;
+        for row in 0..batch.num_rows() {
+            for (_, cells) in &columns {
+                text.clear();
+                match cells.cell(row) {
+                    None => {}
+                    Some(Cell::Text(value)) => text.extend_from_slice(value.as_bytes()),
+                    // JSON has no word for these.
+                    Some(Cell::Number(value)) if !value.is_finite() => {
+                        text.extend_from_slice(value.to_string().as_bytes());
+                    }
+                    Some(cell) => json_of(&mut text, &cell, path)?,
+                }
+                writer.write_field(&text).map_err(refused)?;
+            }
+            writer.write_record(None::<&[u8]>).map_err(refused)?;
+        }
+    }
+    writer.flush().map_err(|error| PathError::io(path, error))
+}
+
+/// Writes an object of JSON a line. Null is left out.
+///
+/// # Errors
+/// As for [`csv`].
+pub(super) fn json(
+    schema: &Schema,
+    batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,
+    mut output: impl Write,
+    path: &Path,
+) -> Result<(), PathError> {
+    let mut lines = Vec::new();
+    for batch in batches {
+        let batch = batch?;
+        let columns = columns(path, schema, &batch)?;
+        for row in 0..batch.num_rows() {
+            json_of(&mut lines, &Row { columns: &columns, row }, path)?;
+            lines.push(b'\n');
+            if lines.len() >= crate::tuning::LINES_BEFORE_WRITING {
+                output.write_all(&lines).map_err(|error| PathError::io(path, error))?;
+                lines.clear();
+            }
+        }
+        output.write_all(&lines).map_err(|error| PathError::io(path, error))?;
+        lines.clear();
+    }
+    Ok(())
+}
+
+/// Appends `value` as JSON.
+fn json_of(
+    text: &mut Vec<u8>,
+    value: &impl serde::Serialize,
+    path: &Path,
+) -> Result<(), PathError> {
+    serde_json::to_writer(text, value).map_err(|error| PathError::io(path, error.into()))
+}
+
+/// The operating system's error inside an error of CSV, so that a closed pipe is still known as
+/// one.
+fn into_io(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+#[cfg(test)]
+#[path = "rows_tests.rs"]
+mod tests;
