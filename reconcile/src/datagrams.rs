@@ -1,14 +1,20 @@
 //! Datagrams: which receive got which send, and the flows that they are of.
 //!
-//! `partition` drives the matching of one partition (`matching`, `in_order`, `translations`),
-//! `flows` makes flows of what was matched. `peer_names` says under which name a socket is seen.
+//! `partition` drives the matching of one partition. There `matching` goes through the passes
+//! (`pass`), over `sides` that are sorted, by a `comparison` of names and clocks and `in_order`;
+//! `copies` are what arrived twice. `flows` makes flows of what was matched. `peer_names` says under
+//! which name a socket is seen.
 
+mod comparison;
+mod copies;
 pub(crate) mod end;
 pub(crate) mod flows;
 pub(crate) mod in_order;
 pub(crate) mod matches;
 pub(crate) mod matching;
 pub(crate) mod partition;
+mod pass;
 pub(crate) mod peer_names;
 pub(crate) mod receivers;
+mod sides;
 pub(crate) mod translations;

@@ -10,7 +10,8 @@ use crate::calls::Datagram;
 use crate::cause::Cause;
 use crate::datagrams::end::DatagramMessage;
 use crate::datagrams::matches::Matches;
-use crate::datagrams::matching::{Pass, match_all, match_translated};
+use crate::datagrams::matching::{match_all, match_translated};
+use crate::datagrams::pass::Pass;
 use crate::datagrams::peer_names::{Fallback, SeenNames};
 use crate::datagrams::receivers::Receivers;
 use crate::datagrams::translations::{

@@ -1,0 +1,66 @@
+//! Receives for which no send is left, though there was one: second copies.
+
+use message_trace::PathError;
+use out_of_core::SpillableVec;
+use rustc_hash::FxHashSet;
+
+use crate::datagrams::comparison::Comparison;
+use crate::datagrams::matches::Matches;
+use crate::datagrams::pass::Pass;
+use crate::datagrams::sides::{Class, Ranges, Side, Sides, all_done, class_ranges};
+
+/// Adds to `matches` the receives of a group that are copies of what arrived elsewhere, or again.
+pub(super) fn second_copies(
+    comparison: &Comparison,
+    pass: Pass,
+    sides: &mut Sides,
+    [sends, receives]: &Ranges,
+    matches: &mut Matches,
+) -> Result<(), PathError> {
+    let pool = comparison.pool;
+    let [to, from] = sides;
+    let done = from.range(receives.clone()).filter(|side| side.done);
+    let mut received: FxHashSet<u32> = done.map(|side| side.class.0).collect();
+    let receive_classes = SpillableVec::collect(pool, class_ranges(from, receives).map(Class::of))?;
+    for receives in receive_classes.iter().map(|class| class.range()) {
+        if all_done(from, &receives) {
+            continue;
+        }
+        let first = from[receives.start];
+        let socket = first.class.0;
+        // The sends that arrived somewhere and could have arrived here as well, in the order of
+        // time.
+        let mut origins: SpillableVec<(i64, u32)> = SpillableVec::new(pool);
+        for sends in class_ranges(to, sends) {
+            let send = to[sends.start];
+            if comparison.reaches(pass, &send, &first) {
+                // Those of another clock come before all.
+                let apart = comparison.reach.clock_apart(send.class.0, socket);
+                let arrived = to.range(sends).filter(|side| side.done);
+                let time =
+                    |side: &Side| apart.map_or(i64::MIN, |apart| side.time.saturating_sub(apart));
+                origins.extend(arrived.map(|side| (time(side), side.at)))?;
+            }
+        }
+        origins.sort_by_key(|origin| *origin)?;
+        // Receives are in the order of time, too.
+        let mut before = 0;
+        for at in receives {
+            let receive = &mut from[at];
+            if receive.done {
+                continue;
+            }
+            before = origins.end(before, |(time, _)| *time <= receive.time);
+            let Some((_, origin)) = before.checked_sub(1).and_then(|last| origins.get(last)) else {
+                continue;
+            };
+            receive.done = true;
+            if received.insert(socket) {
+                matches.copies.push((*origin, receive.at))?;
+            } else {
+                matches.duplicates.push(receive.at)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The passes of matching datagrams, from the most exact to the least, and what each compares.
+
+use crate::calls::Datagram;
+
+/// How exactly the two sides must agree. Each pass works on what the one before left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pass {
+    /// Both ports or the path, the size and the checksum.
+    Exact,
+    /// As `Exact`, but one side does not know the sender's port.
+    UnknownSender,
+    /// The sends without checksum: where it goes to and the size.
+    UncheckedSend,
+    /// The receives without checksum: likewise.
+    UncheckedReceive,
+    /// Only a part was received, so neither size nor checksum are the sender's.
+    Truncated,
+    /// Size and checksum, between names that lead to each other in both directions.
+    TranslatedBothWays,
+    /// The same, where it is known of one direction at least.
+    Translated,
+}
+
+impl Pass {
+    /// The passes that do not go by the checksum.
+    pub(crate) const LATE: &[Pass] =
+        &[Pass::UncheckedSend, Pass::UncheckedReceive, Pass::Truncated];
+
+    /// Whether a datagram takes part.
+    pub(super) fn takes(self, datagram: &Datagram) -> bool {
+        match self {
+            Pass::Exact | Pass::UnknownSender | Pass::TranslatedBothWays | Pass::Translated => {
+                !datagram.unchecked()
+            }
+            Pass::UncheckedSend => !datagram.sent() || datagram.unchecked(),
+            Pass::UncheckedReceive => datagram.sent() || datagram.unchecked(),
+            Pass::Truncated => datagram.sent() || datagram.truncated(),
+        }
+    }
+
+    /// Checksum and size, as far as both sides have them.
+    pub(super) fn content(self, datagram: &Datagram) -> (u32, u32) {
+        match self {
+            Pass::Exact | Pass::UnknownSender | Pass::TranslatedBothWays | Pass::Translated => {
+                (datagram.checksum, datagram.bytes)
+            }
+            Pass::UncheckedSend | Pass::UncheckedReceive => (0, datagram.bytes),
+            Pass::Truncated => (0, 0),
+        }
+    }
+
+    /// Whether both sides know the sender's port. Where one does not, that which is known must not
+    /// contradict.
+    pub(super) fn knows_source(self) -> bool {
+        matches!(self, Pass::Exact | Pass::Truncated)
+    }
+
+    /// Whether the two sides have other names for where it goes.
+    pub(super) fn is_translated(self) -> bool {
+        matches!(self, Pass::TranslatedBothWays | Pass::Translated)
+    }
+
+    /// Whether equal keys mean equal content, so that one receive too many is a second copy.
+    pub(super) fn tells_copies(self) -> bool {
+        matches!(self, Pass::Exact | Pass::UnknownSender)
+    }
+}

@@ -1,0 +1,83 @@
+//! The datagrams that take part in a pass, sorted by what both sides share: groups of one key, and
+//! in them classes of one socket and peer.
+
+use std::ops::Range;
+
+use out_of_core::SpillableVec;
+
+use crate::datagrams::in_order::Times;
+
+/// A datagram with what it is sorted by.
+#[derive(Clone, Copy)]
+pub(super) struct Side {
+    pub(super) key: (u64, u32, u32),
+    pub(super) time: i64,
+    /// What decides on whom it reaches: the socket, the peer, and the size.
+    pub(super) class: (u32, u32, u32),
+    pub(super) at: u32,
+    pub(super) done: bool,
+}
+
+/// The sends and the receives that take part in a pass, sorted.
+pub(super) type Sides = [SpillableVec<Side>; 2];
+/// Some that follow each other, of the sends and of the receives.
+pub(super) type Ranges = [Range<usize>; 2];
+
+/// The times of some sides that follow each other.
+pub(super) struct TimesOf<'a>(pub(super) &'a SpillableVec<Side>, pub(super) Range<usize>);
+
+impl Times for TimesOf<'_> {
+    fn len(&self) -> usize {
+        self.1.len()
+    }
+
+    fn time(&self, at: usize) -> i64 {
+        self.0[self.1.start + at].time
+    }
+}
+
+/// The sides of one socket and peer.
+#[derive(Clone, Copy)]
+pub(super) struct Class {
+    start: u32,
+    end: u32,
+}
+
+impl Class {
+    pub(super) fn of(range: Range<usize>) -> Class {
+        Class { start: range.start as u32, end: range.end as u32 }
+    }
+
+    pub(super) fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// The parts of `range` with the sides of each socket and peer. `sides` are sorted by them.
+pub(super) fn class_ranges(
+    sides: &SpillableVec<Side>,
+    range: &Range<usize>,
+) -> impl Iterator<Item = Range<usize>> {
+    let Range { mut start, end } = range.clone();
+    std::iter::from_fn(move || {
+        let one = *sides.get(start).filter(|_| start < end)?;
+        let first = start;
+        start = run(sides, start, |side| (side.key, side.class) == (one.key, one.class)).min(end);
+        Some(first..start)
+    })
+}
+
+/// Whether all sides of `range` are matched.
+pub(super) fn all_done(sides: &SpillableVec<Side>, range: &Range<usize>) -> bool {
+    sides.range(range.clone()).all(|side| side.done)
+}
+
+/// First place, from `from` on, whose side does not satisfy `is`. Runs are mostly short, so the
+/// step doubles.
+pub(super) fn run(sides: &SpillableVec<Side>, from: usize, is: impl Fn(&Side) -> bool) -> usize {
+    let mut reach = 1;
+    while sides.get(from + reach).is_some_and(&is) {
+        reach *= 2;
+    }
+    sides.partition_point(from..from + reach + 1, is)
+}
