@@ -17,7 +17,6 @@ mod lines;
 mod perf;
 mod sink;
 mod source;
-mod text_lines;
 mod value;
 
 pub(crate) use ctf::CTF;

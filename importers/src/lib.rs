@@ -14,6 +14,7 @@ mod strace;
 mod summary;
 mod tabular;
 mod target;
+mod text_lines;
 mod tuning;
 mod unfinished;
 

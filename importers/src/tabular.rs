@@ -8,7 +8,6 @@
 mod calls;
 mod columns;
 mod flags;
-mod lines;
 mod messages;
 mod nodes;
 mod project5;

@@ -100,8 +100,6 @@ pub(crate) const MAX_HELD_LINES: usize = 100_000;
 
 // Tables
 
-/// Maximum length of a line of a Project 5 trace, in bytes.
-pub(crate) const MAX_TRACE_LINE_BYTES: usize = 1 << 20;
 /// Maximum length of a row of CSV, in bytes.
 pub(crate) const MAX_ROW_BYTES: usize = 1 << 20;
 /// Maximum number of columns of a table.
@@ -139,10 +137,15 @@ pub(crate) const MAX_FOLDER_DEPTH: u32 = 4;
 
 // Events
 
+/// Number of times that a CTF stream is cut before it is left out. What looks like the beginning of
+/// a packet at its very end may be none, so one is not enough. Chosen, not measured.
+pub(crate) const MAX_CUTS_OF_A_STREAM: usize = 3;
+
 /// Size of the events of a piece on their way to the table, in bytes. Chosen, not measured.
 pub(crate) const EVENT_PIECE_BYTES: usize = 256 << 10;
-/// Maximum length of a line of events, in bytes; longer ones are passed over.
-pub(crate) const MAX_EVENT_LINE_BYTES: usize = 1 << 20;
+/// Maximum length of a line of events or of a Project 5 trace, in bytes; longer ones are passed
+/// over. Chosen, not measured.
+pub(crate) const MAX_TEXT_LINE_BYTES: usize = 1 << 20;
 /// Maximum number of kinds of events that are known again without being looked up.
 pub(crate) const MAX_EVENT_KINDS: usize = 1 << 14;
 /// Maximum size of a section of perf.data that is held in memory, in bytes: formats of all

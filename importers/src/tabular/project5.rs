@@ -19,7 +19,6 @@ use registry::About;
 
 use super::columns::Unused;
 use super::flags;
-use super::lines::{Lines, Next};
 use super::tables::Tables;
 use super::values::{self, Unit, Wrong};
 use crate::error::Error;
@@ -30,6 +29,7 @@ use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::{At, Place, Skip, Summary};
 use crate::target::Target;
+use crate::text_lines::{Next, TextLines};
 
 /// The entry in the registry.
 pub(crate) static PROJECT5: Kind = Kind {
@@ -103,23 +103,26 @@ impl Project5 {
         summary: &mut Summary,
     ) -> Result<(), Error> {
         let Input { file, bytes } = input;
-        let mut lines = Lines::new(bytes);
+        let mut lines = TextLines::new(bytes);
         loop {
-            let next = lines.next();
-            let place = || Place::new(&file, At::Line(lines.number()));
-            let line = match next {
-                Ok(Next::Line) => lines.text().trim_ascii(),
-                Ok(Next::TooLong) => {
+            let number = lines.number() + 1;
+            let place = || Place::new(&file, At::Line(number));
+            let line = match lines.next() {
+                Next::Line(line) => line.trim_ascii(),
+                Next::Pending => {
+                    if let Err(error) = lines.fill() {
+                        summary.cut_off(place(), &error);
+                        return Ok(());
+                    }
+                    continue;
+                }
+                Next::TooLong => {
                     summary.read += 1;
                     let why = "it is longer than a line can be".to_owned();
                     summary.skipped.add("line that is too long", || Skip { place: place(), why });
                     continue;
                 }
-                Ok(Next::End) => return Ok(()),
-                Err(error) => {
-                    summary.cut_off(place(), &error);
-                    return Ok(());
-                }
+                Next::End => return Ok(()),
             };
             // Comments, and the names of the columns.
             if line.is_empty() || line.starts_with(b"#") || line.starts_with(b"timestamp") {

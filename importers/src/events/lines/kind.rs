@@ -13,12 +13,12 @@ use crate::events::flags::HOST;
 use crate::events::format::Format;
 use crate::events::sink::EventSink;
 use crate::events::source::Source;
-use crate::events::text_lines::{Next, TextLines};
 use crate::flags::NAME;
 use crate::kind::Kind;
 use crate::reading::Input;
 use crate::summary::{At, Place, Skip, Summary};
 use crate::tabular::{UNIT, Wrong};
+use crate::text_lines::{Next, TextLines};
 
 /// Whose log it is.
 static LOG: Flag<Log> = Flag::one_of(

@@ -6,7 +6,7 @@ use ::events::Piece;
 use out_of_core::Names;
 
 use super::text::{PerfText, Taken};
-use crate::events::text_lines::{Next, TextLines};
+use crate::text_lines::{Next, TextLines};
 use crate::tuning::EVENT_PIECE_BYTES;
 
 /// Reader of the text that `perf script` writes, from a file or a pipe.

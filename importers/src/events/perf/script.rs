@@ -6,9 +6,9 @@ use super::asked::{Perf, skip};
 use super::text::{PerfText, Taken};
 use crate::error::Error;
 use crate::events::sink::EventSink;
-use crate::events::text_lines::{Next, TextLines};
 use crate::reading::Input;
 use crate::summary::{At, Place, Summary};
+use crate::text_lines::{Next, TextLines};
 
 const UNKNOWN: &str = "line that is no event";
 const LONG: &str = "line that is too long";

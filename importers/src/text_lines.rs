@@ -5,10 +5,10 @@ use std::io::{self, Read};
 
 use memchr::memchr;
 
-use crate::tuning::{MAX_EVENT_LINE_BYTES, READ_BUFFER_BYTES};
+use crate::tuning::{MAX_TEXT_LINE_BYTES, READ_BUFFER_BYTES};
 
 /// The lines of a stream.
-pub(super) struct TextLines<R> {
+pub(crate) struct TextLines<R> {
     bytes: R,
     buffer: Vec<u8>,
     begin: usize,
@@ -21,7 +21,7 @@ pub(super) struct TextLines<R> {
 
 /// What comes next.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next<'l> {
+pub(crate) enum Next<'l> {
     /// A line, without its end.
     Line(&'l [u8]),
     /// A line that is longer than any real one: it is passed over.
@@ -33,7 +33,7 @@ pub(super) enum Next<'l> {
 }
 
 impl<R: Read> TextLines<R> {
-    pub(super) fn new(bytes: R) -> TextLines<R> {
+    pub(crate) fn new(bytes: R) -> TextLines<R> {
         TextLines {
             bytes,
             buffer: vec![0; READ_BUFFER_BYTES],
@@ -46,12 +46,12 @@ impl<R: Read> TextLines<R> {
     }
 
     /// The number of the last line, from 1.
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
     /// The next line of what was read.
-    pub(super) fn next(&mut self) -> Next<'_> {
+    pub(crate) fn next(&mut self) -> Next<'_> {
         let rest = self.buffer.get(self.searched..self.end).unwrap_or_default();
         let found = memchr(b'\n', rest).map(|place| self.searched + place);
         let (line, next) = match found {
@@ -65,7 +65,7 @@ impl<R: Read> TextLines<R> {
         };
         (self.begin, self.searched) = (next, next);
         self.number += 1;
-        if line.len() > MAX_EVENT_LINE_BYTES {
+        if line.len() > MAX_TEXT_LINE_BYTES {
             return Next::TooLong;
         }
         Next::Line(self.buffer.get(line).unwrap_or_default())
@@ -74,14 +74,14 @@ impl<R: Read> TextLines<R> {
     /// Reads more, once.
     ///
     /// # Errors
-    /// When it cannot be read; what was read before is handed out first.
-    pub(super) fn fill(&mut self) -> io::Result<()> {
+    /// When it cannot be read. The line that was begun is dropped: its end may be missing.
+    pub(crate) fn fill(&mut self) -> io::Result<()> {
         let kept = self.end - self.begin;
         self.buffer.copy_within(self.begin..self.end, 0);
         (self.begin, self.end, self.searched) = (0, kept, kept);
-        if kept > MAX_EVENT_LINE_BYTES {
+        if kept > MAX_TEXT_LINE_BYTES {
             // Of a line that is too long, one byte more than may be is kept.
-            self.end = MAX_EVENT_LINE_BYTES + 1;
+            self.end = MAX_TEXT_LINE_BYTES + 1;
             self.searched = self.end;
         }
         if self.end + READ_BUFFER_BYTES / 2 > self.buffer.len() {
@@ -99,7 +99,7 @@ impl<R: Read> TextLines<R> {
                     return Ok(());
                 }
                 Err(error) => {
-                    self.ended = true;
+                    (self.begin, self.ended) = (self.end, true);
                     return Err(error);
                 }
             }
@@ -147,8 +147,32 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_passed_over() {
-        let long = vec![b'x'; 2 * MAX_EVENT_LINE_BYTES];
+        let long = vec![b'x'; 2 * MAX_TEXT_LINE_BYTES];
         let text = [b"one\n", long.as_slice(), b"\ntwo"].concat();
         assert_eq!(lines(&text, 100_000), [Some(b"one".to_vec()), None, Some(b"two".to_vec())]);
+    }
+
+    /// Fails once everything was read.
+    struct Broken<'a>(&'a [u8]);
+
+    impl Read for Broken<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("broken")),
+                read => Ok(read),
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_whose_end_cannot_be_read_is_none() {
+        let mut lines = TextLines::new(Broken(b"1\n23"));
+        assert_eq!(lines.next(), Next::Pending);
+        lines.fill().unwrap();
+        assert_eq!(lines.next(), Next::Line(b"1"));
+        assert_eq!(lines.next(), Next::Pending);
+        assert_eq!(lines.fill().unwrap_err().to_string(), "broken");
+        assert_eq!(lines.next(), Next::End);
+        assert_eq!(lines.number(), 1);
     }
 }
