@@ -5,5 +5,6 @@ mod child;
 mod fields;
 mod kind;
 mod line;
+mod mend;
 
 pub(crate) use kind::CTF;

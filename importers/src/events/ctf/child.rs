@@ -19,6 +19,14 @@ pub(super) struct Babeltrace {
     said: Option<std::thread::JoinHandle<String>>,
 }
 
+/// What went wrong.
+pub(super) struct Failure {
+    /// In a sentence.
+    pub(super) why: String,
+    /// All that the program said.
+    pub(super) said: String,
+}
+
 impl Babeltrace {
     /// Runs it on the trace in the directory `path`.
     ///
@@ -54,14 +62,15 @@ impl Babeltrace {
     }
 
     /// Waits for its end; returns what went wrong, if something did.
-    pub(super) fn finish(&mut self) -> Option<String> {
+    pub(super) fn finish(&mut self) -> Option<Failure> {
         let status = self.child.wait();
         let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
-        match status {
-            Ok(status) if status.success() => None,
-            Ok(status) => Some(format!("{PROGRAM} ended with {status}: {}", first_cause(&said))),
-            Err(error) => Some(error.to_string()),
-        }
+        let why = match status {
+            Ok(status) if status.success() => return None,
+            Ok(status) => format!("{PROGRAM} ended with {status}: {}", first_cause(&said)),
+            Err(error) => error.to_string(),
+        };
+        Some(Failure { why, said })
     }
 }
 

@@ -1,22 +1,24 @@
 //! `import ctf`: what it says of itself.
 
 use std::io::Read;
+use std::path::Path;
 
 use out_of_core::Names;
 use registry::About;
 
-use super::child::Babeltrace;
+use super::child::{Babeltrace, Failure};
 use super::line::CtfText;
+use super::mend::{Cut, Mended};
 use crate::error::Error;
 use crate::events::driver::{EventImporter, fuzz};
 use crate::events::flags::HOST;
 use crate::events::format::Format;
 use crate::events::sink::EventSink;
 use crate::events::source::Source;
-use crate::events::text_lines::{Next, TextLines};
 use crate::flags::NAME;
 use crate::kind::Kind;
 use crate::summary::{At, Place, Skip, Summary};
+use crate::text_lines::{Next, TextLines};
 
 /// The entry in the registry.
 pub(crate) static CTF: Kind = Kind {
@@ -67,20 +69,44 @@ impl Format for Ctf {
                        it first";
             return Err(Error::malformed(file, At::File, why));
         }
-        let mut program = Babeltrace::run(path)?;
-        if let Some(output) = program.output() {
-            self.lines(output, source, sink, summary)?;
-        }
-        if let Some(why) = program.finish() {
+        let (mut trace, before) = (Mended::new(path), sink.made());
+        while let Some(Failure { why, said }) = self.run(trace.path(), source, sink, summary)? {
+            // It looks at all streams before it writes anything.
+            let cut = match sink.made() == before {
+                true => trace.without_last_packet(&said)?,
+                false => None,
+            };
             summary.read += 1;
-            let place = Place::new(file, At::File);
-            summary.skipped.add("rest of a trace that cannot be read", || Skip { place, why });
+            let Some(Cut { file: stream, kept }) = cut else {
+                let place = Place::new(file, At::File);
+                summary.skipped.add("rest of a trace that cannot be read", || Skip { place, why });
+                break;
+            };
+            summary.skipped.add("packet that is cut off", || Skip {
+                place: Place::new(&stream, At::Offset(kept)),
+                why: "the stream's last packet is not whole; what is before it is read".to_owned(),
+            });
         }
         Ok(())
     }
 }
 
 impl Ctf {
+    /// Runs babeltrace2 on the trace in `path`, and takes the lines that it writes.
+    fn run(
+        &self,
+        path: &Path,
+        source: &Source<'_>,
+        sink: &mut EventSink,
+        summary: &mut Summary,
+    ) -> Result<Option<Failure>, Error> {
+        let mut program = Babeltrace::run(path)?;
+        if let Some(output) = program.output() {
+            self.lines(output, source, sink, summary)?;
+        }
+        Ok(program.finish())
+    }
+
     /// Takes the lines that babeltrace2 writes.
     fn lines(
         &self,

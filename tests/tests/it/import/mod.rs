@@ -1,6 +1,7 @@
 //! Captures of other tools, held against what the library recorded of the same run, and what
 //! clients of tracers write.
 
+mod ctf;
 mod packets;
 mod strace;
 mod three_captures;
