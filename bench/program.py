@@ -9,7 +9,6 @@ import time
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TARGET = os.environ.get("CARGO_TARGET_DIR", os.path.join(REPOSITORY, "target"))
 SOCKCAP = os.path.join(TARGET, "release", "sockcap")
-REQUESTS = os.path.join(TARGET, "release", "examples", "requests")
 STORAGE = os.path.join(TARGET, "release", "examples", "storage")
 
 

@@ -38,7 +38,7 @@ def median_and_span(values):
 
 
 class Recorder:
-    """One of the two ways in which a run was recorded, and what is found in it."""
+    """One of the ways in which requests of a run are found."""
 
     def __init__(self, name, find):
         self.name, self.find = name, find
@@ -47,25 +47,29 @@ class Recorder:
 RECORDERS = (Recorder("sockcap", tool.of_recording), Recorder("perf", tool.of_trace))
 
 
-def row_of(experiment, run, recorder):
-    """A row of the table of mixtures, and the faults behind it."""
-    answer = recorder.find(run)
-    result = score.matched(run.accounts, answer.found)
+def recorders(arguments):
+    return RECORDERS if arguments.perf else RECORDERS[:1]
+
+
+def row_of(experiment, run, recorder, answer, result, stolen):
+    """A row of the table of mixtures."""
     found = score.clusters(result.pairs, run.accounts)
+    processor, network = score.model_error([request for _, request in result.pairs], answer.representatives)
     differences = score.differences(result.pairs)
-    lost = [("missed", result.missed), ("split", result.split), ("merged", result.merged), ("foreign", result.foreign)]
+    lost = [("missed", len(result.missed)), ("split", len(result.split)), ("merged", len(result.merged)),
+            ("foreign", len(result.foreign)), ("conflicts", answer.conflicts)]
     row = [
         experiment.number, "/".join(experiment.mix.upper()), experiment.clients, recorder.name,
         "" if experiment.charged is None else f"{experiment.charged}%", percent(score.charged(run, answer.found)),
         percent(score.own_charged(run)),
         f"{percent(score.quantile(differences, 0.5), 2)} ({percent(score.quantile(differences, 0.05), 2)} to "
         f"{percent(score.quantile(differences, 0.95), 2)})",
-        len(result.pairs), ", ".join(f"{len(of)} {name}" for name, of in lost if of),
-        experiment.clusters, found.shown(), len(found.wrong), len(found.extra), len(found.faults),
-        "" if experiment.error is None else f"{experiment.error}%", percent(answer.processor_error, 2),
-        percent(answer.network_error, 2),
+        len(result.pairs), ", ".join(f"{number} {name}" for name, number in lost if number),
+        experiment.clusters, found.shown(), len(found.wrong), len(found.extra),
+        len(set(found.faults) - stolen), "" if experiment.error is None else f"{experiment.error}%", percent(processor, 2),
+        percent(network, 2),
     ]
-    return row, result
+    return row
 
 
 HEAD = ("no", "mixture", "clients", "recorded by", "paper: charged", "charged", "server's own account",
@@ -88,33 +92,39 @@ def of_tables(work, arguments):
             continue
         run = runs.run(work, f"table-{experiment.number}", experiment.mix, experiment.clients, arguments.requests,
                        seed=int(experiment.number.replace(".", "")), sockcap=("--resources",), perf=arguments.perf)
-        pairs = {}
-        for recorder in RECORDERS if arguments.perf else RECORDERS[:1]:
-            row, result = row_of(experiment, run, recorder)
-            rows.append(row)
-            pairs[recorder.name] = result.pairs
-            print(f"{experiment.number} {recorder.name}: {row}", file=sys.stderr, flush=True)
+        answers = {recorder: recorder.find(run) for recorder in recorders(arguments)}
+        results = {recorder: score.matched(run.accounts, answer.found) for recorder, answer in answers.items()}
+        pairs = [result.pairs for result in results.values()]
+        stolen = score.stolen(*pairs) if len(pairs) == 2 else set()
+        for recorder, answer in answers.items():
+            rows.append(row_of(experiment, run, recorder, answer, results[recorder], stolen))
+            print(f"{experiment.number} {recorder.name}: {rows[-1]}", file=sys.stderr, flush=True)
         if len(pairs) == 2:
-            both = between(pairs["sockcap"], pairs["perf"])
-            compared.append([experiment.number, len(both), *(percent(score.quantile(both, of), 2) for of in (0.05, 0.5, 0.95))])
+            both = between(*pairs)
+            near = sum(abs(of) < 0.02 for of in both) / len(both) if both else float("nan")
+            compared.append([experiment.number, len(both), percent(near),
+                             *(percent(score.quantile(both, of), 2) for of in (0.05, 0.25, 0.5, 0.75, 0.95))])
         if not arguments.keep:
             shutil.rmtree(os.path.join(work, f"table-{experiment.number}"))
     table(HEAD, rows)
     if compared:
-        table(("no", "requests of both", "sockcap by perf - 1: 5%", "median", "95%"), compared)
+        table(("no", "requests of both", "within 2%", "sockcap by perf - 1: 5%", "25%", "median", "75%", "95%"), compared)
 
 
 def of_driver(work, arguments):
     rows = []
     run = runs.run(work, "driver", "ab", 1, 1000, sockcap=("--resources",), perf=arguments.perf, options=("--driver", 250))
-    for recorder in RECORDERS if arguments.perf else RECORDERS[:1]:
+    for recorder in recorders(arguments):
         answer = recorder.find(run)
         result = score.matched(run.accounts, answer.found)
         true = {request.number for of, request in result.pairs if of.driver}
-        said = {number: words for number, words in answer.unusual.items()}
-        rows.append([recorder.name, sum(of.driver for of in run.accounts), len(true & set(said)), len(set(said) - true),
+        disturbed = score.disturbed(run.accounts)
+        others = {request.number: of.number for of, request in result.pairs if request.number in answer.unusual}
+        said = answer.unusual
+        rows.append([recorder.name, sum(of.driver for of in run.accounts), len(true & set(said)), len(set(others) - true),
+                     len(set(others.values()) - disturbed),
                      "; ".join(said[number] for number in sorted(true & set(said))[:1])])
-    table(("recorded by", "delayed", "found", "others called unusual", "what is said of one"), rows)
+    table(("recorded by", "delayed", "found", "others called unusual", "of these not disturbed", "what is said of one"), rows)
     if not arguments.keep:
         shutil.rmtree(os.path.join(work, "driver"))
 

@@ -15,41 +15,63 @@ MS = 1_000_000
 
 def account(number, kind, begin_ms, used_ms, driver=False):
     """A request that thread 7 read in 10 us."""
-    begin = begin_ms * MS
+    begin = int(begin_ms * MS)
     return Account(number, kind, 7, 8, 0, begin, begin + 10_000, begin + 50 * MS, 0, int(used_ms * MS), 0, driver)
 
 
-def found(number, seeds_ms, used_ms, cluster=0):
-    """A request whose seeds are 5 us behind these moments."""
-    return score.Found(number, [(of * MS + 5_000, 7) for of in seeds_ms], int(used_ms * MS), cluster)
+def found(number, seed_ms, used_ms, cluster=0, seeds=1, thread=7):
+    """A request whose first seed is 5 us behind this moment."""
+    return score.Found(number, int(seed_ms * MS) + 5_000, 1, thread, seeds, int(used_ms * MS), cluster)
 
 
 class Matching(unittest.TestCase):
     def test_each_account_gets_the_request_of_its_read(self):
         accounts = [account(0, "a", 0, 30), account(1, "b", 100, 15)]
-        result = score.matched(accounts, [found(0, [100], 15), found(1, [0], 29), found(2, [500], 1)])
+        result = score.matched(accounts, [found(0, 100, 15), found(1, 0, 29), found(2, 500, 1)])
         self.assertEqual([(of.number, request.number) for of, request in result.pairs], [(0, 1), (1, 0)])
         self.assertEqual([request.number for request in result.foreign], [2])
         self.assertEqual(score.differences(result.pairs), [29 / 30 - 1, 0.0])
 
     def test_merged_split_and_missed(self):
         accounts = [account(0, "a", 0, 30), account(1, "b", 100, 15), account(2, "b", 200, 15), account(3, "b", 300, 15)]
-        result = score.matched(accounts, [found(0, [0, 100], 45), found(1, [200], 10), found(2, [200], 5)])
+        result = score.matched(accounts, [found(0, 0, 45, seeds=2), found(1, 200, 10), found(2, 200, 5)])
         self.assertEqual(result.pairs, [])
-        self.assertEqual([[of.number for of in inside] for _, inside in result.merged], [[0, 1]])
+        self.assertEqual([(request.number, of.number) for request, of in result.merged], [(0, 0)])
         self.assertEqual([of.number for of in result.split], [2])
-        self.assertEqual([of.number for of in result.missed], [3])
+        self.assertEqual([of.number for of in result.missed], [0, 1, 3])
 
     def test_a_seed_of_another_thread_is_another_request(self):
-        other = score.Found(0, [(5_000, 9)], MS)
-        self.assertEqual(len(score.matched([account(0, "a", 0, 30)], [other]).missed), 1)
+        result = score.matched([account(0, "a", 0, 30)], [found(0, 0, 1, thread=9)])
+        self.assertEqual((len(result.missed), len(result.foreign)), (1, 1))
+
+    def test_reads_one_after_the_other_are_told_apart_though_the_clock_differs(self):
+        # Reads of 10 us, most of them alone and three 12 us after each other; the recording's clock is 9 us ahead.
+        begins = [100, 200, 300, 300.012, 300.024, 400, 500]
+        accounts = [account(number, "a", begin, 30) for number, begin in enumerate(begins)]
+        requests = [found(number, begin + 0.009, 30) for number, begin in enumerate(begins)]
+        result = score.matched(accounts, requests)
+        self.assertEqual([(of.number, request.number) for of, request in result.pairs], [(at, at) for at in range(7)])
 
 
 class Charging(unittest.TestCase):
     def test_shares_are_of_the_process(self):
         run = Run("a", 1, "", "", 40 * MS, 1, 0, [account(0, "a", 0, 30)])
         self.assertEqual(score.own_charged(run), 0.75)
-        self.assertEqual(score.charged(run, [found(0, [0], 20)]), 0.5)
+        self.assertEqual(score.charged(run, [found(0, 0, 20)]), 0.5)
+
+
+class Errors(unittest.TestCase):
+    def test_the_model_is_the_requests_that_stand_for_clusters(self):
+        requests = [found(0, 0, 10), found(1, 1, 14), found(2, 2, 30, cluster=1), found(3, 3, 31, cluster=1)]
+        # 14 + 14 + 30 + 30 by 85; of cluster 1 another server's request stands, so that its first one does.
+        self.assertEqual(score.model_error(requests, [1, 99])[0], 3 / 85)
+        self.assertIsNone(score.model_error(requests, [1, 99])[1])
+
+    def test_time_that_the_host_took_is_what_both_recorders_find_and_the_server_does_not(self):
+        accounts = [account(number, "a", 100 * number, 30) for number in range(4)]
+        first = [(of, found(of.number, 0, used)) for of, used in zip(accounts, (30, 40, 40, 20))]
+        second = [(of, found(of.number, 0, used)) for of, used in zip(accounts, (30, 40, 30, 20))]
+        self.assertEqual(score.stolen(first, second), {1})
 
 
 class Clustering(unittest.TestCase):
@@ -57,7 +79,7 @@ class Clustering(unittest.TestCase):
         accounts = [account(number, "aaab"[number % 4], 100 * number, 30) for number in range(8)]
         # 0 1 2 and 7 (which is b) together, 3 alone, 4 and 5 together, 6 alone.
         clusters = [0, 0, 0, 1, 2, 2, 3, 0]
-        pairs = [(of, found(of.number, [], 30, clusters[of.number])) for of in accounts]
+        pairs = [(of, found(of.number, 0, 30, clusters[of.number])) for of in accounts]
         result = score.clusters(pairs, accounts)
         self.assertEqual(result.shown(), "3A+1B, 2A, 1B, 1A")
         self.assertEqual(result.wrong, [7])

@@ -5,11 +5,11 @@ import statistics
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-# How far the clock of a recording may be from the server's, in nanoseconds.
+# How far a seed may be from the read that it is, in nanoseconds, once the difference of the clocks is taken off.
 SLACK = 50_000
 # A request whose processor time is this far from the median of its kind, by the server's own account, was disturbed: in
 # parts of the median, and in nanoseconds where that is more.
-DISTURBED, DISTURBED_NS = 0.1, 1_000_000
+DISTURBED, DISTURBED_NS = 0.1, 50_000
 
 
 @dataclass
@@ -17,15 +17,19 @@ class Found:
     """A request as the tool found it. Times in nanoseconds since the Unix epoch."""
 
     number: int
-    # Time and thread of each of its seed events.
-    seeds: list
+    # Its first seed event: when and where the request was read.
+    seed_time: int
+    process: int
+    thread: int
+    # Number of its seed events.
+    seeds: int
     processor_ns: int
     cluster: int = -1
     sent_bytes: int = 0
+    received_bytes: int = 0
     disk_bytes: int = 0
     begin: int = 0
-    # Port of the client, where it is known.
-    port: int = 0
+    end: int = 0
 
 
 @dataclass
@@ -36,7 +40,7 @@ class Matched:
     pairs: list = field(default_factory=list)
     # Accounts for which nothing was found.
     missed: list = field(default_factory=list)
-    # Requests in which several of the client's were merged, with these.
+    # Requests in which several of the client's were merged, with the first of them.
     merged: list = field(default_factory=list)
     # Accounts for which several requests were found.
     split: list = field(default_factory=list)
@@ -44,35 +48,45 @@ class Matched:
     foreign: list = field(default_factory=list)
 
 
-def matched(accounts, found):
-    """Gives each account the request whose seed event is the call that read it. `accounts` are in order of time."""
-    begins = [of.read_begin - SLACK for of in accounts]
-    result, requests_of, accounts_of = Matched(), defaultdict(set), defaultdict(set)
-    for place, request in enumerate(found):
-        for time, thread in request.seeds:
-            last = bisect.bisect_right(begins, time) - 1
-            # Reads of one thread are in turn, those of several need not be.
-            for number in range(last, max(last - 32, -1), -1):
-                of = accounts[number]
-                if thread in (0, of.reader) and of.read_begin - SLACK <= time <= of.read_end + SLACK:
-                    requests_of[number].add(place)
-                    accounts_of[place].add(number)
-                    break
-    for number, of in enumerate(accounts):
-        places = requests_of.get(number, ())
-        if not places:
-            result.missed.append(of)
-        elif len(places) > 1:
-            result.split.append(of)
-        else:
-            (place,) = places
-            if len(accounts_of[place]) == 1:
-                result.pairs.append((of, found[place]))
-    for place, request in enumerate(found):
-        if place not in accounts_of:
+def nearest(accounts, ends, time):
+    """The account whose read is nearest to a time, and how far that is: 0 inside. A thread reads one after the other, so
+    that `accounts`, those of one thread, and `ends`, of their reads, are in the same order, and none overlap."""
+    place = bisect.bisect_left(ends, time)
+    near = accounts[max(place - 1, 0):place + 1]
+    far = [max(of.read_begin - time, time - of.read_end, 0) for of in near]
+    return near[far.index(min(far))], min(far)
+
+
+def matched(accounts, found, shift=None):
+    """Gives each account the request whose first event is the read of it: that of the same thread in its turn. `shift` is
+    how far the clocks differ, where that is known."""
+    readers = {of.reader for of in accounts}
+    own = {reader: sorted((of for of in accounts if of.reader == reader), key=lambda of: of.read_end) for reader in readers}
+    ends = {reader: [of.read_end for of in own[reader]] for reader in readers}
+    read = [request for request in found if request.thread in readers]
+
+    def turn(request, shift):
+        return nearest(own[request.thread], ends[request.thread], request.seed_time - shift)
+
+    if shift is None and read:
+        # The call is over just before the server looks at its clock, so that the median difference is that of the clocks.
+        shift = statistics.median(request.seed_time - turn(request, 0)[0].read_end for request in read)
+    result, requests_of = Matched(), defaultdict(list)
+    result.foreign = [request for request in found if request.thread not in readers]
+    for request in read:
+        of, far = turn(request, shift)
+        if far > SLACK:
             result.foreign.append(request)
-        elif len(accounts_of[place]) > 1:
-            result.merged.append((request, [accounts[number] for number in sorted(accounts_of[place])]))
+        elif request.seeds > 1:
+            result.merged.append((request, of))
+        else:
+            requests_of[of.number].append(request)
+    for of in accounts:
+        requests = requests_of[of.number]
+        if len(requests) == 1:
+            result.pairs.append((of, requests[0]))
+        else:
+            (result.split if requests else result.missed).append(of)
     return result
 
 
@@ -89,6 +103,31 @@ def own_charged(run):
 def differences(pairs):
     """By how much the found processor time of each request differs from the server's account, in parts of the account."""
     return [request.processor_ns / of.processor_ns - 1 for of, request in pairs if of.processor_ns > 0]
+
+
+def model_error(found, representatives):
+    """How far as many requests as there are, each like the one that stands for its cluster, are from what was found, in
+    parts of that: processor time and network (6.1.1). Where that one is another server's, the first of the cluster stands."""
+    by_number, first = {request.number: request for request in found}, {}
+    for request in found:
+        first.setdefault(request.cluster, request)
+    like = [by_number.get(representatives[request.cluster], first[request.cluster]) if request.cluster >= 0 else request
+            for request in found]
+
+    def error(of):
+        parsed = sum(map(of, found))
+        return abs(sum(map(of, like)) - parsed) / parsed if parsed else None
+
+    return error(lambda request: request.processor_ns), error(lambda request: request.sent_bytes + request.received_bytes)
+
+
+def stolen(first, second):
+    """Numbers of the requests whose processor time both recorders agree on, and which is a tenth more than the server's
+    account: the machine was a guest, and its host took the processor while a thread had it."""
+    other = {of.number: request.processor_ns for of, request in second}
+    return {of.number for of, request in first
+            if request.processor_ns > (1 + DISTURBED) * of.processor_ns + DISTURBED_NS
+            and abs(request.processor_ns - other.get(of.number, 0)) < DISTURBED / 3 * request.processor_ns}
 
 
 def quantile(values, share):
@@ -118,9 +157,12 @@ class Clusters:
     # Those of `wrong` and `extra` that truly were disturbed.
     excused: set
 
-    def shown(self):
+    def shown(self, lower=False):
         """As in the paper: `249A, 250B, 1A`."""
-        return ", ".join("+".join(f"{count}{kind.upper()}" for kind, count in of.most_common()) for of in self.sizes)
+        def letter(kind):
+            return kind if lower else kind.upper()
+
+        return ", ".join("+".join(f"{count}{letter(kind)}" for kind, count in of.most_common()) for of in self.sizes)
 
     @property
     def faults(self):

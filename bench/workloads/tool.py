@@ -1,6 +1,7 @@
-"""Requests as sockcap finds them, in a recording of its own and in a trace of perf."""
+"""Requests as `sockcap requests` finds them, in a recording of its own and in a trace of perf."""
 
-import glob
+import csv
+import io
 import json
 import os
 from dataclasses import dataclass, field
@@ -17,18 +18,24 @@ class Answer:
     found: list
     # Number of a request, and what is unusual about it.
     unusual: dict = field(default_factory=dict)
-    # Errors of the model, of 1.
-    processor_error: float | None = None
-    network_error: float | None = None
-    # Share of the processor time of relevant processes that was charged, as it says itself, of 1.
+    # For each cluster, by its number, the number of the request that stands for it.
+    representatives: list = field(default_factory=list)
+    # Share of the processor time of all processes that serve requests which was charged, as it says itself, of 1.
     charged: float | None = None
+    # Intervals that would have joined two requests.
+    conflicts: int = 0
+    # For each cluster, by its number, the mean distance of its members from the centre, and that of the nearest other centre.
+    shapes: list = field(default_factory=list)
 
 
 def of_recording(run):
-    """What it finds in what `record --resources` wrote."""
-    if not os.path.exists(os.path.join(run.data, "events")):
-        program.run(program.SOCKCAP, "reconcile", "--no-config", "-d", run.data)
-    return answer("sockcap", run.data, run.pid)
+    """What it finds in the events that `record --resources` wrote."""
+    return answer(run.data, run.pid, "--schema", "sockcap")
+
+
+def of_paths(run):
+    """What it finds in the paths of the same recording, as `sockcap report` shows them."""
+    return answer(run.data, run.pid)
 
 
 def of_trace(run):
@@ -36,39 +43,24 @@ def of_trace(run):
     data = os.path.join(os.path.dirname(run.perf), "from-perf")
     if not os.path.exists(data):
         program.run(program.SOCKCAP, "import", "perf", run.perf, "--no-config", "-d", data)
-    return answer("linux", data, run.pid)
+    return answer(data, run.pid, "--schema", "linux")
 
 
-def answer(schema, data, process):
-    """What it finds by a schema in the tables of a folder, of requests that this process serves."""
-    tables = sorted(glob.glob(os.path.join(data, "events", "*.parquet")))
-    return read(json.loads(program.run(program.REQUESTS, "--process", process, schema, *tables)))
+def answer(data, process=None, *options):
+    """What it finds in a folder. Of its requests, those that this process began to serve are kept."""
+    command = [program.SOCKCAP, "requests", "--no-config", "-d", data, *options]
+    said = json.loads(program.run(*command, "--json"))
+    rows = csv.DictReader(io.StringIO(program.run(*command, "--format", "csv")))
+    found = [found_of(row) for row in rows if process is None or int(row["process"]) == process]
+    return Answer(found, {number: of["what"] for of in said["unusual"] for number in of["requests"]},
+                  [of["representative"] for of in said["clusters"]], said["charged_share"],
+                  (said["join"] or {}).get("conflicts", 0),
+                  [(of["mean_distance"], of["separation"]) for of in said["clusters"]])
 
 
-def read(said):
-    """The answer from its JSON."""
-    cluster_of = {of["request"]: of["cluster"] for of in said["members"]}
-    found = [score.Found(of["number"], [(seed["time"], seed["thread"]) for seed in of["seeds"]], of["processor_ns"],
-                         cluster_of.get(of["number"], -1), of["sent_bytes"], of["disk_bytes"], of["begin"])
-             for of in said["requests"]]
-    error = said["model"]["error"]["representative"]
-    unusual = {number: of["what"] for of in said["model"]["unusual"] for number in of["requests"]}
-    charged = said["charged"]
-    return Answer(found, unusual, error["processor"], error["network"],
-                  charged["requests_ns"] / charged["relevant_ns"] if charged["relevant_ns"] else None)
-
-
-def by_client(asked, found):
-    """Each row of the client's table with the request that came over its connection meanwhile, and how many have none."""
-    by_port = {}
-    for request in found:
-        by_port.setdefault(request.port, []).append(request)
-    pairs, missed = [], 0
-    for row in asked:
-        begin, end = int(row["begin"]) - score.SLACK, int(row["end"]) + score.SLACK
-        own = [request for request in by_port.get(int(row["port"]), ()) if begin <= request.begin <= end]
-        if len(own) == 1:
-            pairs.append((row, own[0]))
-        else:
-            missed += 1
-    return pairs, missed
+def found_of(row):
+    """A row of its table."""
+    number = {name: int(value or 0) for name, value in row.items() if name not in ("name", "cluster", "distance", "whole")}
+    return score.Found(number["request"], number["seed_time"], number["process"], number["thread"], number["seeds"],
+                       number["processor_ns"], int(row["cluster"] or -1), number["sent_bytes"], number["received_bytes"],
+                       number["disk_read_bytes"] + number["disk_written_bytes"], number["begin"], number["end"])

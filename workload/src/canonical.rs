@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::demands::Demands;
 
+mod needless;
 mod ordered;
 mod plan;
 mod schedule;
@@ -13,7 +14,7 @@ mod threads;
 mod tree_of_steps;
 
 pub use stitch::{Packet, stitch};
-pub use threads::{by_kind, of_joined};
+pub use threads::{by_kind, of_joined, of_recorded};
 pub use tree_of_steps::{demands_of, of_request};
 
 /// A request without what the scheduler did: demands between synchronisation points, as the binary

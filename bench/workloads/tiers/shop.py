@@ -1,16 +1,20 @@
 """A shop as a web application (WSGI) in front of PostgreSQL: `/K/NUMBER`, with K the type of the transaction.
 
+SHOP_ACCOUNTS is a folder where each process notes what it was asked, and when.
+
 Types of Table 6 of the Magpie paper: k, a book: a query, and a file; g, categories: three queries; l, log on: no query. Of
 Table 7: n, new order; p, payment; o, order status; d, delivery; s, stock level; v, version.
 """
 
 import hashlib
 import os
+import time
 
 import psycopg2
 
 IMAGE = os.environ["SHOP_IMAGE"]
-connection = None
+ACCOUNTS = os.environ["SHOP_ACCOUNTS"]
+connection = accounts = None
 
 
 def ask(statement, *values):
@@ -72,7 +76,12 @@ PAGES = {
 
 def application(environ, start_response):
     """A request."""
+    global accounts
+    begin = time.time_ns()
+    if accounts is None:
+        accounts = open(os.path.join(ACCOUNTS, f"{os.getpid()}.csv"), "w", buffering=1)
     _, kind, number = environ["PATH_INFO"].split("/")
     content = PAGES[kind](int(number))
+    accounts.write(f"{int(number)},{kind},{begin},{time.time_ns()}\n")
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(content)))])
     return [content]

@@ -1,11 +1,11 @@
 //! Stream of joined requests: pieces of events in, requests in their canonical form out.
 
 use events::Piece;
-use out_of_core::Names;
+use out_of_core::{NameId, Names};
 
 use crate::analysis::processor_time::ProcessorTime;
 use crate::analysis::source::{Found, Outcome, Told};
-use crate::canonical::{by_kind, of_joined};
+use crate::canonical::{Canonical, of_recorded};
 use crate::clusters::RequestFacts;
 use crate::demands::Waits;
 use crate::join::{Join, JoinOptions};
@@ -17,7 +17,12 @@ use crate::schema::{Schema, SchemaError};
 pub struct JoinStream {
     join: Join,
     emitted: Vec<JoinedRequest>,
+    /// Role of all threads but the one with the seed event.
+    another: NameId,
 }
+
+/// Name of that role.
+const ANOTHER_THREAD: &str = "another thread";
 
 impl JoinStream {
     /// A join by `schema`. `names` are those of the pieces that will come.
@@ -29,7 +34,8 @@ impl JoinStream {
         options: JoinOptions,
         names: &mut Names,
     ) -> Result<JoinStream, SchemaError> {
-        Ok(JoinStream { join: Join::new(schema, options, names)?, emitted: Vec::new() })
+        let another = names.number(ANOTHER_THREAD);
+        Ok(JoinStream { join: Join::new(schema, options, names)?, emitted: Vec::new(), another })
     }
 
     /// Takes the events of a piece, and gives the requests that are over to `each`. `false` where
@@ -80,7 +86,7 @@ impl JoinStream {
     ) -> Result<bool, E> {
         for request in self.emitted.drain(..) {
             let facts = facts(&request);
-            let canonical = of_joined(&request, by_kind);
+            let canonical = canonical(&request, self.another);
             if !each(&Found { facts, canonical, told: Told::Joined(&request) }, names)? {
                 return Ok(false);
             }
@@ -89,14 +95,33 @@ impl JoinStream {
     }
 }
 
+/// The canonical form of a request. With which event another thread of a pool takes something up is
+/// chance, so that its role is not that event's.
+fn canonical(request: &JoinedRequest, another: NameId) -> Canonical {
+    let seed = thread_of_seed(request);
+    of_recorded(request, |event| match Some((event.host, event.thread)) == seed {
+        true => request.seed,
+        false => another,
+    })
+}
+
+/// Host and thread of the seed event.
+fn thread_of_seed(request: &JoinedRequest) -> Option<(NameId, i32)> {
+    let seed = request.events.iter().find(|event| event.kind == request.seed);
+    seed.map(|event| (event.host, event.thread))
+}
+
 /// What the model needs of a joined request.
 fn facts(request: &JoinedRequest) -> RequestFacts {
     let mut waits = Waits::default();
     request.events.iter().for_each(|event| waits += event.waits);
+    // A worker's part may reach back to its last answer, which is before this request.
+    let of_seed = thread_of_seed(request);
+    let mut own = request.events.iter().filter(|event| Some((event.host, event.thread)) == of_seed);
     RequestFacts {
         number: request.number,
         name: request.name,
-        begin: request.events.first().map_or(0, |event| event.time),
+        begin: own.next().or(request.events.first()).map_or(0, |event| event.time),
         end: request.events.last().map_or(0, |event| event.time),
         demands: request.demands,
         waits,

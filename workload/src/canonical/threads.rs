@@ -21,10 +21,18 @@ use crate::joined::{JoinedEvent, JoinedRequest, Sync};
 /// - Activations that nothing let go on, and that let none go on, have an unknown role. Those that
 ///   work long stand alone, and all others count as one: on which thread an interrupt works is
 ///   chance.
-pub fn of_joined(
-    request: &JoinedRequest,
-    mut role: impl FnMut(&JoinedEvent) -> NameId,
-) -> Canonical {
+pub fn of_joined(request: &JoinedRequest, role: impl FnMut(&JoinedEvent) -> NameId) -> Canonical {
+    plan(request, role).flatten()
+}
+
+/// The canonical form of a request of a recording, in which a wait that was not needed has left no
+/// event: that of [`of_joined`] without the waits that on endless processors are not needed either.
+pub fn of_recorded(request: &JoinedRequest, role: impl FnMut(&JoinedEvent) -> NameId) -> Canonical {
+    plan(request, role).without_needless_waits().flatten()
+}
+
+/// The activations of a request.
+fn plan(request: &JoinedRequest, mut role: impl FnMut(&JoinedEvent) -> NameId) -> Plan {
     let mut syncs = valid_syncs(request);
     let mut is_source = vec![false; request.events.len()];
     syncs.iter().for_each(|sync| is_source[sync.source as usize] = true);
@@ -75,7 +83,7 @@ pub fn of_joined(
         activation.sources = from.iter().filter_map(|source| marks[*source as usize]).collect();
     }
     plan.seed = seed.unwrap_or(0);
-    plan.flatten()
+    plan
 }
 
 /// The kind of an event as the role of the thread that begins or goes on with it.

@@ -26,7 +26,7 @@ pub struct JoinCounts {
     pub joined: u64,
     /// Events that no live interval took.
     pub unjoined: u64,
-    /// Events that came after later ones had been joined, and synthetic ones that would have to.
+    /// Events that came after later ones had been joined.
     pub late: u64,
     /// Events that came twice.
     pub doubled: u64,

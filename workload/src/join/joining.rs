@@ -75,18 +75,11 @@ impl Joining {
     ) -> Option<u32> {
         self.carry(tables, affects);
         let mut opens = !self.carried.is_empty() || is_seed;
-        let mut begins = false;
         for bound in &mut self.bounds {
             bound.sector = tables.find(bound.handle).unwrap_or(NONE);
-            if bound.mode == Mode::Start {
-                if bound.sector != NONE {
-                    tables.close(bound.sector, None);
-                }
-                (bound.sector, begins) = (NONE, true);
-            }
             opens |= matches!(bound.mode, Mode::Start | Mode::Basic);
         }
-        let begins = begins && is_seed && tables.program.apart;
+        let begins = self.end_what_starts(tables) && is_seed && tables.program.apart;
         let mut set = begins.then(|| tables.store.new_set(tables.now));
         let is_other =
             |bound: &&mut Bound| !matches!(bound.mode, Mode::Start | Mode::Claim | Mode::Note);
@@ -101,6 +94,25 @@ impl Joining {
             Some(set) => set,
         };
         Some(self.claimed(set, tables))
+    }
+
+    /// Closes the intervals of values that begin new ones, also for bounds of other modes that have
+    /// the same value; whether there are such values.
+    fn end_what_starts(&mut self, tables: &mut Tables<'_>) -> bool {
+        let mut begins = false;
+        for place in 0..self.bounds.len() {
+            let Bound { mode, sector, .. } = self.bounds[place];
+            if mode != Mode::Start {
+                continue;
+            }
+            begins = true;
+            if sector != NONE {
+                tables.close(sector, None);
+                let same = self.bounds.iter_mut().filter(|bound| bound.sector == sector);
+                same.for_each(|bound| bound.sector = NONE);
+            }
+        }
+        begins
     }
 
     /// Closes what goes on in the request that the event begins.

@@ -69,10 +69,15 @@ impl Queue {
         }
     }
 
+    /// Whether later events than this one have been given out.
+    pub(crate) fn is_late(&self, item: &Item) -> bool {
+        item.event.time < self.given
+    }
+
     /// Puts an event into the queue.
     pub(crate) fn put(&mut self, item: Item) -> Put {
         let time = item.event.time;
-        if time < self.given {
+        if self.is_late(&item) {
             self.late_in_a_row += 1;
             if self.late_in_a_row >= LATE_IN_A_ROW {
                 return Put::Jump;
@@ -102,15 +107,12 @@ impl Queue {
         (self.given, self.newest, self.late_in_a_row) = (i64::MIN, i64::MIN, 0);
     }
 
-    /// Puts a synthetic event into the queue; false where it is late.
-    pub(crate) fn put_synthetic(&mut self, item: Item) -> bool {
-        if item.event.time < self.given {
-            self.counts.late += 1;
-            return false;
-        }
+    /// Puts a synthetic event into the queue. Where later ones have been given out, it is put at
+    /// their time: a thread that waited for longer than events wait here still waits then.
+    pub(crate) fn put_synthetic(&mut self, mut item: Item) {
+        item.event.time = item.event.time.max(self.given);
         self.came += 1;
         self.others.push(Waiting { item, came: self.came });
-        true
     }
 
     /// The oldest event, once none before it can come; doubled ones are left away.

@@ -148,7 +148,8 @@ impl Join {
     /// Puts an event into the queue, and a synthetic one at its begin.
     fn put(&mut self, item: Item, emitted: &mut dyn FnMut(JoinedRequest)) {
         let begins = self.program.kinds.get(usize::from(item.kind)).map(|kind| &kind.begins);
-        for begin in begins.into_iter().flatten() {
+        let is_late = self.queue.is_late(&item);
+        for begin in begins.into_iter().flatten().filter(|_| !is_late) {
             if let Some(synthetic) = self.synthetic(begin, &item) {
                 self.queue.put_synthetic(synthetic);
             }

@@ -289,8 +289,30 @@ fn an_event_that_is_posted_at_its_end_has_a_begin() {
     let outcome = joined_with(&schema(text), events, options);
     assert_eq!(outcome.events(0), ["20 disk/Read.begin", "30 s/Work", "50 disk/Read"]);
     assert_eq!(outcome.requests[0].demands.disk_read_bytes, 1024);
+    // Where events before it were joined already, it comes right after them.
     let late = joined(&schema(text), events);
-    assert_eq!((late.counts.late, late.requests.len()), (1, 0));
+    assert_eq!(late.events(0), ["30 disk/Read.begin", "50 disk/Read"]);
+    assert_eq!(late.counts.late, 0);
+}
+
+#[test]
+fn a_value_that_an_event_begins_anew_is_not_joined_by_its_old_interval() {
+    let text = "
+        EVENT s/Begin
+          SEED
+          ATTRIBUTE thread START
+        EVENT s/Work
+          ATTRIBUTE thread LIVE
+        EVENT s/Anew
+          ATTRIBUTE thread LIVE
+        EVENT s/Anew
+          ATTRIBUTE thread START
+    ";
+    let events = "10 1 0 s/Begin\n20 1 0 s/Work\n30 1 0 s/Anew\n40 1 0 s/Work\n50 1 0 s/Begin\n";
+    let outcome = joined(&schema(text), events);
+    assert_eq!(outcome.requests.len(), 2);
+    assert_eq!(outcome.events(0), ["10 s/Begin", "20 s/Work"]);
+    assert_eq!(outcome.events(1), ["50 s/Begin"]);
 }
 
 /// Two connections with a request each, whose thread is seen with both.

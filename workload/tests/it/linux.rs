@@ -1,5 +1,7 @@
 //! The schemas of servers: which thread works for which request, by made events.
 
+use workload::joined::Sync;
+
 use crate::streams::{Outcome, joined, shipped};
 
 /// What each request has: threads of its events, processor time, bytes received and sent.
@@ -53,8 +55,9 @@ const THREAD_PER_CONNECTION: &str = "
 #[test]
 fn a_blocked_thread_stays_in_its_request_and_the_next_one_of_its_connection_is_another() {
     let outcome = joined(&shipped("linux"), THREAD_PER_CONNECTION);
-    // Of the first: 1110 to 1170, 1280 to 1310, 1350 to 1390. Of the second: 1400 to 1460.
-    let expected = [(vec![2], 60 + 30 + 40, 161, 1040), (vec![2], 60, 202, 2000)];
+    // Of the first: 1100, when it wakes and reads, to 1170, 1280 to 1310, 1350 to 1390. Of the
+    // second: 1390, when it reads again, to 1460.
+    let expected = [(vec![2], 70 + 30 + 40, 161, 1040), (vec![2], 70, 202, 2000)];
     assert_eq!(summaries(&outcome), expected);
     assert!(outcome.requests.iter().all(|request| request.whole && request.seeds == 1));
     let mut waits = workload::demands::Waits::default();
@@ -122,7 +125,79 @@ fn workers_and_helpers_work_for_the_request_whose_thread_wakes_them() {
             (time(sync.source), time(sync.destination))
         })
         .collect();
-    assert_eq!(syncs, [(1030, 1040), (1100, 1160), (1190, 1210)]);
+    assert_eq!(syncs, [(1030, 1040), (1100, 1100), (1190, 1210)]);
+}
+
+/// Two workers wake a helper each, and each helper takes the other's task.
+const SWAPPED: &str = "
+    1000 1:1 0 syscalls/sys_exit_accept4 ret=5
+    1001 1:1 0 syscalls/sys_exit_accept4 ret=6
+    1002 1:2 1 syscalls/sys_enter_futex op=0x189
+    1003 1:2 1 sched/sched_switch prev_state=S next_pid=3
+    1004 1:3 1 syscalls/sys_enter_futex op=0x189
+    1005 1:3 1 sched/sched_switch prev_state=S next_pid=4
+    1006 1:4 1 syscalls/sys_enter_futex op=0x189
+    1007 1:4 1 sched/sched_switch prev_state=S next_pid=5
+    1008 1:5 1 syscalls/sys_enter_futex op=0x189
+    1009 1:5 1 sched/sched_switch prev_state=S next_pid=0
+    1010 1:1 0 syscalls/sys_enter_epoll_wait
+    1020 1:1 0 syscalls/sys_enter_recvfrom fd=5
+    1030 1:1 0 syscalls/sys_exit_recvfrom ret=101
+    1040 1:1 0 sched/sched_waking pid=2
+    1050 1:1 0 syscalls/sys_enter_recvfrom fd=6
+    1060 1:1 0 syscalls/sys_exit_recvfrom ret=202
+    1070 1:1 0 sched/sched_waking pid=3
+    1080 1:1 0 syscalls/sys_enter_epoll_wait
+    1085 1:1 0 sched/sched_switch prev_state=S next_pid=0
+    1090 0:0 1 sched/sched_switch prev_state=R next_pid=2
+    1095 1:2 1 syscalls/sys_exit_futex ret=0
+    1100 1:2 1 sched/sched_waking pid=4
+    1110 1:2 1 syscalls/sys_enter_futex op=0x189
+    1120 1:2 1 sched/sched_switch prev_state=S next_pid=3
+    1125 1:3 1 syscalls/sys_exit_futex ret=0
+    1130 1:3 1 sched/sched_waking pid=5
+    1140 1:3 1 syscalls/sys_enter_futex op=0x189
+    1150 1:3 1 sched/sched_switch prev_state=S next_pid=5
+    1160 1:5 1 syscalls/sys_exit_futex ret=0
+    1190 1:5 1 sched/sched_waking pid=2
+    1200 1:5 1 syscalls/sys_enter_futex op=0x189
+    1210 1:5 1 sched/sched_switch prev_state=S next_pid=4
+    1220 1:4 1 syscalls/sys_exit_futex ret=0
+    1260 1:4 1 sched/sched_waking pid=3
+    1270 1:4 1 syscalls/sys_enter_futex op=0x189
+    1280 1:4 1 sched/sched_switch prev_state=S next_pid=2
+    1290 1:2 1 syscalls/sys_exit_futex ret=0
+    1300 1:2 1 syscalls/sys_enter_sendto fd=5
+    1310 1:2 1 syscalls/sys_exit_sendto ret=1000
+    1320 1:2 1 syscalls/sys_enter_futex op=0x189
+    1330 1:2 1 sched/sched_switch prev_state=S next_pid=3
+    1340 1:3 1 syscalls/sys_exit_futex ret=0
+    1350 1:3 1 syscalls/sys_enter_sendto fd=6
+    1360 1:3 1 syscalls/sys_exit_sendto ret=2000
+    1370 1:3 1 syscalls/sys_enter_futex op=0x189
+    1380 1:3 1 sched/sched_switch prev_state=S next_pid=0
+    1390 1:1 0 syscalls/sys_enter_close fd=5
+    1400 1:1 0 syscalls/sys_enter_close fd=6
+";
+
+#[test]
+fn a_helper_works_for_whoever_waits_for_it_and_not_for_whoever_woke_it() {
+    let outcome = joined(&shipped("linux"), SWAPPED);
+    assert_eq!(outcome.counts.conflicts, 0);
+    // Workers: 1090 to 1120 and 1280 to 1330; 1120 to 1150 and 1330 to 1380. Helpers: 1150 to 1190;
+    // 1210 to 1260. The I/O thread: 1020 to 1050, and 1050 to 1085.
+    let expected = [
+        (vec![1, 2, 5], 30 + 30 + 50 + 40, 101, 1000),
+        (vec![1, 3, 4], 35 + 30 + 50 + 50, 202, 2000),
+    ];
+    assert_eq!(summaries(&outcome), expected);
+    // In both it is the helper that works whom the worker let go on.
+    for (request, (worker, helper)) in outcome.requests.iter().zip([(2, 5), (3, 4)]) {
+        let thread = |place: u32| request.events[place as usize].thread;
+        let threads = |sync: &Sync| (thread(sync.source), thread(sync.destination));
+        let mut syncs = request.syncs.iter().map(threads);
+        assert!(syncs.any(|sync| sync == (worker, helper)), "{:?}", request.syncs);
+    }
 }
 
 /// A worker answers and takes the next request from a queue without a wait: nothing but its second
@@ -147,6 +222,7 @@ const BUSY_WORKER: &str = "
     1330 1:2 1 syscalls/sys_enter_sendto fd=6
     1340 1:2 1 syscalls/sys_exit_sendto ret=2000
     1350 1:2 1 syscalls/sys_enter_futex op=0x189
+    1360 1:2 1 sched/sched_switch prev_state=S next_pid=0
     1370 1:1 0 syscalls/sys_enter_close fd=5
     1380 1:1 0 syscalls/sys_enter_close fd=6
 ";
@@ -154,15 +230,14 @@ const BUSY_WORKER: &str = "
 #[test]
 fn work_between_two_answers_is_the_second_requests() {
     let outcome = joined(&shipped("linux"), BUSY_WORKER);
-    // The I/O thread ran from its first event after a switch on: 1020 on. It is in the first
-    // request from 1030 to 1060; 10 of that are its call for the second one.
     let found = summaries(&outcome);
     let worker = |request: usize| -> i64 {
         let events = outcome.requests[request].events.iter();
         events.filter(|event| event.thread == 2).map(|event| event.demands.processor_ns).sum()
     };
     let (one, other) = if outcome.requests[0].demands.sent_bytes == 1000 { (0, 1) } else { (1, 0) };
-    assert_eq!((worker(one), worker(other)), (50, 60 + 40));
+    // What it does after its last answer until it waits is that answer's.
+    assert_eq!((worker(one), worker(other)), (50, 60 + 40 + 20));
     assert_eq!((found[0].3, found[1].3), (1000, 2000));
 }
 

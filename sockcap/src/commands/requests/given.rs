@@ -48,8 +48,8 @@ impl Given {
         let name = asked.schema.as_deref().unwrap_or(DEFAULT_SCHEMA);
         let (schema, schema_path) = schema(name)?;
         if name == OWN_SCHEMA {
-            // Reconciliation makes the table of our own events.
-            stages::requests(&shown?, &Inference::default())?;
+            // Reconciliation makes the table of our own events; paths are not needed.
+            stages::messages(&shown?)?;
         }
         let tables = if name == OWN_SCHEMA { vec![own] } else { imported };
         if tables.iter().all(|table| !table.exists()) {
