@@ -180,6 +180,8 @@ def main():
           flush=True)
     work = arguments.keep or tempfile.mkdtemp(prefix="bench-workload-", dir=program.TARGET)
     os.makedirs(work, exist_ok=True)
+    # The database runs as a user of its own.
+    os.chmod(work, 0o755)
     parts = {"join": of_join, "tables": of_tables, "driver": of_driver, "cost": of_cost, "tiers": of_tiers}
     try:
         for name in PARTS:
