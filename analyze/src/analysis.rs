@@ -10,6 +10,8 @@ use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
 
 use crate::doubts::Doubt;
+use crate::evidence::Evidence;
+use crate::handoffs::Handoffs;
 use crate::infer::{Inference, Input};
 use crate::links::LinkWriter;
 use crate::naming::Namer;
@@ -45,6 +47,15 @@ pub struct Totals {
     pub instances_unlikely: u64,
     /// Path patterns.
     pub patterns: u64,
+    /// Calls whose causes are known by hand-offs between threads. The summary is silent where there
+    /// are none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub handed_on: u64,
+}
+
+/// Whether a count is 0.
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Infers links, path instances and path patterns from the messages of `dir`, and leaves them
@@ -87,15 +98,19 @@ pub fn analyze_by(
     let mut totals = Totals::default();
     let mut span: Option<(i64, i64)> = None;
     let mut all = Stretches::of(dir, options.stretch, &whole)?;
+    let uses = inference.looks_for_calls() && !options.without.contains(&Evidence::Handoffs);
+    let mut handoffs = if uses { Handoffs::open(dir)? } else { None };
     let next = || {
         let Some(stretch) = all.next()? else { return Ok(None) };
         let naming = namer.name(&stretch.trace);
-        Ok(Some((stretch, naming)))
+        let handoffs = handoffs.as_mut().map(|all| all.of(&stretch.trace)).transpose()?;
+        Ok(Some((stretch, naming, handoffs.unwrap_or_default())))
     };
-    ahead(threads, next, |(stretch, naming)| {
+    ahead(threads, next, |(stretch, naming, handoffs)| {
         let mut found = inference.infer(&Input {
             trace: &stretch.trace,
             first: stretch.first,
+            handoffs: &handoffs,
             naming: &naming,
             options,
             progress,
@@ -103,6 +118,8 @@ pub fn analyze_by(
         let own = stretch.own.clone();
         totals.circles += found.break_circles(&own);
         totals.messages += own.len() as u64;
+        let is_own = |message: &&u32| own.contains(&(**message as usize));
+        totals.handed_on += inference.handed_on().iter().filter(is_own).count() as u64;
         totals.links += own.clone().map(|message| found.parents(message).len() as u64).sum::<u64>();
         totals.spontaneous += own.clone().map(|message| found.spontaneous(message)).sum::<f64>();
         for message in own.clone() {
@@ -119,7 +136,7 @@ pub fn analyze_by(
         links.append(&found, own, stretch.first)?;
         paths.append(&stretch, naming, &found);
         // The stretch and its links are needed no more, and paths take room themselves.
-        drop((stretch, found));
+        drop((stretch, found, handoffs));
         paths.build_former(progress)
     })?;
     links.finish()?;

@@ -28,6 +28,9 @@ pub enum DoubtCause {
     FitsNoRequest,
     /// Calls were open at the same time on one connection, and nothing tells which answer is whose.
     SharedConnection,
+    /// Threads answered other requests than those that the calls were given to that they heard of
+    /// last.
+    AnsweredOtherwise,
 }
 
 impl Doubt {
@@ -37,6 +40,11 @@ impl Doubt {
         match self.cause {
             DoubtCause::FitsNoRequest => format!(
                 "calls of {} ({share}% of them) fit no request: do not trust paths through it",
+                self.what
+            ),
+            DoubtCause::AnsweredOtherwise => format!(
+                "calls of {} ({share}% of those looked at) are given to other requests than their \
+                 threads answered: do not trust paths through it",
                 self.what
             ),
             DoubtCause::SharedConnection => format!(

@@ -28,11 +28,13 @@ pub enum Evidence {
     Connections,
     /// The number of bytes that are passed on and back.
     Sizes,
+    /// Hand-offs between threads, where they were recorded.
+    Handoffs,
 }
 
 impl Evidence {
     /// All of them, in the order in which they are offered.
-    pub const ALL: [Evidence; 9] = [
+    pub const ALL: [Evidence; 10] = [
         Evidence::Delays,
         Evidence::Context,
         Evidence::Shapes,
@@ -42,6 +44,7 @@ impl Evidence {
         Evidence::Threads,
         Evidence::Connections,
         Evidence::Sizes,
+        Evidence::Handoffs,
     ];
 }
 
@@ -58,6 +61,7 @@ impl Evidence {
             Evidence::Threads => "threads",
             Evidence::Connections => "connections",
             Evidence::Sizes => "sizes",
+            Evidence::Handoffs => "hand-offs",
         }
     }
 }

@@ -6,6 +6,7 @@ mod doubts;
 mod evidence;
 #[cfg(test)]
 mod fixture;
+mod handoffs;
 pub mod infer;
 mod links;
 pub mod naming;
@@ -20,6 +21,7 @@ mod tuning;
 pub use analysis::{AnalysisSummary, Totals, analyze, analyze_by};
 pub use doubts::{Doubt, DoubtCause};
 pub use evidence::Evidence;
+pub use handoffs::Handoff;
 pub use infer::ALGORITHMS;
 pub use one_sided::{MissingEnd, OneSided, one_sided};
 #[doc(hidden)]

@@ -6,6 +6,7 @@
 pub(crate) mod auto;
 pub(crate) mod calls;
 pub(crate) mod convolution;
+pub(crate) mod handoffs;
 pub(crate) mod linking;
 pub(crate) mod links;
 pub(crate) mod naming;

@@ -74,6 +74,7 @@ pub(crate) fn analysis(summary: &AnalysisSummary) -> String {
         line.push_str(", told apart by roles");
     }
     for (count, one, many, rest) in [
+        (totals.handed_on, "call", "calls", "known by hand-offs between threads"),
         (
             totals.roots_bounded,
             "path",

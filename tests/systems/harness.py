@@ -57,6 +57,8 @@ class System:
     # Those of brokers, where who asks does not know what for: an id that is only in the answer is a
     # delivery's, and the call that asked for work was made for no request.
     deliveries = ()
+    # Further options of `sockcap record`.
+    record_options = ()
     # How many requests a run has unless told otherwise.
     requests = 300
 
@@ -149,7 +151,7 @@ class Run:
         for folder in (self.data, logs.parent, logs):
             folder.chmod(0o1777)
         command = [*prefix, program("sockcap"), "record", "--no-config", "-d", self.data]
-        command += ["--host", host, "--"]
+        command += ["--host", host, *self.system.record_options, "--"]
         if user:
             group = pwd.getpwnam(user).pw_gid
             command += ["setpriv", f"--reuid={user}", f"--regid={group}", "--init-groups", "--"]

@@ -1,9 +1,10 @@
-"""Web services with a thread that reads and a pool of workers, fed by a queue, in three languages.
+"""Web services with a thread that reads and a pool of workers, fed by a queue, in four languages.
 
 A worker asks the stock of what was asked for, and of two requests in three also the price, on
 connections of its own. Then it answers, or leaves that to a thread that writes. The services behind
 answer after a random time. 16 workers do what 50 users ask for, so that at 50 at once a worker
-mostly finds the next request waiting; with fewer it waits itself.
+mostly finds the next request waiting; with fewer it waits itself. Hand-offs between threads are
+recorded, too; `--options '--without hand-offs'` looks at them no more.
 """
 
 import subprocess
@@ -19,6 +20,7 @@ class Pool(harness.System):
     """What all of them share: the services behind, and the load."""
 
     requests = 1000
+    record_options = ("--resources",)
     # Who answers: `worker` or `writer`.
     answers = "worker"
 
@@ -98,4 +100,27 @@ class PythonWriter(Python):
     """The same with a writer."""
 
     name = "pool-python-writer"
+    answers = "writer"
+
+
+class Rust(Pool):
+    """Rust: threads and std's channels; a reader for each connection."""
+
+    name = "pool-rust"
+
+    def prepare(self, cache):
+        super().prepare(cache)
+        source = APPS / "pools" / "pool.rs"
+        argv = ["rustc", "--edition", "2024", "-O", "-o", cache / "pool", source]
+        if subprocess.run(argv).returncode != 0:
+            raise RuntimeError("the program of pool-rust cannot be built by rustc")
+
+    def program(self, run):
+        return [run.cache / "pool"]
+
+
+class RustWriter(Rust):
+    """The same with a writer."""
+
+    name = "pool-rust-writer"
     answers = "writer"

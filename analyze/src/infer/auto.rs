@@ -12,9 +12,10 @@
 //!   [`node_clocks`], [`offsets`]), with untraced nodes ([`middle`]), jobs out of queues ([`jobs`],
 //!   [`pool`]), processes that were started for a request ([`spawned`], [`process_tree`]), one-way
 //!   messages ([`one_way`]) and work that is found before it is told of ([`early`]). Calls of
-//!   timers are put aside ([`timers`]), processes of one program are put together ([`together`]),
-//!   calls are told apart by size ([`size_kinds`]), and the rest is told beforehand ([`prepare`],
-//!   [`afterwards`], [`holders`], [`fits`]).
+//!   timers are put aside ([`timers`]), pools of threads are looked for ([`workers`], with
+//!   [`hand_offs`] where they were recorded), processes of one program are put together
+//!   ([`together`]), calls are told apart by size ([`size_kinds`]), and the rest is told beforehand
+//!   ([`prepare`], [`afterwards`], [`holders`], [`fits`]).
 //! - **Learning** ([`estimate`]): beginnings ([`beginnings`], [`first_assignments`], [`correlate`],
 //!   [`waits`]), how far they agree ([`agreement`]), and rounds of learning ([`rounds`],
 //!   [`learner`]).
@@ -26,7 +27,7 @@
 //! - **Search** ([`search`]) through the events of a service ([`events`]), part by part
 //!   ([`parts`]): hypotheses ([`beam`], [`states`], [`at_event`], [`continuations`]), probabilities
 //!   ([`lattice`]), and exchanges after it ([`exchanges`]).
-//! - **Links** of all messages ([`message_links`]), with doubts ([`doubted`]). Messages that belong
+//! - **Links** of all messages ([`message_links`]), with doubts ([`doubted`], [`heard_last`]). Messages that belong
 //!   to no call, or to nodes that mostly do not answer, have the links of message linking, unless
 //!   the connection or call id tells more ([`answered_by_another`]).
 
@@ -58,10 +59,12 @@ mod fit;
 mod fits;
 mod flags;
 mod groundwork;
+mod hand_offs;
 #[cfg(test)]
 mod handed_on_tests;
 #[cfg(test)]
 mod hard_tests;
+mod heard_last;
 mod holders;
 mod idle;
 mod in_turn;
@@ -108,6 +111,7 @@ mod timers;
 mod together;
 mod trigger;
 mod waits;
+mod workers;
 
 use registry::About;
 
@@ -141,15 +145,22 @@ struct Auto {
     /// them.
     size_kinds: Vec<Option<SizeKinds>>,
     doubts: Doubts,
+    /// The messages of the last stretch whose causes are known by hand-offs, in order.
+    handed_on: Vec<u32>,
 }
 
 impl Inference for Auto {
     fn infer(&mut self, input: &Input<'_>) -> Links {
         let groundwork = Groundwork::of(input);
         let services = Services::of(input, &groundwork, &mut self.size_kinds);
+        self.handed_on = services.handed_on(&groundwork.calls);
         input.progress.step("learning services", services.calls());
         let assignments = assign::assign(&services.all, &mut self.known, input.progress);
         message_links::links(input, &groundwork, &services, &assignments, &mut self.doubts)
+    }
+
+    fn handed_on(&self) -> &[u32] {
+        &self.handed_on
     }
 
     fn doubts(&self) -> Vec<Doubt> {

@@ -58,6 +58,12 @@ pub trait Inference {
         true
     }
 
+    /// The messages of the last stretch whose causes are known by hand-offs between threads, in
+    /// order.
+    fn handed_on(&self) -> &[u32] {
+        &[]
+    }
+
     /// Doubts about all that was inferred so far.
     fn doubts(&self) -> Vec<Doubt> {
         Vec::new()

@@ -2,6 +2,7 @@
 
 use message_trace::{MessageTrace, Progress};
 
+use crate::handoffs::Handoff;
 use crate::naming::Naming;
 use crate::options::Options;
 
@@ -13,6 +14,8 @@ pub struct Input<'a> {
     pub trace: &'a MessageTrace,
     /// The number that the first of these messages has in the whole trace.
     pub first: u64,
+    /// Hand-offs between threads in the time of these messages; none where they were not recorded.
+    pub handoffs: &'a [Handoff],
     /// The nodes and hops of these messages.
     pub naming: &'a Naming,
     /// Options that the user chose, also for other algorithms.
@@ -24,6 +27,6 @@ pub struct Input<'a> {
 impl<'a> Input<'a> {
     /// An input that is the whole trace, and whose progress nobody asks for.
     pub fn quiet(trace: &'a MessageTrace, naming: &'a Naming, options: &'a Options) -> Input<'a> {
-        Input { trace, first: 0, naming, options, progress: &() }
+        Input { trace, first: 0, handoffs: &[], naming, options, progress: &() }
     }
 }

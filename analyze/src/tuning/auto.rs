@@ -5,3 +5,4 @@ pub(crate) mod model;
 pub(crate) mod queues;
 pub(crate) mod search;
 pub(crate) mod services;
+pub(crate) mod workers;

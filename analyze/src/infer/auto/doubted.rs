@@ -4,6 +4,8 @@
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
+use super::assignment::Assignment;
+use super::heard_last;
 use super::service::Service;
 use crate::calls::Calls;
 use crate::doubts::{self, DoubtCause, Doubts};
@@ -45,15 +47,21 @@ fn max_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
     (MARGIN_SHARE * (likeliest - spontaneous) / (likeliest + all)).min(MAX_DOUBT)
 }
 
-/// Notes how many calls of a service fit none of its requests; what that takes from the
+/// Notes how many calls of a service fit none of its requests, or not the one that they were given
+/// to; what that takes from the
 /// probability of its links.
-pub(super) fn unfit(doubts: &mut Doubts, service: &Service, name: &str) -> f64 {
+pub(super) fn unfit(doubts: &mut Doubts, service: &Service, found: &Assignment, name: &str) -> f64 {
     if service.one_way || service.calls.is_empty() {
         return 0.0;
     }
+    let contradicted = heard_last::contradicted(service, found).map_or(0.0, |[others, all]| {
+        doubts.add(DoubtCause::AnsweredOtherwise, name, others, all);
+        others as f64 / all as f64
+    });
     let (unfit, all) = (service.unfit_calls() as u64, service.calls.len() as u64);
     doubts.add(DoubtCause::FitsNoRequest, name, unfit, all);
-    if doubts::is_large(unfit, all) { unfit as f64 / all as f64 } else { 0.0 }
+    let unfit = if doubts::is_large(unfit, all) { unfit as f64 / all as f64 } else { 0.0 };
+    unfit.max(contradicted)
 }
 
 /// Notes between whom calls share connections.

@@ -17,6 +17,7 @@ use super::rounds::{learned, nobodys};
 use super::service::{Service, Span};
 use super::shapes::Shapes;
 use super::thread_time;
+use super::workers;
 use crate::evidence::Evidence;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
 use crate::tuning::auto::learning::rounds::{
@@ -93,6 +94,7 @@ impl Known {
         self.model.agreement.temper(service, &events, &mut found.shares);
         pool::temper(service, &mut found.shares);
         early::temper(service, &mut found.shares);
+        workers::temper(service, &mut found.shares);
         // No call of another stretch is one of those that it was learned from.
         self.model.learned_calls = Arc::default();
         self.model.learned_replies = Arc::default();

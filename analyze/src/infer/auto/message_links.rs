@@ -46,7 +46,7 @@ pub(super) fn links(
     for (node, (service, found)) in services.all.iter().zip(assignments).enumerate() {
         if service.is_answered() {
             let name = naming.text(naming.nodes()[node].name);
-            let doubt = doubted::unfit(doubts, service, name);
+            let doubt = doubted::unfit(doubts, service, found, name);
             all.link_service(service, found, services, doubt);
         }
     }

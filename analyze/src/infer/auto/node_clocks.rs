@@ -32,6 +32,11 @@ impl<'a> NodeClocks<'a> {
         clocks
     }
 
+    /// Whether all times of the node are on the common clock, as some are its peers'.
+    pub(super) fn is_by_peers(&self, node: u32) -> bool {
+        self.by_peers[node as usize]
+    }
+
     /// Whether messages like this one have times where they are sent, and where they are received.
     pub(super) fn known(&self, trace: &MessageTrace, row: usize) -> [bool; 2] {
         let side = usize::from(trace.direction(row) == FROM_ACCEPTING);

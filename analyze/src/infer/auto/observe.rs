@@ -10,13 +10,14 @@
 use message_trace::{Message, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::hand_offs::HandOff;
 use super::jobs::Jobs;
 use super::middle::Middle;
 use super::node_clocks::NodeClocks;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use super::service_parts::{CallRow, RequestRow};
 use super::spawned::Spawned;
-use super::{NONE, offsets};
+use super::{NONE, hand_offs, offsets};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
 use crate::infer::call_links::DELIVERY;
@@ -28,13 +29,14 @@ use crate::tuning::auto::services::observe::MAX_DOUBT;
 /// the same two.
 pub(super) const CONNECTING: u32 = 1 << 30;
 
-/// The services of a trace: one for each node that received requests or made calls.
+/// The services of a trace: one for each node that received requests or made calls; and the
+/// hand-offs within each.
 pub(super) fn services(
     input: &Input<'_>,
     calls: &Calls,
     jobs: &Jobs,
     spawned: &Spawned,
-) -> Vec<Service> {
+) -> (Vec<Service>, FxHashMap<u32, Vec<HandOff>>) {
     let mut observer = Observer::of(input, calls, jobs, spawned);
     for call in 0..calls.len() {
         // A delivery that nobody asked for is a job, and no request.
@@ -43,7 +45,12 @@ pub(super) fn services(
             observer.made_call(call as u32, row);
         }
     }
-    observer.finish()
+    let hand_offs = hand_offs::of_trace(
+        input,
+        |node| observer.clocks.is_by_peers(node),
+        |node, thread| observer.threads.number(node, thread),
+    );
+    (observer.finish(), hand_offs)
 }
 
 /// The services while their requests and calls are gathered.

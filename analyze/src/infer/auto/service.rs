@@ -44,6 +44,9 @@ pub(super) struct Service {
     /// The request of each call that was found to be the work of a request, both as calls of the
     /// trace.
     pub(super) found_for: FxHashMap<u32, u32>,
+    /// The other request of each call whose request was found, but not for sure, both as calls of
+    /// the trace, with its probability.
+    pub(super) doubted_for: FxHashMap<u32, (u32, f64)>,
     /// For each request another one whose work might have been found in its place; [`NONE`] where
     /// there is none. Empty where nothing is found before it is told of.
     pub(super) rivals: Vec<u32>,

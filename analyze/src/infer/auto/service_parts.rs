@@ -111,6 +111,7 @@ impl Service {
             held: self.held.iter().take(calls).copied().collect(),
             beside: self.beside.iter().take(calls).copied().collect(),
             found_for: FxHashMap::default(),
+            doubted_for: FxHashMap::default(),
             rivals: self.rivals.iter().take(requests).copied().collect(),
             request_calls: self.request_calls.iter().take(requests).copied().collect(),
             made_calls: self.made_calls.iter().take(calls).copied().collect(),

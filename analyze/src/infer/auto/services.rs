@@ -8,6 +8,7 @@ use super::service::Service;
 use super::size_kinds::SizeKinds;
 use super::spawned::Spawned;
 use super::{early, observe, one_way, together};
+use crate::calls::Calls;
 use crate::evidence::Evidence;
 use crate::infer::input::Input;
 
@@ -18,6 +19,8 @@ pub(super) struct Services {
     pub(super) spawned: Spawned,
     /// The rows of requests whose work was found before they came.
     pub(super) early: FxHashSet<u32>,
+    /// The calls of the trace of which it is recorded that their work was handed on.
+    handed_on: FxHashSet<u32>,
 }
 
 impl Services {
@@ -32,12 +35,15 @@ impl Services {
         let Groundwork { linked, calls, queues } = groundwork;
         let jobs = Jobs::of(trace, naming, calls, queues, options.window);
         let spawned = Spawned::of(trace, naming, calls, &jobs);
-        let mut all = observe::services(input, calls, &jobs, &spawned);
+        let (mut all, hand_offs) = observe::services(input, calls, &jobs, &spawned);
         let (mut early, mut asked) = (FxHashSet::default(), None);
-        for service in &mut all {
+        let mut handed_on = FxHashSet::default();
+        for (node, service) in (0..).zip(&mut all) {
             one_way::end_requests(service, trace, calls, linked);
             early.extend(early::begin_with_work(service, trace, calls, &mut asked));
             service.put_timers_aside();
+            let hand_offs = hand_offs.get(&node).map_or(&[][..], Vec::as_slice);
+            handed_on.extend(service.find_workers(hand_offs));
         }
         drop(asked);
         together::together(&mut all, naming);
@@ -52,7 +58,15 @@ impl Services {
             }
             service.prepare();
         }
-        Services { all, spawned, early }
+        Services { all, spawned, early, handed_on }
+    }
+
+    /// The requests of the calls whose work was handed on, in the order of messages.
+    pub(super) fn handed_on(&self, calls: &Calls) -> Vec<u32> {
+        let rows = self.handed_on.iter().filter_map(|call| calls.request(*call as usize));
+        let mut rows: Vec<u32> = rows.map(|row| row as u32).collect();
+        rows.sort_unstable();
+        rows
     }
 
     /// Number of calls of all services.

@@ -98,6 +98,7 @@ fn joined(parts: &[Service]) -> Service {
         let rivals: Vec<u32> = part.rivals.iter().map(|at| place(at, requests)).collect();
         append(&mut all.rivals, &rivals, requests, some, NONE);
         all.found_for.extend(&part.found_for);
+        all.doubted_for.extend(&part.doubted_for);
         all.request_calls.extend(&part.request_calls);
         all.made_calls.extend(&part.made_calls);
         all.timer_calls.extend(&part.timer_calls);

@@ -1,0 +1,184 @@
+//! Hand-offs between the threads of a process, as the recorder saw them: which thread signalled
+//! which object, and which one woke by it. They are in a table beside the messages,
+//! `handoffs.parquet`, a row each in the order of waking; without the table nothing is known of
+//! hand-offs.
+//!
+//! | column | type | meaning |
+//! |---|---|---|
+//! | `signalled`, `woken` | Int64 | when the one thread signalled and the other one woke, in nanoseconds on the common clock |
+//! | `node` | Int64 or Int32 | the process, a row of `nodes.parquet` |
+//! | `from_tid`, `to_tid` | Int32 | the two threads; the latter is 0 where nobody waited to be woken |
+//! | `object` | Int64 | what was signalled: a condition, a semaphore, a pipe |
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use message_trace::table::columns::Columns;
+use message_trace::table::{self, Batches};
+use message_trace::{DataDir, MessageTrace, NodeId, PathError};
+
+use crate::tuning::handoffs::MAX_PER_MESSAGE;
+
+/// A thread that woke by what another one signalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handoff {
+    /// Time of the signal, in nanoseconds on the common clock.
+    pub signalled: i64,
+    /// Time at which the other thread went on, likewise.
+    pub woken: i64,
+    /// The process of both threads.
+    pub node: NodeId,
+    /// The thread that signalled.
+    pub from: i32,
+    /// The thread that woke; `None` where nobody waited.
+    pub to: Option<i32>,
+    /// What was signalled, by a number that means the same within the process.
+    pub object: i64,
+}
+
+/// The hand-offs of a data directory, read stretch by stretch.
+pub(crate) struct Handoffs {
+    path: PathBuf,
+    batches: Batches,
+    /// What was read and may be asked for again.
+    read: VecDeque<Handoff>,
+}
+
+impl Handoffs {
+    /// The hand-offs of `data`, if it has any.
+    ///
+    /// # Errors
+    /// When there is a table that cannot be read.
+    pub(crate) fn open(data: &DataDir) -> Result<Option<Handoffs>, PathError> {
+        let path = data.handoffs();
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(Some(Handoffs { batches: table::read(&path)?, path, read: VecDeque::new() }))
+    }
+
+    /// The hand-offs in the time of the messages of a stretch. Stretches come in their order. Where
+    /// there are very many, as of a lock that all threads fight for, the last ones are left out.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub(crate) fn of(&mut self, stretch: &MessageTrace) -> Result<Vec<Handoff>, PathError> {
+        let times = (0..stretch.len())
+            .flat_map(|row| [stretch.send_ts(row), stretch.recv_ts(row)])
+            .flatten();
+        let (first, last) = times
+            .fold((i64::MAX, i64::MIN), |(first, last), time| (time.min(first), time.max(last)));
+        while self.read.front().is_some_and(|handoff| handoff.woken < first) {
+            self.read.pop_front();
+        }
+        let most = MAX_PER_MESSAGE.saturating_mul(stretch.len());
+        while self.read.len() < most && self.read.back().is_none_or(|row| row.woken <= last) {
+            let Some(batch) = self.batches.next() else { break };
+            self.append(&Columns::new(&self.path, &batch?), first)?;
+        }
+        let until = self.read.partition_point(|handoff| handoff.woken <= last);
+        Ok(self.read.range(..until.min(most)).copied().collect())
+    }
+
+    /// Appends the rows of a batch that are hand-offs from one thread to another.
+    fn append(&mut self, table: &Columns<'_>, first: i64) -> Result<(), PathError> {
+        let [signalled, woken, object] =
+            ["signalled", "woken", "object"].map(|name| table.int64(name));
+        let (signalled, woken, object) = (signalled?, woken?, object?);
+        let [from, to] = ["from_tid", "to_tid"].map(|name| table.int32(name));
+        let (from, to) = (from?, to?);
+        let node: Vec<Option<i64>> = match table.int64("node") {
+            Ok(nodes) => nodes,
+            Err(_) => table.int32("node")?.into_iter().map(|node| node.map(i64::from)).collect(),
+        };
+        let times = signalled.into_iter().zip(woken).zip(object);
+        for (((times, node), from), to) in times.zip(node).zip(from).zip(to) {
+            let ((signalled, woken), object) = times;
+            let row = (|| {
+                let node = NodeId::try_from(node?).ok()?;
+                let (from, to) = (from?, to?);
+                let [signalled, woken, object] = [signalled?, woken?, object?];
+                let to = Some(to).filter(|to| *to > 0);
+                Some(Handoff { signalled, woken, node, from, to, object })
+            })();
+            self.read.extend(
+                row.filter(|row| row.to != Some(row.from) && row.from > 0 && row.woken >= first),
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_schema::DataType;
+    use message_trace::table::Writer;
+    use message_trace::table::columns::{self, required};
+
+    use super::*;
+    use crate::fixture::Fixture;
+
+    /// A data directory with hand-offs that are signalled every 10 ns, by these threads.
+    fn directory(threads: &[[i32; 2]]) -> (tempfile::TempDir, DataDir) {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        let schema = columns::schema([
+            required("signalled", DataType::Int64),
+            required("woken", DataType::Int64),
+            required("node", DataType::Int64),
+            required("from_tid", DataType::Int32),
+            required("to_tid", DataType::Int32),
+            required("object", DataType::Int64),
+        ]);
+        let int64 = |of: &dyn Fn(i64) -> i64| {
+            columns::int64((0..threads.len() as i64).map(|at| Some(of(at))))
+        };
+        let int32 = |side: usize| columns::int32(threads.iter().map(|pair| Some(pair[side])));
+        let arrays = vec![
+            int64(&|at| 10 * at),
+            int64(&|at| 10 * at + 3),
+            int64(&|_| 7),
+            int32(0),
+            int32(1),
+            int64(&|at| 100 + at % 2),
+        ];
+        let path = data.handoffs();
+        let mut writer = Writer::create(&path, schema.clone()).unwrap();
+        writer.write(&columns::batch(&path, &schema, arrays).unwrap()).unwrap();
+        writer.finish().unwrap();
+        (directory, data)
+    }
+
+    /// A stretch of messages from one time to another.
+    fn stretch(first: i64, last: i64) -> MessageTrace {
+        let mut fixture = Fixture::new();
+        fixture.send("x", "s", first, first + 1);
+        fixture.send("x", "s", last - 1, last);
+        fixture.trace()
+    }
+
+    #[test]
+    fn each_stretch_has_the_hand_offs_of_its_time() {
+        let mut threads = vec![[1, 2]; 40];
+        // One that woke nobody, one of a thread to itself, and one by no thread.
+        (threads[20], threads[21], threads[22]) = ([1, 0], [3, 3], [0, 2]);
+        let (_directory, data) = directory(&threads);
+        let mut all = Handoffs::open(&data).unwrap().unwrap();
+        let woken = |rows: &[Handoff]| rows.iter().map(|row| row.woken).collect::<Vec<i64>>();
+        assert_eq!(woken(&all.of(&stretch(50, 83)).unwrap()), [53, 63, 73, 83]);
+        // Stretches overlap.
+        let rows = all.of(&stretch(70, 240)).unwrap();
+        assert_eq!(woken(&rows)[..2], [73, 83]);
+        assert_eq!(woken(&rows)[13..], [203, 233]);
+        let to_nobody =
+            Handoff { signalled: 200, woken: 203, node: 7, from: 1, to: None, object: 100 };
+        assert_eq!((rows[13], rows[14].to), (to_nobody, Some(2)));
+        assert_eq!(all.of(&stretch(9000, 9001)).unwrap(), []);
+    }
+
+    #[test]
+    fn without_the_table_nothing_is_known() {
+        let directory = tempfile::tempdir().unwrap();
+        assert!(Handoffs::open(&DataDir::new(directory.path())).unwrap().is_none());
+    }
+}

@@ -1,0 +1,102 @@
+//! The hand-offs between the threads of each service, from those of the trace's processes.
+
+use message_trace::{MessageTrace, NodeId};
+use rustc_hash::FxHashMap;
+
+use super::service::UNKNOWN_THREAD;
+use crate::infer::input::Input;
+
+/// A hand-off between two threads of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HandOff {
+    /// When the first one signalled, by the clock of the service.
+    pub(super) signalled: i64,
+    /// When the other one woke, likewise.
+    pub(super) woken: i64,
+    /// The thread that signalled, by its number in the service.
+    pub(super) from: u32,
+    /// The thread that woke; [`UNKNOWN_THREAD`] where nobody waited.
+    pub(super) to: u32,
+    /// What was signalled.
+    pub(super) object: i64,
+}
+
+/// The hand-offs of each node of `input`, by threads as `number` has them and by the clock of the
+/// node: its own, unless `is_by_peers` says that all times of the node are on the common clock.
+pub(super) fn of_trace(
+    input: &Input<'_>,
+    is_by_peers: impl Fn(u32) -> bool,
+    mut number: impl FnMut(NodeId, Option<i32>) -> u32,
+) -> FxHashMap<u32, Vec<HandOff>> {
+    let Input { trace, naming, handoffs, .. } = *input;
+    let mut of: FxHashMap<u32, Vec<HandOff>> = FxHashMap::default();
+    if handoffs.is_empty() {
+        return of;
+    }
+    // Nodes that are less than a process have no hand-offs between them.
+    let mut nodes: FxHashMap<NodeId, Option<u32>> = FxHashMap::default();
+    for row in 0..trace.len() {
+        let message = trace.message(row);
+        for (process, node) in [(message.src, naming.src(row)), (message.dst, naming.dst(row))] {
+            let known = nodes.entry(process).or_insert(Some(node));
+            *known = known.filter(|known| *known == node);
+        }
+    }
+    let mut clocks: FxHashMap<NodeId, Clock> = FxHashMap::default();
+    for handoff in handoffs {
+        let Some(node) = nodes.get(&handoff.node).copied().flatten() else { continue };
+        let clock = clocks.entry(handoff.node).or_insert_with(|| match is_by_peers(node) {
+            true => Clock::default(),
+            false => Clock::of(trace, handoff.node),
+        });
+        of.entry(node).or_default().push(HandOff {
+            signalled: clock.own(handoff.signalled),
+            woken: clock.own(handoff.woken),
+            from: number(handoff.node, Some(handoff.from)),
+            to: handoff.to.map_or(UNKNOWN_THREAD, |to| number(handoff.node, Some(to))),
+            object: handoff.object,
+        });
+    }
+    of
+}
+
+/// How far the clock of a process is ahead of the common one, since when on the common clock.
+#[derive(Debug, Default)]
+struct Clock(Vec<(i64, i64)>);
+
+impl Clock {
+    fn of(trace: &MessageTrace, process: NodeId) -> Clock {
+        let mut ahead: Vec<(i64, i64)> = Vec::new();
+        for row in 0..trace.len() {
+            let message = trace.message(row);
+            let sent = (message.src, message.send_ts, message.send_first);
+            let received = (message.dst, message.recv_ts, message.recv_last);
+            for (of, common, own) in [sent, received] {
+                if let Some((common, own)) = common.zip(own).filter(|_| of == process) {
+                    ahead.push((common, own.saturating_sub(common)));
+                }
+            }
+        }
+        ahead.sort_unstable();
+        ahead.dedup_by_key(|(_, ahead)| *ahead);
+        Clock(ahead)
+    }
+
+    fn own(&self, common: i64) -> i64 {
+        let after = self.0.partition_point(|(since, _)| *since <= common);
+        let known = self.0.get(after.saturating_sub(1));
+        common.saturating_add(known.map_or(0, |(_, ahead)| *ahead))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_is_ahead_as_by_the_message_before() {
+        let clock = Clock(vec![(100, 7), (200, 9)]);
+        assert_eq!([50, 100, 199, 200, 999].map(|at| clock.own(at)), [57, 107, 206, 209, 1008]);
+        assert_eq!(Clock::default().own(5), 5);
+    }
+}

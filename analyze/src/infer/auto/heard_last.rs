@@ -1,0 +1,93 @@
+//! What a thread heard last before it answered, against the requests that calls were given to. Who
+//! answers what another thread received, and waits for calls of its own, answers with what it heard
+//! last. Where most calls that were heard last are given to other requests, the model does not fit,
+//! however sure it is.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::assignment::Assignment;
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::tuning::auto::services::heard_last::{
+    CALLS_PER_EXCEPTION, CONTRADICTED_SHARE, MIN_ANSWERS,
+};
+
+/// Number of calls that were heard last before an answer to another request than the one that they
+/// were given to, and number of all that were heard last. None where that is not many.
+pub(super) fn contradicted(service: &Service, found: &Assignment) -> Option<[u64; 2]> {
+    let calls = service.call_threads.len();
+    let by_others = service.call_threads.iter().filter(|[maker, hearer]| maker != hearer).count();
+    // Tasks go from thread to thread.
+    if CALLS_PER_EXCEPTION * by_others > calls {
+        return None;
+    }
+    let mut heard: FxHashMap<u32, Vec<(i64, u32)>> = FxHashMap::default();
+    for ([_, hearer], (span, call)) in
+        service.call_threads.iter().zip(service.calls.iter().zip(0..))
+    {
+        if *hearer != UNKNOWN_THREAD && span.end != OPEN {
+            heard.entry(*hearer).or_default().push((span.end, call));
+        }
+    }
+    heard.values_mut().for_each(|heard| heard.sort_unstable());
+    let receivers: FxHashSet<u32> =
+        service.request_threads.iter().map(|[receiver, _]| *receiver).collect();
+    let [mut others, mut all] = [0, 0];
+    let mut used: FxHashSet<u32> = FxHashSet::default();
+    for (request, [_, answerer]) in (0..).zip(&service.request_threads) {
+        let span = service.requests[request as usize];
+        let Some(heard) = heard.get(answerer).filter(|_| !receivers.contains(answerer)) else {
+            continue;
+        };
+        let before = heard.partition_point(|(time, _)| *time <= span.end);
+        let last = before.checked_sub(1).map(|last| heard[last]);
+        let last = last.filter(|(time, _)| span.end != OPEN && *time >= span.begin);
+        // An answer without a call has none of its own.
+        if let Some((_, call)) = last.filter(|(_, call)| used.insert(*call)) {
+            all += 1;
+            others += u64::from(found.owner.get(call as usize) != Some(&request));
+        }
+    }
+    let is_much = all >= MIN_ANSWERS && others as f64 >= CONTRADICTED_SHARE * all as f64;
+    is_much.then_some([others, all])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::infer::span::Span;
+
+    /// Workers that answer what they made a call for.
+    fn service(reader: u32) -> Service {
+        let mut service = Service::default();
+        for request in 0..60 {
+            let (begin, worker) = (10 * i64::from(request), 3 + request % 4);
+            service.requests.push(Span { begin, end: begin + 35, kind: 9 });
+            service.request_threads.push([reader, worker]);
+            service.calls.push(Span { begin: begin + 8, end: begin + 30, kind: 1 });
+            service.call_threads.push([worker; 2]);
+        }
+        service
+    }
+
+    /// What is said where calls are given to requests that are this far off.
+    fn found(off: u32, reader: u32) -> Option<[u64; 2]> {
+        let owner = (0..60).map(|call| call + off).collect();
+        contradicted(&service(reader), &Assignment { owner, shares: Vec::new() })
+    }
+
+    #[test]
+    fn calls_that_are_given_to_others_than_their_threads_answer_are_in_doubt() {
+        assert_eq!(found(1, 1), Some([60, 60]));
+        assert_eq!(found(0, 1), None);
+        // A thread that receives as well may answer anything.
+        assert_eq!(found(1, 4), Some([45, 45]));
+    }
+
+    #[test]
+    fn who_does_not_hear_what_it_called_for_shows_nothing() {
+        let mut service = service(1);
+        service.call_threads.iter_mut().for_each(|[maker, _]| *maker += 1);
+        let owner = (1..61).collect();
+        assert_eq!(contradicted(&service, &Assignment { owner, shares: Vec::new() }), None);
+    }
+}

@@ -1,0 +1,113 @@
+//! Pools of workers: threads that receive no request and do the work of those that do, each one
+//! thing after the other. All calls that a worker makes from one change of work to the next, a run,
+//! are for one request.
+//!
+//! - Whoever answers itself ([`own_answers`]) tells by the answer which request it was at. That is
+//!   certain.
+//! - Where another thread answers, runs are told apart by what workers signal, where hand-offs were
+//!   recorded, or by a kind of call that each run begins with ([`runs`]). The requests are those
+//!   that fit the order of the queues at both ends ([`both_ends`]): who takes first has what was
+//!   received first, and what was done first is answered first. Two that come so near to each other
+//!   at one end that the order is not told there are mostly far apart at the other.
+//!
+//! That a process works so is not supposed: calls that are open across an answer, runs that begin
+//! before their request or end after it, and requests that overtake each other all the time show
+//! that it does not, and then nothing is said here.
+
+mod both_ends;
+mod known;
+mod overtaking;
+mod own_answers;
+mod run;
+mod runs;
+
+#[cfg(test)]
+mod cases;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::hand_offs::HandOff;
+use super::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::call_links::DELIVERY;
+use crate::tuning::auto::workers::MIN_REQUESTS;
+use both_ends::Queued;
+use run::Found;
+
+impl Service {
+    /// Finds the requests of calls that workers make. `hand_offs` are those between the threads of
+    /// this service by the time of the signals; empty where none were recorded. Returns the calls,
+    /// as calls of the trace, of which it is recorded that their work was handed on.
+    pub(super) fn find_workers(&mut self, hand_offs: &[HandOff]) -> FxHashSet<u32> {
+        let has_jobs = self.request_calls.iter().any(|call| call & DELIVERY != 0);
+        let has_few = self.requests.len() < MIN_REQUESTS || self.call_threads.is_empty();
+        if self.one_way || has_jobs || has_few {
+            return FxHashSet::default();
+        }
+        let given = known::given(self, hand_offs);
+        let found = own_answers::of(self, &given).or_else(|| self.queued(hand_offs, &given));
+        let mut recorded = FxHashSet::default();
+        for Found { call, request, rival, is_recorded } in found.into_iter().flatten() {
+            let made = self.made_calls[call as usize];
+            let of = |request: u32| self.request_calls[request as usize];
+            self.found_for.insert(made, of(request));
+            if let Some((rival, share)) = rival {
+                self.doubted_for.insert(made, (of(rival), share));
+            } else if is_recorded {
+                recorded.insert(made);
+            }
+        }
+        recorded
+    }
+
+    /// The requests of calls of workers whose work others answer. Those that are `given` were
+    /// handed over as far as is recorded.
+    fn queued(&self, hand_offs: &[HandOff], given: &FxHashSet<u32>) -> Option<Vec<Found>> {
+        let workers = runs::workers(self)?;
+        let answered: Vec<u32> = (0..self.requests.len() as u32)
+            .filter(|request| self.requests[*request as usize].end != OPEN)
+            .collect();
+        // Where a thread of its own answers what was handed over, who receives answers the rest.
+        let handed_over = |request: &u32| {
+            let [receiver, answerer] = self.request_threads[*request as usize];
+            answerer != UNKNOWN_THREAD && answerer != receiver
+        };
+        let others: Vec<u32> = answered.iter().copied().filter(handed_over).collect();
+        let requests = if 2 * others.len() >= answered.len() { others } else { answered };
+        if requests.len() < MIN_REQUESTS {
+            return None;
+        }
+        let witnesses = known::witnesses(self, hand_offs);
+        let ways = runs::ways(self, &workers, hand_offs, requests.len());
+        ways.into_iter().find_map(|(runs, is_recorded)| {
+            let queued = both_ends::of(&self.requests, &requests, &runs, &witnesses)?;
+            let mut found = Vec::new();
+            for (run, Queued { request, rival, is_shown }) in runs.iter().zip(queued) {
+                let Some(request) = request.map(|place| requests[place]) else { continue };
+                let rival = rival.map(|(place, share)| (requests[place], share));
+                let is_recorded = is_shown || is_recorded && given.contains(&request);
+                found.extend(run.calls.iter().map(|call| Found {
+                    call: *call,
+                    request,
+                    rival,
+                    is_recorded,
+                }));
+            }
+            Some(found)
+        })
+    }
+}
+
+/// Takes the part from each call of a worker that is not sure about its request.
+pub(super) fn temper(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+    if service.doubted_for.is_empty() {
+        return;
+    }
+    let places: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
+    for ((made, shares), held) in service.made_calls.iter().zip(shares).zip(&service.held) {
+        let Some((rival, share)) = service.doubted_for.get(made) else { continue };
+        let is_held = !shares.is_empty() && shares.iter().all(|(request, _)| request == held);
+        if let Some(rival) = places.get(rival).filter(|_| is_held) {
+            *shares = vec![(*held, 1.0 - share), (*rival, *share)];
+        }
+    }
+}

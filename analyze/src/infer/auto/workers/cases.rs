@@ -1,0 +1,271 @@
+//! Made pools whose truth is known.
+
+use super::known::Witness;
+use super::run::Run;
+use super::*;
+use crate::infer::span::Span;
+
+const US: i64 = 1_000;
+/// The thread that receives, the one that writes, and the first worker.
+const READER: u32 = 1;
+const WRITER: u32 = 2;
+const WORKERS: u32 = 10;
+/// The queues of requests and of answers.
+const REQUESTS: i64 = 501;
+const ANSWERS: i64 = 502;
+
+/// A pool.
+#[derive(Clone, Copy)]
+struct Pool {
+    workers: usize,
+    /// Time between two requests.
+    gap: i64,
+    has_writer: bool,
+    /// Whether who is free takes what came last.
+    last_first: bool,
+    /// Whether each request begins with a call of one kind.
+    alike: bool,
+    /// Whether a worker goes on with other work while its calls are open.
+    goes_on: bool,
+}
+
+/// More to do than workers: what comes waits.
+const BUSY: Pool = Pool {
+    workers: 4,
+    gap: 200 * US,
+    has_writer: true,
+    last_first: false,
+    alike: true,
+    goes_on: false,
+};
+
+/// What a pool did: the service, the hand-offs, and the request of each call.
+struct Made {
+    service: Service,
+    hand_offs: Vec<HandOff>,
+    truth: Vec<u32>,
+}
+
+/// A number below `most` that seems to be any.
+fn any(seed: usize, most: i64) -> i64 {
+    let mixed = (seed as u64 + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as i64 % most
+}
+
+fn signal(signalled: i64, from: u32, to: u32, object: i64) -> HandOff {
+    HandOff { signalled, woken: signalled + 3 * US, from, to, object }
+}
+
+impl Pool {
+    /// What the pool does with this number of requests.
+    fn make(self, requests: usize) -> Made {
+        let mut service = Service { window: 1_000_000 * US, ..Service::default() };
+        let mut hand_offs = Vec::new();
+        let mut calls: Vec<(Span, u32, u32)> = Vec::new();
+        let received = |request: usize| self.gap * request as i64;
+        let mut free = vec![0_i64; self.workers];
+        let mut waiting: Vec<usize> = (0..requests).collect();
+        let mut done: Vec<(i64, usize, u32)> = Vec::new();
+        while !waiting.is_empty() {
+            let worker = (0..self.workers).min_by_key(|worker| free[*worker]).unwrap();
+            let idle_until = received(waiting[0]) + 8 * US;
+            let is_idle = free[worker] < idle_until;
+            let now = free[worker].max(idle_until);
+            let came = waiting.iter().rposition(|request| received(*request) + 8 * US <= now);
+            let request = waiting.remove(if self.last_first { came.unwrap() } else { 0 });
+            let thread = WORKERS + worker as u32;
+            hand_offs.push(signal(
+                received(request) + 4 * US,
+                READER,
+                if is_idle { thread } else { UNKNOWN_THREAD },
+                REQUESTS,
+            ));
+            let mut time = now + 10 * US + any(3 * request, 20 * US);
+            let kinds: &[u32] = match (self.alike, request % 3) {
+                (true, 0) => &[1],
+                (true, _) => &[1, 2],
+                (false, 0) => &[],
+                (false, 1) => &[1],
+                (false, _) => &[2, 1],
+            };
+            for kind in kinds {
+                let took = 300 * US + any(request * 31 + *kind as usize, 1500 * US);
+                calls.push((
+                    Span { begin: time, end: time + took, kind: *kind },
+                    thread,
+                    request as u32,
+                ));
+                time += if self.goes_on { 50 * US } else { took + 10 * US };
+            }
+            time += any(5 * request, 9 * US);
+            done.push((time, request, thread));
+            free[worker] = time + 6 * US;
+        }
+        done.sort_unstable();
+        let (mut ends, mut answerers) = (vec![0; requests], vec![0; requests]);
+        let mut written = 0;
+        for (time, request, thread) in done {
+            let woken = if written < time { WRITER } else { UNKNOWN_THREAD };
+            hand_offs.push(signal(time, thread, woken, ANSWERS));
+            written = written.max(time + 8 * US) + 12 * US;
+            let open = calls.iter().filter(|(.., of)| *of == request as u32);
+            let last = open.map(|(span, ..)| span.end).max().unwrap_or(0);
+            ends[request] = if self.has_writer { written } else { time.max(last) + 2 * US };
+            answerers[request] = if self.has_writer { WRITER } else { thread };
+        }
+        for request in 0..requests {
+            service.requests.push(Span { begin: received(request), end: ends[request], kind: 9 });
+            service.request_threads.push([READER, answerers[request]]);
+            service.request_calls.push(10_000 + request as u32);
+        }
+        calls.sort_by_key(|(span, ..)| span.begin);
+        for (at, (span, thread, _)) in (0..).zip(&calls) {
+            service.calls.push(*span);
+            service.call_threads.push([*thread; 2]);
+            service.made_calls.push(at);
+        }
+        hand_offs.sort_by_key(|hand_off| hand_off.signalled);
+        Made { service, hand_offs, truth: calls.iter().map(|(.., request)| *request).collect() }
+    }
+}
+
+impl Made {
+    /// Calls that were given to the right request, and to a wrong one, and of how many it is known
+    /// that they were handed on.
+    fn found(&mut self, hand_offs: &[HandOff]) -> [usize; 3] {
+        let known = self.service.find_workers(hand_offs).len();
+        let is = |call: &usize, right: bool| {
+            let found = self.service.found_for.get(&(*call as u32));
+            found.is_some_and(|request| (*request == 10_000 + self.truth[*call]) == right)
+        };
+        let count = |right: bool| (0..self.truth.len()).filter(|call| is(call, right)).count();
+        [count(true), count(false), known]
+    }
+
+    fn with_all(mut self) -> [usize; 3] {
+        let hand_offs = std::mem::take(&mut self.hand_offs);
+        self.found(&hand_offs)
+    }
+}
+
+#[test]
+fn a_worker_that_is_woken_does_what_was_handed_to_it() {
+    let idle = Pool { workers: 4, gap: 8_000 * US, ..BUSY }.make(60);
+    assert!(idle.hand_offs.iter().filter(|one| one.from == READER).all(|one| one.to >= WORKERS));
+    assert_eq!(idle.with_all(), [100, 0, 100]);
+}
+
+#[test]
+fn busy_workers_take_what_waits_in_turn_and_a_writer_answers_in_turn() {
+    let made = Pool { alike: false, ..BUSY }.make(300);
+    let is_idle = |one: &&HandOff| one.from == READER && one.to != UNKNOWN_THREAD;
+    assert!(made.hand_offs.iter().filter(is_idle).count() < 50);
+    assert_eq!(made.with_all(), [300, 0, 300]);
+    // Without hand-offs nothing tells where a run begins.
+    assert_eq!(Pool { alike: false, ..BUSY }.make(300).found(&[]), [0, 0, 0]);
+    // Unless all begin alike; nothing is known then but what threads and times show.
+    assert_eq!(BUSY.make(300).found(&[]), [500, 0, 0]);
+}
+
+#[test]
+fn who_answers_itself_shows_what_it_did() {
+    for pool in [BUSY, Pool { alike: false, ..BUSY }, Pool { last_first: true, ..BUSY }] {
+        let mut made = Pool { has_writer: false, ..pool }.make(300);
+        let all = made.truth.len();
+        assert_eq!(made.found(&[]), [all, 0, 0]);
+    }
+    assert_eq!(Pool { has_writer: false, ..BUSY }.make(300).with_all(), [500, 0, 500]);
+}
+
+/// The requests of runs, with a request each millisecond. Of two runs the beginnings and ends lie
+/// `begins` and `ends` apart, and wakes of who answers seem to show that they are for these.
+fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<Queued> {
+    let mut spans: Vec<Span> = (0..40)
+        .map(|at| Span { begin: 1000 * US * at, end: 1000 * US * at + 5030 * US, kind: 9 })
+        .collect();
+    let mut runs: Vec<Run> = spans
+        .iter()
+        .zip(0..)
+        .map(|(span, thread)| Run {
+            thread,
+            begin: span.begin + 30 * US,
+            end: span.end - 20 * US,
+            calls: vec![],
+        })
+        .collect();
+    runs[20].begin = runs[21].begin - begins;
+    runs[20].end = runs[21].end - ends;
+    spans[20].end = spans[21].end - ends.max(5 * US);
+    let witness = |run: &Run| {
+        let place = run.thread as usize;
+        let request =
+            shown.filter(|_| (20..22).contains(&place)).map_or(run.thread, |of| of[place - 20]);
+        Witness { thread: run.thread, signalled: run.end + US, request, object: ANSWERS }
+    };
+    let witnesses: Vec<Witness> = runs.iter().filter(|_| shown.is_some()).map(witness).collect();
+    both_ends::of(&spans, &(0..40).collect::<Vec<u32>>(), &runs, &witnesses).unwrap()
+}
+
+#[test]
+fn a_race_stays_in_doubt() {
+    let is_right = |queued: &[Queued]| {
+        queued.iter().enumerate().all(|(at, queued)| queued.request == Some(at))
+    };
+    // At one of the ends they are well apart, though in the wrong order at the other.
+    for (begins, ends) in [(-3 * US, 900 * US), (900 * US, -3 * US), (900 * US, 900 * US)] {
+        let queued = two_of_forty(begins, ends, None);
+        assert!(is_right(&queued), "{begins} {ends}: {queued:?}");
+        assert!(queued.iter().all(|queued| queued.rival.is_none()), "{begins} {ends}: {queued:?}");
+    }
+    let queued = two_of_forty(3 * US, 3 * US, None);
+    for (at, other) in [(20, 21), (21, 20)] {
+        let (rival, share) = queued[at].rival.unwrap();
+        assert!(rival == other && (0.35..0.5).contains(&share), "{:?}", queued[at]);
+    }
+    assert_eq!(queued.iter().filter(|queued| queued.rival.is_some()).count(), 2);
+}
+
+#[test]
+fn whom_a_worker_woke_shows_what_it_did() {
+    for shown in [[20, 21], [21, 20]] {
+        let queued = two_of_forty(3 * US, 3 * US, Some(shown));
+        assert_eq!([20, 21].map(|at| queued[at].request), shown.map(|at| Some(at as usize)));
+        assert!(queued.iter().all(|queued| queued.is_shown && queued.rival.is_none()));
+    }
+}
+
+#[test]
+fn hand_offs_of_strangers_tell_nothing() {
+    let noise = |at: usize| {
+        let from = [77, 78][at % 2];
+        signal(300 * US * at as i64 + any(at, 300 * US), from, 78, 900 + at as i64 % 2)
+    };
+    let noise: Vec<HandOff> = (0..300).map(noise).collect();
+    assert_eq!(BUSY.make(300).found(&noise), [500, 0, 0]);
+    assert_eq!(Pool { alike: false, ..BUSY }.make(300).found(&noise), [0, 0, 0]);
+    // Nor does what workers signal for other reasons, at other times.
+    let of_workers =
+        |at: usize| HandOff { from: WORKERS + at as u32 % 4, to: UNKNOWN_THREAD, ..noise[at] };
+    let of_workers: Vec<HandOff> = (0..300).map(of_workers).collect();
+    assert_eq!(Pool { alike: false, ..BUSY }.make(300).found(&of_workers)[2], 0);
+}
+
+#[test]
+fn other_servers_are_left_alone() {
+    // What came last is done first.
+    assert_eq!(Pool { last_first: true, ..BUSY }.make(300).with_all(), [0, 0, 0]);
+    // Threads take up other work while their calls are open.
+    for has_writer in [false, true] {
+        let made = Pool { goes_on: true, has_writer, workers: 2, ..BUSY }.make(300);
+        assert_eq!(made.with_all(), [0, 0, 0]);
+    }
+    // One thread for all.
+    let mut made = BUSY.make(300);
+    made.service.request_threads.fill([READER; 2]);
+    made.service.call_threads.fill([READER; 2]);
+    assert_eq!(made.with_all(), [0, 0, 0]);
+    // Unknown threads.
+    let mut made = BUSY.make(300);
+    made.service.call_threads.clear();
+    assert_eq!(made.with_all(), [0, 0, 0]);
+}

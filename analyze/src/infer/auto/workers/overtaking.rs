@@ -1,0 +1,192 @@
+//! Runs and requests in the order of the queues before and behind the workers. The order of two
+//! runs at a queue is that of their times unless these are near to each other: a thread may be held
+//! up between the queue and what is seen of it. So an order that is not kept costs the time between
+//! the two, and requests are exchanged where that costs less.
+
+use crate::infer::span::Span;
+use crate::tuning::auto::workers::{AROUND, JITTER, MAX_PASSES, NEAR, SHOWN, TOLD_SHARE};
+
+/// A run and its request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pair {
+    /// The run, by its place.
+    pub(super) run: usize,
+    /// The request, by its place.
+    pub(super) place: usize,
+    /// When the run began, and ended.
+    pub(super) begin: i64,
+    pub(super) end: i64,
+    /// The request's times.
+    pub(super) of: Span,
+    /// The request that a hand-off shows to be the one.
+    pub(super) shown: Option<usize>,
+}
+
+impl Pair {
+    /// Whether a hand-off shows that this is the request.
+    pub(super) fn is_shown(&self) -> bool {
+        self.shown == Some(self.place)
+    }
+}
+
+/// Pairs in the order in which their runs ended.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    all: Vec<Pair>,
+    /// The pairs by their places, in the order in which their runs began.
+    begun: Vec<usize>,
+    /// The place of each pair in that order.
+    place: Vec<usize>,
+}
+
+impl Pairs {
+    /// These pairs, which are in the order in which their runs ended.
+    pub(super) fn of(all: Vec<Pair>) -> Pairs {
+        let mut begun: Vec<usize> = (0..all.len()).collect();
+        begun.sort_by_key(|at| (all[*at].begin, *at));
+        let mut place = vec![0; all.len()];
+        begun.iter().enumerate().for_each(|(order, at)| place[*at] = order);
+        Pairs { all, begun, place }
+    }
+
+    /// Number of pairs.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Share of the runs whose request was received before that of the run before.
+    pub(super) fn overtaking(&self) -> f64 {
+        let pairs = self.begun.windows(2).filter(|pair| {
+            let [one, other] = pair else { return false };
+            self.all[*one].of.begin > self.all[*other].of.begin
+        });
+        pairs.count() as f64 / self.len().max(1) as f64
+    }
+
+    /// Share of the runs that began before their request.
+    pub(super) fn early(&self) -> f64 {
+        let early = self.all.iter().filter(|pair| pair.of.begin > pair.begin).count();
+        early as f64 / self.len().max(1) as f64
+    }
+
+    /// Exchanges requests until no exchange lets the order be kept better.
+    pub(super) fn improve(&mut self) {
+        for _ in 0..MAX_PASSES {
+            let mut is_better = false;
+            for one in 0..self.len() {
+                if self.cost_of(one) == 0 {
+                    continue;
+                }
+                for other in self.near(one) {
+                    if let Some((before, after)) = self.exchange(one, other)
+                        && after < before
+                    {
+                        self.swap(one, other);
+                        is_better = true;
+                    }
+                }
+            }
+            if !is_better {
+                break;
+            }
+        }
+    }
+
+    /// The pairs.
+    pub(super) fn pairs(&self) -> &[Pair] {
+        &self.all
+    }
+
+    /// Notes that a hand-off shows the request of that pair.
+    pub(super) fn show(&mut self, at: usize, request: usize) {
+        self.all[at].shown = Some(request);
+    }
+
+    /// Tells of each pair and, where its request is not sure, of the other one that the run may be
+    /// for with its probability.
+    pub(super) fn each(mut self, mut tell: impl FnMut(&Pair, Option<(usize, f64)>)) {
+        for at in 0..self.len() {
+            let mut rival: Option<(usize, f64)> = None;
+            let is_kept = self.cost_of(at) == 0;
+            for other in self.near(at) {
+                if is_kept && self.is_far(at, other) {
+                    continue;
+                }
+                let Some((before, after)) = self.exchange(at, other) else { continue };
+                let [before, after] = [before, after].map(|cost| (cost + JITTER) as f64);
+                let share = before / (before + after);
+                if share >= TOLD_SHARE && rival.is_none_or(|(_, most)| share > most) {
+                    rival = Some((self.all[other].place, share));
+                }
+            }
+            tell(&self.all[at], rival.filter(|_| !self.all[at].is_shown()));
+        }
+    }
+
+    /// Whether two runs are so far from each other that the order of neither queue is in doubt.
+    fn is_far(&self, one: usize, other: usize) -> bool {
+        let [a, b] = [self.all[one], self.all[other]];
+        let gaps = a.end.saturating_sub(b.end).saturating_abs();
+        let gaps = gaps.saturating_add(a.begin.saturating_sub(b.begin).saturating_abs());
+        gaps as f64 > JITTER as f64 / TOLD_SHARE
+    }
+
+    /// The pairs whose runs ended next to that of this one.
+    fn near(&self, at: usize) -> impl Iterator<Item = usize> + use<> {
+        let bounds = at.saturating_sub(NEAR)..(at + NEAR + 1).min(self.len());
+        bounds.filter(move |other| *other != at)
+    }
+
+    fn swap(&mut self, one: usize, other: usize) {
+        let [a, b] = [self.all[one], self.all[other]];
+        (self.all[one].of, self.all[one].place) = (b.of, b.place);
+        (self.all[other].of, self.all[other].place) = (a.of, a.place);
+    }
+
+    /// The cost of these two pairs as they are, and with their requests exchanged; `None` where
+    /// that cannot be.
+    fn exchange(&mut self, one: usize, other: usize) -> Option<(i64, i64)> {
+        let fits = |pair: &Pair, of: &Span| of.begin <= pair.begin && pair.end <= of.end;
+        let [a, b] = [self.all[one], self.all[other]];
+        if !fits(&a, &b.of) || !fits(&b, &a.of) {
+            return None;
+        }
+        let cost = |pairs: &Pairs| {
+            let both = pairs.cost_of(one).saturating_add(pairs.cost_of(other));
+            both.saturating_sub(cost(&pairs.all[one], &pairs.all[other]))
+        };
+        let before = cost(self);
+        self.swap(one, other);
+        let after = cost(self);
+        self.swap(one, other);
+        Some((before, after))
+    }
+
+    /// What it costs that this pair's order with those around it is not kept.
+    fn cost_of(&self, at: usize) -> i64 {
+        let around =
+            |place: usize| place.saturating_sub(AROUND)..(place + AROUND + 1).min(self.len());
+        let own = &self.all[at];
+        let ended = around(at);
+        let begun = around(self.place[at]).map(|place| self.begun[place]);
+        let begun = begun.filter(|other| !ended.contains(other));
+        let others = ended.clone().chain(begun).filter(|other| *other != at);
+        let shown = if own.shown.is_none() || own.is_shown() { 0 } else { SHOWN };
+        others.map(|other| cost(own, &self.all[other])).fold(shown, i64::saturating_add)
+    }
+}
+
+/// What it costs that the order of two is not kept.
+fn cost(one: &Pair, other: &Pair) -> i64 {
+    let at_end = is_other_way(one.end, other.end, one.of.end, other.of.end);
+    let at_begin = is_other_way(one.begin, other.begin, one.of.begin, other.of.begin);
+    let ends = one.end.saturating_sub(other.end).saturating_abs();
+    let begins = one.begin.saturating_sub(other.begin).saturating_abs();
+    let cost = |is_other_way: bool, gap: i64| if is_other_way { gap } else { 0 };
+    cost(at_end, ends).saturating_add(cost(at_begin, begins))
+}
+
+/// Whether one run is before the other, and its request behind the other's.
+fn is_other_way(one: i64, other: i64, of_one: i64, of_other: i64) -> bool {
+    (one < other && of_one > of_other) || (one > other && of_one < of_other)
+}

@@ -1,0 +1,25 @@
+//! A run: what a worker does for one request.
+
+/// The calls that a worker made for one request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Run {
+    /// The worker.
+    pub(super) thread: u32,
+    /// When it began, at the latest.
+    pub(super) begin: i64,
+    /// When it ended, at the earliest.
+    pub(super) end: i64,
+    /// The calls, in the order of time. None where work takes none.
+    pub(super) calls: Vec<u32>,
+}
+
+/// A call whose request was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Found {
+    pub(super) call: u32,
+    pub(super) request: u32,
+    /// Another request that it may be for, with that probability.
+    pub(super) rival: Option<(u32, f64)>,
+    /// Whether it is recorded that its work was handed on.
+    pub(super) is_recorded: bool,
+}

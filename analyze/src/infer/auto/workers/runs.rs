@@ -1,0 +1,185 @@
+//! Runs of workers that leave the answer to others, and how one run is told from the next.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::run::Run;
+use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::observe::CONNECTING;
+use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::tuning::auto::workers::{MAX_EXCEPTIONS, MAX_OUTSIDE, MAX_WAYS, REQUESTS_PER_EXCEPTION};
+
+/// Signals of workers, each by the worker's place and the time.
+type Signals = Vec<(usize, i64)>;
+
+/// The calls of each thread that receives and answers nothing, in the order of time, if nearly all
+/// calls are of such threads.
+pub(super) fn workers(service: &Service) -> Option<Vec<(u32, Vec<u32>)>> {
+    let others: FxHashSet<u32> = service.request_threads.iter().flatten().copied().collect();
+    let mut of_threads: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    let mut count = 0;
+    for call in 0..service.calls.len() as u32 {
+        let thread = service.caller(call);
+        if thread != UNKNOWN_THREAD && !others.contains(&thread) {
+            of_threads.entry(thread).or_default().push(call);
+            count += 1;
+        }
+    }
+    let outside = service.calls.len() - count;
+    if count == 0 || outside as f64 > MAX_OUTSIDE * service.calls.len() as f64 {
+        return None;
+    }
+    let mut workers: Vec<(u32, Vec<u32>)> = of_threads.into_iter().collect();
+    workers.sort_unstable();
+    Some(workers)
+}
+
+/// The runs of `workers` for this number of `requests`, told apart in several ways, the likeliest
+/// first; of each whether it is recorded where they end.
+pub(super) fn ways(
+    service: &Service,
+    workers: &[(u32, Vec<u32>)],
+    hand_offs: &[HandOff],
+    requests: usize,
+) -> Vec<(Vec<Run>, bool)> {
+    let by_signals = by_signals(service, workers, hand_offs, requests);
+    let by_signals = by_signals.into_iter().map(|runs| (runs, true));
+    by_signals.chain(by_kinds(service, workers, requests).map(|runs| (runs, false))).collect()
+}
+
+/// Whether there is about one of these for each request.
+fn is_one_each(count: usize, requests: usize) -> bool {
+    REQUESTS_PER_EXCEPTION * count.abs_diff(requests) <= requests
+}
+
+/// Runs that end, or begin, with a signal of the worker at an object: it leaves its work to the
+/// next thread, or tells that there is room in the queue from which it took it.
+fn by_signals(
+    service: &Service,
+    workers: &[(u32, Vec<u32>)],
+    hand_offs: &[HandOff],
+    requests: usize,
+) -> Vec<Vec<Run>> {
+    let threads: FxHashMap<u32, usize> =
+        workers.iter().enumerate().map(|(at, (thread, _))| (*thread, at)).collect();
+    let mut of_objects: FxHashMap<i64, Signals> = FxHashMap::default();
+    for hand_off in hand_offs {
+        if let Some(worker) = threads.get(&hand_off.from) {
+            of_objects.entry(hand_off.object).or_default().push((*worker, hand_off.signalled));
+        }
+    }
+    let mut objects: Vec<(usize, i64, Signals)> = Vec::new();
+    for (object, mut signals) in of_objects {
+        signals.sort_unstable();
+        // One signal may wake several.
+        signals.dedup();
+        if is_one_each(signals.len(), requests) {
+            objects.push((signals.len().abs_diff(requests), object, signals));
+        }
+    }
+    objects.sort_unstable();
+    objects.truncate(MAX_WAYS);
+    let ways = objects.into_iter().filter_map(|(_, _, signals)| cut(service, workers, &signals));
+    ways.collect()
+}
+
+/// The runs between signals of each worker; `None` where calls are open across them.
+fn cut(
+    service: &Service,
+    workers: &[(u32, Vec<u32>)],
+    signals: &[(usize, i64)],
+) -> Option<Vec<Run>> {
+    let begins = |call: &u32| service.calls[*call as usize].begin;
+    let signals_of = |worker: usize| {
+        let first = signals.partition_point(|(of, _)| *of < worker);
+        let rest = &signals[first..];
+        &rest[..rest.partition_point(|(of, _)| *of == worker)]
+    };
+    // Where most workers signal before their first call, they do so when they take their work;
+    // else when they have done it.
+    let is_first = |(worker, (_, calls)): (usize, &(u32, Vec<u32>))| {
+        let asks = calls.iter().find(|call| service.calls[**call as usize].kind < CONNECTING);
+        let signal = signals_of(worker).first();
+        signal.zip(asks).is_some_and(|((_, signal), call)| *signal < begins(call))
+    };
+    let first = workers.iter().enumerate().filter(|worker| is_first(*worker)).count();
+    let at_beginning = 2 * first > workers.len();
+    let (mut runs, mut broken, mut all) = (Vec::new(), 0, 0);
+    for (worker, (thread, calls)) in workers.iter().enumerate() {
+        let mut calls = calls.as_slice();
+        let times: Vec<i64> = signals_of(worker).iter().map(|(_, time)| *time).collect();
+        if at_beginning {
+            let before =
+                times.first().map_or(0, |time| calls.partition_point(|at| begins(at) < *time));
+            calls = &calls[before..];
+        }
+        for (at, time) in times.iter().enumerate() {
+            let until = if at_beginning { times.get(at + 1).copied() } else { Some(*time) };
+            let next =
+                until.map_or(calls.len(), |until| calls.partition_point(|at| begins(at) < until));
+            let (own, rest) = calls.split_at(next);
+            let until = until.unwrap_or(i64::MAX);
+            all += own.len();
+            broken += own.iter().filter(|call| is_cut(service, **call, until)).count();
+            let mut run = run(service, *thread, own);
+            if at_beginning {
+                (run.begin, run.end) = (*time, run.end.max(*time));
+            } else {
+                (run.begin, run.end) = (run.begin.min(*time), *time);
+            }
+            runs.push(run);
+            calls = rest;
+        }
+    }
+    (broken as f64 <= MAX_EXCEPTIONS * all as f64).then_some(runs)
+}
+
+/// Whether a call goes on after that time.
+fn is_cut(service: &Service, call: u32, until: i64) -> bool {
+    let span = service.calls[call as usize];
+    span.end != OPEN && span.end > until && !service.is_unsure(call)
+}
+
+/// A run of these calls. The making of a connection is no sign that work was there.
+fn run(service: &Service, thread: u32, calls: &[u32]) -> Run {
+    let spans = || calls.iter().map(|call| service.calls[*call as usize]);
+    let asked = spans().find(|span| span.kind < CONNECTING).or(spans().next());
+    let end = spans().map(|span| if span.end == OPEN { span.begin } else { span.end }).max();
+    Run {
+        thread,
+        begin: asked.map_or(i64::MAX, |span| span.begin),
+        end: end.unwrap_or(i64::MIN),
+        calls: calls.to_vec(),
+    }
+}
+
+/// Runs that each begin with one kind of call: the one with which most workers begin among those
+/// that are made once for each request.
+fn by_kinds(service: &Service, workers: &[(u32, Vec<u32>)], requests: usize) -> Option<Vec<Run>> {
+    let kind = |call: &u32| service.calls[*call as usize].kind;
+    let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
+    for call in workers.iter().flat_map(|(_, calls)| calls) {
+        *counts.entry(kind(call)).or_default() += 1;
+    }
+    counts.retain(|kind, count| *kind < CONNECTING && is_one_each(*count, requests));
+    let mut first: FxHashMap<u32, usize> = FxHashMap::default();
+    for (_, calls) in workers {
+        if let Some(call) = calls.iter().find(|call| counts.contains_key(&kind(call))) {
+            *first.entry(kind(call)).or_default() += 1;
+        }
+    }
+    let begins = first.into_iter().max_by_key(|(kind, count)| (*count, *kind))?.0;
+    let (mut runs, mut broken, mut all) = (Vec::new(), 0, 0);
+    for (thread, calls) in workers {
+        let places: Vec<usize> =
+            (0..calls.len()).filter(|at| kind(&calls[*at]) == begins).collect();
+        for (at, place) in places.iter().enumerate() {
+            let next = places.get(at + 1);
+            let own = &calls[*place..next.map_or(calls.len(), |next| *next)];
+            let until = next.map_or(i64::MAX, |next| service.calls[calls[*next] as usize].begin);
+            all += own.len();
+            broken += own.iter().filter(|call| is_cut(service, **call, until)).count();
+            runs.push(run(service, *thread, own));
+        }
+    }
+    (broken as f64 <= MAX_EXCEPTIONS * all as f64).then_some(runs)
+}
