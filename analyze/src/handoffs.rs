@@ -5,9 +5,9 @@
 //!
 //! | column | type | meaning |
 //! |---|---|---|
-//! | `signalled`, `woken` | Int64 | when the one thread signalled and the other one woke, in nanoseconds on the common clock |
+//! | `signalled`, `woken` | Int64 | when one signalled and the other woke, ns, common clock |
 //! | `node` | Int64 or Int32 | the process, a row of `nodes.parquet` |
-//! | `from_tid`, `to_tid` | Int32 | the two threads; the latter is 0 where nobody waited to be woken |
+//! | `from_tid`, `to_tid` | Int32 | the threads; 0 is nobody who waited |
 //! | `object` | Int64 | what was signalled: a condition, a semaphore, a pipe |
 
 use std::collections::VecDeque;

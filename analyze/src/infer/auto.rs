@@ -27,9 +27,9 @@
 //! - **Search** ([`search`]) through the events of a service ([`events`]), part by part
 //!   ([`parts`]): hypotheses ([`beam`], [`states`], [`at_event`], [`continuations`]), probabilities
 //!   ([`lattice`]), and exchanges after it ([`exchanges`]).
-//! - **Links** of all messages ([`message_links`]), with doubts ([`doubted`], [`heard_last`]). Messages that belong
-//!   to no call, or to nodes that mostly do not answer, have the links of message linking, unless
-//!   the connection or call id tells more ([`answered_by_another`]).
+//! - **Links** of all messages ([`message_links`]), with doubts ([`doubted`], [`heard_last`]).
+//!   Messages that belong to no call, or to nodes that mostly do not answer, have the links of
+//!   message linking, unless the connection or call id tells more ([`answered_by_another`]).
 
 mod afterwards;
 mod agreement;

@@ -19,7 +19,7 @@ pub(super) struct Services {
     pub(super) spawned: Spawned,
     /// The rows of requests whose work was found before they came.
     pub(super) early: FxHashSet<u32>,
-    /// The calls of the trace of which it is recorded that their work was handed on.
+    /// The calls of the trace whose work was handed on, as is recorded.
     handed_on: FxHashSet<u32>,
 }
 

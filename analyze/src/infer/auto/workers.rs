@@ -36,7 +36,7 @@ use run::Found;
 impl Service {
     /// Finds the requests of calls that workers make. `hand_offs` are those between the threads of
     /// this service by the time of the signals; empty where none were recorded. Returns the calls,
-    /// as calls of the trace, of which it is recorded that their work was handed on.
+    /// as calls of the trace, whose work was handed on as is recorded.
     pub(super) fn find_workers(&mut self, hand_offs: &[HandOff]) -> FxHashSet<u32> {
         let has_jobs = self.request_calls.iter().any(|call| call & DELIVERY != 0);
         let has_few = self.requests.len() < MIN_REQUESTS || self.call_threads.is_empty();

@@ -1,5 +1,5 @@
-//! A web service with threads that read, a pool of workers, and on demand a writer. A reader has one
-//! connection, and gives its requests to the workers by a channel whose receiver they share. A
+//! A web service with threads that read, a pool of workers, and on demand a writer. A reader has
+//! one connection, and gives its requests to the workers by a channel whose receiver they share. A
 //! worker asks the stock of what was asked for, of some also the price, and answers, or leaves that
 //! to the writer.
 //!
