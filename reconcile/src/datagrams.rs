@@ -2,8 +2,8 @@
 //!
 //! `partition` drives the matching of one partition. There `matching` goes through the passes
 //! (`pass`), over `sides` that are sorted, by a `comparison` of names and clocks and `in_order`;
-//! `copies` are what arrived twice. `flows` makes flows of what was matched. `peer_names` says under
-//! which name a socket is seen.
+//! `copies` are what arrived twice. `flows` makes flows of what was matched. `peer_names` says
+//! under which name a socket is seen.
 
 mod comparison;
 mod copies;

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int8Type, Int32Type, Int64Type};
+use arrow_array::types::{Float32Type, Float64Type, Int8Type, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, Float64Array, Int8Array, Int32Array, Int64Array, ListArray,
-    MapArray, StringArray,
+    Array, ArrayRef, BooleanArray, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array,
+    ListArray, MapArray, StringArray,
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -19,6 +19,7 @@ pub(super) enum Cells<'batch> {
     Int8(&'batch Int8Array),
     Int32(&'batch Int32Array),
     Int64(&'batch Int64Array),
+    Float32(&'batch Float32Array),
     Float64(&'batch Float64Array),
     Text(&'batch StringArray),
     Keyed { keys: &'batch Int32Array, texts: &'batch StringArray },
@@ -51,6 +52,7 @@ impl<'batch> Cells<'batch> {
             .or_else(|| array.as_primitive_opt::<Int8Type>().map(Cells::Int8))
             .or_else(|| array.as_primitive_opt::<Int32Type>().map(Cells::Int32))
             .or_else(|| array.as_primitive_opt::<Int64Type>().map(Cells::Int64))
+            .or_else(|| array.as_primitive_opt::<Float32Type>().map(Cells::Float32))
             .or_else(|| array.as_primitive_opt::<Float64Type>().map(Cells::Float64))
             .or_else(|| array.as_string_opt::<i32>().map(Cells::Text))
     }
@@ -72,6 +74,7 @@ impl<'batch> Cells<'batch> {
             Cells::Int8(array) => Cell::Integer(valid(array, row)?.value(row).into()),
             Cells::Int32(array) => Cell::Integer(valid(array, row)?.value(row).into()),
             Cells::Int64(array) => Cell::Integer(valid(array, row)?.value(row)),
+            Cells::Float32(array) => Cell::Short(valid(array, row)?.value(row)),
             Cells::Float64(array) => Cell::Number(valid(array, row)?.value(row)),
             Cells::Text(array) => Cell::Text(valid(array, row)?.value(row)),
             Cells::Keyed { keys, texts } => {
@@ -106,9 +109,20 @@ pub(super) enum Cell<'batch> {
     Truth(bool),
     Integer(i64),
     Number(f64),
+    /// A number of half the digits.
+    Short(f32),
     Text(&'batch str),
-    List { items: &'batch Cells<'batch>, from: usize, to: usize },
-    Named { names: &'batch StringArray, values: &'batch StringArray, from: usize, to: usize },
+    List {
+        items: &'batch Cells<'batch>,
+        from: usize,
+        to: usize,
+    },
+    Named {
+        names: &'batch StringArray,
+        values: &'batch StringArray,
+        from: usize,
+        to: usize,
+    },
 }
 
 impl Serialize for Cell<'_> {
@@ -116,6 +130,7 @@ impl Serialize for Cell<'_> {
         match *self {
             Cell::Truth(value) => serializer.serialize_bool(value),
             Cell::Integer(value) => serializer.serialize_i64(value),
+            Cell::Short(value) => serializer.serialize_f32(value),
             Cell::Number(value) => serializer.serialize_f64(value),
             Cell::Text(value) => serializer.serialize_str(value),
             Cell::List { items, from, to } => {

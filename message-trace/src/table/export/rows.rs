@@ -48,6 +48,9 @@ pub(super) fn csv(
                     Some(Cell::Number(value)) if !value.is_finite() => {
                         text.extend_from_slice(value.to_string().as_bytes());
                     }
+                    Some(Cell::Short(value)) if !value.is_finite() => {
+                        text.extend_from_slice(value.to_string().as_bytes());
+                    }
                     Some(cell) => json_of(&mut text, &cell, path)?,
                 }
                 writer.write_field(&text).map_err(refused)?;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::types::Int64Type;
-use arrow_array::{ArrayRef, ListArray, RecordBatch, UInt64Array};
+use arrow_array::{ArrayRef, Float32Array, ListArray, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::{csv, json};
@@ -36,6 +36,7 @@ fn each_type_has_its_text_and_null_has_none() {
         ("middle", columns::int32([Some(7), None, Some(i32::MIN)])),
         ("large", columns::int64([None, Some(i64::MAX), Some(0)])),
         ("number", columns::float64([Some(0.5), Some(3.0), None])),
+        ("short", Arc::new(Float32Array::from(vec![Some(0.1), None, Some(f32::MAX)]))),
         ("text", columns::text([Some("a\nb"), Some(""), None])),
         ("word", columns::texts([Some("\"x\""), None, Some("x")])),
         ("list", Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(lists))),
@@ -43,18 +44,18 @@ fn each_type_has_its_text_and_null_has_none() {
     let (lines, objects) = written(&batch).unwrap();
     assert_eq!(
         lines,
-        "truth,small,middle,large,number,text,word,list\n\
-         true,-1,7,,0.5,\"a\nb\",\"\"\"x\"\"\",\"[1,null,-3]\"\n\
-         false,0,,9223372036854775807,3.0,,,\n\
-         true,127,-2147483648,0,,,x,[]\n"
+        "truth,small,middle,large,number,short,text,word,list\n\
+         true,-1,7,,0.5,0.1,\"a\nb\",\"\"\"x\"\"\",\"[1,null,-3]\"\n\
+         false,0,,9223372036854775807,3.0,,,,\n\
+         true,127,-2147483648,0,,3.4028235e+38,,x,[]\n"
     );
     assert_eq!(
         objects,
-        "{\"truth\":true,\"small\":-1,\"middle\":7,\"number\":0.5,\"text\":\"a\\nb\",\
+        "{\"truth\":true,\"small\":-1,\"middle\":7,\"number\":0.5,\"short\":0.1,\"text\":\"a\\nb\",\
          \"word\":\"\\\"x\\\"\",\"list\":[1,null,-3]}\n\
          {\"truth\":false,\"small\":0,\"large\":9223372036854775807,\"number\":3.0,\"text\":\"\"}\n\
-         {\"truth\":true,\"small\":127,\"middle\":-2147483648,\"large\":0,\"word\":\"x\",\
-         \"list\":[]}\n"
+         {\"truth\":true,\"small\":127,\"middle\":-2147483648,\"large\":0,\"short\":3.4028235e+38,\
+         \"word\":\"x\",\"list\":[]}\n"
     );
 }
 
