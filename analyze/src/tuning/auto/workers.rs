@@ -7,6 +7,15 @@ pub(crate) const MIN_REQUESTS: usize = 20;
 pub(crate) const MAX_EXCEPTIONS: f64 = 0.002;
 /// Largest share of the calls that may be made by others than workers.
 pub(crate) const MAX_OUTSIDE: f64 = 0.1;
+/// Minimum number of workers whose first runs are looked at for what later ones begin with. Chosen,
+/// not measured: of fewer, chance leaves it out of all.
+pub(crate) const MIN_FIRST_RUNS: usize = 4;
+/// Smallest share of the later runs that begin with a kind of call before its absence from first
+/// runs counts. Chosen, not measured.
+pub(crate) const MIN_BEGUN: f64 = 0.5;
+/// Largest share of the first runs that may have that kind where it is made after answers. Chosen,
+/// not measured.
+pub(crate) const MAX_FIRST: f64 = 0.1;
 /// Number of requests among which one may be without a run, or one run without a request.
 pub(crate) const REQUESTS_PER_EXCEPTION: usize = 20;
 /// Maximum number of objects by whose signals runs are told apart, tried one after the other.

@@ -64,7 +64,7 @@ pub(super) fn csv(
 /// Writes an object of JSON a line. Null is left out.
 ///
 /// # Errors
-/// As for [`csv`].
+/// When a batch is an error, has a column without a text, or the output cannot be written.
 pub(super) fn json(
     schema: &Schema,
     batches: impl IntoIterator<Item = Result<RecordBatch, PathError>>,

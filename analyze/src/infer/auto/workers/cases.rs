@@ -14,6 +14,9 @@ const WORKERS: u32 = 10;
 const REQUESTS: i64 = 501;
 const ANSWERS: i64 = 502;
 
+/// The kind of what is called after the answer.
+const LAST: u32 = 3;
+
 /// A pool.
 #[derive(Clone, Copy)]
 struct Pool {
@@ -27,6 +30,8 @@ struct Pool {
     alike: bool,
     /// Whether a worker goes on with other work while its calls are open.
     goes_on: bool,
+    /// Whether a worker makes a last call after it has answered.
+    works_on: bool,
 }
 
 /// More to do than workers: what comes waits.
@@ -37,6 +42,7 @@ const BUSY: Pool = Pool {
     last_first: false,
     alike: true,
     goes_on: false,
+    works_on: false,
 };
 
 /// What a pool did: the service, the hand-offs, and the request of each call.
@@ -99,6 +105,11 @@ impl Pool {
             }
             time += any(5 * request, 9 * US);
             done.push((time, request, thread));
+            if self.works_on {
+                let begin = time + 3 * US;
+                time = begin + 200 * US;
+                calls.push((Span { begin, end: time, kind: LAST }, thread, request as u32));
+            }
             free[worker] = time + 6 * US;
         }
         done.sort_unstable();
@@ -108,7 +119,9 @@ impl Pool {
             let woken = if written < time { WRITER } else { UNKNOWN_THREAD };
             hand_offs.push(signal(time, thread, woken, ANSWERS));
             written = written.max(time + 8 * US) + 12 * US;
-            let open = calls.iter().filter(|(.., of)| *of == request as u32);
+            let is_open =
+                |(span, _, of): &&(Span, u32, u32)| *of == request as u32 && span.kind != LAST;
+            let open = calls.iter().filter(is_open);
             let last = open.map(|(span, ..)| span.end).max().unwrap_or(0);
             ends[request] = if self.has_writer { written } else { time.max(last) + 2 * US };
             answerers[request] = if self.has_writer { WRITER } else { thread };
@@ -175,6 +188,12 @@ fn who_answers_itself_shows_what_it_did() {
         assert_eq!(made.found(&[]), [all, 0, 0]);
     }
     assert_eq!(Pool { has_writer: false, ..BUSY }.make(300).with_all(), [500, 0, 500]);
+}
+
+#[test]
+fn work_after_the_answer_is_not_given_to_the_next_request() {
+    let made = Pool { has_writer: false, works_on: true, ..BUSY }.make(300);
+    assert_eq!(made.with_all(), [0, 0, 0]);
 }
 
 /// The requests of runs, with a request each millisecond. Of two runs the beginnings and ends lie
