@@ -92,3 +92,27 @@ pub(crate) const MAX_EVENTS_OF_A_PAGE: u64 = 20_000_000;
 
 /// Bytes of timelines of threads that are held in memory for a page; more go to temporary files.
 pub(crate) const THREADS_IN_MEMORY_BYTES: u64 = 256 << 20;
+
+/// Figures of `sockcap requests --follow`.
+pub(crate) mod follow {
+    use std::time::Duration;
+
+    /// Time between two looks where nothing comes.
+    pub(crate) const PAUSE: Duration = Duration::from_millis(200);
+
+    /// Time between two prints.
+    pub(crate) const INTERVAL: Duration = Duration::from_secs(2);
+
+    /// Minimum time between two looks at a recording, by the time that the last one took: a fifth
+    /// of a processor is used at most, however long the recording is.
+    pub(crate) const REST: u32 = 4;
+
+    /// Number of newest requests that are printed.
+    pub(crate) const NEWEST: usize = 5;
+
+    /// Maximum number of events that are joined at a time.
+    pub(crate) const PIECE_EVENTS: usize = 4096;
+
+    /// Maximum length of a line, in bytes; a longer one is taken in parts, which are no events.
+    pub(crate) const MAX_LINE_BYTES: u64 = 1 << 20;
+}

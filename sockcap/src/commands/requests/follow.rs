@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use events::Piece;
 use importers::{PerfText, Taken};
@@ -22,15 +22,7 @@ use super::given::{DEFAULT_SCHEMA, Given, schema};
 use super::overview;
 use crate::error::Error;
 use crate::output::say;
-
-/// Time between two looks, where nothing comes.
-const PAUSE: Duration = Duration::from_millis(200);
-/// Time between two prints.
-const INTERVAL: Duration = Duration::from_secs(2);
-/// Number of newest requests that are printed.
-const NEWEST: usize = 5;
-/// Number of events that are joined together at most.
-const PIECE_EVENTS: usize = 4096;
+use crate::tuning::follow::{INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, PIECE_EVENTS, REST};
 
 /// Reads what `asked` names, and prints what there is: at the end, and with `--follow` every few
 /// seconds.
@@ -89,9 +81,6 @@ fn text(asked: &Requests, path: &Path, mut from: impl BufRead) -> Result<(), Err
     }
     live.print(asked, &names)
 }
-
-/// Maximum length of a line, in bytes; a longer one is taken in parts, which are no events.
-const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// A join at work, and what is kept of its requests.
 struct Live {
@@ -163,7 +152,7 @@ fn line(found: &Found<'_>, names: &Names) -> String {
 }
 
 /// Looks at a recording that grows, again and again: what is new is reconciled and analyzed with
-/// all of it.
+/// all of it. The longer that takes, the less often it is done.
 fn recording(asked: &Requests) -> Result<(), Error> {
     let mut before = None;
     loop {
@@ -176,6 +165,7 @@ fn recording(asked: &Requests) -> Result<(), Error> {
             continue;
         }
         before = Some(size);
+        let began = Instant::now();
         let mut names = Names::default();
         let given = Given::of(asked)?;
         let mut newest = VecDeque::new();
@@ -191,6 +181,6 @@ fn recording(asked: &Requests) -> Result<(), Error> {
         overview::write(&given.told(), &answer, asked.limit, &mut out)?;
         writeln!(out)?;
         out.flush()?;
-        sleep(INTERVAL);
+        sleep(INTERVAL.max(REST * began.elapsed()));
     }
 }

@@ -46,18 +46,20 @@ fn each_kind_of_time_has_its_name() {
             let all: i64 = Resource::ALL.map(time).iter().sum();
             let calls = step.children_ns().unwrap();
             assert_eq!(all + calls, took, "{kind}: {step:?}");
-            // Others may have had the processor.
+            // Others may have had the processor, also those whom only the host of a virtual machine
+            // knows: what it takes looks like work.
             let own = took - time(Resource::Runnable);
+            let blocked = own - time(Resource::Processor);
             let (found, expected) = match kind {
-                "sleep" => (time(Resource::Asleep), own),
+                "sleep" => (time(Resource::Asleep), blocked),
                 "spin" => (time(Resource::Processor), own),
-                // What a file system needs is not the program's to say.
-                "sync" => (time(Resource::Disk), said.blocked - 500_000),
-                "lock" => (time(Resource::Lock), own),
-                "call" => (calls, own),
-                _ => (time(Resource::Peer), own),
+                "sync" => (time(Resource::Disk), blocked),
+                "lock" => (time(Resource::Lock), blocked),
+                "call" => (calls, blocked),
+                _ => (time(Resource::Peer), blocked),
             };
-            assert!(found * 10 >= expected * 8, "{kind}: {found} of {expected}: {said:?} {step:?}");
+            let is_most = found > 0 && found * 10 >= expected * 8;
+            assert!(is_most, "{kind}: {found} of {expected}: {said:?} {step:?}");
         }
     }
 }
