@@ -126,6 +126,14 @@ impl Sent {
         self
     }
 
+    /// Received by a clock that is this far ahead of the common one, in nanoseconds.
+    pub(crate) fn ahead(&mut self, ns: i64) -> &mut Sent {
+        let own = |common: Option<i64>| common.map(|common| common + ns);
+        (self.message.recv_first, self.message.recv_last) =
+            (own(self.message.recv_first), own(self.message.recv_last));
+        self
+    }
+
     /// As the making of the connection.
     pub(crate) fn connect(&mut self) -> &mut Sent {
         (self.message.bytes, self.message.parts) = (0, 0);

@@ -6,7 +6,7 @@
 //! | column | type | meaning |
 //! |---|---|---|
 //! | `signalled`, `woken` | Int64 | when one signalled and the other woke, ns, common clock |
-//! | `node` | Int64 or Int32 | the process, a row of `nodes.parquet` |
+//! | `node` | Int64 | the process, a row of `nodes.parquet` |
 //! | `from_tid`, `to_tid` | Int32 | the threads; 0 is nobody who waited |
 //! | `object` | Int64 | what was signalled: a condition, a semaphore, a pipe |
 
@@ -82,15 +82,11 @@ impl Handoffs {
 
     /// Appends the rows of a batch that are hand-offs from one thread to another.
     fn append(&mut self, table: &Columns<'_>, first: i64) -> Result<(), PathError> {
-        let [signalled, woken, object] =
-            ["signalled", "woken", "object"].map(|name| table.int64(name));
-        let (signalled, woken, object) = (signalled?, woken?, object?);
+        let [signalled, woken, node, object] =
+            ["signalled", "woken", "node", "object"].map(|name| table.int64(name));
+        let (signalled, woken, node, object) = (signalled?, woken?, node?, object?);
         let [from, to] = ["from_tid", "to_tid"].map(|name| table.int32(name));
         let (from, to) = (from?, to?);
-        let node: Vec<Option<i64>> = match table.int64("node") {
-            Ok(nodes) => nodes,
-            Err(_) => table.int32("node")?.into_iter().map(|node| node.map(i64::from)).collect(),
-        };
         let times = signalled.into_iter().zip(woken).zip(object);
         for (((times, node), from), to) in times.zip(node).zip(from).zip(to) {
             let ((signalled, woken), object) = times;

@@ -57,6 +57,8 @@ mod exchanges;
 mod first_assignments;
 mod fit;
 mod fits;
+#[cfg(test)]
+mod fits_tests;
 mod flags;
 mod groundwork;
 mod hand_offs;

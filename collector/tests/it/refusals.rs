@@ -3,239 +3,24 @@
 
 #![expect(clippy::type_complexity, reason = "tests fail by panics")]
 
+mod system;
+
 use std::fs;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use collector::collect::{self, Cause, Deadlines, Limits};
-use collector::identity::Identity;
-use collector::keys::{Authority, Bundle, Role, Validity};
+use collector::collect::{Cause, Deadlines};
+use collector::keys::{Authority, Role, Validity};
 use collector::link::{Link, Socket, Stop};
-use collector::ship;
-use collector::tls;
 use collector::wire::{
-    self, ASK_LIMIT, Answer, EXTENT_LIMIT, Exchange, FRAME_LIMIT, FrameReader, Request, VERSION,
+    self, ASK_LIMIT, Answer, EXTENT_LIMIT, Exchange, FRAME_LIMIT, Request, VERSION,
 };
-use message_trace::DataDir;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
-use socket_log::write::LogWriter;
+use collector::{ship, tls};
 
-/// What was refused: by what cause, in which words.
-#[derive(Default)]
-struct Refusals(Mutex<Vec<(Cause, Option<String>, String)>>);
-
-impl collect::Events for Refusals {
-    fn event(&self, event: &collect::Event<'_>) {
-        if let collect::Event::Refused { host, cause, why, .. } = event {
-            self.0.lock().unwrap().push((*cause, host.map(str::to_owned), (*why).to_owned()));
-        }
-    }
-}
-
-impl ship::Events for Refusals {
-    fn event(&self, _: &ship::Event<'_>) {}
-}
-
-/// A collector, its authority, and a host `good` that has logs.
-struct System<'a> {
-    address: SocketAddr,
-    authority: &'a Authority,
-    refusals: &'a Refusals,
-    directory: &'a Path,
-}
-
-/// Short enough for a test, and long enough for a machine that is busy.
-const DEADLINES: Deadlines = Deadlines {
-    handshake: Duration::from_secs(2),
-    silence: Duration::from_secs(2),
-    frame: Duration::from_secs(2),
-};
-
-/// Runs `work` beside a collector, and afterwards sees that the good host still gets through.
-fn with_collector(work: impl FnOnce(&System<'_>)) {
-    with_patient_collector(DEADLINES, work);
-}
-
-/// The same, with other deadlines.
-fn with_patient_collector(deadlines: Deadlines, work: impl FnOnce(&System<'_>)) {
-    let directory = tempfile::tempdir().unwrap();
-    let authority = Authority::create(&directory.path().join("keys"), 10).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let options = collect::Options {
-        data: DataDir::new(directory.path().join("gathered")),
-        tls: Some(tls::server(&authority.collector(10).unwrap()).unwrap()),
-        revoked: None,
-        limits: Limits { bytes: 1 << 30, files: 100 },
-        deadlines,
-    };
-    let (refusals, stop) = (Refusals::default(), Stop::default());
-    let system =
-        System { address, authority: &authority, refusals: &refusals, directory: directory.path() };
-    std::thread::scope(|scope| {
-        let collector = scope.spawn(|| collect::run(&options, &listener, &refusals, &stop));
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            work(&system);
-            system.good_host_gets_through();
-        }));
-        stop.store(true, Relaxed);
-        collector.join().unwrap().unwrap();
-        outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    });
-    // Nothing was made beside the hosts' directories.
-    let hosts = directory.path().join("gathered/hosts");
-    let mut names: Vec<String> = fs::read_dir(&hosts)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.retain(|name| name != "web-1");
-    names.sort();
-    assert_eq!(names, [".store", "good"]);
-}
-
-impl System<'_> {
-    fn good_host_gets_through(&self) {
-        let name = format!("{}-1.sclog", self.refusals.0.lock().unwrap().len() + 1);
-        let data = self.directory.join("good");
-        let host = data.join("hosts/good");
-        fs::create_dir_all(&host).unwrap();
-        let pid = name.len() as u32;
-        fs::write(host.join(&name), LogWriter::new("good", pid, "/bin/x").bytes()).unwrap();
-        let options = self.options(&data, "good", self.authority.host(&["good"], 1).unwrap());
-        ship::run(&options, self.refusals, &Stop::default()).unwrap();
-        let gathered = self.directory.join("gathered/hosts/good").join(&name);
-        assert_eq!(fs::read(gathered).unwrap(), fs::read(host.join(&name)).unwrap());
-    }
-
-    fn options(&self, data: &Path, host: &str, key: Bundle) -> ship::Options {
-        ship::Options {
-            data: DataDir::new(data),
-            host: host.into(),
-            to: self.address.to_string(),
-            tls: Some(tls::client(&key).unwrap()),
-            follow: false,
-            interval: Duration::from_millis(50),
-            remove: false,
-            limit: None,
-            patience: Duration::from_secs(30),
-        }
-    }
-
-    /// What a shipper is told that has this key and wants to write as `host`.
-    fn ship_as(&self, host: &str, key: Bundle) -> String {
-        let options = self.options(&self.directory.join("other"), host, key);
-        ship::run(&options, self.refusals, &Stop::default()).unwrap_err().to_string()
-    }
-
-    /// What a shipper does that has a key of another authority, and takes this collector for the
-    /// right one.
-    fn trusting(&self, other: &Authority) -> Arc<ClientConfig> {
-        let path = self.directory.join("other.pem");
-        other.host(&["web-1"], 1).unwrap().write(&path, false).unwrap();
-        let certificate = CertificateDer::from_pem_file(&path).unwrap();
-        let mut roots = RootCertStore::empty();
-        roots.add(self.authority.certificate().clone()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap();
-        let key = PrivateKeyDer::from_pem_file(&path).unwrap();
-        Arc::new(
-            config
-                .with_root_certificates(roots)
-                .with_client_auth_cert(vec![certificate], key)
-                .unwrap(),
-        )
-    }
-
-    /// Waits until a connection was refused for this cause, in words that have these in them.
-    fn refused(&self, cause: Cause, words: &str) {
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let found = || {
-            let refusals = self.refusals.0.lock().unwrap();
-            refusals.iter().any(|(of, _, why)| *of == cause && why.contains(words))
-        };
-        while !found() {
-            assert!(
-                Instant::now() < deadline,
-                "no {cause:?} {words:?}: {:?}",
-                self.refusals.0.lock().unwrap()
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-
-    /// A connection with a good key of `web-1`, on which anything can be sent.
-    fn raw(&self) -> Raw {
-        let key = self.authority.host(&["web-1"], 1).unwrap();
-        let stream = TcpStream::connect(self.address).unwrap();
-        let socket = Socket::new(stream, Stop::default(), Duration::from_secs(30)).unwrap();
-        let connection = tls::connect(tls::client(&key).unwrap()).unwrap();
-        Raw { link: Link::client(socket, connection).unwrap(), reader: FrameReader::default() }
-    }
-
-    /// The same, let in.
-    fn welcomed(&self) -> Raw {
-        let mut raw = self.raw();
-        raw.send(&wire::frame(&HELLO).unwrap());
-        assert!(matches!(raw.answer(), Answer::Welcome { .. }));
-        raw
-    }
-}
-
-const HELLO: Request<'_> = Request::Hello { version: VERSION, host: "web-1", boot: [1; 16] };
-const FILE: Request<'_> = Request::File {
-    name: "1-1.sclog",
-    identity: Identity { boot: [1; 16], pid: 1, ticks: 2, start: 3, name: 0 },
-};
-
-/// A shipper of the test's own.
-struct Raw {
-    link: Link,
-    reader: FrameReader,
-}
-
-impl Raw {
-    fn send(&mut self, bytes: &[u8]) {
-        self.link.write_all(bytes).and_then(|()| self.link.flush()).unwrap();
-    }
-
-    fn request(&mut self, request: &Request<'_>, behind: &[u8]) {
-        self.send(&wire::frame_with(request, behind).unwrap());
-    }
-
-    fn answer(&mut self) -> Answer {
-        wire::decode_answer(self.reader.next(&mut self.link).unwrap()).unwrap()
-    }
-
-    /// Asks for the time, and says that it was as the collector said.
-    fn exchange(&mut self) -> Exchange {
-        self.request(&Request::Time, &[]);
-        let Answer::Time { received, sent } = self.answer() else { panic!("no time") };
-        let exchange = Exchange {
-            host_sent: 1,
-            collector_received: received,
-            collector_sent: sent,
-            host_received: 9,
-        };
-        self.request(&Request::Hint(exchange), &[]);
-        exchange
-    }
-
-    /// The last word.
-    fn why(&mut self) -> String {
-        match self.answer() {
-            Answer::Refused { why } => why,
-            answer => panic!("{answer:?}"),
-        }
-    }
-}
+use self::system::{DEADLINES, FILE, HELLO, with_collector, with_patient_collector};
 
 #[test]
 fn certificates_that_are_not_good() {

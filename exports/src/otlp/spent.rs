@@ -20,7 +20,7 @@ pub(super) struct Spent(SpillableVec<Spending>);
 struct Spending {
     key: Key,
     /// In nanoseconds, in the order of [`Resource::ALL`].
-    times: [i64; 7],
+    times: [i64; Resource::ALL.len()],
     disk_bytes: i64,
 }
 
@@ -66,7 +66,7 @@ impl Spent {
 impl Spending {
     /// What `step` did; `None` where that was not recorded.
     fn of(step: &Step) -> Option<Spending> {
-        let mut times = [0; 7];
+        let mut times = [0; Resource::ALL.len()];
         for (time, resource) in times.iter_mut().zip(Resource::ALL) {
             *time = resource.of(step)?;
         }

@@ -42,16 +42,18 @@ pub(super) fn of_trace(
             *known = known.filter(|known| *known == node);
         }
     }
-    let mut clocks: FxHashMap<NodeId, Clock> = FxHashMap::default();
+    let node_of = |process: NodeId| nodes.get(&process).copied().flatten();
+    let processes = handoffs.iter().map(|handoff| handoff.node);
+    let with_own_clock =
+        |process: &NodeId| node_of(*process).is_some_and(|node| !is_by_peers(node));
+    let clocks = clocks(trace, processes.filter(with_own_clock));
     for handoff in handoffs {
-        let Some(node) = nodes.get(&handoff.node).copied().flatten() else { continue };
-        let clock = clocks.entry(handoff.node).or_insert_with(|| match is_by_peers(node) {
-            true => Clock::default(),
-            false => Clock::of(trace, handoff.node),
-        });
+        let Some(node) = node_of(handoff.node) else { continue };
+        let clock = clocks.get(&handoff.node);
+        let own = |common: i64| clock.map_or(common, |clock| clock.own(common));
         of.entry(node).or_default().push(HandOff {
-            signalled: clock.own(handoff.signalled),
-            woken: clock.own(handoff.woken),
+            signalled: own(handoff.signalled),
+            woken: own(handoff.woken),
             from: number(handoff.node, Some(handoff.from)),
             to: handoff.to.map_or(UNKNOWN_THREAD, |to| number(handoff.node, Some(to))),
             object: handoff.object,
@@ -64,24 +66,34 @@ pub(super) fn of_trace(
 #[derive(Debug, Default)]
 struct Clock(Vec<(i64, i64)>);
 
-impl Clock {
-    fn of(trace: &MessageTrace, process: NodeId) -> Clock {
-        let mut ahead: Vec<(i64, i64)> = Vec::new();
-        for row in 0..trace.len() {
-            let message = trace.message(row);
-            let sent = (message.src, message.send_ts, message.send_first);
-            let received = (message.dst, message.recv_ts, message.recv_last);
-            for (of, common, own) in [sent, received] {
-                if let Some((common, own)) = common.zip(own).filter(|_| of == process) {
-                    ahead.push((common, own.saturating_sub(common)));
-                }
-            }
+/// The clocks of these processes, by their messages.
+fn clocks(
+    trace: &MessageTrace,
+    processes: impl Iterator<Item = NodeId>,
+) -> FxHashMap<NodeId, Clock> {
+    let mut clocks: FxHashMap<NodeId, Clock> =
+        processes.map(|process| (process, Clock::default())).collect();
+    if clocks.is_empty() {
+        return clocks;
+    }
+    for row in 0..trace.len() {
+        let message = trace.message(row);
+        let sent = (message.src, message.send_ts, message.send_first);
+        let received = (message.dst, message.recv_ts, message.recv_last);
+        for (process, common, own) in [sent, received] {
+            let Some(clock) = clocks.get_mut(&process) else { continue };
+            let ahead = common.zip(own).map(|(common, own)| (common, own.saturating_sub(common)));
+            clock.0.extend(ahead);
         }
+    }
+    for Clock(ahead) in clocks.values_mut() {
         ahead.sort_unstable();
         ahead.dedup_by_key(|(_, ahead)| *ahead);
-        Clock(ahead)
     }
+    clocks
+}
 
+impl Clock {
     fn own(&self, common: i64) -> i64 {
         let after = self.0.partition_point(|(since, _)| *since <= common);
         let known = self.0.get(after.saturating_sub(1));
@@ -92,11 +104,24 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fixture::Fixture;
 
     #[test]
     fn a_clock_is_ahead_as_by_the_message_before() {
         let clock = Clock(vec![(100, 7), (200, 9)]);
         assert_eq!([50, 100, 199, 200, 999].map(|at| clock.own(at)), [57, 107, 206, 209, 1008]);
         assert_eq!(Clock::default().own(5), 5);
+    }
+
+    #[test]
+    fn the_clocks_of_processes_are_told_by_both_ends_of_messages() {
+        let mut fixture = Fixture::new();
+        for (begin, ahead) in [(100, 7), (200, 7), (300, 9)] {
+            fixture.send("a", "b", begin, begin + 10).ahead(ahead);
+        }
+        let (a, b) = (fixture.node("a"), fixture.node("b"));
+        let found = clocks(&fixture.trace(), [b].into_iter());
+        assert!(!found.contains_key(&a));
+        assert_eq!(found[&b].0, [(110, 7), (310, 9)]);
     }
 }

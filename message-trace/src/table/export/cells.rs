@@ -125,6 +125,17 @@ pub(super) enum Cell<'batch> {
     },
 }
 
+impl Cell<'_> {
+    /// The word for a number that JSON has none for.
+    pub(super) fn not_finite(&self) -> Option<String> {
+        match self {
+            Cell::Number(value) if !value.is_finite() => Some(value.to_string()),
+            Cell::Short(value) if !value.is_finite() => Some(value.to_string()),
+            _ => None,
+        }
+    }
+}
+
 impl Serialize for Cell<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {

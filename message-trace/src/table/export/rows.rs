@@ -44,14 +44,10 @@ pub(super) fn csv(
                 match cells.cell(row) {
                     None => {}
                     Some(Cell::Text(value)) => text.extend_from_slice(value.as_bytes()),
-                    // JSON has no word for these.
-                    Some(Cell::Number(value)) if !value.is_finite() => {
-                        text.extend_from_slice(value.to_string().as_bytes());
-                    }
-                    Some(Cell::Short(value)) if !value.is_finite() => {
-                        text.extend_from_slice(value.to_string().as_bytes());
-                    }
-                    Some(cell) => json_of(&mut text, &cell, path)?,
+                    Some(cell) => match cell.not_finite() {
+                        Some(word) => text.extend_from_slice(word.as_bytes()),
+                        None => json_of(&mut text, &cell, path)?,
+                    },
                 }
                 writer.write_field(&text).map_err(refused)?;
             }
