@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::demands::Demands;
 
+mod idle_wakes;
 mod needless;
 mod ordered;
 mod plan;

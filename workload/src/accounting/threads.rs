@@ -1,5 +1,6 @@
 //! Threads: whether each runs, since when, and why not.
 
+use events::Event;
 use out_of_core::NameId;
 use rustc_hash::FxHashMap;
 
@@ -25,6 +26,9 @@ pub(crate) struct Thread {
     pub process: i32,
     /// Its live sector; none is [`Thread::NO_SECTOR`].
     pub sector: u32,
+    /// Processor that it ran on last; [`Event::NO_PROCESSOR`] where that
+    /// is not known.
+    pub processor: i32,
     /// What it does.
     pub state: Doing,
     /// Since when that is accounted for.
@@ -121,6 +125,7 @@ impl Threads {
             host,
             id,
             sector: Thread::NO_SECTOR,
+            processor: Event::NO_PROCESSOR,
             since: now,
             active: now,
             ..Thread::default()

@@ -53,7 +53,7 @@ impl Plan {
     }
 
     /// The activations that are left, with what leads to them.
-    fn moved(self, places: &[(usize, usize)]) -> Plan {
+    pub(super) fn moved(self, places: &[(usize, usize)]) -> Plan {
         let stays = |place: usize| places.get(place).is_some_and(|(into, _)| *into == place);
         let mut numbers = vec![0; places.len()];
         let mut count = 0;

@@ -26,9 +26,10 @@ pub fn of_joined(request: &JoinedRequest, role: impl FnMut(&JoinedEvent) -> Name
 }
 
 /// The canonical form of a request of a recording, in which a wait that was not needed has left no
-/// event: that of [`of_joined`] without the waits that on endless processors are not needed either.
+/// event: that of [`of_joined`] without the waits that on endless processors are not needed either,
+/// and without threads that were woken for work that another had taken.
 pub fn of_recorded(request: &JoinedRequest, role: impl FnMut(&JoinedEvent) -> NameId) -> Canonical {
-    plan(request, role).without_needless_waits().flatten()
+    plan(request, role).without_idle_wakes().without_needless_waits().flatten()
 }
 
 /// The activations of a request.

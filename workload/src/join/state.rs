@@ -96,10 +96,15 @@ impl State {
     fn runs(&mut self, event: &Event, number: u32) {
         let processor = self.processors.of(event.host, event.processor);
         let before = processor.thread.replace(number);
+        if let Some(thread) = self.threads.get_mut(number) {
+            thread.processor = event.processor;
+        }
         if before == Some(number) {
             return;
         }
+        // It may have gone on elsewhere since.
         if let Some(before) = before.and_then(|before| self.threads.get_mut(before))
+            && before.processor == event.processor
             && matches!(before.state, Doing::Running | Doing::Interrupted)
         {
             // When it left was lost, so its time since its last event is nobody's.

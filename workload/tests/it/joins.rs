@@ -373,3 +373,29 @@ fn what_waits_for_its_time_goes_on_when_time_comes_without_events() {
     join.advance(1200, &mut |request| requests.push(request));
     assert_eq!((requests.len(), requests[0].whole, requests[0].events.len()), (1, true, 2));
 }
+
+/// A thread that is preempted goes on on another processor. What comes to its former one later
+/// takes nothing from it.
+#[test]
+fn a_thread_that_moved_to_another_processor_keeps_what_it_uses_there() {
+    let schema = schema(
+        "EVENT t/In\n PROCESSOR in\n ATTRIBUTE thread LIVE\n\
+         EVENT t/Out\n PROCESSOR out\n ATTRIBUTE thread LIVE\n\
+         EVENT t/Start\n SEED\n ATTRIBUTE thread START\n\
+         EVENT t/End\n ATTRIBUTE thread STOP\n",
+    );
+    let events = "
+        1000 2 0 t/In
+        1010 2 -1 t/Start
+        1050 2 0 t/Out
+        1060 2 1 t/In
+        1100 9 0 t/In
+        1160 2 -1 t/End
+    ";
+    let outcome = joined(&schema, events);
+    let used: Vec<i64> = outcome.requests.iter().map(|of| of.demands.processor_ns).collect();
+    assert_eq!(used, [40 + 100]);
+    // Of a thread that was there when another came, nobody knows when it left.
+    let lost = events.replace("1060 2 1 t/In", "1060 2 0 t/In");
+    assert_eq!(joined(&schema, &lost).requests[0].demands.processor_ns, 40);
+}

@@ -1,0 +1,129 @@
+//! Idle wakes: a thread is woken for work that another has taken already, and waits again.
+//!
+//! Which thread of a pool takes up a task is chance, and where one that is awake comes first, the
+//! one that was woken finds nothing. So it is left out; what little it used is the waker's.
+
+use super::plan::{Activation, Mark, Plan};
+use crate::demands::Demands;
+use crate::tuning::{IDLE_WAKE_SHARE, MAX_IDLE_WAKE_NS};
+
+impl Plan {
+    /// The same without idle wakes: activations that something led to, that led to nothing and
+    /// demanded next to nothing.
+    pub(super) fn without_idle_wakes(mut self) -> Plan {
+        let all: i64 = self.activations.iter().map(|of| of.demands().processor_ns).sum();
+        let most = MAX_IDLE_WAKE_NS.min(all / IDLE_WAKE_SHARE);
+        let mut leads = vec![false; self.activations.len()];
+        for mark in self.activations.iter().flat_map(|of| &of.sources) {
+            leads[mark.activation] = true;
+        }
+        let is_idle = |(place, of): (usize, &Activation)| {
+            let demands = of.demands();
+            let processor_ns = demands.processor_ns;
+            place != self.seed
+                && !leads[place]
+                && !of.sources.is_empty()
+                && processor_ns <= most
+                && demands == Demands { processor_ns, ..Demands::default() }
+        };
+        let idle: Vec<bool> = self.activations.iter().enumerate().map(is_idle).collect();
+        if !idle.contains(&true) {
+            return self;
+        }
+        let mut places: Vec<(usize, usize)> = (0..idle.len()).map(|place| (place, 0)).collect();
+        for place in (0..idle.len()).filter(|place| idle[*place]) {
+            let left = std::mem::take(&mut self.activations[place]);
+            let Some(waker) = left.sources.first().copied() else { continue };
+            places[place] = (waker.activation, 0);
+            if let Some(work) = self.activations[waker.activation].works.get_mut(waker.work) {
+                *work += left.demands();
+            }
+            let later = self.activations.iter_mut().filter(|of| of.previous == Some(place));
+            later.for_each(|of| of.previous = left.previous);
+            for mark in left.sources {
+                self.unmark(mark);
+            }
+        }
+        self.moved(&places)
+    }
+
+    /// Joins the works around a point of an activation, unless it still leads to something.
+    fn unmark(&mut self, point: Mark) {
+        if self.activations.iter().any(|of| of.sources.contains(&point)) {
+            return;
+        }
+        let works = &mut self.activations[point.activation].works;
+        if point.work + 1 >= works.len() {
+            return;
+        }
+        let behind = works.remove(point.work + 1);
+        works[point.work] += behind;
+        let marks = self.activations.iter_mut().flat_map(|of| &mut of.sources);
+        let later =
+            |mark: &&mut Mark| mark.activation == point.activation && mark.work > point.work;
+        marks.filter(later).for_each(|mark| mark.work -= 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn activation(sources: Vec<Mark>, times: &[i64]) -> Activation {
+        let work = |time: &i64| Demands { processor_ns: *time, ..Demands::default() };
+        Activation { works: times.iter().map(work).collect(), ..Activation::of(1, sources) }
+    }
+
+    fn point(activation: usize, work: usize) -> Mark {
+        Mark { activation, work }
+    }
+
+    /// A worker wakes two helpers, behind 7 and 2 ms. The first finds nothing for `idle` ns.
+    fn plan(idle: i64) -> Plan {
+        let worker = activation(vec![], &[7_000_000, 2_000_000, 1_000_000]);
+        let first = activation(vec![point(0, 0)], &[idle]);
+        let second = activation(vec![point(0, 1)], &[15_000_000]);
+        Plan { activations: vec![worker, first, second], seed: 0 }
+    }
+
+    fn works(plan: &Plan) -> Vec<Vec<i64>> {
+        let times = |of: &Activation| of.works.iter().map(|work| work.processor_ns).collect();
+        plan.activations.iter().map(times).collect()
+    }
+
+    #[test]
+    fn who_finds_nothing_is_left_out() {
+        let left = plan(20_000).without_idle_wakes();
+        assert_eq!(works(&left), [vec![9_020_000, 1_000_000], vec![15_000_000]]);
+        assert_eq!(left.activations[1].sources, [point(0, 0)]);
+    }
+
+    #[test]
+    fn who_works_stays() {
+        assert_eq!(works(&plan(100_001).without_idle_wakes()).len(), 3);
+        // A hundredth of a request that is short is more than nothing.
+        let short = Plan {
+            activations: vec![
+                activation(vec![], &[30_000, 30_000]),
+                activation(vec![point(0, 0)], &[20_000]),
+            ],
+            seed: 0,
+        };
+        assert_eq!(works(&short.without_idle_wakes()).len(), 2);
+        let mut sends = plan(20_000);
+        sends.activations[1].works[0].sent_bytes = 1;
+        assert_eq!(works(&sends.without_idle_wakes()).len(), 3);
+        let mut leads = plan(20_000);
+        leads.activations.push(activation(vec![point(1, 0)], &[5_000_000]));
+        assert_eq!(works(&leads.without_idle_wakes()).len(), 4);
+    }
+
+    #[test]
+    fn what_its_thread_does_later_is_behind_what_it_did_before() {
+        let mut plan = plan(20_000);
+        let later = Activation { previous: Some(1), ..activation(vec![point(0, 1)], &[3_000_000]) };
+        plan.activations.push(later);
+        let left = plan.without_idle_wakes();
+        assert_eq!((left.activations.len(), left.activations[2].previous), (3, None));
+    }
+}
