@@ -5,7 +5,7 @@ use house::{Crate, workspace};
 /// The crates by floors. A crate may need only crates of the floors below its own.
 const FLOORS: &[&[&str]] = &[
     &["registry", "socket-log", "out-of-core", "plain-http", "fourier", "house"],
-    &["capture-shim", "message-trace"],
+    &["capture-shim", "message-trace", "protocols"],
     &["clocks", "analyze", "collector", "demo", "events"],
     &["request-flow"],
     &["importers", "compare", "contexts", "workload", "synth", "test-support"],

@@ -1,0 +1,109 @@
+//! One flow: its protocol is recognised, its parser is given what is said, and where the flow goes
+//! on in another protocol, so does this.
+
+use crate::kinds::PROTOCOLS;
+use crate::opening::{Guess, Opening};
+use crate::operation::Operation;
+use crate::parser::{Next, Parser};
+use crate::piece::{Class, Piece};
+use crate::tuning::OPENING_TURNS;
+use crate::{http, http2};
+
+/// What is said on one flow. It holds some KiB at most.
+pub struct Conversation(State);
+
+enum State {
+    /// The protocol is not known yet.
+    Unknown(Opening),
+    Speaking(Box<dyn Parser>, Class),
+    /// Nothing can be said of what follows.
+    Silent,
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.0 {
+            State::Unknown(_) => "unknown",
+            State::Speaking(..) => "speaking",
+            State::Silent => "silent",
+        })
+    }
+}
+
+impl Default for Conversation {
+    fn default() -> Self {
+        Conversation::new()
+    }
+}
+
+impl Conversation {
+    /// A flow about which nothing is known.
+    pub fn new() -> Conversation {
+        Conversation(State::Unknown(Opening::default()))
+    }
+
+    /// Takes the next piece of either side, in the order of time, and adds to `out` the operations
+    /// that are certain by then. An operation may become certain only when its status is there, so
+    /// they are not in the order of their places.
+    pub fn take(&mut self, piece: &Piece<'_>, out: &mut Vec<Operation>) {
+        match (piece.class, &mut self.0) {
+            (Class::Other, State::Unknown(opening)) => {
+                opening.take(piece);
+                self.recognise(out);
+            }
+            (_, State::Speaking(parser, class)) if *class == piece.class => {
+                let next = parser.take(piece, out);
+                self.go_on(next);
+            }
+            // Bodies between heads, and what cannot be read.
+            (Class::Other, State::Speaking(..) | State::Silent) => {}
+            (class, _) => {
+                self.finish(out);
+                let parser = if class == Class::Http1 { http::open() } else { http2::open() };
+                self.0 = State::Speaking(parser, class);
+                self.take(piece, out);
+            }
+        }
+    }
+
+    /// Adds what is known of messages that never became whole. To be called when nothing more
+    /// comes; without it, the last message of a flow may be missing.
+    pub fn finish(&mut self, out: &mut Vec<Operation>) {
+        if let State::Speaking(parser, _) = &mut self.0 {
+            parser.finish(out);
+        }
+    }
+
+    fn go_on(&mut self, next: Next) {
+        self.0 = match next {
+            Next::Same => return,
+            Next::Become(parser, class) => State::Speaking(parser, class),
+            Next::Unknown => State::Unknown(Opening::default()),
+            Next::Silent => State::Silent,
+        };
+    }
+
+    /// Asks the protocols whose the opening is, and gives it to the first that says so.
+    fn recognise(&mut self, out: &mut Vec<Operation>) {
+        let State::Unknown(opening) = &self.0 else { return };
+        let knows = |protocol: &&&crate::Protocol| (protocol.recognise)(opening) == Guess::Yes;
+        let Some(protocol) = PROTOCOLS.iter().find(knows) else {
+            if is_encrypted(opening.client()) || opening.count() > OPENING_TURNS {
+                self.0 = State::Silent;
+            }
+            return;
+        };
+        let speaking = State::Speaking((protocol.open)(), Class::Other);
+        let State::Unknown(opening) = std::mem::replace(&mut self.0, speaking) else { return };
+        for piece in opening.pieces() {
+            let State::Speaking(parser, _) = &mut self.0 else { return };
+            let next = parser.take(&piece, out);
+            self.go_on(next);
+        }
+    }
+}
+
+/// Whether the client begins a handshake of TLS.
+fn is_encrypted(client: &[u8]) -> bool {
+    matches!(client, [0x16, 3, 0..=4, _, _, 1, ..])
+}

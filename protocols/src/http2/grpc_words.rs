@@ -1,0 +1,112 @@
+//! Words of gRPC: names of methods and of statuses.
+
+use crate::names;
+
+/// Names of status codes, by their numbers.
+const STATUSES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
+/// Whether a content type is gRPC's: `application/grpc`, `application/grpc+proto`.
+pub(super) fn is_grpc(content_type: &[u8]) -> bool {
+    let rest = content_type.strip_prefix(b"application/grpc");
+    rest.is_some_and(|rest| !matches!(rest.first(), Some(byte) if !matches!(byte, b'+' | b';')))
+}
+
+/// `service/method` of a path. It comes from a schema, so it is kept as it is where it has a
+/// schema's form.
+pub(super) fn method(path: &str) -> String {
+    let name = path.strip_prefix('/').unwrap_or(path);
+    let is_name = |part: &str| {
+        let part = part.as_bytes();
+        part.first().is_some_and(u8::is_ascii_alphabetic)
+            && part.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    match name.split_once('/') {
+        Some((service, method))
+            if service.split('.').all(is_name) && is_name(method) && name.len() <= 120 =>
+        {
+            name.to_owned()
+        }
+        _ => names::path(path).trim_start_matches('/').to_owned(),
+    }
+}
+
+/// Name of the status that `grpc-status` gives; a number that has none stays one.
+pub(super) fn status(value: &[u8]) -> String {
+    let number: Option<usize> = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    match number {
+        Some(number) => match STATUSES.get(number) {
+            Some(name) => (*name).to_owned(),
+            None => number.min(9999).to_string(),
+        },
+        None => "UNKNOWN".to_owned(),
+    }
+}
+
+/// The status that a client makes of an answer that is none of gRPC's, by the rule that gRPC
+/// publishes for it.
+pub(super) fn of_http(code: u16) -> &'static str {
+    match code {
+        400 => "INTERNAL",
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "UNIMPLEMENTED",
+        429 | 502..=504 => "UNAVAILABLE",
+        _ => "UNKNOWN",
+    }
+}
+
+/// Whether the server failed, as OpenTelemetry's conventions for gRPC have it for the server's
+/// span.
+pub(super) fn is_error(status: &str) -> bool {
+    matches!(
+        status,
+        "UNKNOWN"
+            | "DEADLINE_EXCEEDED"
+            | "UNIMPLEMENTED"
+            | "INTERNAL"
+            | "UNAVAILABLE"
+            | "DATA_LOSS"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_types() {
+        assert!(is_grpc(b"application/grpc") && is_grpc(b"application/grpc+proto"));
+        assert!(!is_grpc(b"application/grpc-web") && !is_grpc(b"application/json"));
+    }
+
+    #[test]
+    fn methods_have_a_schemas_form() {
+        assert_eq!(method("/hipstershop.CartService/GetCart"), "hipstershop.CartService/GetCart");
+        assert_eq!(method("/user/alice@x/7"), "user/{}/{}");
+    }
+
+    #[test]
+    fn statuses_have_names() {
+        assert_eq!([status(b"0"), status(b"14"), status(b"77")], ["OK", "UNAVAILABLE", "77"]);
+        assert_eq!(status(b"alice"), "UNKNOWN");
+        assert!(is_error("INTERNAL") && !is_error("NOT_FOUND") && !is_error("OK"));
+    }
+}

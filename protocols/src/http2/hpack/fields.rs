@@ -1,0 +1,114 @@
+//! Names of header fields: those that name a request, and the static table (RFC 7541, appendix A).
+
+/// A header field that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum Field {
+    Method,
+    Path,
+    Protocol,
+    Status,
+    ContentType,
+    GrpcStatus,
+    /// A header of a trace context, by its position in [`TRACE`].
+    Trace(u8),
+    /// One whose value is not kept.
+    Other,
+}
+
+/// Headers of trace contexts.
+pub(in super::super) const TRACE: [&str; 6] =
+    ["traceparent", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "x-b3-flags"];
+
+/// Length of the longest name that is looked at.
+pub(super) const LONGEST: usize = 16;
+
+impl Field {
+    /// The field of a name.
+    pub(super) fn of(name: &[u8]) -> Field {
+        match name {
+            b":method" => Field::Method,
+            b":path" => Field::Path,
+            b":protocol" => Field::Protocol,
+            b":status" => Field::Status,
+            b"content-type" => Field::ContentType,
+            b"grpc-status" => Field::GrpcStatus,
+            _ => {
+                let position = TRACE.iter().position(|trace| trace.as_bytes() == name);
+                position.map_or(Field::Other, |position| Field::Trace(position as u8))
+            }
+        }
+    }
+
+    /// The name of a trace context's header.
+    pub(in super::super) fn trace_name(self) -> Option<&'static str> {
+        match self {
+            Field::Trace(position) => TRACE.get(usize::from(position)).copied(),
+            _ => None,
+        }
+    }
+}
+
+/// The static table; its first entry has index 1.
+pub(super) const STATIC: [(&str, &str); 61] = [
+    (":authority", ""),
+    (":method", "GET"),
+    (":method", "POST"),
+    (":path", "/"),
+    (":path", "/index.html"),
+    (":scheme", "http"),
+    (":scheme", "https"),
+    (":status", "200"),
+    (":status", "204"),
+    (":status", "206"),
+    (":status", "304"),
+    (":status", "400"),
+    (":status", "404"),
+    (":status", "500"),
+    ("accept-charset", ""),
+    ("accept-encoding", "gzip, deflate"),
+    ("accept-language", ""),
+    ("accept-ranges", ""),
+    ("accept", ""),
+    ("access-control-allow-origin", ""),
+    ("age", ""),
+    ("allow", ""),
+    ("authorization", ""),
+    ("cache-control", ""),
+    ("content-disposition", ""),
+    ("content-encoding", ""),
+    ("content-language", ""),
+    ("content-length", ""),
+    ("content-location", ""),
+    ("content-range", ""),
+    ("content-type", ""),
+    ("cookie", ""),
+    ("date", ""),
+    ("etag", ""),
+    ("expect", ""),
+    ("expires", ""),
+    ("from", ""),
+    ("host", ""),
+    ("if-match", ""),
+    ("if-modified-since", ""),
+    ("if-none-match", ""),
+    ("if-range", ""),
+    ("if-unmodified-since", ""),
+    ("last-modified", ""),
+    ("link", ""),
+    ("location", ""),
+    ("max-forwards", ""),
+    ("proxy-authenticate", ""),
+    ("proxy-authorization", ""),
+    ("range", ""),
+    ("referer", ""),
+    ("refresh", ""),
+    ("retry-after", ""),
+    ("server", ""),
+    ("set-cookie", ""),
+    ("strict-transport-security", ""),
+    ("transfer-encoding", ""),
+    ("user-agent", ""),
+    ("vary", ""),
+    ("via", ""),
+    ("www-authenticate", ""),
+];

@@ -1,0 +1,18 @@
+//! The registry of protocols. To add one: write its file with its [`Protocol`] and its parser, and
+//! add its `mod` line and one line here. Recognition, help and fuzzing follow.
+
+use crate::protocol::Protocol;
+use crate::{grpc, http, http2, websocket};
+
+/// All protocols, in the order in which they are asked whose a flow is.
+pub static PROTOCOLS: &[&Protocol] =
+    &[&http::HTTP, &http2::HTTP2, &grpc::GRPC, &websocket::WEBSOCKET];
+
+/// The name in the registry that equals `name`; `None` where no protocol has it.
+pub fn protocol_name(name: &str) -> Option<&'static str> {
+    registry::find(PROTOCOLS, name).map(|protocol| protocol.about.name)
+}
+
+#[cfg(test)]
+#[path = "kinds_tests.rs"]
+mod tests;

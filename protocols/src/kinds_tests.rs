@@ -1,0 +1,174 @@
+//! Every protocol on its samples: damaged, divided and cut off.
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use super::*;
+use crate::fuzz::{encode, fuzz};
+use crate::operation::Operation;
+use crate::talk::{Owned, Talk, operations, taken};
+
+fn samples() -> impl Iterator<Item = (&'static Protocol, Talk)> {
+    let of = |protocol: &'static Protocol| {
+        (protocol.samples)().into_iter().map(move |of| (protocol, of))
+    };
+    PROTOCOLS.iter().copied().flat_map(of)
+}
+
+fn encoded(talk: &Talk) -> Vec<u8> {
+    encode(talk.pieces().iter().map(Owned::piece))
+}
+
+fn run<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value)) {
+    let config = ProptestConfig { cases, failure_persistence: None, ..Default::default() };
+    let run = |value| {
+        test(value);
+        Ok(())
+    };
+    TestRunner::new(config).run(&strategy, run).unwrap();
+}
+
+#[test]
+fn entries_are_whole() {
+    assert_eq!(registry::faults(PROTOCOLS), Vec::<String>::new());
+    for protocol in PROTOCOLS {
+        assert!(protocol.recognised.ends_with('.'), "{protocol:?}");
+        let told: Vec<_> = (protocol.samples)().iter().map(Talk::operations).collect();
+        assert!(told.iter().all(|told| !told.is_empty()), "{protocol:?} tells nothing of a sample");
+        let is_own = |of: &Operation| of.protocol == protocol.about.name;
+        assert!(told.iter().flatten().any(is_own), "{protocol:?} is in none of its samples");
+        assert_eq!(protocol_name(protocol.about.name), Some(protocol.about.name));
+    }
+    assert_eq!(protocol_name("gopher"), None);
+}
+
+/// Where `scripts/fuzz` wants them, the samples become seeds of their protocols.
+#[test]
+fn seeds_for_fuzzing() {
+    let mut numbers = std::collections::HashMap::new();
+    for (protocol, talk) in samples() {
+        let seed = encoded(&talk);
+        fuzz(protocol, &seed);
+        if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
+            let directory = Path::new(&corpus).join(protocol.about.name);
+            std::fs::create_dir_all(&directory).unwrap();
+            let number = numbers.entry(protocol.about.name).or_insert(0);
+            std::fs::write(directory.join(format!("seed-{number}")), seed).unwrap();
+            *number += 1;
+        }
+    }
+}
+
+/// What happens to a conversation: some bytes are others, some are missing, some are there twice.
+fn mutated(whole: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
+    let length = whole.len();
+    let change = (0..length, 0..length, any::<u8>(), 0u8..5);
+    proptest::collection::vec(change, 0..6).prop_map(move |changes| {
+        let mut bytes = whole.clone();
+        for (a, b, byte, kind) in changes {
+            let (a, b) = (a.min(b).min(bytes.len()), a.max(b).min(bytes.len()));
+            match kind {
+                0 => bytes.truncate(b),
+                1 => drop(bytes.drain(a..b)),
+                2 => bytes.extend_from_within(a..b),
+                3 => bytes.insert(a, byte),
+                _ => bytes.iter_mut().skip(a).take(1).for_each(|changed| *changed = byte),
+            }
+        }
+        bytes
+    })
+}
+
+#[test]
+fn damaged_conversations() {
+    for (protocol, talk) in samples() {
+        run(300, mutated(encoded(&talk)), |bytes| fuzz(protocol, &bytes));
+    }
+}
+
+#[test]
+fn any_bytes() {
+    for protocol in PROTOCOLS {
+        let bytes = proptest::collection::vec(any::<u8>(), 0..400);
+        run(200, bytes, |bytes| fuzz(protocol, &bytes));
+    }
+}
+
+/// Divides pieces at random; what is told stays.
+#[test]
+fn however_pieces_are_divided() {
+    for (protocol, talk) in samples() {
+        let whole = talk.pieces();
+        let expected = sorted(operations(&whole));
+        let cuts = proptest::collection::vec(any::<prop::sample::Index>(), whole.len() * 3);
+        run(60, cuts, |cuts| {
+            let divided: Vec<Owned> = whole
+                .iter()
+                .zip(cuts.chunks(3))
+                .flat_map(|(piece, cuts)| {
+                    let length = piece.bytes.len();
+                    let mut at: Vec<usize> = cuts.iter().map(|of| of.index(length + 1)).collect();
+                    at.extend([0, length]);
+                    at.sort_unstable();
+                    at.dedup();
+                    at.windows(2).map(|ends| part(piece, ends[0], ends[1])).collect::<Vec<_>>()
+                })
+                .collect();
+            assert_eq!(sorted(operations(&divided)), expected, "{protocol:?}");
+        });
+    }
+}
+
+/// A part of a piece, as the library would have written it.
+fn part(piece: &Owned, begin: usize, end: usize) -> Owned {
+    let mut of = piece.of;
+    of.continues |= begin > 0;
+    of.begins_turn &= begin == 0;
+    of.cut &= end == piece.bytes.len();
+    of.place.at += begin as u32;
+    Owned { bytes: piece.bytes[begin..end].to_vec(), of }
+}
+
+fn sorted(mut operations: Vec<Operation>) -> Vec<Operation> {
+    operations.sort_by_key(|operation| operation.place);
+    operations
+}
+
+/// Cuts conversations off at every byte: what is certain by then is what the whole one tells, and
+/// what is told of a message that is not whole is that, or less of it.
+#[test]
+fn however_early_a_conversation_ends() {
+    for (protocol, talk) in samples() {
+        let whole = talk.pieces();
+        let (all, _) = taken(&whole);
+        for number in 0..whole.len() {
+            for length in 0..whole[number].bytes.len() {
+                let mut pieces = whole[..number].to_vec();
+                if length > 0 {
+                    pieces.push(part(&whole[number], 0, length));
+                }
+                let (certain, mut conversation) = taken(&pieces);
+                assert_eq!(certain, all[..certain.len()], "{protocol:?}, piece {number}");
+                let mut rest = Vec::new();
+                conversation.finish(&mut rest);
+                let full = operations(&whole);
+                for operation in rest {
+                    let is_less = |of: &&Operation| {
+                        (of.place, of.role) == (operation.place, operation.role)
+                            && is_within(of.protocol, operation.protocol)
+                            && of.name.starts_with(&operation.name)
+                            && (operation.status.is_empty() || of.status == operation.status)
+                    };
+                    assert!(full.iter().any(|of| is_less(&of)), "{protocol:?}: {operation:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Whether what a header told later to be `of` was `other` until then.
+fn is_within(of: &str, other: &str) -> bool {
+    of == other || matches!((of, other), ("websocket", "http") | ("grpc", "http2"))
+}

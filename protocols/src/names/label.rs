@@ -1,0 +1,85 @@
+//! Names of queues, topics, collections and the like: configuration, in which ids may be.
+
+use super::HOLE;
+use super::followers::{is_action, value_follows};
+use super::words::{is_letters, is_word};
+
+/// Greatest length of a label.
+const LABEL_BYTES: usize = 80;
+
+/// Greatest number of parts of a label.
+const LABEL_PARTS: usize = 8;
+
+/// A name from a configuration, without what could be a literal: parts that look like ids are
+/// `{}`, and so are digits behind a word (`orders2024`) and what follows the name of a person's
+/// kind (`user.alice`).
+pub fn label(name: &str) -> String {
+    reduce(name, |part, before| {
+        is_word(part) && (!before.is_some_and(value_follows) || is_action(part))
+    })
+}
+
+/// The name of a table or collection, which is a schema's: any letters are kept.
+pub(super) fn table(name: &str) -> String {
+    reduce(name, |part, _| is_letters(part) && part.len() <= 40)
+}
+
+fn reduce(name: &str, keep: impl Fn(&str, Option<&str>) -> bool) -> String {
+    let is_between = |of: char| matches!(of, '.' | '_' | '-' | ':' | '/');
+    let plain = |of: char| of.is_ascii_alphanumeric() || is_between(of) || matches!(of, '*' | '#');
+    if name.len() > LABEL_BYTES
+        || !name.chars().all(plain)
+        || name.split(is_between).count() > LABEL_PARTS
+    {
+        return HOLE.to_owned();
+    }
+    let (mut label, mut before) = (String::new(), None);
+    for part in name.split_inclusive(is_between) {
+        let end = part.trim_end_matches(is_between);
+        let word = end.trim_end_matches(|of: char| of.is_ascii_digit());
+        // Patterns of bindings.
+        if matches!(end, "" | "*" | "#") || keep(end, before) {
+            label.push_str(part);
+        } else if word.len() < end.len() && !is_hexadecimal(word) && keep(word, before) {
+            label.push_str(word);
+            label.push_str(HOLE);
+            label.push_str(part.get(end.len()..).unwrap_or_default());
+        } else {
+            label.push_str(HOLE);
+            label.push_str(part.get(end.len()..).unwrap_or_default());
+        }
+        before = Some(end);
+    }
+    label
+}
+
+/// Whether a word could be the beginning of a number in base 16.
+fn is_hexadecimal(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_keep_words_only() {
+        for (name, expected) in [
+            ("orders", "orders"),
+            ("order.created", "order.created"),
+            ("user.alice.created", "user.{}.created"),
+            ("amq.gen-JzTY20BRgKO-HjmUJj0wLg", "amq.gen-{}-{}"),
+            ("orders2024", "orders{}"),
+            ("reply-550e8400-e29b-41d4-a716-446655440000", "reply-{}-{}-{}-{}-{}"),
+            ("stock.#", "stock.#"),
+            ("alice@example.org", "{}"),
+            ("", ""),
+            ("a b", "{}"),
+        ] {
+            assert_eq!(label(name), expected, "{name}");
+        }
+        assert_eq!(table("wp_pstmt"), "wp_pstmt");
+        assert_eq!(table("sbtest1"), "sbtest{}");
+        assert_eq!(table("t_550e84"), "t_{}");
+    }
+}

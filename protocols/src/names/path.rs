@@ -1,0 +1,149 @@
+//! Paths of URLs as routes: `/user/1234/cart?x=y` is `/user/{}/cart`.
+
+use super::HOLE;
+use super::followers::{is_action, tree_follows, value_follows};
+use super::words::is_word;
+use crate::tuning::{NAME_BYTES, PATH_SEGMENTS};
+
+/// Greatest length of a segment that is kept.
+const SEGMENT_BYTES: usize = 40;
+
+/// Greatest number of words in a segment: titles of articles have more.
+const SEGMENT_WORDS: usize = 3;
+
+/// Endings of files, which are kept where the name in front of them is not.
+const ENDINGS: &[&str] = &[
+    "html", "htm", "xhtml", "php", "jsp", "asp", "aspx", "do", "action", "cgi", "js", "mjs", "css",
+    "map", "json", "xml", "txt", "csv", "md", "pdf", "png", "jpg", "jpeg", "gif", "svg", "webp",
+    "ico", "bmp", "woff", "woff2", "ttf", "eot", "mp3", "mp4", "webm", "ogg", "wav", "zip", "gz",
+    "tar", "wasm", "yaml", "yml", "rss", "atom",
+];
+
+/// The name of a request: its method and the route of its target. Without a target, the method.
+pub(crate) fn route(method: &str, target: Option<&str>) -> String {
+    match target.map(path) {
+        Some(route) if !route.is_empty() => format!("{method} {route}"),
+        _ => method.to_owned(),
+    }
+}
+
+/// The route of a request's target, without what could be a literal: query, ids, names of persons
+/// where a route says that one stands there. Of a target that is no path, nothing.
+pub fn path(target: &str) -> String {
+    if target == "*" {
+        return "*".to_owned();
+    }
+    let path = match target.split_once("://") {
+        // What is in front of the path may name somebody.
+        Some((scheme, rest)) if !scheme.contains('/') => match rest.find(['/', '?', '#']) {
+            Some(at) if rest.get(at..).is_some_and(|rest| rest.starts_with('/')) => {
+                rest.get(at..).unwrap_or_default()
+            }
+            _ => "/",
+        },
+        _ if target.starts_with('/') => target,
+        _ => return String::new(),
+    };
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let mut route = String::new();
+    let mut before: Option<String> = None;
+    for (number, segment) in path.split('/').skip(1).enumerate() {
+        let in_tree = before.as_deref().is_some_and(tree_follows) && !is_action(segment);
+        if number >= PATH_SEGMENTS || in_tree && !segment.is_empty() || route.len() > NAME_BYTES / 2
+        {
+            route.push('/');
+            route.push_str(HOLE);
+            return route;
+        }
+        let kept = self::segment(segment, before.as_deref());
+        route.push('/');
+        route.push_str(&kept);
+        before = Some(kept);
+    }
+    route
+}
+
+/// A segment as it is kept, behind one that was.
+fn segment(segment: &str, before: Option<&str>) -> String {
+    // Parameters of a segment (RFC 3986, 3.3).
+    let segment = segment.split(';').next().unwrap_or_default();
+    if segment.is_empty() {
+        return String::new();
+    }
+    let could_be_value = before.is_some_and(value_follows) && !is_action(segment);
+    if !could_be_value && is_kept(segment) {
+        return segment.to_owned();
+    }
+    match segment.rsplit_once('.') {
+        Some((_, ending)) if ENDINGS.contains(&ending) => format!("{HOLE}.{ending}"),
+        _ => HOLE.to_owned(),
+    }
+}
+
+/// Whether a segment consists of words.
+fn is_kept(segment: &str) -> bool {
+    if segment.len() > SEGMENT_BYTES {
+        return false;
+    }
+    // `.well-known`, `_search`, `__debug__`.
+    let (stem, ending) = match segment.rsplit_once('.') {
+        Some((stem, ending)) if ENDINGS.contains(&ending) => (stem, true),
+        _ => (segment, false),
+    };
+    let inner = stem.trim_start_matches(['.', '_']).trim_end_matches('_');
+    let words = inner.split(['-', '_', '.']).count();
+    let plain = words <= SEGMENT_WORDS && inner.split(['-', '_', '.']).all(is_word);
+    plain || ending && stem.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_queries_are_gone() {
+        for (target, route) in [
+            ("/user/1234/cart?x=y", "/user/{}/cart"),
+            ("/", "/"),
+            ("/cart/", "/cart/"),
+            ("/cart#top", "/cart"),
+            ("/api/v1/products/OLJCESPC7Z", "/api/v1/products/{}"),
+            ("/orders/550e8400-e29b-41d4-a716-446655440000/items", "/orders/{}/items"),
+            ("/users/alice/settings", "/users/{}/settings"),
+            ("/users/login", "/users/login"),
+            ("/u/alice", "/u/{}"),
+            ("/mail/alice@example.org", "/mail/{}"),
+            ("/confirm/dGhpcyBpcyBhIHRva2Vu", "/confirm/{}"),
+            ("/search/red+shoes", "/search/{}"),
+            ("/search/shoes", "/search/{}"),
+            ("/files/alice/taxes/2024.pdf", "/files/{}"),
+            ("/static/main.js", "/static/main.js"),
+            ("/static/main.3f2a1b.js", "/static/{}.js"),
+            ("/invoice-2024-17.pdf", "/{}.pdf"),
+            ("/cart;jsessionid=0A1B", "/cart"),
+            ("/%61lice", "/{}"),
+            ("/@alice", "/{}"),
+            ("/~alice/home", "/{}/home"),
+            ("/how-to-cook-good-rice", "/{}"),
+            ("/api/home-timeline/read", "/api/home-timeline/read"),
+            ("/setCurrency", "/setCurrency"),
+            ("/.well-known/openid-configuration", "/.well-known/openid-configuration"),
+            ("/index.php", "/index.php"),
+            ("http://alice:secret@shop.test/cart?x", "/cart"),
+            ("http://shop.test?x=/a", "/"),
+            ("alice.test:443", ""),
+            ("*", "*"),
+            ("/a//b", "/a//b"),
+            ("/caf\u{e9}", "/{}"),
+            ("/a/b/c/d/e/f/g/h/i/j/k/l", "/a/b/c/d/e/f/g/h/i/j/{}"),
+        ] {
+            assert_eq!(path(target), route, "{target}");
+        }
+    }
+
+    #[test]
+    fn routes_are_short() {
+        assert!(path(&"/abcdefghijklmnopqrstuvw".repeat(100)).len() <= NAME_BYTES);
+        assert!(route("PROPPATCH", Some(&"/a-b-c".repeat(100))).len() <= NAME_BYTES);
+    }
+}

@@ -1,0 +1,58 @@
+//! SQL statements by kind and tables: `SELECT books`, after OpenTelemetry's `db.query.summary`, and
+//! the statement with `?` for each literal.
+//!
+//! A statement may be cut off anywhere. Nothing is taken from what could lie within a literal: with
+//! a backslash it depends on settings of the server where a literal ends, so what is behind one is
+//! not read. Names of users, roles and settings are literals, too: of statements that have them,
+//! only the kind is told.
+
+mod dialect;
+mod kind;
+mod tables;
+mod tokens;
+
+use crate::tuning::{DETAIL_BYTES, NAME_BYTES, STATEMENT_BYTES};
+
+pub use dialect::Dialect;
+
+/// What a statement does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Kind and tables; empty where the statement is of no known kind.
+    pub name: String,
+    /// The statement with `?` for literals; empty where the kind may have names of persons in it.
+    pub detail: String,
+}
+
+/// What a statement does. `whole`: it is not cut off.
+pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
+    let (parts, whole) = tokens::parts(text, whole, STATEMENT_BYTES, dialect);
+    let Some(kind) = kind::of(&parts, whole) else { return Summary::default() };
+    let mut name = kind.name.to_owned();
+    if kind.has_tables {
+        for table in tables::of(&parts) {
+            if name.len() + table.len() + 1 > NAME_BYTES {
+                break;
+            }
+            name.push(' ');
+            name.push_str(&table);
+        }
+    }
+    let detail = if kind.has_detail { tokens::text(&parts, DETAIL_BYTES) } else { String::new() };
+    Summary { name, detail }
+}
+
+/// Whether a text begins as a statement does: with a word that begins one, and something behind it.
+pub(crate) fn begins_statement(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let (word, rest) = text.split_at(word);
+    let word = std::str::from_utf8(word).unwrap_or_default().to_ascii_uppercase();
+    let behind =
+        matches!(rest.first(), None | Some(b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0));
+    behind && kind::is_first_word(&word)
+}
+
+#[cfg(test)]
+#[path = "statement_tests.rs"]
+mod tests;

@@ -1,0 +1,189 @@
+//! Kinds of statements, by their first words.
+
+use super::tokens::Part;
+
+/// What kind a statement is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    /// Whether its tables are named.
+    pub(super) has_tables: bool,
+    /// Whether all its words are those of a program.
+    pub(super) has_detail: bool,
+}
+
+/// Kinds whose words are those of a program: tables, columns, functions.
+const OF_ROWS: &[&str] =
+    &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "VALUES", "TABLE"];
+
+/// Kinds that have tables, and else words that may be literals.
+const OF_TABLES: &[&str] = &["COPY", "TRUNCATE", "LOCK", "ANALYZE", "VACUUM", "DESCRIBE", "DESC"];
+
+/// Kinds that are told without anything else.
+const OTHERS: &[&str] = &[
+    "BEGIN",
+    "START",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE",
+    "SET",
+    "SHOW",
+    "USE",
+    "UNLOCK",
+    "GRANT",
+    "REVOKE",
+    "LISTEN",
+    "UNLISTEN",
+    "NOTIFY",
+    "PREPARE",
+    "EXECUTE",
+    "DEALLOCATE",
+    "DECLARE",
+    "FETCH",
+    "MOVE",
+    "CLOSE",
+    "KILL",
+    "LOAD",
+    "HANDLER",
+    "DO",
+    "CALL",
+    "RESET",
+    "DISCARD",
+    "CHECKPOINT",
+    "REINDEX",
+    "COMMENT",
+    "SECURITY",
+    "REFRESH",
+    "IMPORT",
+    "CLUSTER",
+    "REASSIGN",
+    "XA",
+    "FLUSH",
+    "OPTIMIZE",
+    "CHECK",
+    "REPAIR",
+    "RENAME",
+    "INSTALL",
+    "CHANGE",
+    "PURGE",
+    "STOP",
+    "ABORT",
+    "END",
+    "SHUTDOWN",
+    "BINLOG",
+    "CACHE",
+];
+
+/// Kinds that are told with what they are about.
+const OF_OBJECTS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "CREATE",
+        &[
+            ("TABLE", "CREATE TABLE"),
+            ("INDEX", "CREATE INDEX"),
+            ("VIEW", "CREATE VIEW"),
+            ("DATABASE", "CREATE DATABASE"),
+            ("SCHEMA", "CREATE SCHEMA"),
+            ("FUNCTION", "CREATE FUNCTION"),
+            ("PROCEDURE", "CREATE PROCEDURE"),
+            ("TRIGGER", "CREATE TRIGGER"),
+            ("SEQUENCE", "CREATE SEQUENCE"),
+            ("TYPE", "CREATE TYPE"),
+            ("EXTENSION", "CREATE EXTENSION"),
+            ("USER", "CREATE USER"),
+            ("ROLE", "CREATE ROLE"),
+        ],
+    ),
+    (
+        "ALTER",
+        &[
+            ("TABLE", "ALTER TABLE"),
+            ("INDEX", "ALTER INDEX"),
+            ("VIEW", "ALTER VIEW"),
+            ("DATABASE", "ALTER DATABASE"),
+            ("SCHEMA", "ALTER SCHEMA"),
+            ("FUNCTION", "ALTER FUNCTION"),
+            ("SEQUENCE", "ALTER SEQUENCE"),
+            ("TYPE", "ALTER TYPE"),
+            ("SYSTEM", "ALTER SYSTEM"),
+            ("USER", "ALTER USER"),
+            ("ROLE", "ALTER ROLE"),
+        ],
+    ),
+    (
+        "DROP",
+        &[
+            ("TABLE", "DROP TABLE"),
+            ("INDEX", "DROP INDEX"),
+            ("VIEW", "DROP VIEW"),
+            ("DATABASE", "DROP DATABASE"),
+            ("SCHEMA", "DROP SCHEMA"),
+            ("FUNCTION", "DROP FUNCTION"),
+            ("PROCEDURE", "DROP PROCEDURE"),
+            ("TRIGGER", "DROP TRIGGER"),
+            ("SEQUENCE", "DROP SEQUENCE"),
+            ("TYPE", "DROP TYPE"),
+            ("USER", "DROP USER"),
+            ("ROLE", "DROP ROLE"),
+        ],
+    ),
+];
+
+/// How far behind `CREATE` its object is: `CREATE OR REPLACE TEMPORARY TABLE`.
+const OBJECT_WITHIN: usize = 5;
+
+/// Whether a statement can begin with a word, which is in capital letters.
+pub(super) fn is_first_word(word: &str) -> bool {
+    let objects = OF_OBJECTS.iter().any(|(kind, _)| *kind == word);
+    objects || matches!(word, "WITH" | "EXPLAIN") || listed(word).is_some()
+}
+
+/// The kind of a word in capital letters.
+fn listed(word: &str) -> Option<Kind> {
+    let among = |list: &[&'static str]| list.iter().copied().find(|kind| *kind == word);
+    let kind = |name, has_tables, has_detail| Kind { name, has_tables, has_detail };
+    among(OF_ROWS)
+        .map(|name| kind(name, true, true))
+        .or_else(|| among(OF_TABLES).map(|name| kind(name, true, false)))
+        .or_else(|| among(OTHERS).map(|name| kind(name, false, false)))
+}
+
+/// The kind of a statement; `None` where it begins with no word that is known.
+pub(super) fn of(parts: &[Part], whole: bool) -> Option<Kind> {
+    let begin = parts.iter().position(|part| !part.is_sign("(") && !part.is_sign(";"))?;
+    let rest = parts.get(begin..)?;
+    let Part::Word(first, false) = rest.first()? else { return None };
+    let first = first.to_ascii_uppercase();
+    if let Some((name, objects)) = OF_OBJECTS.iter().find(|(kind, _)| *kind == first) {
+        let within = rest.iter().skip(1).take(OBJECT_WITHIN);
+        let object = within
+            .filter_map(|part| objects.iter().find(|(object, _)| part.is(object)))
+            .map(|(object, kind)| (*object, *kind))
+            .next();
+        let (object, name) = object.unwrap_or(("", name));
+        return Some(Kind { name, has_tables: object == "TABLE", has_detail: false });
+    }
+    if first == "EXPLAIN" {
+        return Some(Kind { name: "EXPLAIN", has_tables: true, has_detail: false });
+    }
+    if first != "WITH" {
+        return listed(&first);
+    }
+    // What the named queries in front are for.
+    let mut depth = 0_usize;
+    for part in rest.iter().skip(1) {
+        if part.is_sign("(") {
+            depth += 1;
+        } else if part.is_sign(")") {
+            depth = depth.saturating_sub(1);
+        } else if depth == 0
+            && let Part::Word(word, false) = part
+            && let Some(kind) = listed(&word.to_ascii_uppercase()).filter(|kind| kind.has_detail)
+        {
+            return Some(kind);
+        }
+    }
+    let _ = whole;
+    Some(Kind { name: "WITH", has_tables: false, has_detail: true })
+}

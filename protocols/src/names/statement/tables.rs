@@ -1,0 +1,150 @@
+//! Tables of a statement, in the order in which it names them.
+
+use super::tokens::Part;
+use crate::names::label;
+use crate::tuning::STATEMENT_TABLES;
+
+/// Functions that have `FROM` between their arguments.
+const WITH_FROM: &[&str] = &["EXTRACT", "SUBSTRING", "TRIM", "OVERLAY", "POSITION"];
+
+/// Words that may stand between a keyword and the table.
+const BETWEEN: &[&str] = &[
+    "ONLY",
+    "LATERAL",
+    "TABLE",
+    "IF",
+    "NOT",
+    "EXISTS",
+    "IGNORE",
+    "LOW_PRIORITY",
+    "DELAYED",
+    "HIGH_PRIORITY",
+    "QUICK",
+    "INTO",
+    "FROM",
+    "VERBOSE",
+    "FULL",
+    "FREEZE",
+];
+
+/// Words behind which a table stands.
+const IN_FRONT: &[&str] = &["FROM", "JOIN", "INTO", "TABLE", "USING"];
+
+/// Kinds behind which a table stands where they begin the statement.
+const KINDS: &[&str] = &[
+    "UPDATE", "INSERT", "REPLACE", "TRUNCATE", "COPY", "LOCK", "ANALYZE", "VACUUM", "DESCRIBE",
+    "DESC", "MERGE",
+];
+
+/// The tables, each once.
+pub(super) fn of(parts: &[Part]) -> Vec<String> {
+    let named = named_queries(parts);
+    let mut tables: Vec<String> = Vec::new();
+    // For each open parenthesis, whether FROM within it is a function's.
+    let mut open: Vec<bool> = Vec::new();
+    // Depths at which a comma goes on with tables.
+    let mut lists: Vec<usize> = Vec::new();
+    let mut at = 0;
+    while let Some(part) = parts.get(at) {
+        let before = at.checked_sub(1).and_then(|at| parts.get(at));
+        at += 1;
+        let is = |words: &[&str]| words.iter().any(|word| part.is(word));
+        if part.is_sign("(") {
+            open.push(before.is_some_and(|before| WITH_FROM.iter().any(|word| before.is(word))));
+            continue;
+        }
+        if part.is_sign(")") {
+            open.pop();
+            lists.retain(|depth| *depth <= open.len());
+            continue;
+        }
+        let depth = open.len();
+        let of_function = open.last() == Some(&true)
+            || before.is_some_and(|before| before.is("DISTINCT") || before.is("."));
+        // `ON DUPLICATE KEY UPDATE`, `FOR UPDATE` and `ON UPDATE` name no table.
+        let begins = before.is_none_or(|before| before.is_sign(";") || before.is("EXPLAIN"))
+            || part.is("UPDATE") && before.is_some_and(|before| before.is_sign(")"))
+            || part.is("INSERT");
+        let goes_on = part.is_sign(",") && lists.last() == Some(&depth);
+        // Behind USING of a join is a list of columns, in parentheses.
+        if !(is(IN_FRONT) && !of_function || is(KINDS) && begins || goes_on) {
+            if matches!(part, Part::Word(_, false)) && is_end_of_list(part) {
+                lists.retain(|other| *other != depth);
+            }
+            continue;
+        }
+        while parts.get(at).is_some_and(|part| BETWEEN.iter().any(|word| part.is(word))) {
+            at += 1;
+        }
+        let (table, behind) = name(parts, at);
+        if part.is("FROM") || part.is("UPDATE") || part.is("USING") {
+            lists.push(depth);
+        }
+        let is_function = parts.get(behind).is_some_and(|part| part.is_sign("("))
+            && !part.is("INTO")
+            && !is(KINDS)
+            && !part.is("TABLE");
+        if let Some(table) = table.filter(|_| !is_function) {
+            if !named.contains(&table.to_ascii_lowercase()) && !tables.contains(&table) {
+                tables.push(table);
+            }
+            at = behind;
+        }
+        if tables.len() == STATEMENT_TABLES {
+            break;
+        }
+    }
+    tables
+}
+
+/// Words that end a list of tables.
+fn is_end_of_list(part: &Part) -> bool {
+    ["WHERE", "SET", "ON", "GROUP", "ORDER", "HAVING", "LIMIT", "VALUES", "SELECT", "UNION"]
+        .iter()
+        .any(|word| part.is(word))
+}
+
+/// The last part of a name such as `public.books`, and the place behind it. What is in front names
+/// a database or a schema, which may be a tenant's.
+fn name(parts: &[Part], mut at: usize) -> (Option<String>, usize) {
+    let mut name = None;
+    loop {
+        match parts.get(at) {
+            // Names in quotes are reduced already.
+            Some(Part::Word(word, true)) => name = Some(word.clone()),
+            Some(Part::Word(word, false)) if !is_keyword(word) => name = Some(label::table(word)),
+            _ => return (name, at),
+        }
+        at += 1;
+        match parts.get(at) {
+            Some(sign) if sign.is_sign(".") => at += 1,
+            _ => return (name, at),
+        }
+    }
+}
+
+/// Words that are no tables where one could stand.
+fn is_keyword(word: &str) -> bool {
+    [
+        "SELECT", "VALUES", "SET", "WHERE", "OF", "NOWAIT", "SKIP", "DUAL", "STDIN", "STDOUT",
+        "OUTFILE",
+    ]
+    .iter()
+    .any(|keyword| word.eq_ignore_ascii_case(keyword))
+}
+
+/// Names of queries that a WITH defines, in lower case: they are no tables.
+fn named_queries(parts: &[Part]) -> Vec<String> {
+    let is_with = parts.iter().any(|part| part.is("WITH"));
+    let windows = parts.windows(3).filter(|_| is_with);
+    let name = |window: &[Part]| match window {
+        [Part::Word(name, _), as_word, behind]
+            if as_word.is("AS")
+                && (behind.is_sign("(") || behind.is("MATERIALIZED") || behind.is("NOT")) =>
+        {
+            Some(name.to_ascii_lowercase())
+        }
+        _ => None,
+    };
+    windows.filter_map(name).collect()
+}

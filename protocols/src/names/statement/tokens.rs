@@ -1,0 +1,160 @@
+//! Parts of a statement: words and signs as they are, and holes where literals were.
+
+use sqlparser::dialect::{Dialect as Sql, MySqlDialect, PostgreSqlDialect};
+use sqlparser::tokenizer::{Token, Tokenizer, Whitespace};
+
+use super::dialect::Dialect;
+use crate::names::label;
+
+/// A part of a statement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A word that is no literal, and whether it is in quotes.
+    Word(String, bool),
+    /// A literal, or what may be one.
+    Hole,
+    /// An operator or the like.
+    Sign(String),
+}
+
+impl Part {
+    /// Whether it is this keyword, which is in capital letters.
+    pub(super) fn is(&self, keyword: &str) -> bool {
+        matches!(self, Part::Word(word, false) if word.eq_ignore_ascii_case(keyword))
+    }
+
+    pub(super) fn is_sign(&self, sign: &str) -> bool {
+        matches!(self, Part::Sign(there) if there == sign)
+    }
+}
+
+/// The parts of a statement, as far as they are certain, and whether that is all of it.
+pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> (Vec<Part>, bool) {
+    // Where a literal ends depends on the server behind a backslash, and nothing is behind a 0.
+    let end = text.iter().position(|byte| matches!(byte, b'\\' | 0)).unwrap_or(text.len());
+    let certain = text.get(..end.min(most)).unwrap_or_default();
+    let valid = match std::str::from_utf8(certain) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = certain.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+    };
+    let whole = whole && valid.len() == text.len();
+    let dialect: &dyn Sql = match of {
+        Dialect::PostgreSql => &PostgreSqlDialect {},
+        Dialect::MySql => &MySqlDialect {},
+    };
+    let mut tokens = Vec::new();
+    // On an error, what is in front of it is there: it lies in a literal that does not end.
+    let read = Tokenizer::new(dialect, valid).tokenize_with_location_into_buf(&mut tokens);
+    let mut parts = Vec::new();
+    let mut behind_number = false;
+    for token in &tokens {
+        let part = part(&token.token, behind_number);
+        // `0b01` is a number and a word without a space between, and is a literal.
+        behind_number =
+            matches!(token.token, Token::Number(..)) || behind_number && part == Some(Part::Hole);
+        parts.extend(part);
+    }
+    let ends = tokens.last().is_some_and(|token| matches!(token.token, Token::Whitespace(_)));
+    if !whole && read.is_ok() && !ends {
+        // The last one may go on.
+        parts.pop();
+    }
+    (parts, whole && read.is_ok())
+}
+
+/// What is kept of a token.
+fn part(token: &Token, behind_number: bool) -> Option<Part> {
+    Some(match token {
+        Token::Whitespace(
+            Whitespace::Space
+            | Whitespace::Newline
+            | Whitespace::Tab
+            | Whitespace::SingleLineComment { .. }
+            | Whitespace::MultiLineComment(_),
+        )
+        | Token::EOF => return None,
+        Token::Word(word) => match word.quote_style {
+            None if behind_number || !is_plain(&word.value) => Part::Hole,
+            None => Part::Word(word.value.clone(), false),
+            Some('"' | '`') => Part::Word(label::table(&word.value), true),
+            Some(_) => Part::Hole,
+        },
+        Token::Comma
+        | Token::Eq
+        | Token::DoubleEq
+        | Token::Neq
+        | Token::Lt
+        | Token::Gt
+        | Token::LtEq
+        | Token::GtEq
+        | Token::Spaceship
+        | Token::Plus
+        | Token::Minus
+        | Token::Mul
+        | Token::Div
+        | Token::Mod
+        | Token::StringConcat
+        | Token::LParen
+        | Token::RParen
+        | Token::Period
+        | Token::DoubleColon
+        | Token::SemiColon
+        | Token::LBracket
+        | Token::RBracket
+        | Token::Arrow
+        | Token::LongArrow
+        | Token::AtArrow
+        | Token::Tilde
+        | Token::Ampersand
+        | Token::Pipe => Part::Sign(token.to_string()),
+        // Literals, parameters, and whatever is not known to be none.
+        _ => Part::Hole,
+    })
+}
+
+fn is_plain(word: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    // MySQL takes `0b01` for a literal, and `1st` for a name.
+    word.len() <= 64 && !word.starts_with(|of: char| of.is_ascii_digit()) && word.bytes().all(plain)
+}
+
+/// The parts as a statement; lists of holes are one hole.
+pub(super) fn text(parts: &[Part], most: usize) -> String {
+    let mut text = String::new();
+    let mut before: Option<&Part> = None;
+    let mut rest = parts.iter().peekable();
+    while let Some(part) = rest.next() {
+        let word = match part {
+            Part::Word(word, _) | Part::Sign(word) => word.as_str(),
+            Part::Hole => "?",
+        };
+        let tight = |of: &Part| of.is_sign(".") || of.is_sign("(") || of.is_sign("::");
+        let no_space = before.is_none_or(tight)
+            || [",", ")", ".", "::", ";"].iter().any(|sign| part.is_sign(sign));
+        if text.len() + word.len() + 1 > most {
+            break;
+        }
+        if !no_space {
+            text.push(' ');
+        }
+        text.push_str(word);
+        before = Some(part);
+        // `?, ?, ?` is `?`.
+        while *part == Part::Hole && rest.peek().is_some_and(|next| next.is_sign(",")) {
+            let mut ahead = rest.clone();
+            ahead.next();
+            if ahead.next() != Some(&Part::Hole) {
+                break;
+            }
+            rest = ahead;
+        }
+    }
+    // Rows of values, likewise.
+    while text.contains("(?), (?)") {
+        text = text.replace("(?), (?)", "(?)");
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! The turns by which a flow's protocol is recognised.
+
+use std::collections::VecDeque;
+
+use crate::piece::{Class, Piece, Place, Speaker};
+use crate::tuning::OPENING_BYTES;
+
+/// What a protocol says of an opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guess {
+    /// It is another's.
+    No,
+    /// It is this protocol's, beyond doubt.
+    Yes,
+}
+
+/// `Yes` where it is so.
+pub(crate) fn yes_if(is: bool) -> Guess {
+    if is { Guess::Yes } else { Guess::No }
+}
+
+/// At most two turns that follow each other, whose protocol is not known yet.
+#[derive(Debug, Default)]
+pub(crate) struct Opening {
+    turns: VecDeque<Turn>,
+    /// Number of turns so far.
+    count: u32,
+}
+
+#[derive(Debug)]
+struct Turn {
+    speaker: Speaker,
+    datagram: bool,
+    bytes: Vec<u8>,
+    pieces: Vec<Kept>,
+}
+
+/// A piece that is given to the parser later.
+#[derive(Debug)]
+struct Kept {
+    range: std::ops::Range<usize>,
+    class: Class,
+    continues: bool,
+    begins_turn: bool,
+    cut: bool,
+    place: Place,
+}
+
+impl Opening {
+    /// Takes another piece.
+    pub(crate) fn take(&mut self, piece: &Piece<'_>) {
+        let goes_on = |turn: &Turn| turn.speaker == piece.speaker && piece.continues;
+        if piece.datagram || !self.turns.back().is_some_and(goes_on) {
+            if self.turns.len() == 2 {
+                self.turns.pop_front();
+            }
+            let (speaker, datagram) = (piece.speaker, piece.datagram);
+            let turn = Turn { speaker, datagram, bytes: Vec::new(), pieces: Vec::new() };
+            self.turns.push_back(turn);
+            self.count = self.count.saturating_add(1);
+        }
+        let Some(turn) = self.turns.back_mut() else { return };
+        let begin = turn.bytes.len();
+        let room = OPENING_BYTES.saturating_sub(begin).min(piece.bytes.len());
+        if room == 0 {
+            return;
+        }
+        turn.bytes.extend_from_slice(piece.bytes.get(..room).unwrap_or_default());
+        turn.pieces.push(Kept {
+            range: begin..begin + room,
+            class: piece.class,
+            continues: piece.continues,
+            begins_turn: piece.begins_turn,
+            cut: piece.cut || room < piece.bytes.len(),
+            place: piece.place,
+        });
+    }
+
+    /// Number of turns that were looked at.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// What one side said in these turns; empty where it said nothing.
+    pub(crate) fn of(&self, speaker: Speaker) -> &[u8] {
+        let turn = self.turns.iter().find(|turn| turn.speaker == speaker);
+        turn.map_or(&[], |turn| &turn.bytes)
+    }
+
+    /// What the client said.
+    pub(crate) fn client(&self) -> &[u8] {
+        self.of(Speaker::Client)
+    }
+
+    /// What the server said.
+    pub(crate) fn server(&self) -> &[u8] {
+        self.of(Speaker::Server)
+    }
+
+    /// Whether the server spoke first.
+    pub(crate) fn server_leads(&self) -> bool {
+        self.turns.front().is_some_and(|turn| turn.speaker == Speaker::Server)
+    }
+
+    /// The latest datagram.
+    pub(crate) fn datagram(&self) -> Option<&[u8]> {
+        self.turns.back().filter(|turn| turn.datagram).map(|turn| turn.bytes.as_slice())
+    }
+
+    /// All pieces in their order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        self.turns.iter().flat_map(|turn| {
+            turn.pieces.iter().map(|kept| Piece {
+                speaker: turn.speaker,
+                class: kept.class,
+                bytes: turn.bytes.get(kept.range.clone()).unwrap_or_default(),
+                continues: kept.continues,
+                begins_turn: kept.begins_turn,
+                cut: kept.cut,
+                datagram: turn.datagram,
+                place: kept.place,
+            })
+        })
+    }
+}

@@ -1,0 +1,109 @@
+//! What a message says it does.
+
+use crate::piece::Place;
+use crate::trace_context::TraceContext;
+
+/// What a message is in the exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It asks, and something will answer.
+    Request,
+    /// It answers.
+    Response,
+    /// It tells, and nothing answers.
+    OneWay,
+}
+
+/// One request, response or one-way message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Where it begins: the time of the piece in which its first byte is, and the number of bytes
+    /// in front of that byte in the same call. Within a piece of HTTP/1, where lines of heads are
+    /// left out, that number counts kept bytes only.
+    pub place: Place,
+    /// What it is in the exchange.
+    pub role: Role,
+    /// Name of its protocol in the registry.
+    pub protocol: &'static str,
+    /// What it does, without literals: `GET /cart/{}`, `SELECT books`. Empty where it does not say:
+    /// a response is named by the request that it answers.
+    pub name: String,
+    /// The statement with `?` for each literal, of protocols that carry statements; else empty.
+    pub detail: String,
+    /// How it ended, in the protocol's own word or number (`200`, `NOT_FOUND`, `23505`). Empty
+    /// where it does not say, or says only that all is well.
+    pub status: String,
+    /// Whether the answering side failed, as OpenTelemetry's conventions have it for the server's
+    /// span: of HTTP 500 and above, of gRPC the codes that are the server's fault.
+    pub is_error: bool,
+    /// What pairs question and answer on this connection, where the protocol has it.
+    pub call: Option<u64>,
+    /// Span of a tracer that made the request.
+    pub trace: Option<TraceContext>,
+}
+
+impl Operation {
+    /// An operation that says nothing yet.
+    pub(crate) fn new(place: Place, role: Role, protocol: &'static str) -> Operation {
+        Operation {
+            place,
+            role,
+            protocol,
+            name: String::new(),
+            detail: String::new(),
+            status: String::new(),
+            is_error: false,
+            call: None,
+            trace: None,
+        }
+    }
+
+    /// Names it.
+    pub(crate) fn named(mut self, name: impl Into<String>) -> Operation {
+        self.name = name.into();
+        self
+    }
+
+    /// Says how it ended, and whether that is the server's failure.
+    pub(crate) fn ended(mut self, status: impl Into<String>, is_error: bool) -> Operation {
+        (self.status, self.is_error) = (status.into(), is_error);
+        self
+    }
+
+    /// Says what pairs it with its answer.
+    pub(crate) fn of_call(mut self, call: u64) -> Operation {
+        self.call = Some(call);
+        self
+    }
+
+    /// Whether the call failed for whoever made it, as OpenTelemetry's conventions have it for the
+    /// client's span: of HTTP 400 and above, of gRPC every code but OK, of DNS a name that does not
+    /// exist, too.
+    pub fn is_error_to_caller(&self) -> bool {
+        let code = || self.status.parse::<u32>().unwrap_or(0);
+        self.is_error
+            || match self.protocol {
+                "http" | "http2" | "websocket" | "fastcgi" => code() >= 400,
+                "grpc" => !matches!(self.status.as_str(), "" | "OK"),
+                "dns" => self.status == "NXDOMAIN",
+                _ => false,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_found_is_an_error_to_the_caller_only() {
+        let of = |protocol, status: &str, is_error| {
+            let response = Operation::new(Place::default(), Role::Response, protocol);
+            response.ended(status, is_error).is_error_to_caller()
+        };
+        assert!(of("http", "404", false) && of("http", "500", true) && !of("http", "302", false));
+        assert!(of("grpc", "NOT_FOUND", false) && !of("grpc", "OK", false));
+        assert!(!of("grpc", "", false) && of("dns", "NXDOMAIN", false));
+        assert!(!of("redis", "MOVED", false) && of("redis", "ERR", true));
+    }
+}

@@ -1,0 +1,237 @@
+//! Bytes of both sides of a flow, cut into messages, however they came in pieces: what parsers of
+//! all protocols stand on.
+
+use crate::operation::Operation;
+use crate::parser::{Next, Parser};
+use crate::piece::{Piece, Place, Speaker};
+
+/// A protocol as messages that follow each other.
+pub(crate) trait Messages: Send {
+    /// Most bytes of one message that are looked at together.
+    const BOUND: usize;
+
+    /// Whether each piece that does not continue begins a message, so that it makes a gap only
+    /// where a message is not whole.
+    const PIECES_BEGIN: bool = false;
+
+    /// Looks at the message at the front of what was heard.
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step;
+
+    /// `speaker` begins to speak: the other has said what it had to say for now.
+    fn turn(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+        let _ = (speaker, out);
+    }
+
+    /// Bytes of `speaker` are missing.
+    fn gap(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+        let _ = (speaker, out);
+    }
+
+    /// Nothing more is said.
+    fn finish(&mut self, out: &mut Vec<Operation>) {
+        let _ = out;
+    }
+}
+
+/// What a parser says of the message at the front.
+pub(crate) enum Step {
+    /// More bytes are needed.
+    More,
+    /// It has been dealt with. It has this number of bytes; some may be still to come.
+    Skip(u64),
+    /// It is nothing that the protocol knows: nothing is said until this side's next turn.
+    Lost,
+    /// The flow goes on in another way.
+    Leave(Next),
+}
+
+/// What one side said, from the beginning of a message on.
+pub(crate) struct Heard<'a> {
+    /// Who said it.
+    pub speaker: Speaker,
+    /// The bytes that are there.
+    pub bytes: &'a [u8],
+    /// Whether what follows these bytes is missing: then the message is taken as far as it goes.
+    pub ended: bool,
+    /// Whether bytes in front of these are missing, so that a message may not begin here.
+    pub after_gap: bool,
+    /// Whether this is a datagram of its own.
+    pub datagram: bool,
+    marks: &'a [Mark],
+}
+
+impl Heard<'_> {
+    /// Where the byte at `offset` of the bytes is in the log.
+    pub(crate) fn place(&self, offset: usize) -> Place {
+        let mark = self.marks.iter().rev().find(|mark| mark.offset <= offset);
+        mark.map_or(Place::default(), |mark| {
+            let at = mark.place.at.saturating_add((offset - mark.offset) as u32);
+            Place { at, ..mark.place }
+        })
+    }
+
+    /// What to do about a message that is not whole: wait, or where nothing more comes, give up.
+    pub(crate) fn more(&self) -> Step {
+        if self.ended { Step::Lost } else { Step::More }
+    }
+}
+
+/// Where the bytes from an offset on are.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    offset: usize,
+    place: Place,
+}
+
+/// Bytes of one side that are not dealt with.
+#[derive(Debug, Default)]
+struct Stream {
+    bytes: Vec<u8>,
+    marks: Vec<Mark>,
+    /// Bytes to come that belong to a message that has been dealt with.
+    skip: u64,
+    /// Nothing is said until the next turn.
+    lost: bool,
+    /// Bytes behind the latest piece are missing.
+    cut: bool,
+    after_gap: bool,
+    /// A piece has come.
+    begun: bool,
+    datagram: bool,
+}
+
+impl Stream {
+    fn push(&mut self, piece: &Piece<'_>) {
+        let skipped = self.skip.min(piece.bytes.len() as u64);
+        self.skip -= skipped;
+        let rest = piece.bytes.get(skipped as usize..).unwrap_or_default();
+        if rest.is_empty() {
+            return;
+        }
+        let at = piece.place.at.saturating_add(skipped as u32);
+        let place = Place { at, ..piece.place };
+        self.marks.push(Mark { offset: self.bytes.len(), place });
+        self.bytes.extend_from_slice(rest);
+    }
+
+    /// Removes `count` bytes from the front, those that are still to come, too.
+    fn skip(&mut self, count: u64) {
+        let there = count.min(self.bytes.len() as u64) as usize;
+        self.skip += count - there as u64;
+        self.bytes.drain(..there);
+        if self.bytes.is_empty() {
+            // Memory is for those who speak, not for all who ever did.
+            (self.bytes, self.marks) = (Vec::new(), Vec::new());
+            return;
+        }
+        let first = self.marks.iter().rposition(|mark| mark.offset <= there).unwrap_or(0);
+        self.marks.drain(..first);
+        for mark in &mut self.marks {
+            let before = there.saturating_sub(mark.offset);
+            mark.place.at = mark.place.at.saturating_add(before as u32);
+            mark.offset = mark.offset.saturating_sub(there);
+        }
+    }
+
+    fn clear(&mut self) {
+        (self.bytes, self.marks, self.skip) = (Vec::new(), Vec::new(), 0);
+    }
+}
+
+/// A parser of messages.
+pub(crate) struct Streams<M> {
+    messages: M,
+    client: Stream,
+    server: Stream,
+    last: Option<Speaker>,
+}
+
+impl<M: Messages> Streams<M> {
+    pub(crate) fn new(messages: M) -> Streams<M> {
+        let (client, server) = (Stream::default(), Stream::default());
+        Streams { messages, client, server, last: None }
+    }
+
+    fn both(&mut self, speaker: Speaker) -> (&mut M, &mut Stream) {
+        match speaker {
+            Speaker::Client => (&mut self.messages, &mut self.client),
+            Speaker::Server => (&mut self.messages, &mut self.server),
+        }
+    }
+
+    /// Deals with all messages that are whole; where nothing more comes, with the last one, too.
+    fn run(&mut self, speaker: Speaker, ended: bool, out: &mut Vec<Operation>) -> Next {
+        let (messages, stream) = self.both(speaker);
+        let mut full = false;
+        while !stream.bytes.is_empty() && !stream.lost {
+            let heard = Heard {
+                speaker,
+                bytes: &stream.bytes,
+                ended: ended || full,
+                after_gap: stream.after_gap,
+                datagram: stream.datagram,
+                marks: &stream.marks,
+            };
+            match messages.message(&heard, out) {
+                Step::More if heard.ended => stream.lost = true,
+                Step::More if stream.bytes.len() >= M::BOUND => full = true,
+                Step::More => break,
+                Step::Skip(0) | Step::Lost => stream.lost = true,
+                Step::Skip(count) => {
+                    stream.skip(count);
+                    (stream.after_gap, full) = (false, false);
+                }
+                Step::Leave(next) => return next,
+            }
+        }
+        if stream.lost {
+            stream.clear();
+        }
+        Next::Same
+    }
+}
+
+impl<M: Messages> Parser for Streams<M> {
+    fn take(&mut self, piece: &Piece<'_>, out: &mut Vec<Operation>) -> Next {
+        let speaker = piece.speaker;
+        let turn = piece.begins_turn || self.last != Some(speaker);
+        if self.last.replace(speaker) != Some(speaker) {
+            self.messages.turn(speaker, out);
+        }
+        let (_, stream) = self.both(speaker);
+        let begins = M::PIECES_BEGIN && stream.bytes.is_empty() && stream.skip == 0;
+        let gap = piece.datagram || stream.cut || !(piece.continues || begins || !stream.begun);
+        if gap {
+            if let next @ (Next::Become(..) | Next::Unknown | Next::Silent) =
+                self.run(speaker, true, out)
+            {
+                return next;
+            }
+            let (messages, stream) = self.both(speaker);
+            stream.clear();
+            (stream.cut, stream.after_gap, stream.lost) = (false, !piece.datagram, false);
+            messages.gap(speaker, out);
+        }
+        let (_, stream) = self.both(speaker);
+        if stream.lost && turn {
+            (stream.lost, stream.after_gap) = (false, true);
+        } else if gap && !turn && !piece.datagram && !M::PIECES_BEGIN {
+            stream.lost = true;
+        }
+        (stream.begun, stream.datagram) = (true, piece.datagram);
+        if !stream.lost {
+            stream.push(piece);
+        }
+        let next = self.run(speaker, piece.cut || piece.datagram, out);
+        let (_, stream) = self.both(speaker);
+        stream.cut = piece.cut;
+        next
+    }
+
+    fn finish(&mut self, out: &mut Vec<Operation>) {
+        for speaker in [Speaker::Client, Speaker::Server] {
+            self.run(speaker, true, out);
+        }
+        self.messages.finish(out);
+    }
+}

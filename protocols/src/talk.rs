@@ -1,0 +1,145 @@
+//! Conversations made by hand, for tests: what is said, and the pieces of it that the library
+//! keeps.
+
+use crate::conversation::Conversation;
+use crate::operation::Operation;
+use crate::piece::{Class, Piece, Place, Speaker};
+
+/// Most bytes of a turn that the library keeps.
+pub(crate) const KEPT: usize = 256;
+
+/// A conversation. Bytes of one side that follow each other are one transfer each.
+#[derive(Clone, Debug)]
+pub(crate) struct Talk {
+    class: Class,
+    datagrams: bool,
+    transfers: Vec<(Class, Speaker, Vec<u8>)>,
+}
+
+/// A piece with its own bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Owned {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) of: Piece<'static>,
+}
+
+impl Owned {
+    pub(crate) fn piece(&self) -> Piece<'_> {
+        Piece { bytes: &self.bytes, ..self.of }
+    }
+}
+
+impl Talk {
+    pub(crate) fn new(class: Class) -> Talk {
+        Talk { class, datagrams: false, transfers: Vec::new() }
+    }
+
+    pub(crate) fn other() -> Talk {
+        Talk::new(Class::Other)
+    }
+
+    pub(crate) fn datagrams() -> Talk {
+        Talk { datagrams: true, ..Talk::other() }
+    }
+
+    pub(crate) fn client(mut self, bytes: impl AsRef<[u8]>) -> Talk {
+        self.transfers.push((self.class, Speaker::Client, bytes.as_ref().to_vec()));
+        self
+    }
+
+    pub(crate) fn server(mut self, bytes: impl AsRef<[u8]>) -> Talk {
+        self.transfers.push((self.class, Speaker::Server, bytes.as_ref().to_vec()));
+        self
+    }
+
+    /// What follows is kept by the rule of another class.
+    pub(crate) fn then(mut self, class: Class) -> Talk {
+        self.class = class;
+        self
+    }
+
+    /// The pieces that the library keeps: of other protocols the first bytes of each turn.
+    pub(crate) fn pieces(&self) -> Vec<Owned> {
+        let mut pieces: Vec<Owned> = Vec::new();
+        let (mut last, mut kept) = (None, 0);
+        // Whether the bytes before were kept, of both sides.
+        let mut whole = [true, true];
+        for (ticks, (class, speaker, bytes)) in self.transfers.iter().enumerate() {
+            let begins_turn = last.replace(*speaker) != Some(*speaker) || self.datagrams;
+            if begins_turn {
+                kept = 0;
+            }
+            let room = if *class == Class::Other { KEPT - kept } else { bytes.len() };
+            let there = room.min(bytes.len());
+            kept += there;
+            let whole = &mut whole[usize::from(*speaker == Speaker::Server)];
+            let cut = there < bytes.len();
+            let of = Piece {
+                speaker: *speaker,
+                class: *class,
+                bytes: &[],
+                continues: *whole && ticks > 0 && !self.datagrams && *class == Class::Other,
+                begins_turn,
+                cut,
+                datagram: self.datagrams,
+                place: Place { ticks: ticks as u64, at: 0 },
+            };
+            *whole = !cut;
+            if there > 0 {
+                pieces.push(Owned { bytes: bytes[..there].to_vec(), of });
+            } else if let Some(before) = pieces.iter_mut().rfind(|of| of.of.speaker == *speaker) {
+                before.of.cut = true;
+            }
+        }
+        pieces
+    }
+
+    /// Operations of a conversation.
+    pub(crate) fn operations(&self) -> Vec<Operation> {
+        operations(&self.pieces())
+    }
+
+    /// Operations, each as a line: `> GET /cart/{} #1`, `< 200`, `> =` for one-way messages, `!`
+    /// behind a status that is an error.
+    pub(crate) fn told(&self) -> Vec<String> {
+        let speakers: Vec<Speaker> = self.transfers.iter().map(|of| of.1).collect();
+        let mut operations = self.operations();
+        operations.sort_by_key(|operation| operation.place);
+        let line = |operation: &Operation| {
+            let side = match speakers.get(operation.place.ticks as usize) {
+                Some(Speaker::Client) => ">",
+                _ => "<",
+            };
+            let role = match (operation.role, side) {
+                (crate::Role::OneWay, _) => " =",
+                (crate::Role::Request, "<") => " ask",
+                (crate::Role::Response, ">") => " answer",
+                _ => "",
+            };
+            let word = |text: &str| match text {
+                "" => String::new(),
+                text => format!(" {text}"),
+            };
+            let (name, status) = (word(&operation.name), word(&operation.status));
+            let error = if operation.is_error { "!" } else { "" };
+            let call = operation.call.map_or(String::new(), |call| format!(" #{call}"));
+            format!("{side}{role}{name}{status}{error}{call}")
+        };
+        operations.iter().map(line).collect()
+    }
+}
+
+/// Operations that pieces tell, the unfinished, too.
+pub(crate) fn operations(pieces: &[Owned]) -> Vec<Operation> {
+    let mut out = taken(pieces).0;
+    let mut conversation = taken(pieces).1;
+    conversation.finish(&mut out);
+    out
+}
+
+/// Operations that are certain after pieces, and the conversation.
+pub(crate) fn taken(pieces: &[Owned]) -> (Vec<Operation>, Conversation) {
+    let (mut out, mut conversation) = (Vec::new(), Conversation::new());
+    pieces.iter().for_each(|piece| conversation.take(&piece.piece(), &mut out));
+    (out, conversation)
+}
