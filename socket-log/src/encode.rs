@@ -6,6 +6,7 @@
 //! not know.
 
 mod flows;
+mod heads;
 mod numbered;
 mod process;
 mod resources;
@@ -13,6 +14,7 @@ mod transfers;
 mod words;
 
 pub use flows::*;
+pub use heads::*;
 pub use process::*;
 pub use resources::*;
 pub use transfers::*;

@@ -59,7 +59,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::log;
-    use crate::encode::{Datagram, Direction, Origin, ProcessEvent, Role};
+    use crate::encode::{Datagram, Direction, Head, Origin, ProcessEvent, Role};
+    use crate::layout::head;
     use crate::write::{LogWriter, TCP, UDP, inet, unix};
 
     /// A log with records of most kinds, of several threads and chunks.
@@ -85,6 +86,21 @@ mod tests {
                 flags,
                 peer: &one,
             });
+            if step % 20 == 0 {
+                let bytes = "GET / HTTP/1.1\r\nhost: a\r\n\r\n".repeat(step as usize / 4);
+                let head = Head {
+                    direction,
+                    class: head::HTTP1,
+                    flow: 1,
+                    ticks,
+                    offset: 0,
+                    length: 0,
+                    continues: false,
+                    cut: true,
+                    datagram: false,
+                };
+                log.head(&head, bytes.as_bytes());
+            }
         }
         log.close(1 << 40, 1).process(1 << 41, ProcessEvent::Exit, 3);
         log.bytes()

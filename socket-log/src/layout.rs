@@ -52,6 +52,11 @@ pub const SHORT_WORDS: usize = 2;
 pub const SHORT_DATAGRAM_WORDS: usize = 4;
 /// Maximum number of words of a record.
 pub const LARGEST_RECORD_WORDS: usize = 255;
+/// Number of words of a head's record before its bytes, see [`kind::HEAD`].
+pub const HEAD_WORDS: usize = 5;
+/// Maximum number of bytes of a head in one record. A longer head has several, one behind the
+/// other.
+pub const LARGEST_HEAD_BYTES: usize = 4 * (LARGEST_RECORD_WORDS - HEAD_WORDS);
 /// Largest distance, in ticks, of a record's time from the thread's latest anchor. Beyond it the
 /// writer sets a new anchor. Times are stored as their low 32 bits and read back as the nearest to
 /// that anchor; the limit is half of what would be unambiguous, which leaves a signal handler a
@@ -132,6 +137,26 @@ pub mod unseen {
         "its user may not write to the data directory",
         "libsockcap.so cannot be opened where it runs",
     ];
+}
+
+/// Classes and flags of a head's record, see [`kind::HEAD`].
+pub mod head {
+    /// Class of HTTP/1, and of what has heads of that form: the first line, and of the other lines
+    /// those that name the message.
+    pub const HTTP1: u8 = 1;
+    /// Class of HTTP/2: frames.
+    pub const HTTP2: u8 = 2;
+    /// Class of anything else: the first bytes of what one end says, or of a datagram.
+    pub const OTHER: u8 = 3;
+    /// Flag: the bytes were received, not sent.
+    pub const RECEIVED: u16 = 1 << 8;
+    /// Flag: the bytes go on where those of the head's record before ended, of the same flow and
+    /// direction.
+    pub const CONTINUES: u16 = 1 << 9;
+    /// Flag: bytes of the head were left out behind these.
+    pub const CUT: u16 = 1 << 10;
+    /// Flag: the bytes are those of a datagram.
+    pub const DATAGRAM: u16 = 1 << 11;
 }
 
 /// Causes for which a record is not written, as indices of [`FileHeader::lost`].
@@ -220,6 +245,8 @@ pub struct FileHeader {
     pub without_log: AtomicU64,
     /// Whether resources are recorded beside messages: files, sleeps and hand-offs (1), or not (0).
     pub resources: u32,
+    /// Whether heads of messages are recorded (1), or not (0).
+    pub heads: u32,
 }
 
 /// One moment on the three clocks.
@@ -319,6 +346,8 @@ pub mod kind {
     pub const SIGNAL: u8 = 31;
     /// A thread has got such a sign, or waits no longer for it.
     pub const WAKE: u8 = 32;
+    /// Bytes of a message that name it (`SOCKCAP_PROTOCOLS`).
+    pub const HEAD: u8 = 33;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

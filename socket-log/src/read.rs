@@ -25,5 +25,5 @@ pub use damage::{Damage, Fault, OpenError};
 pub use header::{Ancestor, Header};
 pub use log::Log;
 pub(crate) use log::header_at;
-pub use record::{Entry, Record};
+pub use record::{Entry, Head, Record};
 pub use socket_name::SocketName;

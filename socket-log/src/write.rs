@@ -22,10 +22,11 @@ use std::mem::offset_of;
 use std::path::Path;
 
 use crate::duration;
-use crate::encode::{self, Connect, Datagram, Direction, Flow, Origin, ProcessEvent, Role};
+use crate::encode::{self, Connect, Datagram, Direction, Flow, Head, Origin, ProcessEvent, Role};
 use crate::layout::{
     ANCHOR_REACH, Anchor, CHUNK_BYTES, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, FileHeader,
-    HEADER_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS, VERSION, kind, tick,
+    HEADER_BYTES, LARGEST_HEAD_BYTES, MAGIC, SHORT_DATAGRAM_WORDS, SHORT_REACH, TRANSFER_WORDS,
+    VERSION, kind, tick,
 };
 
 use crate::tuning::REMEMBERED_PEERS;
@@ -228,6 +229,26 @@ impl LogWriter {
                 self
             }
         }
+    }
+
+    /// Writes the bytes of a head, in as many records as that takes; `head` says all else.
+    pub fn head(&mut self, head: &Head, bytes: &[u8]) -> &mut LogWriter {
+        let parts = bytes.len().div_ceil(LARGEST_HEAD_BYTES).max(1);
+        let mut rest = bytes;
+        for part in 0..parts {
+            let (these, behind) = rest.split_at(rest.len().min(LARGEST_HEAD_BYTES));
+            let words = encode::head(&Head {
+                offset: head.offset.saturating_add((part * LARGEST_HEAD_BYTES) as u32),
+                length: these.len() as u32,
+                continues: head.continues || part > 0,
+                cut: head.cut && part + 1 == parts,
+                ..*head
+            });
+            let words: Vec<u32> = words.into_iter().chain(encode::padded(these)).collect();
+            self.record(head.ticks, &words);
+            rest = behind;
+        }
+        self
     }
 
     /// Writes that two flows are the ends of one `socketpair`.

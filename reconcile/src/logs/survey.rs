@@ -248,7 +248,8 @@ impl Reading {
             | Record::File(_)
             | Record::Sleep { .. }
             | Record::Signal(_)
-            | Record::Wake(_) => {}
+            | Record::Wake(_)
+            | Record::Head(_) => {}
         }
         Ok(())
     }

@@ -1,15 +1,16 @@
 //! `sockcap dump`: the records of logs as text, a line each, for people who want to see what was
 //! captured.
 
+mod heads;
 mod switches;
 mod time;
+mod verb;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use socket_log::encode::Direction;
 use socket_log::layout::{NO_POSITION, unseen};
 use socket_log::switches::EXTENSION;
 use socket_log::{Clock, Entry, Log, Record};
@@ -18,6 +19,7 @@ use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::words;
 use time::time;
+use verb::verb;
 
 const HELP: &str = "\
 Examples:
@@ -215,17 +217,11 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             amount(out, wake.amount)?;
             writeln!(out, " waited {} ns", clock.nanoseconds(wake.duration))
         }
+        Record::Head(head) => heads::line(out, head),
     }
 }
 
 /// Writes the amount of a hand-off, where there is one.
 fn amount(out: &mut impl Write, amount: u32) -> io::Result<()> {
     if amount > 0 { write!(out, " amount {amount}") } else { Ok(()) }
-}
-
-fn verb(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Send => "send",
-        Direction::Receive => "receive",
-    }
 }

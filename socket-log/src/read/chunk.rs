@@ -65,6 +65,8 @@ impl Chunk {
                     peers.settle(tag, &mut record);
                     let ticks = match time {
                         Time::Whole(ticks) => ticks,
+                        // A head has the time of the transfer before it, which may be long ago.
+                        Time::Low(low) if tag == kind::HEAD && before as u32 == low => before,
                         Time::Low(low) => nearest(anchor, low, 32),
                         Time::Short(low) => nearest(before, low, SHORT_TICKS_BITS),
                     };

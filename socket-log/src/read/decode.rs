@@ -1,7 +1,7 @@
 //! Words as records: the inverse of [`encode`](crate::encode), for any bytes at all.
 
 use super::damage::Fault;
-use super::record::Record;
+use super::record::{Head, Record};
 use super::socket_name::SocketName;
 use crate::api::Api;
 use crate::duration;
@@ -9,7 +9,9 @@ use crate::encode::{
     Call, Direction, FileOperation, FileUse, Flow, Handoff, Origin, ProcessEvent, Role, Signal,
     TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall, Wake, datagram_flag, resource_flag,
 };
-use crate::layout::{Anchor, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, kind};
+use crate::layout::{
+    Anchor, HEAD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, head, kind,
+};
 
 /// Result of decoding the words from one place of a chunk on.
 pub(crate) enum Step {
@@ -237,17 +239,28 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             (Time::Whole(u64::from(word(1)?) | u64::from(word(3)?) << 32), Record::Call(call))
         }
         kind::UNSEEN => {
-            let length = word(3)? as usize;
-            let bytes: Vec<u8> =
-                words.get(4..).unwrap_or(&[]).iter().flat_map(|word| word.to_le_bytes()).collect();
-            let path = bytes.get(..length).ok_or(Fault::BadLength)?;
-            let program = String::from_utf8_lossy(path).into_owned();
+            let path = bytes(words.get(4..), word(3)? as usize)?;
+            let program = String::from_utf8_lossy(&path).into_owned();
             (low, Record::Unseen { cause: aux, pid: flow, program })
         }
         kind::THREAD => {
             (low, Record::Thread { creator: flow, handle: long(3).unwrap_or_default() })
         }
         kind::FILE | kind::SLEEP | kind::SIGNAL | kind::WAKE => (low, resource(tag, aux, words)?),
+        kind::HEAD => {
+            let is_set = |flag: u16| aux & flag != 0;
+            let record = Head {
+                direction: direction(!is_set(head::RECEIVED)),
+                flow,
+                class: aux as u8,
+                offset: word(3)?,
+                continues: is_set(head::CONTINUES),
+                cut: is_set(head::CUT),
+                datagram: is_set(head::DATAGRAM),
+                bytes: bytes(words.get(HEAD_WORDS..), word(4)? as usize)?,
+            };
+            (low, Record::Head(record))
+        }
         _ => return Err(Fault::BadField),
     })
 }
@@ -290,12 +303,16 @@ fn name(words: Option<&[u32]>, length: usize) -> Result<Option<SocketName>, Faul
     if length == 0 {
         return Ok(None);
     }
-    let bytes: Vec<u8> =
-        words.unwrap_or(&[]).iter().flat_map(|word| word.to_le_bytes()).take(length).collect();
-    if bytes.len() < length {
+    SocketName::decode(&bytes(words, length)?).map(Some).ok_or(Fault::BadField)
+}
+
+/// First `length` bytes of `words`.
+fn bytes(words: Option<&[u32]>, length: usize) -> Result<Vec<u8>, Fault> {
+    let words = words.unwrap_or(&[]);
+    if 4 * words.len() < length {
         return Err(Fault::BadLength);
     }
-    SocketName::decode(&bytes).map(Some).ok_or(Fault::BadField)
+    Ok(words.iter().flat_map(|word| word.to_le_bytes()).take(length).collect())
 }
 
 #[cfg(test)]

@@ -57,6 +57,8 @@ pub struct Header {
     /// Whether resources are recorded beside messages: files, sleeps, and hand-offs between
     /// threads.
     pub resources: bool,
+    /// Whether heads of messages are recorded, as [`Head`](crate::Head)s.
+    pub heads: bool,
     /// Number of chunks that were handed out: as many as the log can have records in, unless it was
     /// damaged.
     pub chunks: u32,
@@ -200,6 +202,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         ))),
         without_log: long(offset_of!(FileHeader, without_log)),
         resources: word(offset_of!(FileHeader, resources)) != 0,
+        heads: word(offset_of!(FileHeader, heads)) != 0,
         chunks: word(offset_of!(FileHeader, chunks)),
         host: first_text(bytes(offset_of!(FileHeader, host), HOST_BYTES)),
         says: None,
@@ -239,7 +242,7 @@ mod tests {
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
         log.set_cgroup("0::/a.service\n").set_pid_namespace(4_026_531_836);
-        log.set_resources();
+        log.set_resources().set_heads();
         log.set_start(500).set_epoch(EPOCH + 1).set_ancestors("1:5:init,x:6:no,3:17:a:b");
         let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
@@ -265,6 +268,7 @@ mod tests {
             ],
             without_log: 0,
             resources: true,
+            heads: true,
             chunks: 0,
             host: "alpha".into(),
             says: None,

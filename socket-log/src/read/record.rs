@@ -15,6 +15,28 @@ pub struct Entry {
     pub record: Record,
 }
 
+/// Bytes of a message that name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Direction of the bytes.
+    pub direction: Direction,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Class of the head, one of [`head`](crate::layout::head).
+    pub class: u8,
+    /// Offset of the first byte in the transfer or datagram of the same time, flow and direction.
+    pub offset: u32,
+    /// Whether the bytes go on where those of the head before ended, of the same flow and
+    /// direction.
+    pub continues: bool,
+    /// Whether bytes of the head were left out behind these.
+    pub cut: bool,
+    /// Whether the bytes are those of a datagram.
+    pub datagram: bool,
+    /// Bytes as the library kept them: zeros where they were made blank since.
+    pub bytes: Vec<u8>,
+}
+
 /// Record of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
@@ -188,4 +210,7 @@ pub enum Record {
     Signal(Signal),
     /// End of a wait of the thread for a sign, at the record's time.
     Wake(Wake),
+    /// Bytes of a message that name it. The record's time is that of the transfer or datagram that
+    /// they are in.
+    Head(Head),
 }

@@ -102,6 +102,12 @@ impl LogWriter {
         self
     }
 
+    /// Marks the log as one in which heads of messages are recorded.
+    pub fn set_heads(&mut self) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, heads), &1u32.to_le_bytes());
+        self
+    }
+
     /// Sets the number of children that used sockets and found no room for a log.
     pub fn set_without_log(&mut self, children: u64) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, without_log), &children.to_le_bytes());

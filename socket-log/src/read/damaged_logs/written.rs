@@ -6,11 +6,11 @@ use proptest::prelude::*;
 use crate::api::Api;
 use crate::encode::{
     self, Call, Connect, Datagram, Direction, FileOperation, FileUse, Flow, Handoff, Origin,
-    ProcessEvent, Role, Signal, WaitCall, Wake, datagram_flag,
+    ProcessEvent, Role, Signal, WaitCall, Wake, datagram_flag, padded,
 };
-use crate::layout::ANCHOR_REACH;
+use crate::layout::{ANCHOR_REACH, LARGEST_HEAD_BYTES};
 use crate::write::{inet, unix};
-use crate::{Entry, Record, SocketName};
+use crate::{Entry, Head, Record, SocketName};
 
 /// A record to be written, and how it must come back.
 #[derive(Clone, Debug)]
@@ -53,6 +53,7 @@ enum What {
         u32,
         Option<Connect>,
     ),
+    Head(u32, u8, Vec<u8>),
     Small(u32, u8),
 }
 
@@ -71,6 +72,8 @@ fn what() -> impl Strategy<Value = What> {
         1 => (flow.clone(), any::<i32>(), any::<u64>()).prop_map(|(flow, fd, cookie)| What::Flow(flow, fd, cookie)),
         1 => (flow.clone(), socket_name(), socket_name(), any::<u32>(), prop::option::of(connect()))
             .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
+        1 => (flow.clone(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..=LARGEST_HEAD_BYTES))
+            .prop_map(|(flow, flags, bytes)| What::Head(flow, flags, bytes)),
         2 => (flow, 0..17u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
@@ -136,6 +139,34 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                 under_way: connect.is_some_and(|call| call.under_way),
             },
         ),
+        What::Head(flow, flags, bytes) => {
+            let is_set = |bit: u8| flags >> bit & 1 != 0;
+            let head = encode::Head {
+                direction: if is_set(0) { Direction::Send } else { Direction::Receive },
+                class: flags >> 4,
+                flow,
+                ticks,
+                offset: flow / 3,
+                length: bytes.len() as u32,
+                continues: is_set(1),
+                cut: is_set(2),
+                datagram: is_set(3),
+            };
+            let encode::Head { direction, class, offset, continues, cut, datagram, .. } = head;
+            (
+                encode::head(&head).into_iter().chain(padded(&bytes)).collect(),
+                Record::Head(Head {
+                    direction,
+                    flow,
+                    class,
+                    offset,
+                    continues,
+                    cut,
+                    datagram,
+                    bytes,
+                }),
+            )
+        }
         What::Small(flow, kind) => {
             let (words, record) = match kind {
                 0 => (encode::close(ticks, flow, -1), Record::Close { flow, fd: -1 }),

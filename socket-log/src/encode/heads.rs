@@ -1,0 +1,51 @@
+//! Records of heads: the bytes of a message that name it.
+
+use super::transfers::Direction;
+use crate::layout::{HEAD_WORDS, head, kind};
+
+/// Facts of a head's record beside its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Direction of the bytes.
+    pub direction: Direction,
+    /// Class of the head, one of [`mod@head`].
+    pub class: u8,
+    /// Number of the descriptor's flow.
+    pub flow: u32,
+    /// Time of the transfer or datagram that the bytes are in, in ticks.
+    pub ticks: u64,
+    /// Offset of the first byte in that transfer or datagram; `u32::MAX` where it is larger.
+    pub offset: u32,
+    /// Number of bytes, at most [`LARGEST_HEAD_BYTES`](crate::layout::LARGEST_HEAD_BYTES).
+    pub length: u32,
+    /// Whether the bytes go on where those of the head's record before ended, of the same flow and
+    /// direction.
+    pub continues: bool,
+    /// Whether bytes of the head were left out behind these.
+    pub cut: bool,
+    /// Whether the bytes are those of a datagram.
+    pub datagram: bool,
+}
+
+/// Words of a head's record before its bytes, which follow in [`padded`](super::padded) words.
+#[inline]
+pub fn head(head: &Head) -> [u32; HEAD_WORDS] {
+    let flags = [
+        (head.direction == Direction::Receive, head::RECEIVED),
+        (head.continues, head::CONTINUES),
+        (head.cut, head::CUT),
+        (head.datagram, head::DATAGRAM),
+    ];
+    let aux = flags
+        .into_iter()
+        .filter(|(is_set, _)| *is_set)
+        .fold(u16::from(head.class), |aux, (_, flag)| aux | flag);
+    let words = HEAD_WORDS + (head.length as usize).div_ceil(4);
+    [
+        u32::from(kind::HEAD) | (words as u32) << 8 | u32::from(aux) << 16,
+        head.ticks as u32,
+        head.flow,
+        head.offset,
+        head.length,
+    ]
+}
