@@ -1,15 +1,15 @@
 //! Idle wakes: a thread is woken for work that another has taken already, and waits again.
 //!
 //! Which thread of a pool takes up a task is chance, and where one that is awake comes first, the
-//! one that was woken finds nothing. So it is left out; what little it used is the waker's.
+//! one that was woken finds nothing. So it is left out; what little it used is the waker's. Where
+//! nothing is known to have led to it, such as an interrupt, it is the thread's with the seed.
 
 use super::plan::{Activation, Mark, Plan};
 use crate::demands::Demands;
 use crate::tuning::{IDLE_WAKE_SHARE, MAX_IDLE_WAKE_NS};
 
 impl Plan {
-    /// The same without idle wakes: activations that something led to, that led to nothing and
-    /// demanded next to nothing.
+    /// The same without idle wakes: activations that led to nothing and demanded next to nothing.
     pub(super) fn without_idle_wakes(mut self) -> Plan {
         let all: i64 = self.activations.iter().map(|of| of.demands().processor_ns).sum();
         let most = MAX_IDLE_WAKE_NS.min(all / IDLE_WAKE_SHARE);
@@ -22,7 +22,6 @@ impl Plan {
             let processor_ns = demands.processor_ns;
             place != self.seed
                 && !leads[place]
-                && !of.sources.is_empty()
                 && processor_ns <= most
                 && demands == Demands { processor_ns, ..Demands::default() }
         };
@@ -33,7 +32,9 @@ impl Plan {
         let mut places: Vec<(usize, usize)> = (0..idle.len()).map(|place| (place, 0)).collect();
         for place in (0..idle.len()).filter(|place| idle[*place]) {
             let left = std::mem::take(&mut self.activations[place]);
-            let Some(waker) = left.sources.first().copied() else { continue };
+            let last = self.activations[self.seed].works.len().saturating_sub(1);
+            let with_seed = Mark { activation: self.seed, work: last };
+            let waker = left.sources.first().copied().unwrap_or(with_seed);
             places[place] = (waker.activation, 0);
             if let Some(work) = self.activations[waker.activation].works.get_mut(waker.work) {
                 *work += left.demands();
@@ -116,6 +117,14 @@ mod tests {
         let mut leads = plan(20_000);
         leads.activations.push(activation(vec![point(1, 0)], &[5_000_000]));
         assert_eq!(works(&leads.without_idle_wakes()).len(), 4);
+    }
+
+    #[test]
+    fn what_nothing_led_to_is_the_thread_with_the_seed_s() {
+        let mut plan = plan(200_000);
+        plan.activations.push(activation(vec![], &[30_000]));
+        let left = works(&plan.without_idle_wakes());
+        assert_eq!((left.len(), left[0].last()), (3, Some(&1_030_000)));
     }
 
     #[test]

@@ -108,9 +108,9 @@ mod tests {
     #[test]
     fn who_works_as_long_as_the_helper_does_not_wait() {
         assert_eq!(left(plan(1000, 900)), [vec![50, 1100], vec![900, 5]]);
-        assert_eq!(left(plan(1000, 1250)), [vec![50, 1100], vec![1250, 5]]);
-        // 250 of 1000 is the most.
-        assert_eq!(left(plan(1000, 1251)), [vec![50, 1000], vec![1251, 5], vec![100]]);
+        assert_eq!(left(plan(1000, 1500)), [vec![50, 1100], vec![1500, 5]]);
+        // 500 of 1000 is the most.
+        assert_eq!(left(plan(1000, 1501)), [vec![50, 1000], vec![1501, 5], vec![100]]);
     }
 
     #[test]
