@@ -57,6 +57,8 @@ impl Conversation {
             }
             // Bodies between heads, and what cannot be read.
             (Class::Other, State::Speaking(..) | State::Silent) => {}
+            // Values of another protocol that look like a head; only HTTP/1 becomes HTTP/2.
+            (_, State::Speaking(_, Class::Other)) | (Class::Http1, State::Speaking(..)) => {}
             (class, _) => {
                 self.finish(out);
                 let parser = if class == Class::Http1 { http::open() } else { http2::open() };
@@ -86,9 +88,13 @@ impl Conversation {
     /// Asks the protocols whose the opening is, and gives it to the first that says so.
     fn recognise(&mut self, out: &mut Vec<Operation>) {
         let State::Unknown(opening) = &self.0 else { return };
+        if opening.count() > OPENING_TURNS {
+            self.0 = State::Silent;
+            return;
+        }
         let knows = |protocol: &&&crate::Protocol| (protocol.recognise)(opening) == Guess::Yes;
         let Some(protocol) = PROTOCOLS.iter().find(knows) else {
-            if is_encrypted(opening.client()) || opening.count() > OPENING_TURNS {
+            if is_encrypted(opening.client()) {
                 self.0 = State::Silent;
             }
             return;
@@ -106,4 +112,42 @@ impl Conversation {
 /// Whether the client begins a handshake of TLS.
 fn is_encrypted(client: &[u8]) -> bool {
     matches!(client, [0x16, 3, 0..=4, _, _, 1, ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::talk::Talk;
+
+    /// A value that looks like a head of HTTP does not end another protocol.
+    #[test]
+    fn a_value_that_looks_like_http() {
+        let talk = Talk::other()
+            .client("*2\r\n$4\r\nECHO\r\n$18\r\n")
+            .then(Class::Http1)
+            .client("GET / HTTP/1.1\r\n\r\n\r\n")
+            .then(Class::Other)
+            .server("+OK\r\n");
+        assert_eq!(talk.told(), ["> ECHO", "<"]);
+    }
+
+    #[test]
+    fn encrypted_flows_and_what_is_never_recognised_are_given_up() {
+        let tls = Talk::other().client(b"\x16\x03\x01\x02\x00\x01\x00");
+        let told = tls.server("x").client("get a\r\n").told();
+        assert_eq!(told, [""; 0]);
+        let unknown = (0..8).fold(Talk::other(), |talk, _| talk.client("?").server("!"));
+        assert_eq!(unknown.clone().client("get a\r\n").told(), [""; 0]);
+        assert_eq!(Talk::other().client("?").server("!").client("get a\r\n").told(), ["> get"]);
+    }
+
+    #[test]
+    fn a_protocol_is_recognised_behind_a_gap() {
+        let mut pieces =
+            Talk::other().client("?? get a").server("END\r\n").client("get a\r\n").pieces();
+        pieces[2].of.continues = false;
+        let told = crate::talk::operations(&pieces);
+        let told: Vec<_> = told.iter().map(|of| (of.name.as_str(), of.status.as_str())).collect();
+        assert_eq!(told, [("", "END"), ("get", "")]);
+    }
 }

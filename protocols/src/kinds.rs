@@ -2,11 +2,29 @@
 //! add its `mod` line and one line here. Recognition, help and fuzzing follow.
 
 use crate::protocol::Protocol;
-use crate::{grpc, http, http2, websocket};
+use crate::{
+    amqp, dns, fastcgi, grpc, http, http2, imap, kafka, memcached, mongodb, mysql, postgresql,
+    redis, smtp, websocket,
+};
 
 /// All protocols, in the order in which they are asked whose a flow is.
-pub static PROTOCOLS: &[&Protocol] =
-    &[&http::HTTP, &http2::HTTP2, &grpc::GRPC, &websocket::WEBSOCKET];
+pub static PROTOCOLS: &[&Protocol] = &[
+    &http::HTTP,
+    &http2::HTTP2,
+    &grpc::GRPC,
+    &websocket::WEBSOCKET,
+    &fastcgi::FASTCGI,
+    &postgresql::POSTGRESQL,
+    &mysql::MYSQL,
+    &redis::REDIS,
+    &memcached::MEMCACHED,
+    &mongodb::MONGODB,
+    &kafka::KAFKA,
+    &amqp::AMQP,
+    &smtp::SMTP,
+    &imap::IMAP,
+    &dns::DNS,
+];
 
 /// The name in the registry that equals `name`; `None` where no protocol has it.
 pub fn protocol_name(name: &str) -> Option<&'static str> {

@@ -101,6 +101,9 @@ fn any_bytes() {
 fn however_pieces_are_divided() {
     for (protocol, talk) in samples() {
         let whole = talk.pieces();
+        if whole.iter().any(|piece| piece.of.datagram) {
+            continue;
+        }
         let expected = sorted(operations(&whole));
         let cuts = proptest::collection::vec(any::<prop::sample::Index>(), whole.len() * 3);
         run(60, cuts, |cuts| {

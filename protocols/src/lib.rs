@@ -1,18 +1,32 @@
 #![doc = include_str!("../README.md")]
-#![allow(dead_code, unused_imports, reason = "protocols that are still to come use the rest")]
 
+mod amqp;
 mod conversation;
+mod cursor;
+mod dns;
+mod fastcgi;
 mod fuzz;
 mod grpc;
 mod http;
 mod http2;
+mod imap;
+mod kafka;
 mod kinds;
+#[cfg(test)]
+mod literals;
+mod memcached;
+mod mongodb;
+mod mysql;
 mod names;
 mod opening;
 mod operation;
 mod parser;
 mod piece;
+mod postgresql;
 mod protocol;
+mod redis;
+mod remembered;
+mod smtp;
 mod streams;
 #[cfg(test)]
 mod talk;

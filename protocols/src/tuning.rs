@@ -51,7 +51,7 @@ pub(crate) const STATEMENT_BYTES: usize = 4 << 10;
 pub(crate) const STATEMENT_TABLES: usize = 4;
 
 /// Most prepared statements of a flow that are remembered.
-pub(crate) const PREPARED_STATEMENTS: usize = 64;
+pub(crate) const PREPARED_STATEMENTS: usize = 32;
 
 /// Most questions of a flow that wait for an answer and are remembered.
 pub(crate) const WAITING: usize = 64;

@@ -42,14 +42,17 @@ pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
     Summary { name, detail }
 }
 
-/// Whether a text begins as a statement does: with a word that begins one, and something behind it.
-pub(crate) fn begins_statement(text: &[u8]) -> bool {
+/// Whether a text begins as a statement does: with a word that begins one, and something behind it,
+/// or nothing where it is `whole`.
+pub(crate) fn begins_statement(text: &[u8], whole: bool) -> bool {
     let text = text.trim_ascii_start();
     let word = text.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let (word, rest) = text.split_at(word);
     let word = std::str::from_utf8(word).unwrap_or_default().to_ascii_uppercase();
-    let behind =
-        matches!(rest.first(), None | Some(b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0));
+    let behind = match rest.first() {
+        Some(byte) => matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b';' | b'(' | 0),
+        None => whole,
+    };
     behind && kind::is_first_word(&word)
 }
 

@@ -96,10 +96,7 @@ fn cut_anywhere_a_statement_has_the_beginning_of_its_name() {
 
 #[test]
 fn what_begins_a_statement() {
-    assert!(
-        begins_statement(b" select 1")
-            && begins_statement(b"COMMIT")
-            && begins_statement(b"WITH a")
-    );
-    assert!(!begins_statement(b"selection") && !begins_statement(b"hello world"));
+    let begins = |text: &str, whole| begins_statement(text.as_bytes(), whole);
+    assert!(begins(" select 1", false) && begins("COMMIT", true) && begins("WITH a", true));
+    assert!(!begins("COMMIT", false) && !begins("selection", true) && !begins("hello x", true));
 }

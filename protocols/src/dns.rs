@@ -1,0 +1,219 @@
+//! DNS (RFC 1035): the type of a question, the code of its answer, calls by the message's id.
+//!
+//! The name that is asked for is left out: it says what a user does. The type is what is left of a
+//! question.
+
+use registry::About;
+
+use crate::cursor::Cursor;
+use crate::opening::{Opening, yes_if};
+use crate::operation::{Operation, Role};
+use crate::parser::Parser;
+use crate::piece::Class;
+use crate::protocol::Protocol;
+use crate::streams::{Heard, Messages, Step, Streams};
+use crate::tuning::OTHER_MESSAGE_BYTES;
+
+/// The entry of DNS.
+pub(crate) static DNS: Protocol = Protocol {
+    about: About {
+        name: "dns",
+        summary: "DNS: types of questions without names, codes of answers, by messages' ids",
+        ..About::NOTHING
+    },
+    class: Class::Other,
+    recognised: "A message with one question that makes sense, as a datagram or behind its length.",
+    recognise: |opening: &Opening| {
+        let question = |bytes: &[u8]| read(bytes).is_some_and(|of| !of.is_response);
+        match opening.datagram() {
+            Some(datagram) => yes_if(read(datagram).is_some()),
+            None => {
+                let mut cursor = Cursor(opening.client());
+                let length = cursor.be_u16().map(usize::from);
+                yes_if(length == Some(cursor.0.len()) && question(cursor.0))
+            }
+        }
+    },
+    open,
+    #[cfg(test)]
+    samples: tests::samples,
+};
+
+fn open() -> Box<dyn Parser> {
+    Box::new(Streams::new(Dns))
+}
+
+/// Greatest number of records in one part of a message that is believed.
+const RECORDS: u16 = 500;
+
+#[derive(Debug)]
+struct Dns;
+
+/// What is looked at of a message.
+struct Message {
+    id: u16,
+    is_response: bool,
+    opcode: u8,
+    code: u8,
+    kind: u16,
+}
+
+/// A message with one question; `None` where it makes no sense.
+fn read(bytes: &[u8]) -> Option<Message> {
+    let mut cursor = Cursor(bytes);
+    let (id, flags) = (cursor.be_u16()?, cursor.be_u16()?);
+    let counts = [cursor.be_u16()?, cursor.be_u16()?, cursor.be_u16()?, cursor.be_u16()?];
+    let is_response = flags & 0x8000 != 0;
+    let (opcode, code) = ((flags >> 11 & 15) as u8, (flags & 15) as u8);
+    // A bit that must be 0, queries, notifications and updates, and one question.
+    if flags & 0x40 != 0 || !matches!(opcode, 0 | 4 | 5) || counts.first() != Some(&1) {
+        return None;
+    }
+    let [_, answers, authorities, additions] = counts;
+    let few = is_response || opcode == 5 || answers == 0 && authorities <= 1 && additions <= 2;
+    if !few || counts.iter().any(|count| *count > RECORDS) || !is_response && code != 0 {
+        return None;
+    }
+    // Labels of the name (3.1), at most 255 bytes.
+    let mut length = 0;
+    loop {
+        let label = usize::from(cursor.u8()?);
+        length += label + 1;
+        if label > 63 || length > 255 {
+            return None;
+        }
+        if label == 0 {
+            break;
+        }
+        cursor.take(label)?;
+    }
+    let (kind, class) = (cursor.be_u16()?, cursor.be_u16()?);
+    // Nothing follows the question where no record is counted.
+    let ends = answers + authorities + additions > 0 || cursor.0.is_empty();
+    // Internet, Chaos, any.
+    let known = matches!(class & 0x7fff, 1 | 3 | 254 | 255) && kind != 0;
+    (known && ends).then_some(Message { id, is_response, opcode, code, kind })
+}
+
+impl Messages for Dns {
+    const BOUND: usize = OTHER_MESSAGE_BYTES;
+
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+        let mut cursor = Cursor(heard.bytes);
+        let mut length = heard.bytes.len() as u64;
+        if !heard.datagram {
+            let Some(told) = cursor.be_u16() else { return heard.more() };
+            length = 2 + u64::from(told);
+            if cursor.0.len() < usize::from(told) && !heard.ended {
+                return Step::More;
+            }
+            let there = cursor.0.len().min(usize::from(told));
+            cursor = Cursor(cursor.0.get(..there).unwrap_or_default());
+        }
+        let Some(message) = read(cursor.0) else { return Step::Lost };
+        let role = if message.is_response { Role::Response } else { Role::Request };
+        let operation = Operation::new(heard.place(0), role, "dns").of_call(message.id.into());
+        out.push(if message.is_response {
+            let (status, is_error) = code(message.code);
+            operation.ended(status, is_error)
+        } else {
+            let kind = kind(message.kind);
+            operation.named(match message.opcode {
+                4 => format!("NOTIFY {kind}"),
+                5 => format!("UPDATE {kind}"),
+                _ => kind,
+            })
+        });
+        Step::Skip(length)
+    }
+}
+
+/// The name of a type.
+fn kind(number: u16) -> String {
+    let name = match number {
+        1 => "A",
+        2 => "NS",
+        5 => "CNAME",
+        6 => "SOA",
+        12 => "PTR",
+        15 => "MX",
+        16 => "TXT",
+        28 => "AAAA",
+        33 => "SRV",
+        35 => "NAPTR",
+        43 => "DS",
+        48 => "DNSKEY",
+        64 => "SVCB",
+        65 => "HTTPS",
+        251 => "IXFR",
+        252 => "AXFR",
+        255 => "ANY",
+        257 => "CAA",
+        _ => return format!("TYPE{number}"),
+    };
+    name.to_owned()
+}
+
+/// The name of a code, and whether the server failed.
+fn code(code: u8) -> (&'static str, bool) {
+    match code {
+        0 => ("NOERROR", false),
+        1 => ("FORMERR", true),
+        2 => ("SERVFAIL", true),
+        3 => ("NXDOMAIN", false),
+        4 => ("NOTIMP", true),
+        5 => ("REFUSED", true),
+        9 => ("NOTAUTH", true),
+        _ => ("OTHER", true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::talk::Talk;
+
+    fn message(id: u16, flags: u16, kind: u16, answers: u8, rest: &[u8]) -> Vec<u8> {
+        let (id, flags, kind) = (id.to_be_bytes(), flags.to_be_bytes(), kind.to_be_bytes());
+        let name = b"\x05alice\x07example\0";
+        [&id[..], &flags, &[0, 1, 0, answers, 0, 0, 0, 0], name, &kind, &[0, 1], rest].concat()
+    }
+
+    fn framed(message: &[u8]) -> Vec<u8> {
+        [&(message.len() as u16).to_be_bytes()[..], message].concat()
+    }
+
+    pub(crate) fn samples() -> Vec<Talk> {
+        vec![
+            Talk::datagrams()
+                .client(message(7, 0x100, 1, 0, b""))
+                .client(message(8, 0x100, 28, 0, b""))
+                .server(message(8, 0x8183, 28, 0, b""))
+                .server(message(
+                    7,
+                    0x8180,
+                    1,
+                    1,
+                    b"\xc0\x0c\0\x01\0\x01\0\0\0\x09\0\x04\x7f\0\0\x01",
+                )),
+            Talk::other()
+                .client(framed(&message(9, 0x100, 65, 0, b"")))
+                .server(framed(&message(9, 0x8182, 65, 0, b""))),
+        ]
+    }
+
+    #[test]
+    fn questions_by_type_and_answers_by_code() {
+        assert_eq!(samples()[0].told(), ["> A #7", "> AAAA #8", "< NXDOMAIN #8", "< NOERROR #7"]);
+        assert_eq!(samples()[1].told(), ["> HTTPS #9", "< SERVFAIL! #9"]);
+    }
+
+    #[test]
+    fn other_datagrams_are_not_recognised() {
+        let mut wrong = message(7, 0x100, 1, 0, b"");
+        wrong[5] = 2;
+        let behind = message(7, 0x100, 1, 0, b"more");
+        for bytes in [wrong, behind, vec![0; 40], b"alice".to_vec()] {
+            assert_eq!(Talk::datagrams().client(bytes).told(), [""; 0]);
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! FastCGI: requests by method and route of their parameters, responses by the status of CGI, calls
+//! by the request's id.
+
+use registry::About;
+
+use crate::cursor::Cursor;
+use crate::http;
+use crate::names;
+use crate::opening::{Opening, yes_if};
+use crate::operation::{Operation, Role};
+use crate::parser::Parser;
+use crate::piece::{Class, Place, Speaker};
+use crate::protocol::Protocol;
+use crate::remembered::Remembered;
+use crate::streams::{Heard, Messages, Step, Streams};
+use crate::trace_context;
+use crate::tuning::OTHER_MESSAGE_BYTES;
+
+/// The entry of FastCGI.
+pub(crate) static FASTCGI: Protocol = Protocol {
+    about: About {
+        name: "fastcgi",
+        summary: "FastCGI: method and route, status of CGI, by requests' ids",
+        ..About::NOTHING
+    },
+    class: Class::Other,
+    recognised: "A record that begins a request, with a known role.",
+    recognise: |opening: &Opening| yes_if(is_begin(opening.client())),
+    open,
+    #[cfg(test)]
+    samples: tests::samples,
+};
+
+fn open() -> Box<dyn Parser> {
+    let requests = Remembered::new(REQUESTS);
+    Box::new(Streams::new(FastCgi { requests, answered: Remembered::new(REQUESTS) }))
+}
+
+const NAME: &str = "fastcgi";
+
+/// Most requests of a connection at once. Servers use one.
+const REQUESTS: usize = 8;
+
+const BEGIN_REQUEST: u8 = 1;
+const ABORT_REQUEST: u8 = 2;
+const END_REQUEST: u8 = 3;
+const PARAMS: u8 = 4;
+const STDIN: u8 = 5;
+const STDOUT: u8 = 6;
+
+/// Whether bytes are the record that begins a request.
+fn is_begin(client: &[u8]) -> bool {
+    matches!(client, [1, BEGIN_REQUEST, high, low, 0, 8, _, _, 0, 1..=3, 0 | 1, 0, 0, 0, 0, 0, ..]
+        if *high != 0 || *low != 0)
+}
+
+#[derive(Debug)]
+struct FastCgi {
+    /// Requests that are not told yet.
+    requests: Remembered<u16, Asked>,
+    /// Requests whose response was told.
+    answered: Remembered<u16, ()>,
+}
+
+#[derive(Debug)]
+struct Asked {
+    place: Place,
+    params: Vec<u8>,
+}
+
+impl Messages for FastCgi {
+    const BOUND: usize = OTHER_MESSAGE_BYTES;
+
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+        let mut cursor = Cursor(heard.bytes);
+        let head = (cursor.u8(), cursor.u8(), cursor.be_u16(), cursor.be_u16());
+        let (Some(version), Some(kind), Some(id), Some(length)) = head else {
+            return heard.more();
+        };
+        let (Some(padding), Some(_)) = (cursor.u8(), cursor.u8()) else { return heard.more() };
+        if version != 1 || !(1..=11).contains(&kind) {
+            return Step::Lost;
+        }
+        let there = cursor.0.len().min(usize::from(length));
+        let whole = there == usize::from(length);
+        if matches!(kind, BEGIN_REQUEST | PARAMS | STDOUT | END_REQUEST) && !whole && !heard.ended {
+            return Step::More;
+        }
+        let body = cursor.0.get(..there).unwrap_or_default();
+        match heard.speaker {
+            Speaker::Client => self.asks(kind, id, body, whole, heard, out),
+            Speaker::Server => self.answers(kind, id, body, whole, heard, out),
+        }
+        Step::Skip(8 + u64::from(length) + u64::from(padding))
+    }
+
+    /// The server answers what it was asked, so the parameters were whole.
+    fn turn(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+        if speaker == Speaker::Server {
+            self.tell_all(out);
+        }
+    }
+
+    fn gap(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+        if speaker == Speaker::Client {
+            self.tell_all(out);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Operation>) {
+        self.tell_all(out);
+    }
+}
+
+impl FastCgi {
+    fn asks(
+        &mut self,
+        kind: u8,
+        id: u16,
+        body: &[u8],
+        whole: bool,
+        heard: &Heard<'_>,
+        out: &mut Vec<Operation>,
+    ) {
+        match kind {
+            BEGIN_REQUEST => {
+                self.answered.remove(&id);
+                self.requests.insert(id, Asked { place: heard.place(0), params: Vec::new() });
+            }
+            PARAMS if !body.is_empty() => {
+                if let Some(asked) = self.requests.get_mut(&id) {
+                    let room = OTHER_MESSAGE_BYTES.saturating_sub(asked.params.len());
+                    asked.params.extend(body.iter().take(room));
+                }
+                if !whole {
+                    self.tell(id, false, out);
+                }
+            }
+            PARAMS | STDIN => self.tell(id, true, out),
+            ABORT_REQUEST => {
+                let abort = Operation::new(heard.place(0), Role::OneWay, NAME).named("ABORT");
+                out.push(abort.of_call(id.into()));
+            }
+            _ => {}
+        }
+    }
+
+    fn answers(
+        &mut self,
+        kind: u8,
+        id: u16,
+        body: &[u8],
+        whole: bool,
+        heard: &Heard<'_>,
+        out: &mut Vec<Operation>,
+    ) {
+        let is_answered = self.answered.get(&id).is_some();
+        let response = Operation::new(heard.place(0), Role::Response, NAME).of_call(id.into());
+        match kind {
+            STDOUT if !is_answered && !body.is_empty() => {
+                self.answered.insert(id, ());
+                let status = status(body, whole).unwrap_or_default();
+                let is_error = status.starts_with('5');
+                out.push(response.ended(status, is_error));
+            }
+            END_REQUEST if !is_answered => {
+                self.answered.insert(id, ());
+                let status = match body.get(4) {
+                    Some(1) => "CANT_MPX_CONN",
+                    Some(2) => "OVERLOADED",
+                    Some(3) => "UNKNOWN_ROLE",
+                    _ => "",
+                };
+                out.push(response.ended(status, !status.is_empty()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells of a request; `whole`: its parameters are all there.
+    fn tell(&mut self, id: u16, whole: bool, out: &mut Vec<Operation>) {
+        let Some(asked) = self.requests.remove(&id) else { return };
+        let mut trace = trace_context::Headers::default();
+        let (mut method, mut uri, mut script) = (None, None, None);
+        for (name, value) in params(&asked.params) {
+            match name {
+                b"REQUEST_METHOD" => method = std::str::from_utf8(value).ok(),
+                b"REQUEST_URI" => uri = std::str::from_utf8(value).ok(),
+                b"SCRIPT_NAME" => script = std::str::from_utf8(value).ok(),
+                b"HTTP_TRACEPARENT" => trace.take(b"traceparent", value),
+                b"HTTP_B3" => trace.take(b"b3", value),
+                b"HTTP_X_B3_TRACEID" => trace.take(b"x-b3-traceid", value),
+                b"HTTP_X_B3_SPANID" => trace.take(b"x-b3-spanid", value),
+                b"HTTP_X_B3_SAMPLED" => trace.take(b"x-b3-sampled", value),
+                _ => {}
+            }
+        }
+        // The script's name is another than the request's, which may still come.
+        let path = uri.or(script.filter(|_| whole));
+        let method = method.filter(|method| http::is_method(method));
+        let name = method.map_or(String::new(), |method| names::route(method, path));
+        let request = Operation::new(asked.place, Role::Request, NAME).of_call(id.into());
+        out.push(Operation { trace: trace.context(), ..request.named(name) });
+    }
+
+    fn tell_all(&mut self, out: &mut Vec<Operation>) {
+        let asked: Vec<(u16, Asked)> = self.requests.drain().collect();
+        for (id, of) in asked {
+            self.requests.insert(id, of);
+            self.tell(id, false, out);
+        }
+    }
+}
+
+/// Names and values that are whole.
+fn params(bytes: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut cursor = Cursor(bytes);
+    std::iter::from_fn(move || {
+        let (name, value) = (length(&mut cursor)?, length(&mut cursor)?);
+        Some((cursor.take(name)?, cursor.take(value)?))
+    })
+}
+
+/// A length of one byte or four.
+fn length(cursor: &mut Cursor<'_>) -> Option<usize> {
+    match cursor.0.first()? {
+        0..=127 => cursor.u8().map(usize::from),
+        _ => cursor.be_u32().map(|length| (length & 0x7fff_ffff) as usize),
+    }
+}
+
+/// The status of a response's headers, as CGI has it: 200 where none is given, 302 for a place to
+/// go to. `None` where the headers are not all there.
+fn status(body: &[u8], whole: bool) -> Option<String> {
+    let mut is_redirect = false;
+    let mut rest = body;
+    while let Some((line, length)) = crate::cursor::line(rest) {
+        if line.is_empty() {
+            return Some(if is_redirect { "302" } else { "200" }.to_owned());
+        }
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(line.len());
+        let (name, value) = line.split_at(colon);
+        if name.eq_ignore_ascii_case(b"status") {
+            let code = value.get(1..).unwrap_or_default().trim_ascii_start().get(..3)?;
+            let number = crate::cursor::decimal(code)?;
+            return Some(number.to_string());
+        }
+        is_redirect |= name.eq_ignore_ascii_case(b"location");
+        rest = rest.get(length..)?;
+    }
+    let _ = whole;
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::talk::Talk;
+
+    fn record(kind: u8, id: u8, body: &[u8]) -> Vec<u8> {
+        let length = (body.len() as u16).to_be_bytes();
+        [&[1, kind, 0, id], length.as_slice(), &[0, 0], body].concat()
+    }
+
+    fn param(name: &str, value: &str) -> Vec<u8> {
+        [&[name.len() as u8, value.len() as u8], name.as_bytes(), value.as_bytes()].concat()
+    }
+
+    fn request(params: &[(&str, &str)]) -> Vec<u8> {
+        let params: Vec<u8> = params.iter().flat_map(|(name, value)| param(name, value)).collect();
+        let begin = record(BEGIN_REQUEST, 1, &[0, 1, 1, 0, 0, 0, 0, 0]);
+        let ends = [record(PARAMS, 1, b""), record(STDIN, 1, b"")].concat();
+        [begin, record(PARAMS, 1, &params), ends].concat()
+    }
+
+    fn response(headers: &str) -> Vec<u8> {
+        [record(STDOUT, 1, headers.as_bytes()), record(END_REQUEST, 1, &[0; 8])].concat()
+    }
+
+    const TRACE: &str = "00-0000000000000000000000000000000a-000000000000000b-01";
+
+    pub(crate) fn samples() -> Vec<Talk> {
+        let cart = [
+            ("QUERY_STRING", "name=alice"),
+            ("REQUEST_METHOD", "GET"),
+            ("SCRIPT_NAME", "/index.php"),
+            ("REQUEST_URI", "/user/12/cart?name=alice"),
+            ("HTTP_TRACEPARENT", TRACE),
+        ];
+        vec![
+            Talk::other()
+                .client(request(&cart))
+                .server(response("Content-type: text/html\r\n\r\nalice"))
+                .client(request(&[("REQUEST_METHOD", "POST"), ("SCRIPT_NAME", "/pay.php")]))
+                .server(response("Status: 503 Busy\r\n\r\n"))
+                .client(request(&[
+                    ("REQUEST_METHOD", "GET"),
+                    ("DOCUMENT_ROOT", &"a".repeat(120)),
+                    ("SCRIPT_NAME", "/a.php"),
+                    ("B", &"b".repeat(120)),
+                ]))
+                .server(record(END_REQUEST, 1, &[0, 0, 0, 0, 2, 0, 0, 0])),
+        ]
+    }
+
+    #[test]
+    fn requests_by_their_parameters() {
+        let expected = [
+            "> GET /user/{}/cart #1",
+            "< 200 #1",
+            "> POST /pay.php #1",
+            "< 503! #1",
+            "> GET #1",
+            "< OVERLOADED! #1",
+        ];
+        assert_eq!(samples()[0].told(), expected);
+        assert_eq!(samples()[0].operations()[0].trace.map(|of| of.parent_id), Some(11));
+    }
+
+    #[test]
+    fn statuses_of_cgi() {
+        let of = |text: &str| status(text.as_bytes(), true);
+        assert_eq!(of("X-A: b\r\nstatus: 404 Not Found\r\n\r\n").as_deref(), Some("404"));
+        assert_eq!(of("Location: /a\n\n").as_deref(), Some("302"));
+        assert_eq!(of("X-A: b\r\n"), None);
+        assert_eq!(of("Status: alice\r\n\r\n"), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! Literals that a client sends, in all protocols and wherever they can be: none comes out.
+
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use crate::names::{Dialect, label, path, statement};
+use crate::piece::Class;
+use crate::talk::{Owned, Talk, operations};
+
+/// What each part of a literal begins with. No name of ours has it.
+const MARK: &str = "q7";
+
+/// Literals of letters and digits.
+fn plain() -> impl Strategy<Value = String> {
+    "q7[a-z0-9]{3,12}"
+}
+
+/// Literals with what ends or begins something in SQL.
+fn tricky() -> impl Strategy<Value = String> {
+    "q7[a-z0-9]{1,4}((['\"`$]|\\\\|--|/\\*|\\*/|;|\\$\\$|,| |\\(|\\)|#|\n)q7[a-z0-9]{1,4}){0,4}"
+}
+
+fn run<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value)) {
+    let config = ProptestConfig { cases, failure_persistence: None, ..Default::default() };
+    let run = |value| {
+        test(value);
+        Ok(())
+    };
+    TestRunner::new(config).run(&strategy, run).unwrap();
+}
+
+fn assert_none(text: &str, of: &str) {
+    assert!(!text.to_ascii_lowercase().contains(MARK), "{text:?} is told of {of:?}");
+}
+
+#[test]
+fn paths_and_labels() {
+    run(2000, (plain(), 0..PATHS.len()), |(literal, form)| {
+        let target = PATHS[form].replace("LIT", &literal);
+        assert_none(&path(&target), &target);
+        assert_none(&label(&format!("orders.{literal}.new")), &literal);
+    });
+}
+
+const PATHS: &[&str] = &[
+    "/LIT",
+    "/user/LIT/cart",
+    "/cart?name=LIT",
+    "/cart#LIT",
+    "/cart;id=LIT",
+    "/api/v1/products/LIT.html",
+    "/a-LIT/b",
+    "/LIT_a/LIT.js",
+    "http://LIT:LIT@LIT.example/cart",
+    "LIT:443",
+    "/%LIT/x",
+    "/files/a/LIT",
+    "/~LIT",
+    "/LIT/LIT/LIT",
+];
+
+/// Statements, in which `'LIT'` and the like are literals.
+const STATEMENTS: &[&str] = &[
+    "SELECT * FROM books WHERE a = 'LIT' AND b IN ('LIT', 'LIT') LIMIT 10",
+    "INSERT INTO books (a, b) VALUES ('LIT', 1), ('x', 'LIT')",
+    "UPDATE books SET a = 'LIT' WHERE b LIKE '%LIT%' AND c > 1",
+    "DELETE FROM books WHERE a = 'LIT' -- of a",
+    "SELECT 'LIT' FROM a JOIN b ON a.x = b.y WHERE 'LIT' = b.z",
+    "WITH w AS (SELECT 'LIT' AS a) SELECT * FROM w, books",
+    "CALL pay('LIT', 'LIT')",
+    "SET x = 'LIT'",
+    "CREATE USER x PASSWORD 'LIT'",
+    "SELECT f('LIT') FROM books GROUP BY 'LIT' HAVING 'LIT' > 'a'",
+];
+
+/// Literals are written as a server of this kind reads them, in the settings where a backslash is
+/// one, and where it is not. However early the statement is cut off, none comes out.
+#[test]
+fn statements() {
+    let forms = (tricky(), 0..STATEMENTS.len(), any::<bool>(), any::<prop::sample::Index>());
+    run(3000, forms, |(literal, form, escapes, cut)| {
+        let mut literal = literal.replace('\'', "''");
+        if escapes {
+            literal = literal.replace('\\', "\\\\");
+        }
+        let text = STATEMENTS[form].replace("LIT", &literal);
+        let length = cut.index(text.len() + 1);
+        let whole = length == text.len();
+        let bytes = &text.as_bytes()[..length];
+        let mut all = vec![
+            statement(bytes, whole, Dialect::PostgreSql),
+            statement(bytes, whole, Dialect::MySql),
+        ];
+        // Around literals of MySQL, the other quotes will do, too.
+        let double = text.replace("''", "\u{1}").replace('"', "\"\"").replace('\'', "\"");
+        let double = double.replace('\u{1}', "'");
+        all.push(statement(double.as_bytes(), true, Dialect::MySql));
+        for summary in all {
+            assert_none(&summary.name, &text);
+            assert_none(&summary.detail, &text);
+        }
+    });
+}
+
+/// Conversations in all protocols, with a literal wherever a client can have one.
+fn talks(literal: &str) -> Vec<Talk> {
+    let fill = |text: &str| text.replace("LIT", literal);
+    let mut talks = vec![
+        Talk::new(Class::Http1)
+            .client(fill("GET /user/LIT?LIT HTTP/1.1\r\nHost: LIT\r\nX-Request-Id: LIT\r\n\r\n"))
+            .server(fill("HTTP/1.1 404 LIT\r\nContent-Type: LIT\r\n\r\n")),
+        Talk::new(Class::Http1).client(fill("CONNECT LIT:443 HTTP/1.1\r\n\r\n")),
+        Talk::other()
+            .client(fill("get LIT\r\nset LIT 0 0 5\r\nq7abc\r\nmg LIT OLIT k\r\n"))
+            .server(fill("VALUE LIT 0 5\r\nq7abc\r\nEND\r\nCLIENT_ERROR LIT\r\nVERSION LIT\r\n")),
+        Talk::other()
+            .server(fill("220 LIT\r\n"))
+            .client(fill("EHLO LIT\r\nMAIL FROM:<LIT>\r\nRCPT TO:<LIT>\r\nAUTH PLAIN LIT\r\n"))
+            .server(fill("250 LIT\r\n550 LIT\r\n334 LIT\r\n"))
+            .client(fill("LIT\r\nDATA\r\n"))
+            .server("354 \r\n")
+            .client(fill("Subject: LIT\r\n\r\nRSET\r\n.\r\nVRFY LIT\r\n")),
+        Talk::other()
+            .server(fill("* OK LIT\r\n"))
+            .client(fill("a1 LOGIN LIT \"LIT\"\r\na2 SELECT LIT\r\na3 UID SEARCH FROM LIT\r\n"))
+            .server(fill("a1 NO LIT\r\n* LIST LIT\r\na2 OK LIT\r\n")),
+    ];
+    let arguments = [literal, "GET", literal];
+    let text = |word: &&str| format!("${}\r\n{word}\r\n", word.len());
+    let array = |words: &[&str]| {
+        format!("*{}\r\n{}", words.len(), words.iter().map(text).collect::<String>())
+    };
+    let commands =
+        [array(&["SET", literal, literal]), array(&arguments), array(&["EVAL", literal])];
+    talks.push(
+        Talk::other()
+            .client(commands.concat())
+            .server(fill("+LIT\r\n-LIT LIT\r\n-ERR LIT\r\n").into_bytes()),
+    );
+    // Samples of all protocols say "alice" where a client says something of its own.
+    for protocol in crate::PROTOCOLS {
+        talks.extend((protocol.samples)());
+    }
+    talks
+}
+
+#[test]
+fn conversations() {
+    let cuts = proptest::collection::vec(any::<prop::sample::Index>(), 40);
+    run(60, (plain(), cuts), |(literal, cuts)| {
+        for talk in talks(&literal) {
+            let mut pieces: Vec<Owned> = talk.pieces();
+            check(&pieces);
+            // Pieces that end early, and say so.
+            for (piece, cut) in pieces.iter_mut().zip(&cuts) {
+                let length = cut.index(piece.bytes.len() + 1);
+                piece.of.cut |= length < piece.bytes.len();
+                piece.bytes.truncate(length);
+            }
+            check(&pieces);
+        }
+    });
+}
+
+fn check(pieces: &[Owned]) {
+    for operation in operations(pieces) {
+        for text in [&operation.name, &operation.detail, &operation.status] {
+            let lower = text.to_ascii_lowercase();
+            assert!(!lower.contains(MARK) && !lower.contains("alice"), "{operation:?}");
+            assert!(!lower.contains("secret"), "{operation:?}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The binary protocol: requests and responses by their opaque.
+
+use crate::cursor::Cursor;
+use crate::operation::{Operation, Role};
+use crate::streams::{Heard, Step};
+
+/// First bytes of requests and responses.
+pub(super) const REQUEST: u8 = 0x80;
+pub(super) const RESPONSE: u8 = 0x81;
+
+/// Length of a head.
+const HEAD: u64 = 24;
+
+/// Greatest length of a body that is believed.
+const GREATEST: u32 = 1 << 28;
+
+/// Commands by their numbers.
+const COMMANDS: [&str; 0x25] = [
+    "get",
+    "set",
+    "add",
+    "replace",
+    "delete",
+    "increment",
+    "decrement",
+    "quit",
+    "flush",
+    "getq",
+    "noop",
+    "version",
+    "getk",
+    "getkq",
+    "append",
+    "prepend",
+    "stat",
+    "setq",
+    "addq",
+    "replaceq",
+    "deleteq",
+    "incrementq",
+    "decrementq",
+    "quitq",
+    "flushq",
+    "appendq",
+    "prependq",
+    "verbosity",
+    "touch",
+    "gat",
+    "gatq",
+    "",
+    "sasl_list",
+    "sasl_auth",
+    "sasl_step",
+    "gatk",
+    "gatkq",
+];
+
+struct Head {
+    name: &'static str,
+    status: u16,
+    body: u32,
+    opaque: u32,
+}
+
+fn head(bytes: &[u8]) -> Option<Head> {
+    let mut cursor = Cursor(bytes);
+    let (_, opcode, key) = (cursor.u8()?, cursor.u8()?, cursor.be_u16()?);
+    let (extras, kind, status) = (cursor.u8()?, cursor.u8()?, cursor.be_u16()?);
+    let (body, opaque) = (cursor.be_u32()?, cursor.be_u32()?);
+    cursor.take(8)?;
+    let name = COMMANDS.get(usize::from(opcode)).filter(|name| !name.is_empty())?;
+    let fits = u32::from(key) + u32::from(extras) <= body && body < GREATEST;
+    (kind == 0 && key <= 250 && fits).then_some(Head { name, status, body, opaque })
+}
+
+/// Whether the client's bytes begin with a request.
+pub(super) fn is_request(client: &[u8]) -> bool {
+    client.first() == Some(&REQUEST) && head(client).is_some_and(|head| head.status == 0)
+}
+
+/// A request or response.
+pub(super) fn message(heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    if (heard.bytes.len() as u64) < HEAD {
+        return heard.more();
+    }
+    let Some(head) = head(heard.bytes) else { return Step::Lost };
+    let role = match heard.bytes.first() {
+        Some(&RESPONSE) => Role::Response,
+        _ if head.name.starts_with("quit") => Role::OneWay,
+        _ => Role::Request,
+    };
+    let mut operation = Operation::new(heard.place(0), role, "memcached");
+    // Libraries that do not use it set it to 0.
+    operation.call = (head.opaque != 0).then_some(head.opaque.into());
+    out.push(if role == Role::Response {
+        let (status, is_error) = status(head.status);
+        operation.ended(status, is_error)
+    } else {
+        operation.named(head.name)
+    });
+    Step::Skip(HEAD + u64::from(head.body))
+}
+
+/// The name of a status, and whether the server failed.
+fn status(status: u16) -> (&'static str, bool) {
+    match status {
+        0 => ("", false),
+        1 => ("KEY_NOT_FOUND", false),
+        2 => ("KEY_EXISTS", false),
+        3 => ("VALUE_TOO_LARGE", false),
+        4 => ("INVALID_ARGUMENTS", false),
+        5 => ("NOT_STORED", false),
+        6 => ("NON_NUMERIC", false),
+        0x20 => ("AUTH_ERROR", false),
+        0x21 => ("AUTH_CONTINUE", false),
+        0x81 => ("UNKNOWN_COMMAND", true),
+        0x82 => ("OUT_OF_MEMORY", true),
+        0x83 => ("NOT_SUPPORTED", true),
+        0x84 => ("INTERNAL_ERROR", true),
+        0x85 => ("BUSY", true),
+        0x86 => ("TEMPORARY_FAILURE", true),
+        _ => ("OTHER", true),
+    }
+}
