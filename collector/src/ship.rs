@@ -9,6 +9,7 @@
 mod dialog;
 mod event;
 mod files;
+mod named;
 mod options;
 mod outgoing;
 mod pause;

@@ -141,3 +141,11 @@ pub(crate) const MAX_DISCARDED_BYTES: usize = 4 << 20;
 
 /// Maximum number of bytes that are read of a key file; it has three parts of about a kilobyte.
 pub(crate) const MAX_KEY_FILE_BYTES: u64 = 256 << 10;
+
+/// Length of the pause after the heads of a log were named, in times of what that took: each time
+/// the whole log is read, and a fifth of a processor is what it may cost. Chosen, not measured.
+pub(crate) const NAMING_PAUSE: u32 = 4;
+
+/// Least length of that pause. Operations need not be at the collector sooner. Chosen, not
+/// measured.
+pub(crate) const MIN_NAMING_PAUSE: Duration = Duration::from_secs(2);

@@ -12,6 +12,7 @@ mod import;
 mod info;
 mod keys;
 mod man;
+mod names;
 mod reconcile;
 mod record;
 mod report;
@@ -39,6 +40,7 @@ pub(crate) const COMMANDS: &[Subcommand] = &[
     requests::COMMAND,
     export::COMMAND,
     info::COMMAND,
+    names::COMMAND,
     keys::COMMAND,
     dump::COMMAND,
     synth::COMMAND,

@@ -12,6 +12,7 @@ mod error;
 mod help;
 mod kinds;
 mod manual;
+mod naming;
 mod notes;
 mod output;
 mod page;

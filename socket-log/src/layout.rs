@@ -111,8 +111,11 @@ pub mod source {
     /// The kernel: the file holds no calls but switches of threads, see
     /// [`switches`](crate::switches).
     pub const SWITCHES: u32 = 3;
+    /// A log beside it: the file holds no calls but what its messages say they do, see the crate
+    /// `operations`.
+    pub const OPERATIONS: u32 = 4;
     /// Name of each source on screen.
-    pub const NAMES: [&str; 4] = ["library", "strace", "packets", "kernel"];
+    pub const NAMES: [&str; 5] = ["library", "strace", "packets", "kernel", "operations"];
 }
 
 /// Causes for which nothing is recorded of a program that a recorded one began.

@@ -22,7 +22,7 @@ pub mod write;
 #[cfg(feature = "reader")]
 pub use read::{
     Ancestor, Chunk, Chunks, Clock, Cursor, Damage, Entry, Fault, Head, Header, Log, OpenError,
-    Record, Setting, SocketName, on_disk,
+    Record, Setting, SocketName, blank_heads, on_disk,
 };
 
 /// Keeps its items only where this crate is built without the standard library.

@@ -30,7 +30,7 @@ pub enum NameError {
     Host,
     /// It can be no log's.
     #[error(
-        "a log's name has at most 255 letters, digits, '-', '_' and '.', does not begin with '.', and ends in .sclog, .spare or .switches"
+        "a log's name has at most 255 letters, digits, '-', '_' and '.', does not begin with '.', and ends in .sclog, .spare, .switches or .operations"
     )]
     Log,
 }
@@ -51,12 +51,13 @@ pub fn read_host_name(text: &str) -> Result<String, String> {
     host_name(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// Whether a log, begun or made ahead, or a file of switches may have this name.
+/// Whether a log, begun or made ahead, or a file of switches or operations may have this name.
 ///
 /// # Errors
 /// [`NameError::Log`], which says what it may be.
 pub fn log_name(name: &str) -> Result<(), NameError> {
-    let is_log = [".sclog", ".spare", ".switches"].iter().any(|end| name.ends_with(end));
+    let is_log =
+        [".sclog", ".spare", ".switches", ".operations"].iter().any(|end| name.ends_with(end));
     if is_plain(name) && name.len() <= LOG_NAME_LENGTH && is_log {
         Ok(())
     } else {

@@ -1,5 +1,6 @@
 //! Reading of logs: whole records are returned, and damage is reported.
 
+mod blank;
 mod bytes;
 mod chunk;
 mod chunks;
@@ -16,6 +17,7 @@ mod socket_name;
 #[cfg(test)]
 mod damaged_logs;
 
+pub use blank::blank_heads;
 pub use bytes::on_disk;
 pub(crate) use bytes::{Bytes, read_at};
 pub use chunk::Chunk;

@@ -179,9 +179,10 @@ pub(crate) const MAX_REQUEST_THREADS: usize = 24;
 pub(crate) const MAX_HANDOFF_ROUNDS: usize = 4;
 
 /// Share of the work before a wait, as one of that many, up to which the wait is needless. Two
-/// threads that spin for 15 ms each differ by less than a tenth, but by up to two fifths where other
-/// programs want the same core. With 4, 53 of 55 requests of that kind have the same elements; with
-/// waits that took place left in, 33. Beside compilers, 4 of 300 had others with 4, and none with 2.
+/// threads that spin for 15 ms each differ by less than a tenth, but by up to two fifths where
+/// other programs want the same core. With 4, 53 of 55 requests of that kind have equal elements;
+/// with waits that took place left in, 33. Beside compilers, 4 of 300 differed with 4, and none
+/// with 2.
 pub(crate) const NEEDLESS_WAIT_SHARE: i64 = 2;
 
 /// Maximum processor time of a thread that was woken and found nothing to do, in nanoseconds. A

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use rustix::fs::{OFlags, SeekFrom, seek};
 use rustix::io::Errno;
-use socket_log::{Header, OpenError};
+use socket_log::layout::source;
+use socket_log::{Header, OpenError, blank_heads};
 
 use crate::identity::Identity;
 use crate::page::{self, PAGE};
@@ -107,6 +108,7 @@ impl Opened {
         first: usize,
         buffer: &'buffer mut [u8],
     ) -> io::Result<&'buffer [u8]> {
+        let is_log = self.header.source != source::OPERATIONS;
         let at = (first * PAGE) as u64;
         let wanted = buffer.len().min(self.length.saturating_sub(at) as usize);
         let mut read = 0;
@@ -116,6 +118,12 @@ impl Opened {
                 Ok(more) => read += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
+            }
+        }
+        // Heads never leave the host.
+        if is_log && self.header.heads {
+            for chunk in buffer[..read].chunks_mut(PAGE) {
+                blank_heads(chunk);
             }
         }
         Ok(&buffer[..read])

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use super::event::{Event, Events};
 use super::files::{self, Opened, Stamp};
+use super::named::Naming;
 use super::outgoing::{Gone, Outgoing, Pages};
 use super::tracked::{Look, Tracked};
 use crate::identity::Identity;
@@ -40,6 +41,7 @@ pub(super) struct Scanner<'a> {
     store: Option<u128>,
     /// Whether acknowledged files may have been removed at the collector.
     unsure: bool,
+    naming: Naming,
     buffer: Vec<u8>,
     compressor: zstd::bulk::Compressor<'static>,
     /// Bytes of files sent so far.
@@ -100,6 +102,7 @@ impl<'a> Scanner<'a> {
             unreadable: BTreeSet::new(),
             store: None,
             unsure: false,
+            naming: Naming::default(),
             buffer: vec![0; EXTENT_LIMIT],
             compressor: zstd::bulk::Compressor::new(ZSTD_LEVEL)?,
             sent: 0,
@@ -182,6 +185,9 @@ impl<'a> Scanner<'a> {
 
     /// The names of the files to send, all of them known from now on.
     fn names(&mut self, out: &mut Outgoing) -> Result<Vec<String>, Failed> {
+        let names = files::names(&self.directory).map_err(self.failed(""))?;
+        self.naming.update(&self.directory, &names);
+        // Beside those logs there may be operations now.
         let names = files::names(&self.directory).map_err(self.failed(""))?;
         let mut former = std::mem::take(&mut self.files);
         let mut seen: HashMap<Identity, String> = HashMap::new();

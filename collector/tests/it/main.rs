@@ -10,4 +10,5 @@
 mod cleared;
 mod common;
 mod gather;
+mod heads;
 mod refusals;

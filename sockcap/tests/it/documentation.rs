@@ -21,6 +21,7 @@ const NOT_RUN: [(&str, usize); 16] = [
     ("docs/commands/export.md", 1),
     ("docs/commands/import.md", 5),
     ("docs/commands/man.md", 1),
+    ("docs/commands/names.md", 1),
     ("docs/commands/record.md", 2),
     ("docs/commands/requests.md", 1),
     ("docs/commands/ship.md", 2),

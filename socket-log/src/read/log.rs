@@ -34,11 +34,12 @@ impl Log {
         let mut log = Log::of(path, Bytes::File(file), metadata.len())?;
         log.on_disk = on_disk(&metadata);
         log.header.lies_at(path);
-        if log.header.source == source::SWITCHES {
-            let why = "it holds switches of threads, not calls";
-            return Err(OpenError::NotALog { path: path.to_owned(), why });
-        }
-        Ok(log)
+        let why = match log.header.source {
+            source::SWITCHES => "it holds switches of threads, not calls",
+            source::OPERATIONS => "it holds operations, not calls",
+            _ => return Ok(log),
+        };
+        Err(OpenError::NotALog { path: path.to_owned(), why })
     }
 
     /// Log of these bytes; `path` is its name in errors.

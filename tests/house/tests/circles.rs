@@ -6,8 +6,8 @@ use house::{Crate, workspace};
 const FLOORS: &[&[&str]] = &[
     &["registry", "socket-log", "out-of-core", "plain-http", "fourier", "house"],
     &["capture-shim", "message-trace", "protocols"],
-    &["clocks", "analyze", "collector", "demo", "events"],
-    &["request-flow"],
+    &["clocks", "analyze", "demo", "events", "operations"],
+    &["request-flow", "collector"],
     &["importers", "compare", "contexts", "workload", "synth", "test-support"],
     &["reconcile", "exports"],
     &["report"],

@@ -102,7 +102,8 @@ pub fn make_log(directory: &Path, pid: u32, content: &[u64], length: u64) -> Pat
 /// The files of a directory with their contents.
 pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let logs = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let logs = logs.filter(|path| path.extension().is_some_and(|extension| extension == "sclog"));
+    let is_log = |extension: &std::ffi::OsStr| extension == "sclog" || extension == "operations";
+    let logs = logs.filter(|path| path.extension().is_some_and(is_log));
     logs.map(|path| {
         (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read(&path).unwrap())
     })

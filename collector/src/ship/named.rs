@@ -1,0 +1,68 @@
+//! Operations of the logs that are sent: worked out here, on the host, from the heads that a
+//! recording with protocols keeps. What is sent are the operations; heads are blank when they leave
+//! the host, in whatever state the file beside their log is.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use operations::{replace, update};
+use socket_log::Log;
+
+use super::files::{self, Stamp};
+use crate::tuning::{MIN_NAMING_PAUSE, NAMING_PAUSE};
+use crate::writers;
+
+/// What was done for each log.
+#[derive(Debug, Default)]
+pub(super) struct Naming {
+    logs: HashMap<String, Done>,
+}
+
+#[derive(Debug)]
+struct Done {
+    /// Stamp of the log when it was read; `None` where somebody could still write to it, as what is
+    /// written to mapped memory shows in no stamp.
+    stamp: Option<Stamp>,
+    /// When it may be read again.
+    again: Instant,
+}
+
+impl Naming {
+    /// Brings the operations beside the logs called `names` up to date, where they have heads. What
+    /// fails is tried again when the log has changed: without operations a log is as good as one
+    /// that was recorded without heads.
+    pub(super) fn update(&mut self, directory: &Path, names: &[String]) {
+        for name in names.iter().filter(|name| !name.ends_with(operations::EXTENSION)) {
+            let path = directory.join(name);
+            let now = Instant::now();
+            let is_known = |done: &Done| match done.stamp {
+                Some(stamp) => files::stamp(&path) == Some(stamp),
+                None => now < done.again,
+            };
+            if self.logs.get(name).is_some_and(is_known) {
+                continue;
+            }
+            let has_ended = name_one(&path);
+            // Asked behind it: the heads of a log that has ended were made blank.
+            let stamp = files::stamp(&path).filter(|_| has_ended);
+            let again = now + pause(now.elapsed());
+            self.logs.insert(name.clone(), Done { stamp, again });
+        }
+    }
+}
+
+/// Pause behind a reading that took so long.
+fn pause(took: Duration) -> Duration {
+    (took * NAMING_PAUSE).max(MIN_NAMING_PAUSE)
+}
+
+/// Names the heads of one log. Whether nobody can write to the log any more.
+fn name_one(path: &Path) -> bool {
+    let has_ended = File::open(path).is_ok_and(|file| writers::none(&file) == Some(true));
+    if Log::open(path).is_ok_and(|log| log.header().heads) {
+        let _ = if has_ended { replace(path, |_| false).map(drop) } else { update(path) };
+    }
+    has_ended
+}

@@ -1,0 +1,72 @@
+//! Heads of messages never leave their host: operations are sent in their place, while the process
+//! runs and when it has ended.
+
+use std::fs;
+
+use collector::link::Stop;
+use collector::ship;
+use operations::OperationFile;
+use socket_log::encode::{Direction, Head, Origin};
+use socket_log::layout::{head, state};
+use socket_log::write::{LogWriter, TCP};
+
+use crate::common::{Heard, PLENTY, contents, options, with_collector};
+
+/// A log with a head that has a secret.
+fn with_secret(pid: u32, state: u32) -> Vec<u8> {
+    let mut log = LogWriter::new("web-1", pid, "/bin/client");
+    log.set_heads().set_state(state).set_boot_id([7; 16]);
+    log.flow(100, 1, TCP, Origin::Socket, 11).send(200, 1, 70);
+    let head = Head {
+        direction: Direction::Send,
+        class: head::HTTP1,
+        flow: 1,
+        ticks: 200,
+        offset: 0,
+        length: 0,
+        continues: false,
+        cut: false,
+        datagram: false,
+    };
+    log.head(&head, b"GET /user/1234567?token=hunter2 HTTP/1.1\r\n\r\n");
+    log.bytes()
+}
+
+#[test]
+fn operations_are_sent_and_heads_are_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let [from, to] = ["from", "to"].map(|name| directory.path().join(name));
+    let (host, gathered) = (from.join("hosts/web-1"), to.join("hosts/web-1"));
+    fs::create_dir_all(&host).unwrap();
+    for (pid, state) in [(1, state::EXITED), (2, state::RUNNING)] {
+        fs::write(host.join(format!("{pid}-1.sclog")), with_secret(pid, state)).unwrap();
+    }
+    // Somebody may still write to the second one.
+    let _writer = fs::File::options().write(true).open(host.join("2-1.sclog")).unwrap();
+    let heard = Heard::default();
+    with_collector(&to, PLENTY, &heard, |address| {
+        ship::run(&options(&from, address), &heard, &Stop::default()).unwrap();
+    });
+    let there = contents(&gathered);
+    let names: Vec<&str> = there.keys().map(String::as_str).collect();
+    assert_eq!(names, ["1-1.operations", "1-1.sclog", "2-1.operations", "2-1.sclog"]);
+    for (name, bytes) in &there {
+        for secret in [&b"hunter2"[..], b"1234567", b"HTTP/1.1"] {
+            let is_there = bytes.windows(secret.len()).any(|window| window == secret);
+            assert!(!is_there, "{name}");
+        }
+    }
+    for pid in [1, 2] {
+        let log = gathered.join(format!("{pid}-1.sclog"));
+        let mut names = Vec::new();
+        let file = OperationFile::of_log(&log).unwrap().unwrap();
+        assert_eq!(file.for_each(|entry| names.push(entry.operation.name)).unwrap(), 0);
+        assert_eq!(names, ["GET /user/{}"]);
+    }
+    // On the host, the log that has ended has no head any more, and the other one has.
+    let blank = |pid: u32| {
+        let bytes = fs::read(host.join(format!("{pid}-1.sclog"))).unwrap();
+        !bytes.windows(7).any(|window| window == b"hunter2")
+    };
+    assert_eq!([blank(1), blank(2)], [true, false]);
+}

@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod entry;
+mod file;
+mod in_order;
+mod in_place;
+mod of_log;
+mod tuning;
+
+pub use entry::Entry;
+pub use file::{EXTENSION, Error, OperationFile, write};
+pub use in_place::{Replaced, replace, update};
+pub use of_log::{Told, of_log};

@@ -1,0 +1,135 @@
+//! Operations of a log: the heads in it, given to the protocols flow by flow.
+
+use protocols::{Class, Conversation, Operation, Piece, Place, Speaker};
+use rustc_hash::FxHashMap;
+use socket_log::encode::{Direction, Role};
+use socket_log::layout::head;
+use socket_log::{Log, Record};
+
+use crate::entry::Entry;
+use crate::in_order;
+use crate::tuning::MAX_CONVERSATIONS;
+
+/// Operations that a log's heads tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Operations, in the order of their times.
+    pub entries: Vec<Entry>,
+    /// Number of heads that are blank: what they told is in a file beside the log.
+    pub blank: u64,
+}
+
+/// Operations of the messages in `log`.
+pub fn of_log(log: &Log) -> Told {
+    let mut flows = Flows::default();
+    let wanted = |entry: &socket_log::Entry| {
+        let record = &entry.record;
+        matches!(record, Record::Head(_) | Record::Endpoints { .. })
+    };
+    in_order::for_each(log, wanted, |entry| flows.take(&entry));
+    // The one of a message may be known only when the next one comes.
+    flows.entries.sort_by_key(|entry| {
+        let place = entry.operation.place;
+        (place.ticks, entry.flow, place.at)
+    });
+    Told { entries: flows.entries, blank: flows.blank }
+}
+
+/// Flows of a log.
+#[derive(Default)]
+struct Flows {
+    /// Which end of each flow the process is.
+    roles: FxHashMap<u32, Role>,
+    talks: FxHashMap<u32, Talk>,
+    /// Number of heads so far, and of blank ones.
+    heads: u64,
+    blank: u64,
+    entries: Vec<Entry>,
+    found: Vec<Operation>,
+}
+
+/// What is said on one flow.
+struct Talk {
+    conversation: Conversation,
+    /// Direction in which the client's messages go.
+    from_client: Direction,
+    /// Number of the latest head.
+    latest: u64,
+}
+
+impl Flows {
+    fn take(&mut self, entry: &socket_log::Entry) {
+        match &entry.record {
+            Record::Endpoints { flow, role: role @ (Role::Connect | Role::Accept), .. } => {
+                self.roles.insert(*flow, *role);
+            }
+            Record::Head(head) if head.bytes.iter().all(|byte| *byte == 0) => self.blank += 1,
+            Record::Head(head) => self.head(entry.ticks, head),
+            _ => {}
+        }
+    }
+
+    fn head(&mut self, ticks: u64, head: &socket_log::Head) {
+        self.heads += 1;
+        if self.talks.len() >= MAX_CONVERSATIONS && !self.talks.contains_key(&head.flow) {
+            self.forget_the_most_silent();
+        }
+        let role = self.roles.get(&head.flow);
+        let talk = self.talks.entry(head.flow).or_insert_with(|| Talk {
+            conversation: Conversation::new(),
+            from_client: from_client(role, head),
+            latest: 0,
+        });
+        talk.latest = self.heads;
+        let is_client = head.direction == talk.from_client;
+        let piece = Piece {
+            speaker: if is_client { Speaker::Client } else { Speaker::Server },
+            class: class(head.class),
+            bytes: &head.bytes,
+            continues: head.continues,
+            begins_turn: !head.continues,
+            cut: head.cut,
+            datagram: head.datagram,
+            place: Place { ticks, at: head.offset },
+        };
+        talk.conversation.take(&piece, &mut self.found);
+        let (flow, direction) = (head.flow, head.direction);
+        let found = self.found.drain(..);
+        self.entries.extend(found.map(|operation| Entry { flow, direction, operation }));
+    }
+
+    /// Forgets half of the conversations: those that were silent for longest.
+    fn forget_the_most_silent(&mut self) {
+        let mut latest: Vec<u64> = self.talks.values().map(|talk| talk.latest).collect();
+        let middle = latest.len() / 2;
+        let (_, middle, _) = latest.select_nth_unstable(middle);
+        let middle = *middle;
+        self.talks.retain(|_, talk| talk.latest > middle);
+    }
+}
+
+/// Direction in which the client's messages go on a flow: away from the side that connected. Where
+/// that is not known, whoever speaks first is taken for the client, unless it is an answer.
+fn from_client(role: Option<&Role>, first: &socket_log::Head) -> Direction {
+    match role {
+        Some(Role::Connect) => Direction::Send,
+        Some(Role::Accept) => Direction::Receive,
+        _ if first.bytes.starts_with(b"HTTP/") => other(first.direction),
+        _ => first.direction,
+    }
+}
+
+fn other(direction: Direction) -> Direction {
+    match direction {
+        Direction::Send => Direction::Receive,
+        Direction::Receive => Direction::Send,
+    }
+}
+
+fn class(class: u8) -> Class {
+    match class {
+        head::HTTP1 => Class::Http1,
+        head::HTTP2 => Class::Http2,
+        _ => Class::Other,
+    }
+}

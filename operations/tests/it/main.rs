@@ -1,0 +1,7 @@
+//! Operations of logs that are made by hand.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod in_place;
+mod made;
+mod of_logs;
