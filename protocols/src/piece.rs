@@ -49,9 +49,10 @@ pub struct Piece<'a> {
     pub class: Class,
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Whether they follow the piece before of the same speaker without a gap. Of HTTP, where
-    /// bodies and other headers are left out by rule, what is left out makes no gap: there a piece
-    /// that does not continue begins a new head or frame.
+    /// Whether they follow the piece before of the same speaker without a gap. Of HTTP, a piece
+    /// that does not continue begins a new head or frame, and what is left out by rule makes no
+    /// gap. Of other protocols, the first piece of a turn need not say that it continues: it does
+    /// where less than 256 bytes of the turn before were kept, and none of these was cut.
     pub continues: bool,
     /// Whether they are the first that this side says after the other did.
     pub begins_turn: bool,

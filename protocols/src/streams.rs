@@ -4,6 +4,7 @@
 use crate::operation::Operation;
 use crate::parser::{Next, Parser};
 use crate::piece::{Piece, Place, Speaker};
+use crate::tuning::KEPT_TURN_BYTES;
 
 /// A protocol as messages that follow each other.
 pub(crate) trait Messages: Send {
@@ -95,6 +96,8 @@ struct Stream {
     /// Bytes behind the latest piece are missing.
     cut: bool,
     after_gap: bool,
+    /// Bytes of the latest turn so far.
+    of_turn: usize,
     /// A piece has come.
     begun: bool,
     datagram: bool,
@@ -200,7 +203,10 @@ impl<M: Messages> Parser for Streams<M> {
         }
         let (_, stream) = self.both(speaker);
         let begins = M::PIECES_BEGIN && stream.bytes.is_empty() && stream.skip == 0;
-        let gap = piece.datagram || stream.cut || !(piece.continues || begins || !stream.begun);
+        // A turn of fewer bytes than are kept was kept as a whole, so the next follows it.
+        let follows = turn && !M::PIECES_BEGIN && stream.of_turn < KEPT_TURN_BYTES;
+        let goes_on = piece.continues || begins || follows || !stream.begun;
+        let gap = piece.datagram || stream.cut || !goes_on;
         if gap {
             if let next @ (Next::Become(..) | Next::Unknown | Next::Silent) =
                 self.run(speaker, true, out)
@@ -219,6 +225,7 @@ impl<M: Messages> Parser for Streams<M> {
             stream.lost = true;
         }
         (stream.begun, stream.datagram) = (true, piece.datagram);
+        stream.of_turn = piece.bytes.len() + if turn { 0 } else { stream.of_turn };
         if !stream.lost {
             stream.push(piece);
         }
@@ -235,3 +242,7 @@ impl<M: Messages> Parser for Streams<M> {
         self.messages.finish(out);
     }
 }
+
+#[cfg(test)]
+#[path = "streams_tests.rs"]
+mod tests;

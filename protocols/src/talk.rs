@@ -4,9 +4,7 @@
 use crate::conversation::Conversation;
 use crate::operation::Operation;
 use crate::piece::{Class, Piece, Place, Speaker};
-
-/// Most bytes of a turn that the library keeps.
-pub(crate) const KEPT: usize = 256;
+use crate::tuning::KEPT_TURN_BYTES;
 
 /// A conversation. Bytes of one side that follow each other are one transfer each.
 #[derive(Clone, Debug)]
@@ -62,33 +60,27 @@ impl Talk {
     pub(crate) fn pieces(&self) -> Vec<Owned> {
         let mut pieces: Vec<Owned> = Vec::new();
         let (mut last, mut kept) = (None, 0);
-        // Whether the bytes before were kept, of both sides.
-        let mut whole = [true, true];
         for (ticks, (class, speaker, bytes)) in self.transfers.iter().enumerate() {
             let begins_turn = last.replace(*speaker) != Some(*speaker) || self.datagrams;
             if begins_turn {
                 kept = 0;
             }
-            let room = if *class == Class::Other { KEPT - kept } else { bytes.len() };
+            let room = if *class == Class::Other { KEPT_TURN_BYTES - kept } else { bytes.len() };
             let there = room.min(bytes.len());
             kept += there;
-            let whole = &mut whole[usize::from(*speaker == Speaker::Server)];
-            let cut = there < bytes.len();
+            let cut = 0 < there && there < bytes.len();
             let of = Piece {
                 speaker: *speaker,
                 class: *class,
                 bytes: &[],
-                continues: *whole && ticks > 0 && !self.datagrams && *class == Class::Other,
+                continues: !begins_turn && *class == Class::Other,
                 begins_turn,
                 cut,
                 datagram: self.datagrams,
                 place: Place { ticks: ticks as u64, at: 0 },
             };
-            *whole = !cut;
             if there > 0 {
                 pieces.push(Owned { bytes: bytes[..there].to_vec(), of });
-            } else if let Some(before) = pieces.iter_mut().rfind(|of| of.of.speaker == *speaker) {
-                before.of.cut = true;
             }
         }
         pieces

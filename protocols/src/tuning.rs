@@ -28,6 +28,9 @@ pub(crate) const OPEN_STREAMS: usize = 256;
 /// bytes that were kept, and one that goes on in the next turn has a few of these.
 pub(crate) const OTHER_MESSAGE_BYTES: usize = 1 << 10;
 
+/// Number of bytes of a turn that the library keeps, of protocols other than HTTP.
+pub(crate) const KEPT_TURN_BYTES: usize = 256;
+
 /// Most bytes of a turn that recognition looks at.
 pub(crate) const OPENING_BYTES: usize = 512;
 

@@ -75,6 +75,27 @@ fn responses_of_the_rfc() {
     }
 }
 
+/// The library blanks values that name nothing: as many asterisks as the value had bytes, without
+/// Huffman code. The table's entries are shorter by that, and what is told stays.
+#[test]
+fn values_that_were_blanked() {
+    let blank = |length: usize| format!("{length:02x} {}", "2a".repeat(length));
+    let [control, date, location] = [blank(5), blank(22), blank(17)];
+    let responses = [
+        format!("4882 6402 58 {control} 61 {date} 6e {location}"),
+        "4883 640e ffc1 c0bf".to_owned(),
+        format!("88c1 61 {date} c05a {} 77 {}", blank(3), blank(45)),
+        "bebf c0c1 c2c3".to_owned(),
+    ];
+    let mut decoder = Decoder { limit: 256, ..Decoder::default() };
+    let mut status = |response: &String| decode(&mut decoder, response).unwrap()[0].clone();
+    let told: Vec<String> = responses[..3].iter().map(&mut status).collect();
+    assert_eq!(told, ["Status 302 3", "Status 307 3", "Status 200 3"]);
+    // The status before is the fourth newest, as it is at both ends; 302 is no longer theirs.
+    let last = decode(&mut decoder, &responses[3]).unwrap();
+    assert_eq!(last[3], "Status 307 3");
+}
+
 /// Integers of C.1: 10 and 1337 in five bits, 42 in eight.
 #[test]
 fn integers_of_the_rfc() {
