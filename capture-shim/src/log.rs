@@ -7,6 +7,7 @@ mod commit;
 pub(crate) mod confinement;
 pub(crate) mod directory;
 pub(crate) mod family;
+mod heads;
 pub(crate) mod keep;
 pub(crate) mod leavings;
 mod new_file;
@@ -25,5 +26,6 @@ pub(crate) mod start;
 pub(crate) mod trim;
 mod writer;
 
+pub(crate) use heads::OpenHead;
 pub(crate) use positioned::Transfer;
 pub(crate) use writer::{Standing, Writer, existing, set_aside, standing, state_of_table, writer};

@@ -106,6 +106,34 @@ pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 /// before it. Chosen, not measured.
 pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
 
+/// Number of flows whose heads are followed; a later flow takes the place of the one that far
+/// before it, which has no more heads in the log then. Each takes half a kilobyte once it is used.
+/// Chosen, not measured.
+pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
+
+/// Maximum number of bytes that are kept of one end's words until the other end's, or of a
+/// datagram, where nothing is known of their form. Chosen, not measured.
+pub(crate) const MAX_KEPT_TURN_BYTES: usize = 256;
+
+/// Maximum number of bytes that are kept of the lines of a head. Chosen, not measured.
+pub(crate) const MAX_KEPT_LINES_BYTES: usize = 1024;
+
+/// The same of a first line whose end has not come yet, so that it may be something else. Chosen,
+/// not measured.
+pub(crate) const MAX_KEPT_UNFINISHED_BYTES: usize = 256;
+
+/// Maximum number of bytes that are kept of a frame behind its head: as many as it may have unless
+/// the two ends agree on more. Chosen, not measured.
+pub(crate) const MAX_KEPT_FRAME_BYTES: usize = 16 << 10;
+
+/// Maximum number of bytes that are searched for the end of what may be a first line. Servers take
+/// lines of that length. Chosen, not measured.
+pub(crate) const MAX_FIRST_LINE_BYTES: usize = 8 << 10;
+
+/// Maximum number of pieces of a head that are put into one record. A head has three to six.
+/// Chosen, not measured.
+pub(crate) const MAX_PIECES: usize = 8;
+
 /// Number of descriptors whose sockets are remembered, from 0 on. Chosen, not measured.
 pub(crate) const REMEMBERED_DESCRIPTORS: usize = 1024;
 

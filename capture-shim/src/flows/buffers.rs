@@ -2,7 +2,8 @@
 
 use libc::{iovec, msghdr, sockaddr};
 
-/// Buffers of the caller, which are read for checksums and for nothing else.
+/// Buffers of the caller, which are read for checksums, for heads where these are wanted, and for
+/// nothing else.
 #[derive(Clone, Copy)]
 pub(crate) struct Buffers {
     /// First of the buffers.
@@ -22,6 +23,29 @@ impl Buffers {
     pub(crate) unsafe fn of_message(message: *const msghdr) -> Buffers {
         // SAFETY: as the caller says.
         unsafe { Buffers { first: (*message).msg_iov, count: (*message).msg_iovlen } }
+    }
+
+    /// The first `bytes` bytes in the buffers, or as many as they hold, buffer by buffer.
+    ///
+    /// # Safety
+    /// They are readable for as long as they are used.
+    pub(super) unsafe fn filled<'call>(self, bytes: usize) -> impl Iterator<Item = &'call [u8]> {
+        let mut rest = bytes;
+        let count = if bytes == 0 { 0 } else { self.count };
+        (0..count).map_while(move |index| {
+            if rest == 0 {
+                return None;
+            }
+            // SAFETY: within the caller's array.
+            let buffer = unsafe { *self.first.add(index) };
+            let length = buffer.iov_len.min(rest);
+            rest -= length;
+            if length == 0 {
+                return Some(&[][..]);
+            }
+            // SAFETY: the kernel has just read or written this many bytes here.
+            Some(unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) })
+        })
     }
 
     /// Number of bytes that the buffers have room for.

@@ -10,7 +10,7 @@ use socket_log::encode::{self, Datagram, Direction, datagram_flag};
 use super::{Address, Buffers, adopt, names, watch};
 use crate::descriptors::Name;
 use crate::descriptors::table::Entry;
-use crate::log::Writer;
+use crate::log::{Transfer, Writer};
 use crate::platform::checksum;
 
 /// Facts that a receive told of its datagram.
@@ -62,7 +62,10 @@ pub(crate) unsafe fn sent(
     };
     writer.datagram(&datagram, end);
     if entry.is_watched() {
-        watch::cpu(writer, end);
+        let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
+        let moved = Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
+        // SAFETY: as the caller says.
+        unsafe { watch::datagram(writer, &moved, buffers, end) };
     }
     if !entry.is_named() {
         names::bound(writer, fd, entry);
@@ -122,7 +125,11 @@ pub(crate) unsafe fn received(
     };
     writer.datagram(&datagram, end);
     if entry.is_watched() {
-        watch::cpu(writer, end);
+        let (direction, flow, bytes) = (Direction::Receive, entry.flow(), message.bytes as u64);
+        let moved = Transfer { direction, flow, ticks: end, bytes, duration: end - begin };
+        let buffers = if message.peeked { Buffers::NONE } else { buffers };
+        // SAFETY: as the caller says.
+        unsafe { watch::datagram(writer, &moved, buffers, end) };
     }
 }
 

@@ -1,8 +1,8 @@
-//! Watched streams: what the user wants of a stream beside its messages. That is the thread's CPU
-//! time behind each (`SOCKCAP_CPU`), and the checksum of the first bytes of each direction
-//! (`SOCKCAP_FINGERPRINT`).
+//! Watched sockets: what the user wants of a socket beside its messages. That is the thread's CPU
+//! time behind each (`SOCKCAP_CPU`), the checksum of the first bytes of each direction of a stream
+//! (`SOCKCAP_FINGERPRINT`), and the heads of messages (`SOCKCAP_PROTOCOLS`).
 //!
-//! A stream that is watched has a mark in its descriptor's entry, which the hooks have in hand
+//! A socket that is watched has a mark in its descriptor's entry, which the hooks have in hand
 //! anyway; so it costs nothing where it is off.
 
 use core::ffi::c_int;
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 use crc32fast::Hasher;
 use socket_log::encode::{self, Direction};
 
-use super::Buffers;
+use super::{Buffers, heads};
 use crate::descriptors::table::Entry;
 use crate::log::{Transfer, Writer, positions};
 use crate::platform::raw;
@@ -28,7 +28,7 @@ const DONE: u64 = u32::MAX as u64;
 /// checksum in the high one.
 static FINGERPRINTS: AtomicPtr<[AtomicU64; 2]> = AtomicPtr::new(ptr::null_mut());
 
-/// Maps the fingerprints, where they are needed. False without memory.
+/// Maps the memory for what is wanted of streams. False without memory.
 pub(crate) fn create() -> bool {
     if options().fingerprint > 0 {
         let Some(memory) =
@@ -38,7 +38,7 @@ pub(crate) fn create() -> bool {
         };
         FINGERPRINTS.store(memory.cast(), Relaxed);
     }
-    true
+    heads::create()
 }
 
 /// Fingerprint of a direction of `flow`; `None` where there are no fingerprints.
@@ -52,9 +52,10 @@ fn fingerprint_of(flow: u32, direction: Direction) -> Option<&'static AtomicU64>
     Some(if direction == Direction::Send { send } else { receive })
 }
 
-/// Begins the fingerprints of a flow. Bytes that went over a flow before it was `found` in use are
-/// not known, unless there were none.
+/// Begins to watch a stream. Bytes that went over it before it was `found` in use are not known,
+/// unless there were none.
 pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
+    heads::begin(fd, flow, found);
     if options().fingerprint == 0 {
         return;
     }
@@ -78,6 +79,8 @@ pub(crate) unsafe fn moved(writer: Writer, moved: &Transfer, buffers: Buffers, n
     // SAFETY: as the caller says.
     unsafe { fingerprint(writer, moved.flow, moved.direction, buffers, moved.bytes as usize, now) };
     cpu(writer, now);
+    // SAFETY: as the caller says.
+    unsafe { heads::moved(writer, moved, buffers, now) };
 }
 
 /// Writes a transfer of a watched stream whose bytes the program never held: from here on the
@@ -91,6 +94,20 @@ pub(crate) fn moved_without_buffers(writer: Writer, moved: &Transfer, now: u64) 
         log_fingerprint(writer, moved.flow, moved.direction, before, now);
     }
     cpu(writer, now);
+    heads::passed(moved);
+}
+
+/// Writes what is wanted of a datagram of a watched socket beside it. It lies in `buffers`, which
+/// are none where it was only looked at.
+///
+/// # Safety
+/// The buffers are readable as far as the datagram goes, or as far as they go.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn datagram(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
+    cpu(writer, now);
+    // SAFETY: as the caller says.
+    unsafe { heads::datagram(writer, moved, buffers, now) };
 }
 
 /// Logs the fingerprints of a flow whose descriptor is closed: there may be no more bytes.
@@ -105,9 +122,8 @@ pub(crate) fn closed(writer: Writer, entry: Entry, now: u64) {
 }
 
 /// Logs the CPU time of the calling thread.
-#[cold]
 #[inline(never)]
-pub(crate) fn cpu(writer: Writer, now: u64) {
+fn cpu(writer: Writer, now: u64) {
     if options().cpu
         && let Some(nanoseconds) = raw::thread_cpu_time()
     {

@@ -4,7 +4,7 @@
 //! They are read once, at load, from the variables that `docs/capture.md` describes. A value that
 //! makes no sense counts as not given: a recording that is larger than wished is better than none.
 
-use socket_log::layout::CHUNK_BYTES;
+use socket_log::layout::{CHUNK_BYTES, head};
 
 use super::settings;
 use crate::platform::text::file_name;
@@ -28,6 +28,8 @@ pub(crate) struct Options {
     /// Number of bytes at the beginning of each direction of a stream whose checksum is recorded; 0
     /// for none.
     pub(crate) fingerprint: u32,
+    /// Classes of heads that are kept, a bit for each.
+    heads: u8,
     ports: [u16; MAX_PORTS],
     port_count: usize,
 }
@@ -39,6 +41,7 @@ static OPTIONS: Once<Options> = Once::new(Options {
     waits: false,
     cpu: false,
     fingerprint: 0,
+    heads: 0,
     ports: [0; MAX_PORTS],
     port_count: 0,
 });
@@ -60,6 +63,7 @@ pub(crate) fn read() {
         waits: RESOURCES || is_on(waits),
         cpu: is_on(cpu),
         fingerprint: size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
+        heads: settings::option(settings::PROTOCOLS).map_or(0, classes),
         ports: [0; MAX_PORTS],
         port_count: 0,
     };
@@ -94,12 +98,22 @@ impl Options {
 
     /// Whether anything is recorded of a stream beside its messages alone.
     pub(crate) fn watches_streams(&self) -> bool {
-        self.cpu || self.fingerprint > 0 || self.keeps_newest
+        self.cpu || self.fingerprint > 0 || self.keeps_newest || self.keeps_any_heads()
     }
 
     /// Whether anything is recorded of a socket beside its datagrams alone.
     pub(crate) fn watches_datagrams(&self) -> bool {
-        self.cpu
+        self.cpu || self.keeps_any_heads()
+    }
+
+    /// Whether heads of messages are kept.
+    pub(crate) fn keeps_any_heads(&self) -> bool {
+        self.heads != 0
+    }
+
+    /// Whether heads of the class `class` are kept, one of [`head`].
+    pub(crate) fn keeps_heads(&self, class: u8) -> bool {
+        self.heads >> class & 1 != 0
     }
 }
 
@@ -130,6 +144,27 @@ fn line<'buffer>(path: &core::ffi::CStr, buffer: &'buffer mut [u8], end: u8) -> 
 /// Whether a value turns an option on: everything but nothing, `0`, `no`, `off` and `false`.
 fn is_on(value: &[u8]) -> bool {
     !matches!(value, b"" | b"0" | b"no" | b"off" | b"false")
+}
+
+/// Classes of heads that a value of `SOCKCAP_PROTOCOLS` asks for, a bit for each: all where it only
+/// turns them on, or else those of the protocols that it names. Which protocol of the last class it
+/// is nobody knows yet.
+fn classes(value: &[u8]) -> u8 {
+    const ALL: u8 = 1 << head::HTTP1 | 1 << head::HTTP2 | 1 << head::OTHER;
+    if !is_on(value) {
+        return 0;
+    }
+    if matches!(value, b"1" | b"yes" | b"on" | b"true" | b"all") {
+        return ALL;
+    }
+    let class = |name: &[u8]| match name {
+        b"" => 0,
+        b"http" => 1 << head::HTTP1 | 1 << head::HTTP2,
+        b"http1" | b"websocket" => 1 << head::HTTP1,
+        b"http2" | b"grpc" => 1 << head::HTTP2,
+        _ => 1 << head::OTHER,
+    };
+    value.split(|byte| *byte == b',').map(class).fold(0, |all, class| all | class)
 }
 
 /// Number, with K, M or G behind it for the powers of 1024.

@@ -12,7 +12,7 @@ use crate::platform::{Once, raw};
 const LONGEST: usize = 4096;
 
 /// Variables of the options. [`super::options`] gives them their meaning.
-pub(crate) const OPTIONS: [&[u8]; 9] = [
+pub(crate) const OPTIONS: [&[u8]; 10] = [
     b"SOCKCAP_MAX_BYTES=",
     b"SOCKCAP_WHEN_FULL=",
     b"SOCKCAP_WAITS=",
@@ -22,10 +22,14 @@ pub(crate) const OPTIONS: [&[u8]; 9] = [
     b"SOCKCAP_COMMANDS=",
     b"SOCKCAP_CLOCK=",
     b"SOCKCAP_TEST_CLOCK=",
+    b"SOCKCAP_PROTOCOLS=",
 ];
 
 /// Index of the test clock's variable in [`OPTIONS`].
 pub(crate) const TEST_CLOCK: usize = 8;
+
+/// Index of the protocols' variable in [`OPTIONS`].
+pub(crate) const PROTOCOLS: usize = 9;
 
 /// Settings, as whole environment strings.
 pub(crate) struct Settings {

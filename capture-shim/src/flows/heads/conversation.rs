@@ -1,0 +1,76 @@
+//! Conversation on one flow: what one direction has to know of the other.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+
+/// Facts of a flow that both directions tell and ask. All of it may be zeros.
+#[repr(C)]
+pub(super) struct Conversation {
+    /// Number of requests whose heads have passed.
+    requests: AtomicU32,
+    /// Number of answers, but for those that another follows.
+    answers: AtomicU32,
+    /// Whether the answer to a request has no body, by the request's number in the lowest bits.
+    bodiless: AtomicU64,
+    /// Direction of the latest bytes, one more than its number.
+    latest: AtomicU8,
+    /// Whether requests or answers may have passed that were not counted.
+    is_unpaired: AtomicBool,
+    /// Whether a client of HTTP/2 has begun.
+    is_http2: AtomicBool,
+}
+
+impl Conversation {
+    /// Begins anew, for another flow.
+    pub(super) fn clear(&self) {
+        self.requests.store(0, Relaxed);
+        self.answers.store(0, Relaxed);
+        self.latest.store(0, Relaxed);
+        self.is_unpaired.store(false, Relaxed);
+        self.is_http2.store(false, Relaxed);
+    }
+
+    /// Notes bytes of a direction, by its number. Tells whether they begin a turn: those before
+    /// were of the other one, or there were none.
+    pub(super) fn turns(&self, direction: u8) -> bool {
+        let begins = self.latest.load(Relaxed) != direction + 1;
+        if begins {
+            self.latest.store(direction + 1, Relaxed);
+        }
+        begins
+    }
+
+    /// Counts a request.
+    pub(super) fn requested(&self, is_bodiless: bool) {
+        let number = self.requests.load(Relaxed);
+        let bit = 1 << (number % 64);
+        let bits = self.bodiless.load(Relaxed);
+        self.bodiless.store(if is_bodiless { bits | bit } else { bits & !bit }, Relaxed);
+        self.requests.store(number.wrapping_add(1), Release);
+    }
+
+    /// Counts an answer. Tells whether it has no body as its request wants none; `None` where the
+    /// request is not known.
+    pub(super) fn answered(&self) -> Option<bool> {
+        let number = self.answers.load(Relaxed);
+        let behind = self.requests.load(Acquire).wrapping_sub(number);
+        self.answers.store(number.wrapping_add(1), Relaxed);
+        let is_known = (1..=64).contains(&behind) && !self.is_unpaired.load(Relaxed);
+        is_known.then(|| self.bodiless.load(Relaxed) >> (number % 64) & 1 != 0)
+    }
+
+    /// Notes that requests or answers may have passed that were not counted.
+    pub(super) fn unpair(&self) {
+        self.is_unpaired.store(true, Relaxed);
+    }
+
+    /// Notes that a client of HTTP/2 has begun.
+    pub(super) fn speaks_http2(&self) {
+        self.is_http2.store(true, Relaxed);
+    }
+
+    /// Whether a client of HTTP/2 has begun.
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2.load(Relaxed)
+    }
+}

@@ -1,0 +1,373 @@
+//! One direction of a flow: what its bytes are, as far as that is known, and where the next head
+//! begins.
+//!
+//! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
+
+use super::conversation::Conversation;
+use super::http1::{Behind, Gathered, Head};
+use super::http2::Frames;
+use super::lines::{Beginning, FirstLine, Held, START, View, beginning, first_line, newline};
+use super::opening::{Opening, opening};
+use super::sink::{Class, Run, Sink};
+use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_TURN_BYTES, MAX_KEPT_UNFINISHED_BYTES};
+
+/// Place in what one end says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Stage {
+    /// Where a head may begin.
+    Beginning = 0,
+    /// In the words of a turn whose form is not known.
+    Words,
+    /// In a first line whose end has not come yet.
+    FirstLine,
+    /// In the lines of a head.
+    Lines,
+    /// In a body of known length.
+    Body,
+    /// In a body of unknown length.
+    Open,
+    /// In frames of HTTP/2.
+    Frames,
+    /// In what is never kept: it is encrypted, or frames whose beginnings were lost.
+    Hidden,
+}
+
+/// State of one direction of a flow. All of it may be zeros.
+#[repr(C)]
+pub(super) struct Direction {
+    stage: Stage,
+    /// Whether there were heads of HTTP/1.
+    is_http1: bool,
+    /// Whether the first turn was begun before anything of it was seen.
+    is_joined: bool,
+    /// Number of bytes of the turn that were kept.
+    kept: u16,
+    /// Begin and end of the latest call, in ticks.
+    latest: [u64; 2],
+    /// Number of bytes of the body that are still to come.
+    rest: u64,
+    head: Head,
+    frames: Frames,
+}
+
+impl Direction {
+    /// Begins with a flow's first byte, or with a later one where the flow was `joined`.
+    pub(super) fn begin(&mut self, joined: bool) {
+        self.stage = Stage::Beginning;
+        (self.is_http1, self.kept, self.latest) = (false, 0, [0; 2]);
+        self.head.line.clear();
+        self.is_joined = joined;
+        if joined {
+            // It may be in the midst of anything.
+            self.stage = Stage::Words;
+            self.kept = MAX_KEPT_TURN_BYTES as u16;
+        }
+    }
+
+    /// Notes a call that lasted from `begin` to `end` ticks, whose bytes follow. They begin a turn
+    /// where `turns`.
+    pub(super) fn call(&mut self, begin: u64, end: u64, turns: bool, conversation: &Conversation) {
+        // Two threads at once: nobody knows whose bytes came first. A call can have several
+        // transfers.
+        if begin < self.latest[1] && self.latest != [begin, end] {
+            self.lose(conversation);
+        }
+        self.latest = [begin, end];
+        self.frames.transfer_begins();
+        if turns && !core::mem::take(&mut self.is_joined) {
+            match self.stage {
+                // Where the other end has said something, what follows may be a head.
+                Stage::Words | Stage::Open => self.expect(),
+                Stage::Beginning if !self.is_http1 => self.head.line.clear(),
+                _ => {}
+            }
+        }
+    }
+
+    /// Goes on where a head may begin.
+    fn expect(&mut self) {
+        self.stage = Stage::Beginning;
+        self.kept = 0;
+        self.head.line.clear();
+    }
+
+    /// Goes on where nothing is known until something begins.
+    pub(super) fn lose(&mut self, conversation: &Conversation) {
+        conversation.unpair();
+        self.head.line.clear();
+        self.kept = MAX_KEPT_TURN_BYTES as u16;
+        self.stage = match self.stage {
+            Stage::Frames | Stage::Hidden => Stage::Hidden,
+            _ if self.is_http1 => Stage::Open,
+            _ => Stage::Words,
+        };
+    }
+
+    /// Passes `bytes` bytes that nobody sees.
+    pub(super) fn pass(&mut self, bytes: u64, conversation: &Conversation) {
+        match self.stage {
+            Stage::Body if bytes <= self.rest => self.skip(bytes),
+            Stage::Frames if self.frames.pass(bytes) => {}
+            Stage::Open | Stage::Hidden => {}
+            _ => self.lose(conversation),
+        }
+    }
+
+    /// Passes bytes of a body.
+    fn skip(&mut self, bytes: u64) {
+        self.rest -= bytes;
+        if self.rest == 0 {
+            self.expect();
+        }
+    }
+
+    /// Walks over the first bytes of a transfer, or over those behind them, which lie at `at` of
+    /// it.
+    pub(super) fn walk(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) {
+        if at == 0 && matches!(self.stage, Stage::Words | Stage::Open) && is_head(bytes) {
+            self.expect();
+        }
+        let mut from = 0;
+        while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
+            let at = at + from;
+            from += match self.stage {
+                Stage::Beginning => self.recognise(rest, at, conversation, sink),
+                Stage::Words => self.words(None, rest, at, sink),
+                Stage::FirstLine => self.first_line(rest, at, conversation, sink),
+                Stage::Lines => self.lines(Gathered::default(), rest, 0, at, conversation, sink),
+                Stage::Body => {
+                    let length = self.rest.min(rest.len() as u64);
+                    self.skip(length);
+                    length as usize
+                }
+                Stage::Frames => {
+                    if !self.frames.walk(rest, at, sink) {
+                        self.stage = Stage::Hidden;
+                    }
+                    rest.len()
+                }
+                Stage::Open | Stage::Hidden => rest.len(),
+            };
+        }
+    }
+
+    /// Finds out what begins with `bytes`, and goes on with it. Returns how many were taken.
+    fn recognise(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> usize {
+        let held = self.head.line.held();
+        let has_held = !held.as_slice().is_empty();
+        // Empty lines before a head belong to none.
+        let blank = match has_held {
+            true => 0,
+            false => bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count(),
+        };
+        if blank > 0 && self.is_http1 {
+            return blank;
+        }
+        if !self.is_http1 {
+            let mut joined = [0; START];
+            let start = if has_held { join(&mut joined, held.as_slice(), bytes) } else { bytes };
+            match opening(start, conversation.is_http2()) {
+                Opening::Tls => {
+                    self.stage = Stage::Hidden;
+                    return bytes.len();
+                }
+                Opening::Http2 => {
+                    self.begin_frames(false, conversation);
+                    self.frames.walk(held.as_slice(), 0, sink);
+                    return 0;
+                }
+                Opening::Proxy(length) if !has_held => {
+                    (self.stage, self.rest) = (Stage::Body, length as u64);
+                    return 0;
+                }
+                Opening::Maybe => return self.hold(bytes),
+                Opening::Proxy(_) | Opening::Other => {}
+            }
+        }
+        let text = bytes.get(blank..).unwrap_or(&[]);
+        let searched = text.get(..MAX_FIRST_LINE_BYTES).unwrap_or(text);
+        let begins = if has_held { held.as_slice().first() } else { text.first() };
+        // Most of what is no text is not searched for a newline.
+        let is_text = begins.is_some_and(u8::is_ascii_graphic);
+        let Some(end) = is_text.then(|| newline(searched)).flatten() else {
+            self.head.line.push(searched);
+            match beginning(self.head.line.start()) {
+                Beginning::Other => return self.other(held, bytes, at, sink),
+                Beginning::Maybe => {}
+                Beginning::Likely => {
+                    self.stage = Stage::FirstLine;
+                    let mut line = Gathered::behind(held);
+                    line.add(blank..blank + searched.len());
+                    self.head.begin_in_line();
+                    let most = MAX_KEPT_UNFINISHED_BYTES;
+                    self.head.keep_at_most(most, line, bytes, at, sink);
+                }
+            }
+            return blank + searched.len();
+        };
+        let line = text.get(..end).unwrap_or(text);
+        let first = if has_held {
+            self.head.line.push(line);
+            first_line(self.head.line.view())
+        } else {
+            first_line(View::of(line))
+        };
+        let behind = blank + end + 1;
+        match first {
+            Some(FirstLine::Preface) => {
+                self.begin_frames(true, conversation);
+                behind
+            }
+            Some(FirstLine::Proxy) if !self.is_http1 => {
+                self.head.line.clear();
+                behind
+            }
+            Some(first @ (FirstLine::Request { .. } | FirstLine::Response { .. })) => {
+                self.head.begin();
+                self.head.is(first);
+                self.is_http1 = true;
+                let mut line = Gathered::behind(held);
+                line.add(blank..behind);
+                self.lines(line, bytes, behind, at, conversation, sink)
+            }
+            Some(FirstLine::Proxy) | None => self.other(held, bytes, at, sink),
+        }
+    }
+
+    /// Holds bytes until more of them are known.
+    fn hold(&mut self, bytes: &[u8]) -> usize {
+        self.head.line.push(bytes);
+        bytes.len()
+    }
+
+    /// Goes on with bytes that are no head, behind those that were held.
+    fn other(&mut self, held: Held, bytes: &[u8], at: usize, sink: &mut impl Sink) -> usize {
+        self.head.line.clear();
+        if self.is_http1 {
+            self.stage = Stage::Open;
+            return bytes.len();
+        }
+        self.stage = Stage::Words;
+        self.words(Some(held), bytes, at, sink)
+    }
+
+    /// Keeps the first words of a turn.
+    fn words(
+        &mut self,
+        held: Option<Held>,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl Sink,
+    ) -> usize {
+        let held = held.as_ref().map_or(&[][..], Held::as_slice);
+        let all = held.len() + bytes.len();
+        let length = all.min(MAX_KEPT_TURN_BYTES.saturating_sub(usize::from(self.kept)));
+        if length > 0 {
+            let (continues, cut) = (self.kept > 0, length < all);
+            sink.begin(Run { class: Class::Other, offset: at, length, continues, cut });
+            sink.put(held);
+            sink.put(bytes);
+            self.kept += length as u16;
+        }
+        bytes.len()
+    }
+
+    /// Goes on with a first line that came in parts.
+    fn first_line(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> usize {
+        let mut gathered = Gathered::default();
+        let Some(end) = newline(bytes) else {
+            self.head.line.push(bytes);
+            gathered.add(0..bytes.len());
+            self.head.keep_at_most(MAX_KEPT_UNFINISHED_BYTES, gathered, bytes, at, sink);
+            return bytes.len();
+        };
+        self.head.line.push(bytes.get(..end).unwrap_or(bytes));
+        match first_line(self.head.line.view()) {
+            Some(first @ (FirstLine::Request { .. } | FirstLine::Response { .. })) => {
+                self.head.line.clear();
+                self.head.is(first);
+                self.is_http1 = true;
+                gathered.add(0..end + 1);
+                self.lines(gathered, bytes, end + 1, at, conversation, sink)
+            }
+            _ => {
+                self.lose(conversation);
+                bytes.len()
+            }
+        }
+    }
+
+    /// Goes on with the lines of a head, and finds out what comes behind it.
+    fn lines(
+        &mut self,
+        gathered: Gathered,
+        bytes: &[u8],
+        from: usize,
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> usize {
+        self.stage = Stage::Lines;
+        let Some((end, behind)) = self.head.lines(gathered, bytes, from, at, conversation, sink)
+        else {
+            return bytes.len();
+        };
+        match behind {
+            Behind::Head => self.expect(),
+            Behind::Body(length) => (self.stage, self.rest) = (Stage::Body, length),
+            Behind::Unknown => self.stage = Stage::Open,
+            Behind::Frames => self.begin_frames(false, conversation),
+        }
+        end
+    }
+
+    fn begin_frames(&mut self, behind_preface: bool, conversation: &Conversation) {
+        self.head.line.clear();
+        self.stage = Stage::Frames;
+        self.frames.begin(behind_preface);
+        conversation.speaks_http2();
+    }
+}
+
+/// The bytes that were held and those behind them, as many as there is room for.
+fn join<'room>(room: &'room mut [u8; START], held: &[u8], behind: &[u8]) -> &'room [u8] {
+    let mut length = 0;
+    for (place, byte) in room.iter_mut().zip(held.iter().chain(behind)) {
+        *place = *byte;
+        length += 1;
+    }
+    room.get(..length).unwrap_or(&[])
+}
+
+/// Whether a head begins with `bytes` beyond doubt, in the midst of something else: its first line
+/// is whole, and its method is known or it is an answer.
+fn is_head(bytes: &[u8]) -> bool {
+    let searched = bytes.get(..MAX_FIRST_LINE_BYTES).unwrap_or(bytes);
+    // Most are not.
+    let begins = searched.get(..START).unwrap_or(searched);
+    if beginning(begins) == Beginning::Other {
+        return false;
+    }
+    let line = newline(searched).and_then(|end| searched.get(..end));
+    let first = line.and_then(|line| first_line(View::of(line)));
+    matches!(first, Some(FirstLine::Request { .. } | FirstLine::Response { .. }))
+}

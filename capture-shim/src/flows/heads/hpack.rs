@@ -1,0 +1,331 @@
+//! Header blocks of HTTP/2 (HPACK, RFC 7541): the values of fields that are not chosen are blanked.
+//!
+//! A block cannot be read without all blocks before it, so it is kept as a whole, and a reader has
+//! to find the same table. What is blanked keeps its length, and is no longer compressed by
+//! Huffman's code. The table's entries become shorter by that, so a reader drops them later than
+//! the two ends do, which never refer to what they dropped.
+//!
+//! Whether the name of an entry of the table is a chosen one is remembered by a bit. Entries are
+//! counted from the newest on, so the bits of those that were dropped do no harm.
+
+use super::sink::Sink;
+
+/// Longest name of a field that is chosen, in bytes.
+const LONGEST_NAME: usize = 20;
+
+/// Number of entries of the static table.
+const STATIC: u32 = 61;
+
+/// Largest number of an integer that is believed: longer strings are in no block.
+const LARGEST: u32 = 1 << 24;
+
+/// Names of the fields that are kept, beside those in the static table, see [`is_static_kept`].
+const NAMES: [Name; 15] = [
+    Name::of(b"traceparent"),
+    Name::of(b"b3"),
+    Name::of(b"x-b3-traceid"),
+    Name::of(b"x-b3-spanid"),
+    Name::of(b"x-b3-parentspanid"),
+    Name::of(b"x-b3-sampled"),
+    Name::of(b"x-b3-flags"),
+    Name::of(b"x-request-id"),
+    Name::of(b"grpc-status"),
+    Name::of(b"host"),
+    Name::of(b"content-type"),
+    Name::of(b"content-length"),
+    Name::of(b":path"),
+    Name::of(b":status"),
+    Name::of(b":protocol"),
+];
+
+/// Name of a field, as it is and in Huffman's code.
+struct Name {
+    plain: &'static [u8],
+    coded: [u8; LONGEST_NAME],
+    coded_length: usize,
+}
+
+impl Name {
+    const fn of(plain: &'static [u8]) -> Name {
+        let mut coded = [0; LONGEST_NAME];
+        let (mut bits, mut at) = (0, 0);
+        while at < plain.len() {
+            let (code, length) = code(plain[at]);
+            let mut bit = 0;
+            while bit < length {
+                if code >> (length - 1 - bit) & 1 != 0 {
+                    coded[bits / 8] |= 0x80 >> (bits % 8);
+                }
+                bits += 1;
+                bit += 1;
+            }
+            at += 1;
+        }
+        // The rest of the last byte is ones.
+        while bits % 8 != 0 {
+            coded[bits / 8] |= 0x80 >> (bits % 8);
+            bits += 1;
+        }
+        Name { plain, coded, coded_length: bits / 8 }
+    }
+}
+
+/// Huffman's code of a byte of a name and its length in bits (RFC 7541, appendix B).
+const fn code(byte: u8) -> (u32, usize) {
+    match byte {
+        b'0'..=b'2' => ((byte - b'0') as u32, 5),
+        b'a' => (0x3, 5),
+        b'c' => (0x4, 5),
+        b'e' => (0x5, 5),
+        b'i' => (0x6, 5),
+        b'o' => (0x7, 5),
+        b's' => (0x8, 5),
+        b't' => (0x9, 5),
+        b'-' => (0x16, 6),
+        b'3'..=b'9' => ((byte - b'3') as u32 + 0x19, 6),
+        b'b' => (0x23, 6),
+        b'd' => (0x24, 6),
+        b'f' => (0x25, 6),
+        b'g' => (0x26, 6),
+        b'h' => (0x27, 6),
+        b'l' => (0x28, 6),
+        b'm' => (0x29, 6),
+        b'n' => (0x2a, 6),
+        b'p' => (0x2b, 6),
+        b'r' => (0x2c, 6),
+        b'u' => (0x2d, 6),
+        b':' => (0x5c, 7),
+        b'j' => (0x74, 7),
+        b'k' => (0x75, 7),
+        b'q' => (0x76, 7),
+        b'v' => (0x77, 7),
+        b'w' => (0x78, 7),
+        b'x' => (0x79, 7),
+        b'y' => (0x7a, 7),
+        _ => (0x7b, 7),
+    }
+}
+
+/// Whether the values of an entry of the static table are kept: `:authority`, `:method`, `:path`,
+/// `:scheme`, `:status`, `content-length`, `content-type` and `host`.
+fn is_static_kept(index: u32) -> bool {
+    matches!(index, 1..=14 | 28 | 31 | 38)
+}
+
+/// Place in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Step {
+    /// At the beginning of a field.
+    Field = 0,
+    /// In a number that nothing depends on.
+    Number,
+    /// In the number of the entry that has the field's name.
+    Index,
+    /// At the beginning of a name, which is its length.
+    NameLength,
+    /// In the length of a name.
+    LongNameLength,
+    /// In a name.
+    Name,
+    /// At the beginning of a value, which is its length.
+    ValueLength,
+    /// In the length of a value.
+    LongValueLength,
+    /// In a value.
+    Value,
+    /// Behind what makes no sense: everything is blanked.
+    Lost,
+}
+
+/// Walk through the blocks of one direction. All of it may be zeros.
+#[repr(C)]
+pub(super) struct Blocks {
+    /// Whether the names of the table's entries are chosen, the newest in the lowest bit.
+    chosen: u128,
+    step: Step,
+    /// Whether the field becomes an entry of the table.
+    is_indexed: bool,
+    /// Whether the field's value is kept.
+    is_kept: bool,
+    /// Whether the name is in Huffman's code.
+    is_coded: bool,
+    /// Number of bits of the number so far.
+    shift: u8,
+    /// Number so far, or bytes of a string that are still to come.
+    number: u32,
+    name: [u8; LONGEST_NAME],
+    name_length: u8,
+}
+
+impl Blocks {
+    /// Forgets all blocks.
+    pub(super) fn clear(&mut self) {
+        (self.chosen, self.step) = (0, Step::Field);
+    }
+
+    /// Begins a block.
+    pub(super) fn begin(&mut self) {
+        // The one before broke off within a field.
+        if self.step != Step::Field {
+            self.step = Step::Lost;
+        }
+    }
+
+    /// Gives the bytes of a block to `sink`, as many as there are, or others in their place.
+    pub(super) fn walk(&mut self, bytes: &[u8], sink: &mut impl Sink) {
+        // Bytes before this index were given.
+        let (mut given, mut at) = (0, 0);
+        let put = |from: usize, to: usize, sink: &mut _| {
+            Sink::put(sink, bytes.get(from..to).unwrap_or(&[]));
+        };
+        while let Some(&byte) = bytes.get(at) {
+            let left = bytes.len() - at;
+            match self.step {
+                Step::Field => {
+                    at += 1;
+                    self.field(byte);
+                }
+                Step::Number | Step::Index | Step::LongNameLength | Step::LongValueLength => {
+                    at += 1;
+                    self.number(byte);
+                }
+                Step::NameLength => {
+                    at += 1;
+                    self.is_coded = byte & 0x80 != 0;
+                    self.name_length = 0;
+                    self.integer(byte, 7, Step::LongNameLength);
+                }
+                Step::Name => {
+                    let length = left.min(self.number as usize);
+                    self.name(bytes.get(at..at + length).unwrap_or(&[]));
+                    at += length;
+                }
+                Step::ValueLength if self.is_kept => {
+                    at += 1;
+                    self.integer(byte, 7, Step::LongValueLength);
+                }
+                Step::ValueLength => {
+                    put(given, at, sink);
+                    sink.put(&[byte & 0x7f]);
+                    at += 1;
+                    given = at;
+                    self.integer(byte, 7, Step::LongValueLength);
+                }
+                Step::Value | Step::Lost => {
+                    let is_value = self.step == Step::Value;
+                    let length = if is_value { left.min(self.number as usize) } else { left };
+                    if !(is_value && self.is_kept) {
+                        put(given, at, sink);
+                        sink.blank(length);
+                        given = at + length;
+                    }
+                    at += length;
+                    if is_value {
+                        self.number -= length as u32;
+                        if self.number == 0 {
+                            self.end_field();
+                        }
+                    }
+                }
+            }
+        }
+        put(given, bytes.len(), sink);
+    }
+
+    /// Reads the first byte of a field.
+    fn field(&mut self, byte: u8) {
+        match byte {
+            // The whole field is an entry of a table.
+            0x80.. => self.integer(byte, 7, Step::Number),
+            0x40.. => self.literal(byte, 6, true),
+            // The size of the table.
+            0x20.. => self.integer(byte, 5, Step::Number),
+            _ => self.literal(byte, 4, false),
+        }
+    }
+
+    fn literal(&mut self, byte: u8, bits: u32, is_indexed: bool) {
+        self.is_indexed = is_indexed;
+        self.integer(byte, bits, Step::Index);
+    }
+
+    /// Begins an integer whose first byte has `bits` bits of it. If it has more, they are read in
+    /// `step`.
+    fn integer(&mut self, byte: u8, bits: u32, step: Step) {
+        let largest = (1u32 << bits) - 1;
+        self.number = u32::from(byte) & largest;
+        self.shift = 0;
+        self.step = step;
+        if self.number < largest {
+            self.end_number();
+        }
+    }
+
+    /// Goes on with an integer.
+    fn number(&mut self, byte: u8) {
+        if self.shift > 21 || self.number > LARGEST {
+            self.step = Step::Lost;
+            return;
+        }
+        self.number += u32::from(byte & 0x7f) << self.shift;
+        self.shift += 7;
+        if byte & 0x80 == 0 {
+            self.end_number();
+        }
+    }
+
+    /// Ends an integer.
+    fn end_number(&mut self) {
+        self.step = match self.step {
+            Step::Index if self.number == 0 => Step::NameLength,
+            Step::Index => {
+                self.is_kept = match self.number.checked_sub(STATIC + 1) {
+                    None => is_static_kept(self.number),
+                    Some(index @ 0..128) => self.chosen >> index & 1 != 0,
+                    Some(_) => false,
+                };
+                Step::ValueLength
+            }
+            Step::LongNameLength if self.number == 0 => {
+                self.is_kept = false;
+                Step::ValueLength
+            }
+            Step::LongNameLength => Step::Name,
+            Step::LongValueLength if self.number == 0 => return self.end_field(),
+            Step::LongValueLength => Step::Value,
+            _ => Step::Field,
+        };
+    }
+
+    /// Goes on with a name.
+    fn name(&mut self, bytes: &[u8]) {
+        let free = self.name.get_mut(usize::from(self.name_length)..).unwrap_or_default();
+        free.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
+        let length = usize::from(self.name_length).saturating_add(bytes.len());
+        // A name that is too long is none of the chosen ones.
+        self.name_length = length.min(LONGEST_NAME + 1) as u8;
+        self.number -= bytes.len() as u32;
+        if self.number == 0 {
+            let name = self.name.get(..usize::from(self.name_length));
+            self.is_kept = name.is_some_and(|name| is_chosen(name, self.is_coded));
+            self.step = Step::ValueLength;
+        }
+    }
+
+    /// Ends a field with a value.
+    fn end_field(&mut self) {
+        if self.is_indexed {
+            self.chosen = self.chosen << 1 | u128::from(self.is_kept);
+        }
+        self.step = Step::Field;
+    }
+}
+
+/// Whether a name is one of the chosen ones.
+fn is_chosen(name: &[u8], is_coded: bool) -> bool {
+    NAMES.iter().any(|known| match is_coded {
+        true => known.coded.get(..known.coded_length) == Some(name),
+        false => known.plain == name,
+    })
+}

@@ -1,0 +1,282 @@
+//! Heads of HTTP/1: the first line, and of the others those that are chosen.
+
+use core::ops::Range;
+
+use super::conversation::Conversation;
+use super::lines::{self, Choice, Field, FirstLine, Held, Line, View, choice, newline};
+use super::sink::{Class, Run, Sink};
+use crate::tuning::{MAX_KEPT_LINES_BYTES, MAX_PIECES};
+
+/// Head that is passing, and the line of it that is. All of it may be zeros.
+#[repr(C)]
+pub(super) struct Head {
+    /// Line that came in parts so far.
+    pub(super) line: Line,
+    /// Number of bytes of the head that were kept.
+    kept: u32,
+    /// Status of an answer; 0 for a request.
+    status: u16,
+    /// Whether the answer to a request has no body.
+    is_bodiless: bool,
+    /// Whether a line told a length of the body that makes sense.
+    has_length: bool,
+    /// Whether the body's length cannot be known from the head.
+    is_open: bool,
+    /// Whether the other end is asked to go on in HTTP/2, or told so.
+    is_http2: bool,
+    /// Length of the body as a line told it, in bytes.
+    length: u64,
+}
+
+/// What a line tells of the body.
+#[derive(Clone, Copy)]
+enum Told {
+    /// Its length in bytes; `None` where that makes no sense.
+    Length(Option<u64>),
+    /// That its length is told elsewhere.
+    Encoding,
+    /// Of another protocol.
+    Protocol { is_http2: bool },
+    /// Nothing.
+    Nothing,
+}
+
+impl Told {
+    fn of(field: Field, line: View) -> Told {
+        match field {
+            Field::ContentLength => Told::Length(lines::number(line)),
+            Field::TransferEncoding => Told::Encoding,
+            Field::Upgrade => Told::Protocol { is_http2: lines::is_http2(line) },
+            Field::Naming => Told::Nothing,
+        }
+    }
+}
+
+/// What comes behind a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// Another head.
+    Head,
+    /// A body of this many bytes, and then another head.
+    Body(u64),
+    /// Bytes whose number is not known.
+    Unknown,
+    /// Frames of HTTP/2.
+    Frames,
+}
+
+impl Head {
+    /// Begins a head.
+    pub(super) fn begin(&mut self) {
+        self.line.clear();
+        self.kept = 0;
+        self.status = 0;
+        (self.is_bodiless, self.has_length, self.is_open, self.is_http2) =
+            (false, false, false, false);
+    }
+
+    /// Begins a head whose first line has come in part.
+    pub(super) fn begin_in_line(&mut self) {
+        let line = core::mem::replace(&mut self.line, Line::EMPTY);
+        self.begin();
+        self.line = line;
+    }
+
+    /// Notes what the first line told.
+    pub(super) fn is(&mut self, first: FirstLine) {
+        match first {
+            FirstLine::Request { is_bodiless } => self.is_bodiless = is_bodiless,
+            FirstLine::Response { status } => self.status = status,
+            FirstLine::Preface | FirstLine::Proxy => {}
+        }
+    }
+
+    /// Notes what a line that is kept told.
+    fn note(&mut self, told: Told) {
+        match told {
+            Told::Length(Some(length)) if !self.has_length || self.length == length => {
+                (self.has_length, self.length) = (true, length);
+            }
+            Told::Length(_) | Told::Encoding => self.is_open = true,
+            Told::Protocol { is_http2 } => self.is_http2 = is_http2,
+            Told::Nothing => {}
+        }
+    }
+
+    /// What comes behind the head, which is whole now.
+    fn behind(&self, conversation: &Conversation) -> Behind {
+        let with_length = match (self.is_open, self.has_length, self.length) {
+            (true, _, _) => Behind::Unknown,
+            (false, true, 1..) => Behind::Body(self.length),
+            (false, _, _) => Behind::Head,
+        };
+        match self.status {
+            0 => {
+                conversation.requested(self.is_bodiless);
+                return with_length;
+            }
+            // A tunnel, or another protocol.
+            101 => {
+                conversation.answered();
+                return if self.is_http2 { Behind::Frames } else { Behind::Unknown };
+            }
+            // Another answer follows.
+            100..200 => return Behind::Head,
+            _ => {}
+        }
+        match (conversation.answered(), self.status) {
+            (_, 204 | 304) | (Some(true), _) => Behind::Head,
+            (Some(false), _) if self.has_length => with_length,
+            _ => Behind::Unknown,
+        }
+    }
+
+    /// Goes on with the lines in `bytes` from `from` on; what was gathered so far is kept too.
+    /// Returns the index of the first byte that is no longer the head's, and what is there; `None`
+    /// where all are the head's and it goes on.
+    pub(super) fn lines(
+        &mut self,
+        mut gathered: Gathered,
+        bytes: &[u8],
+        mut from: usize,
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> Option<(usize, Behind)> {
+        loop {
+            let rest = bytes.get(from..).unwrap_or(&[]);
+            let Some(end) = newline(rest) else {
+                if !rest.is_empty() {
+                    self.go_on(&mut gathered, rest, from);
+                }
+                self.keep(gathered, bytes, at, sink);
+                return None;
+            };
+            let line = rest.get(..end).unwrap_or(rest);
+            let range = from..from + end + 1;
+            from = range.end;
+            let mut held = None;
+            if self.line.length() > 0 {
+                if choice(self.line.start()) == Choice::Undecided {
+                    held = Some(self.line.held());
+                }
+                self.line.push(line);
+            }
+            let view = if self.line.length() > 0 { self.line.view() } else { View::of(line) };
+            let is_end = view.is_empty();
+            let kept = if is_end { Choice::Keep(Field::Naming) } else { choice(view.start()) };
+            if let Choice::Keep(field) = kept {
+                self.note(Told::of(field, view));
+                if gathered.is_full() {
+                    self.keep(core::mem::take(&mut gathered), bytes, at, sink);
+                }
+                gathered.held = gathered.held.or(held);
+                gathered.add(range);
+            }
+            self.line.clear();
+            if is_end {
+                self.keep(gathered, bytes, at, sink);
+                return Some((from, self.behind(conversation)));
+            }
+        }
+    }
+
+    /// Goes on with a line that does not end in `rest`, which begins at `from`.
+    fn go_on(&mut self, gathered: &mut Gathered, rest: &[u8], from: usize) {
+        let before = choice(self.line.start());
+        let held = self.line.held();
+        self.line.push(rest);
+        if matches!(choice(self.line.start()), Choice::Keep(_)) {
+            if before == Choice::Undecided {
+                gathered.held = gathered.held.or(Some(held));
+            }
+            gathered.add(from..from + rest.len());
+        }
+    }
+
+    /// Keeps what was gathered of `bytes`, which lie at `at` of the transfer, as far as the head
+    /// may have more.
+    pub(super) fn keep(
+        &mut self,
+        gathered: Gathered,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl Sink,
+    ) {
+        self.keep_at_most(MAX_KEPT_LINES_BYTES, gathered, bytes, at, sink);
+    }
+
+    /// The same, where the head may have `most` bytes.
+    pub(super) fn keep_at_most(
+        &mut self,
+        most: usize,
+        gathered: Gathered,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl Sink,
+    ) {
+        let held = gathered.held.as_ref().map_or(&[][..], Held::as_slice);
+        let all = held.len() + gathered.length();
+        let length = all.min(most.saturating_sub(self.kept as usize));
+        if length == 0 {
+            return;
+        }
+        // What was held came before this transfer.
+        let first = gathered.ranges().first().map_or(0, |range| range.start);
+        let offset = if held.is_empty() { at + first } else { at };
+        let (continues, cut) = (self.kept > 0, length < all);
+        sink.begin(Run { class: Class::Http1, offset, length, continues, cut });
+        sink.put(held);
+        for range in gathered.ranges() {
+            sink.put(bytes.get(range.clone()).unwrap_or(&[]));
+        }
+        self.kept += length as u32;
+        if cut {
+            // What lies behind would be read as if it went on here.
+            self.kept = MAX_KEPT_LINES_BYTES as u32;
+        }
+    }
+}
+
+/// Bytes of a transfer that are to be kept: those that were held from before, and ranges.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// Bytes of a line whose end is in the first range.
+    held: Option<Held>,
+    ranges: [Range<usize>; MAX_PIECES],
+    count: usize,
+}
+
+impl Gathered {
+    /// Nothing yet behind what was `held`.
+    pub(super) fn behind(held: Held) -> Gathered {
+        Gathered { held: Some(held), ..Gathered::default() }
+    }
+
+    /// Whether there is no room for another range.
+    fn is_full(&self) -> bool {
+        self.count == MAX_PIECES
+    }
+
+    /// The ranges.
+    fn ranges(&self) -> &[Range<usize>] {
+        self.ranges.get(..self.count).unwrap_or(&self.ranges)
+    }
+
+    /// Number of bytes in the ranges.
+    fn length(&self) -> usize {
+        self.ranges().iter().map(ExactSizeIterator::len).sum()
+    }
+
+    /// Adds a range behind the others.
+    pub(super) fn add(&mut self, range: Range<usize>) {
+        if let Some(last) = self.count.checked_sub(1).and_then(|last| self.ranges.get_mut(last))
+            && last.end == range.start
+        {
+            last.end = range.end;
+        } else if let Some(place) = self.ranges.get_mut(self.count) {
+            *place = range;
+            self.count += 1;
+        }
+    }
+}

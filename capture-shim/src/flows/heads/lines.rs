@@ -1,0 +1,336 @@
+//! Lines of text: where they end, what the first one of a head says, and which of the others are
+//! kept.
+
+use core::ffi::c_int;
+
+/// Number of bytes of a line's beginning that are looked at, and held where they come in parts.
+pub(super) const START: usize = 40;
+
+/// Number of bytes of a line's end that are looked at.
+const END: usize = 12;
+
+/// Longest method of a request that is looked for, in bytes.
+const LONGEST_METHOD: usize = 20;
+
+/// Methods by which a first line is known before it is whole, each with the space behind it.
+const METHODS: [&[u8]; 20] = [
+    b"GET ",
+    b"POST ",
+    b"PUT ",
+    b"HEAD ",
+    b"DELETE ",
+    b"OPTIONS ",
+    b"PATCH ",
+    b"CONNECT ",
+    b"TRACE ",
+    b"PROPFIND ",
+    b"PROPPATCH ",
+    b"MKCOL ",
+    b"COPY ",
+    b"MOVE ",
+    b"LOCK ",
+    b"UNLOCK ",
+    b"REPORT ",
+    b"SEARCH ",
+    b"PURGE ",
+    b"QUERY ",
+];
+
+/// First line of what an HTTP/2 client sends.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0";
+
+/// First line of a proxy that tells whom it speaks for.
+const PROXY: &[u8] = b"PROXY ";
+
+/// Index of the first newline.
+#[inline]
+pub(super) fn newline(bytes: &[u8]) -> Option<usize> {
+    // SAFETY: the search stays within the bytes. It is libc's own function, not one that is
+    // interposed, and every program may call it at any time.
+    let found = unsafe { libc::memchr(bytes.as_ptr().cast(), c_int::from(b'\n'), bytes.len()) };
+    (!found.is_null()).then(|| found.addr() - bytes.as_ptr().addr())
+}
+
+/// Line that comes in parts: its beginning and its end. All of it may be zeros.
+#[repr(C)]
+pub(super) struct Line {
+    start: [u8; START],
+    end: [u8; END],
+    length: u32,
+}
+
+impl Line {
+    /// Line without bytes.
+    pub(super) const EMPTY: Line = Line { start: [0; START], end: [0; END], length: 0 };
+
+    /// Number of bytes so far.
+    pub(super) fn length(&self) -> usize {
+        self.length as usize
+    }
+
+    /// Bytes so far, as many as are held.
+    pub(super) fn start(&self) -> &[u8] {
+        self.start.get(..self.length().min(START)).unwrap_or(&self.start)
+    }
+
+    /// Copy of the bytes so far, as many as are held.
+    pub(super) fn held(&self) -> Held {
+        Held { bytes: self.start, length: self.start().len() }
+    }
+
+    /// Forgets the line.
+    pub(super) fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Goes on with `bytes`.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let free = self.start.get_mut(self.length.min(START as u32) as usize..).unwrap_or_default();
+        for (place, byte) in free.iter_mut().zip(bytes) {
+            *place = *byte;
+        }
+        let kept = END.saturating_sub(bytes.len());
+        self.end.copy_within(END - kept.., 0);
+        let last = bytes.len() - bytes.len().min(END);
+        for (place, byte) in self.end.iter_mut().skip(kept).zip(bytes.iter().skip(last)) {
+            *place = *byte;
+        }
+        self.length = self.length.saturating_add(bytes.len() as u32);
+    }
+
+    /// The line, as far as it is looked at.
+    pub(super) fn view(&self) -> View<'_> {
+        let known = END - self.length().min(END);
+        View { start: self.start(), end: self.end.get(known..).unwrap_or(&[]) }
+    }
+}
+
+/// Bytes of a line that were held.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    bytes: [u8; START],
+    length: usize,
+}
+
+impl Held {
+    /// The bytes.
+    pub(super) fn as_slice(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or(&[])
+    }
+}
+
+/// Whole line without its newline, as far as it is looked at: its beginning and its end.
+#[derive(Clone, Copy)]
+pub(super) struct View<'line> {
+    start: &'line [u8],
+    end: &'line [u8],
+}
+
+impl<'line> View<'line> {
+    /// View of a line that is there as a whole.
+    pub(super) fn of(line: &'line [u8]) -> View<'line> {
+        let start = line.get(..START).unwrap_or(line);
+        let end = line.get(line.len().saturating_sub(END)..).unwrap_or(line);
+        View { start, end }
+    }
+
+    /// Beginning of the line.
+    pub(super) fn start(self) -> &'line [u8] {
+        self.start
+    }
+
+    /// Whether the line is empty: the end of a head.
+    pub(super) fn is_empty(self) -> bool {
+        matches!(self.start, b"" | b"\r")
+    }
+}
+
+/// Facts that the first line of a head tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FirstLine {
+    /// A request; whether its answer is without a body, whatever its lines say.
+    Request { is_bodiless: bool },
+    /// An answer of this status.
+    Response { status: u16 },
+    /// The beginning of an HTTP/2 client.
+    Preface,
+    /// A proxy's line before the first head.
+    Proxy,
+}
+
+/// Reads a whole line as the first of a head; `None` where it is something else.
+pub(super) fn first_line(line: View) -> Option<FirstLine> {
+    let start = line.start.strip_suffix(b"\r").unwrap_or(line.start);
+    if start == PREFACE {
+        return Some(FirstLine::Preface);
+    }
+    if start.starts_with(PROXY) {
+        return Some(FirstLine::Proxy);
+    }
+    if let Some(status) = status(start) {
+        return Some(FirstLine::Response { status });
+    }
+    let method = start.iter().take(LONGEST_METHOD + 1).position(|byte| *byte == b' ')?;
+    let method = start.get(..method).filter(|method| !method.is_empty())?;
+    let end = line.end.strip_suffix(b"\r").unwrap_or(line.end);
+    let is_request = method.iter().all(|byte| byte.is_ascii_graphic()) && ends_with_version(end);
+    let is_bodiless = matches!(method, b"HEAD" | b"CONNECT");
+    is_request.then_some(FirstLine::Request { is_bodiless })
+}
+
+/// Status of a line that begins like `HTTP/1.1 200`.
+fn status(start: &[u8]) -> Option<u16> {
+    let behind = start.strip_prefix(b"HTTP/1.").or_else(|| {
+        let slash = start.iter().take(8).position(|byte| *byte == b'/')?;
+        let (name, version) = (start.get(..slash)?, start.get(slash + 1..)?);
+        let is_name = name.len() >= 3 && name.iter().all(u8::is_ascii_uppercase);
+        let [major, b'.', rest @ ..] = version else { return None };
+        (is_name && major.is_ascii_digit()).then_some(rest)
+    })?;
+    let [minor, b' ', a, b, c, ..] = behind else { return None };
+    let are_digits = [minor, a, b, c].into_iter().all(u8::is_ascii_digit);
+    let digit = |byte: &u8| u16::from(byte - b'0');
+    are_digits.then(|| 100 * digit(a) + 10 * digit(b) + digit(c))
+}
+
+/// Whether a line's end is like ` HTTP/1.1`: a space, a name in capitals, a slash and a version.
+fn ends_with_version(end: &[u8]) -> bool {
+    let [before @ .., major, b'.', minor] = end else { return false };
+    let Some(name) = before.strip_suffix(b"/") else { return false };
+    let length = name.iter().rev().take_while(|byte| byte.is_ascii_uppercase()).count();
+    let space = name.len().checked_sub(length + 1).and_then(|index| name.get(index));
+    major.is_ascii_digit() && minor.is_ascii_digit() && length >= 3 && space == Some(&b' ')
+}
+
+/// Likelihood that a line is the first of a head, by its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// It is something else.
+    Other,
+    /// It may be, and more has to come.
+    Maybe,
+    /// It is, as far as can be seen before its end.
+    Likely,
+}
+
+/// Judges the beginning of a line that is not whole.
+pub(super) fn beginning(start: &[u8]) -> Beginning {
+    if status(start).is_some() {
+        return Beginning::Likely;
+    }
+    // Shorter than what it would take to see the status.
+    let answer = b"HTTP/1.";
+    let matches = |known: &[u8]| known.iter().zip(start).all(|(known, byte)| known == byte);
+    let is_answer = matches(answer)
+        && start.len() < answer.len() + 5
+        && start.iter().skip(answer.len()).all(|byte| byte.is_ascii_digit() || *byte == b' ');
+    if is_answer || start.len() <= PREFACE.len() + 1 && matches(PREFACE) || is_proxy(start) {
+        return Beginning::Maybe;
+    }
+    match METHODS.iter().any(|method| matches(method)) {
+        true if start.len() < START => Beginning::Maybe,
+        true => Beginning::Likely,
+        false if start.len() < START && is_in_capitals(start) => Beginning::Maybe,
+        false => Beginning::Other,
+    }
+}
+
+/// Whether what begins here may be a method or a protocol that is not known.
+fn is_in_capitals(start: &[u8]) -> bool {
+    let length = start.iter().take_while(|byte| byte.is_ascii_uppercase()).count();
+    let behind = start.get(length..).unwrap_or(&[]);
+    length > 0
+        && matches!(behind.first(), None | Some(b' ' | b'/'))
+        && behind.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\r'))
+}
+
+/// Whether a proxy's line, which has up to 107 bytes, begins here.
+fn is_proxy(start: &[u8]) -> bool {
+    start.len() < START && PROXY.iter().zip(start).all(|(known, byte)| known == byte)
+}
+
+/// Line of a header that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    /// It tells the length of the body.
+    ContentLength,
+    /// It tells that the body's length is told elsewhere.
+    TransferEncoding,
+    /// It tells of another protocol.
+    Upgrade,
+    /// It tells something else.
+    Naming,
+}
+
+/// Names of the lines that are kept, each with the colon behind it, but for the last: all that
+/// begin with that are kept.
+const FIELDS: [(&[u8], Field); 9] = [
+    (b"host:", Field::Naming),
+    (b"content-length:", Field::ContentLength),
+    (b"content-type:", Field::Naming),
+    (b"transfer-encoding:", Field::TransferEncoding),
+    (b"upgrade:", Field::Upgrade),
+    (b"traceparent:", Field::Naming),
+    (b"x-request-id:", Field::Naming),
+    (b"b3:", Field::Naming),
+    (b"x-b3-", Field::Naming),
+];
+
+/// Decision about a line of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// It is kept.
+    Keep(Field),
+    /// It is left out.
+    Skip,
+    /// Too little of it is there.
+    Undecided,
+}
+
+/// Decides about the line that begins with `start`, which may be all of it so far. A line that goes
+/// on from the one before begins with a space, and so is left out.
+#[inline]
+pub(super) fn choice(start: &[u8]) -> Choice {
+    // Most lines are decided by their first byte.
+    match start.first() {
+        // It may be the empty one.
+        None => return Choice::Undecided,
+        Some(b'\r') if start.len() == 1 => return Choice::Undecided,
+        Some(b'h' | b'H' | b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b'x' | b'X' | b'b' | b'B') => {
+        }
+        Some(_) => return Choice::Skip,
+    }
+    let mut choice = Choice::Skip;
+    for (name, field) in FIELDS {
+        let is_so_far = name.iter().zip(start).all(|(a, b)| *a == b.to_ascii_lowercase());
+        if is_so_far && start.len() >= name.len() {
+            return Choice::Keep(field);
+        }
+        if is_so_far {
+            choice = Choice::Undecided;
+        }
+    }
+    choice
+}
+
+/// Value of the field in a whole line: what is behind the colon, without the spaces around it.
+fn value(line: View<'_>) -> Option<&[u8]> {
+    let colon = line.start.iter().position(|byte| *byte == b':')?;
+    // A value that is longer than what is looked at is none of those that are asked for.
+    let is_whole = line.start.len() < START;
+    is_whole.then(|| line.start.get(colon + 1..).unwrap_or(&[]).trim_ascii())
+}
+
+/// Number that a line of [`Field::ContentLength`] tells; `None` where it makes no sense.
+pub(super) fn number(line: View) -> Option<u64> {
+    let digits = value(line).filter(|digits| !digits.is_empty())?;
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// Whether a line of [`Field::Upgrade`] tells of HTTP/2.
+pub(super) fn is_http2(line: View) -> bool {
+    value(line) == Some(b"h2c")
+}

@@ -1,0 +1,40 @@
+//! Sink of heads: what is kept of a transfer goes there, run by run.
+
+/// Class of a head, as in its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Class {
+    /// HTTP/1, and what has heads of its form.
+    Http1 = 1,
+    /// HTTP/2.
+    Http2 = 2,
+    /// Anything else.
+    Other = 3,
+}
+
+/// Bytes that are kept in one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    /// Class of the head.
+    pub(super) class: Class,
+    /// Offset of the first byte in the transfer.
+    pub(super) offset: usize,
+    /// Number of bytes.
+    pub(super) length: usize,
+    /// Whether they go on where those of the run before ended.
+    pub(super) continues: bool,
+    /// Whether bytes of the head are left out behind them.
+    pub(super) cut: bool,
+}
+
+/// Taker of what is kept.
+pub(super) trait Sink {
+    /// Begins a run. Its bytes follow, as many as it has; more than that are passed over.
+    fn begin(&mut self, run: Run);
+
+    /// Takes bytes.
+    fn put(&mut self, bytes: &[u8]);
+
+    /// Takes `count` bytes in the place of others, which are not to be kept.
+    fn blank(&mut self, count: usize);
+}

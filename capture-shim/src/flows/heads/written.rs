@@ -1,0 +1,127 @@
+//! Heads as they are written into the log, behind the record of their transfer.
+
+use socket_log::encode::{Direction, Head};
+
+use super::sink::{Class, Run, Sink};
+use crate::log::{OpenHead, Writer};
+use crate::state::options::options;
+
+/// Byte in the place of one that is not kept.
+const BLANK: u8 = b'*';
+
+/// Sink that writes what is kept of one transfer or datagram.
+pub(super) struct Written {
+    writer: Writer,
+    now: u64,
+    /// Facts of the next record.
+    next: Head,
+    /// Number of bytes of the run that have no record yet.
+    left: usize,
+    open: Option<OpenHead>,
+}
+
+impl Written {
+    /// Sink for a transfer or a datagram of the time `ticks`; `now` is the present.
+    pub(super) fn new(
+        writer: Writer,
+        direction: Direction,
+        flow: u32,
+        ticks: u64,
+        now: u64,
+    ) -> Written {
+        let next = Head {
+            direction,
+            class: 0,
+            flow,
+            ticks,
+            offset: 0,
+            length: 0,
+            continues: false,
+            cut: false,
+            datagram: false,
+        };
+        Written { writer, now, next, left: 0, open: None }
+    }
+
+    /// The same for a datagram.
+    pub(super) fn of_datagram(mut self) -> Written {
+        self.next.datagram = true;
+        self
+    }
+
+    /// Begins the next record of the run.
+    fn open(&mut self) {
+        self.open = self.writer.open_head(&self.next, self.left, self.now);
+        match &self.open {
+            Some(open) => {
+                self.left -= open.length();
+                self.next.offset = self.next.offset.saturating_add(open.length() as u32);
+                self.next.continues = true;
+            }
+            None => self.left = 0,
+        }
+    }
+
+    /// Ends the record that is open, if it is full, and begins the next.
+    fn proceed(&mut self) {
+        if let Some(open) = self.open.take_if(|open| open.room() == 0) {
+            open.commit();
+            if self.left > 0 {
+                self.open();
+            }
+        }
+    }
+}
+
+impl Sink for Written {
+    fn begin(&mut self, run: Run) {
+        if let Some(open) = self.open.take() {
+            open.commit();
+        }
+        self.left = 0;
+        if run.length == 0 || !options().keeps_heads(run.class as u8) {
+            return;
+        }
+        self.next.class = run.class as u8;
+        self.next.offset = u32::try_from(run.offset).unwrap_or(u32::MAX);
+        (self.next.continues, self.next.cut) = (run.continues, run.cut);
+        self.left = run.length;
+        self.open();
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(open) = &mut self.open
+            && !rest.is_empty()
+        {
+            let count = rest.len().min(open.room());
+            open.put(rest);
+            rest = rest.get(count..).unwrap_or(&[]);
+            self.proceed();
+        }
+    }
+
+    fn blank(&mut self, count: usize) {
+        let mut left = count;
+        while let Some(open) = &mut self.open
+            && left > 0
+        {
+            let filled = left.min(open.room());
+            open.fill(BLANK, filled);
+            left -= filled;
+            self.proceed();
+        }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take() {
+            open.commit();
+        }
+    }
+}
+
+const _: () = assert!(Class::Http1 as u8 == socket_log::layout::head::HTTP1);
+const _: () = assert!(Class::Http2 as u8 == socket_log::layout::head::HTTP2);
+const _: () = assert!(Class::Other as u8 == socket_log::layout::head::OTHER);

@@ -1,0 +1,93 @@
+//! Records of heads, whose bytes are put in piece by piece.
+//!
+//! A head may be longer than a record, and a record no longer than what is left of the thread's
+//! chunk. So a record is reserved for as many bytes as it can have, and committed once it has them.
+
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU32, fence};
+
+use socket_log::encode::{self, Head};
+use socket_log::layout::{CHUNK_BYTES, HEAD_WORDS, LARGEST_HEAD_BYTES, lost};
+
+use super::Writer;
+use super::chunks::FullChunk;
+
+/// Record that is being written: its words are reserved, and its bytes come.
+pub(crate) struct OpenHead {
+    place: *mut u32,
+    /// First word, which is stored last.
+    first: u32,
+    /// Number of bytes that the record has, and of those that are there.
+    length: usize,
+    filled: usize,
+    _behind: FullChunk,
+}
+
+impl Writer {
+    /// Begins a record of `head`, which has `length` bytes, or as many of them as fit. `None` where
+    /// the log takes no more.
+    pub(crate) fn open_head(self, head: &Head, length: usize, now: u64) -> Option<OpenHead> {
+        let behind = self.make_ready(now)?;
+        let used = self.thread.cursor.load(Acquire) % CHUNK_BYTES;
+        // Where there is no chunk, `make_ready` has said so.
+        let room = CHUNK_BYTES.saturating_sub(used + 4 * HEAD_WORDS);
+        let kept = length.min(LARGEST_HEAD_BYTES).min(room);
+        let cut = head.cut && kept == length;
+        let words = encode::head(&Head { length: kept as u32, cut, ..*head });
+        let count = HEAD_WORDS + kept.div_ceil(4);
+        let Some(place) = self.reserve_words(count, || true) else {
+            self.lose(lost::BUSY);
+            return None;
+        };
+        let [first, rest @ ..] = words;
+        // SAFETY: the words were reserved for this record.
+        unsafe {
+            AtomicU32::from_ptr(place).store(encode::reserved(count), Relaxed);
+            // Neither the compiler nor (by the release at the end) the machine moves the tag behind
+            // the body.
+            fence(Release);
+            place.add(1).copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+        }
+        Some(OpenHead { place, first, length: kept, filled: 0, _behind: behind })
+    }
+}
+
+impl OpenHead {
+    /// Number of bytes that are still to come.
+    pub(crate) fn room(&self) -> usize {
+        self.length - self.filled
+    }
+
+    /// Number of bytes that the record has.
+    pub(crate) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Takes the first of these bytes, as many as are still to come.
+    pub(crate) fn put(&mut self, bytes: &[u8]) {
+        let count = bytes.len().min(self.room());
+        // SAFETY: within the reserved words.
+        unsafe { self.at().copy_from_nonoverlapping(bytes.as_ptr(), count) };
+        self.filled += count;
+    }
+
+    /// Takes `count` bytes `byte`, or as many as are still to come.
+    pub(crate) fn fill(&mut self, byte: u8, count: usize) {
+        let count = count.min(self.room());
+        // SAFETY: within the reserved words.
+        unsafe { self.at().write_bytes(byte, count) };
+        self.filled += count;
+    }
+
+    /// Place of the next byte. What pads the last word is zero already.
+    fn at(&self) -> *mut u8 {
+        // SAFETY: within the reserved words, or at their end.
+        unsafe { self.place.add(HEAD_WORDS).cast::<u8>().add(self.filled) }
+    }
+
+    /// Commits the record. What is missing stays zero.
+    pub(crate) fn commit(self) {
+        // SAFETY: the words were reserved for this record.
+        unsafe { AtomicU32::from_ptr(self.place) }.store(self.first, Release);
+    }
+}

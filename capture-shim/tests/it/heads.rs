@@ -1,0 +1,25 @@
+//! Heads: what is kept of the bytes of a conversation.
+
+#[allow(dead_code, reason = "the library begins anew in the place of another flow")]
+#[path = "../../src/flows/heads/conversation.rs"]
+mod conversation;
+#[path = "../../src/flows/heads/direction.rs"]
+mod direction;
+#[path = "../../src/flows/heads/hpack.rs"]
+mod hpack;
+#[path = "../../src/flows/heads/http1.rs"]
+mod http1;
+#[path = "../../src/flows/heads/http2.rs"]
+mod http2;
+#[path = "../../src/flows/heads/lines.rs"]
+mod lines;
+#[path = "../../src/flows/heads/opening.rs"]
+mod opening;
+#[path = "../../src/flows/heads/sink.rs"]
+mod sink;
+
+mod any_bytes;
+mod frames;
+mod of_http1;
+mod talk;
+mod words;

@@ -1,0 +1,215 @@
+//! Heads of HTTP/1, whole and in parts, usual and strange.
+
+use super::sink::Class;
+use super::talk::By::{Client, Server};
+use super::talk::Talk;
+use crate::tuning::{MAX_KEPT_LINES_BYTES, MAX_KEPT_UNFINISHED_BYTES};
+
+const REQUEST: &str = "POST /cart/7?card=1 HTTP/1.1\r\nHost: shop\r\nUser-Agent: curl\r\n\
+    Cookie: SECRET\r\nAuthorization: Basic SECRET\r\nContent-Type: text/plain\r\n\
+    traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\
+    X-B3-TraceId: 80f1\r\nContent-Length: 11\r\n\r\n";
+const KEPT: &str = "POST /cart/7?card=1 HTTP/1.1\r\nHost: shop\r\nContent-Type: text/plain\r\n\
+    traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\n\
+    X-B3-TraceId: 80f1\r\nContent-Length: 11\r\n\r\n";
+const GET: &str = "GET / HTTP/1.1\r\n\r\n";
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+
+#[test]
+fn the_first_line_and_chosen_lines_are_kept() {
+    let mut talk = Talk::new();
+    talk.say(Client, format!("{REQUEST}SECRET body"));
+    assert_eq!(talk.heads(Client), [(Class::Http1, KEPT.into())]);
+    let answer = "HTTP/1.1 404 Not Found\r\nServer: x\r\nSet-Cookie: SECRET\r\nb3: 0\r\n\
+        x-request-id: 5\r\nContent-Length: 6\r\n\r\nSECRET";
+    talk.say(Server, answer);
+    let kept = "HTTP/1.1 404 Not Found\r\nb3: 0\r\nx-request-id: 5\r\nContent-Length: 6\r\n\r\n";
+    assert_eq!(talk.http1(Server), [kept]);
+    let run = talk.kept[0].run;
+    assert_eq!((run.offset, run.continues, run.cut), (0, false, false));
+}
+
+#[test]
+fn requests_behind_one_another_are_found_in_one_transfer() {
+    let mut talk = Talk::new();
+    let body = "GET / HTTP/";
+    talk.say(Client, format!("{REQUEST}{body}{GET}{REQUEST}{body}"));
+    assert_eq!(talk.http1(Client), [KEPT, GET, KEPT], "a body of known length is passed over");
+    let offsets: Vec<usize> = talk.kept.iter().map(|kept| kept.run.offset).collect();
+    let second = REQUEST.len() + body.len();
+    assert_eq!(offsets, [0, second, second + GET.len()]);
+    assert!(talk.kept.iter().all(|kept| !kept.run.continues));
+}
+
+#[test]
+fn a_head_in_parts_is_the_whole_head() {
+    let said = format!("{REQUEST}SECRET body{GET}");
+    for size in 1..said.len() {
+        let mut talk = Talk::new();
+        talk.say_parts(Client, said.as_bytes(), size);
+        assert_eq!(talk.http1(Client), [KEPT, GET], "in transfers of {size} bytes");
+        assert_eq!(talk.heads(Client).len(), 2, "{:?}", talk.kept);
+        let mut talk = Talk::new();
+        talk.say_in(Client, &said.as_bytes().chunks(size).collect::<Vec<_>>());
+        assert_eq!(talk.http1(Client), [KEPT, GET], "in buffers of {size} bytes");
+    }
+}
+
+#[test]
+fn bodies_that_an_answer_does_not_have_are_not_waited_for() {
+    let long = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
+    let cases = [
+        ("HEAD / HTTP/1.1\r\n\r\n", long),
+        (GET, "HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n"),
+        (GET, "HTTP/1.1 204 No Content\r\n\r\n"),
+        ("CONNECT a:443 HTTP/1.1\r\n\r\n", "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n"),
+    ];
+    for (request, answer) in cases {
+        let mut talk = Talk::new();
+        // In one transfer, where nothing but the count tells where the second begins.
+        talk.say(Client, format!("{request}{GET}"));
+        talk.say(Server, format!("{answer}{OK}"));
+        assert_eq!(talk.http1(Server), [answer, OK], "to {request:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_goes_on_is_followed_by_another() {
+    let mut talk = Talk::new();
+    let asks = "PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 18\r\n\r\n";
+    talk.say(Client, asks).say(Server, "HTTP/1.1 100 Continue\r\n\r\n");
+    // The body, which looks like a request, begins a turn.
+    talk.say(Client, GET).say(Server, OK).say(Client, GET);
+    assert_eq!(talk.http1(Server), ["HTTP/1.1 100 Continue\r\n\r\n", OK]);
+    let kept = "PUT / HTTP/1.1\r\nContent-Length: 18\r\n\r\n";
+    assert_eq!(talk.http1(Client), [kept, GET], "the body is no request");
+}
+
+#[test]
+fn bodies_of_unknown_length_end_where_a_transfer_begins_with_a_head() {
+    let mut talk = Talk::new();
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nSet-Cookie: SECRET\r\n\r\n";
+    talk.say(Client, GET).say(Server, format!("{chunked}6\r\nSECRET\r\n"));
+    talk.say(Server, "6\r\nSECRET\r\n0\r\n\r\n").say(Client, GET).say(Server, OK);
+    let kept = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    assert_eq!(talk.http1(Server), [kept, OK]);
+    // What only begins like a request is none.
+    talk.say(Client, "GET SECRET HTTP\r\n").say(Client, "GET /SECRET");
+    assert_eq!(talk.http1(Client), [GET, GET]);
+    assert_eq!(talk.heads(Client).len(), 2, "nothing else is kept where HTTP/1 is spoken");
+}
+
+#[test]
+fn another_protocol_behind_an_upgrade_is_left_out() {
+    let mut talk = Talk::new();
+    let upgrade = "GET / HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Key: SECRET\r\n\r\n";
+    let switches = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n";
+    talk.say(Client, upgrade).say(Server, switches);
+    talk.say(Client, b"\x81\x86\0\0\0\0SECRET").say(Server, b"\x81\x06SECRET");
+    talk.say(Client, b"\x81\x86\0\0\0\0SECRET");
+    assert_eq!(talk.http1(Client), ["GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"]);
+    assert_eq!(talk.http1(Server), [switches]);
+    assert_eq!(talk.kept.len(), 2);
+}
+
+#[test]
+fn strange_heads() {
+    let long = "x".repeat(100_000);
+    let cases = [
+        ("GET / HTTP/1.0\nHOST: a\nCOOKIE: SECRET\n\n", "GET / HTTP/1.0\nHOST: a\n\n"),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\n SECRET\r\nCookie: a\r\n\tSECRET\r\n\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        ),
+        ("\r\nGET / HTTP/1.1\r\nCookie: SECRET\r\n\r\n", GET),
+        ("BREW /pot HTTP/1.1\r\nCookie: SECRET\r\n\r\n", "BREW /pot HTTP/1.1\r\n\r\n"),
+        (
+            "DESCRIBE rtsp://a RTSP/1.0\r\nCookie: SECRET\r\n\r\n",
+            "DESCRIBE rtsp://a RTSP/1.0\r\n\r\n",
+        ),
+        ("PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\nGET / HTTP/1.1\r\nCookie: SECRET\r\n\r\n", GET),
+        ("GET / HTTP/1.1\r\nHost : SECRET\r\nhosts: SECRET\r\nhos: SECRET\r\n\r\n", GET),
+        ("GET / HTTP/1.1\r\n\rHost: SECRET\r\n\r\n", GET),
+        (&format!("GET / HTTP/1.1\r\nCookie: SECRET{long}\r\n\r\n"), GET),
+    ];
+    for (said, kept) in cases {
+        for size in [said.len(), 1, 7, 16, 100] {
+            let mut talk = Talk::new();
+            talk.say_parts(Client, said.as_bytes(), size);
+            assert_eq!(talk.heads(Client), [(Class::Http1, kept.into())], "{size}: {said:.100?}");
+        }
+    }
+}
+
+#[test]
+fn long_heads_are_cut_and_what_follows_is_found() {
+    let long = "x".repeat(100_000);
+    let said = format!("GET /{long} HTTP/1.1\r\nHost: {long}\r\nContent-Length: 1\r\n\r\nS{GET}");
+    let mut talk = Talk::new();
+    talk.say(Client, &said);
+    let begins = &said[..MAX_KEPT_UNFINISHED_BYTES];
+    assert_eq!(talk.http1(Client), [begins, GET], "longer than what is searched for its end");
+    assert!(talk.kept[0].run.cut);
+    let said = format!("GET / HTTP/1.1\r\nHost: {long}\r\nContent-Length: 1\r\n\r\nS{GET}");
+    for size in [said.len(), 1000, 100] {
+        let mut talk = Talk::new();
+        talk.say_parts(Client, said.as_bytes(), size);
+        let [first, second] = &talk.http1(Client)[..] else { panic!("two heads") };
+        assert_eq!(first.len(), MAX_KEPT_LINES_BYTES);
+        assert_eq!(second, GET);
+        assert!(talk.kept.iter().any(|kept| kept.run.cut));
+    }
+}
+
+#[test]
+fn lengths_that_make_no_sense_end_where_a_transfer_begins() {
+    for line in [
+        "Content-Length: -1",
+        "Content-Length: 1x",
+        "Content-Length: 1\r\nContent-Length: 2",
+        "Content-Length: 99999999999999999999",
+        "Content-Length:",
+    ] {
+        let mut talk = Talk::new();
+        talk.say(Client, format!("POST / HTTP/1.1\r\n{line}\r\n\r\n{GET}")).say(Client, GET);
+        assert_eq!(talk.http1(Client).len(), 2, "{line}");
+        assert_eq!(talk.http1(Client)[1], GET);
+    }
+}
+
+#[test]
+fn bytes_that_nobody_sees_are_counted() {
+    let mut talk = Talk::new();
+    let long = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
+    talk.say(Client, format!("{GET}{GET}{GET}")).say(Server, long).pass(Server, 400);
+    talk.pass(Server, 600).say(Server, format!("{long}abc")).pass(Server, 997).say(Server, OK);
+    assert_eq!(talk.http1(Server), [long, long, OK]);
+    // More than the body has: a head was among them.
+    talk.say(Client, GET).say(Server, long).pass(Server, 1001).say(Server, format!("SECRET{OK}"));
+    talk.say(Server, OK);
+    assert_eq!(talk.http1(Server), [long, long, OK, long, OK]);
+}
+
+#[test]
+fn two_threads_at_once_end_what_is_known() {
+    let mut talk = Talk::new();
+    talk.say_at(Client, 10, 20, &[b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n"]);
+    // This call was made before the one before had returned.
+    talk.say_at(Client, 15, 30, &[b"\r\nSECRET"]).say_at(Client, 40, 50, &[GET.as_bytes()]);
+    let heads = talk.http1(Client);
+    assert_eq!(heads.len(), 2, "{heads:?}");
+    assert!(!heads.concat().contains("SECRET"));
+    // Several transfers of one call are in order.
+    let mut talk = Talk::new();
+    talk.say_at(Client, 10, 20, &[b"POST / HTTP/1.1\r\nContent-Le"]);
+    talk.say_at(Client, 10, 20, &[b"ngth: 18\r\n\r\n"]).say_at(Client, 20, 21, &[GET.as_bytes()]);
+    assert_eq!(talk.http1(Client), ["POST / HTTP/1.1\r\nContent-Length: 18\r\n\r\n"]);
+}
+
+#[test]
+fn who_joins_in_the_midst_keeps_nothing_of_what_was_under_way() {
+    let mut talk = Talk::joined();
+    talk.say(Client, "oken: SECRET\r\nCookie: SECRET\r\n\r\n").say(Server, OK);
+    talk.say(Client, REQUEST);
+    assert_eq!(talk.heads(Client), [(Class::Http1, KEPT.into())]);
+}

@@ -1,0 +1,165 @@
+//! Conversation of two ends, and what is kept of it.
+
+use std::mem::MaybeUninit;
+
+use super::conversation::Conversation;
+use super::direction::Direction;
+use super::sink::{Class, Run, Sink};
+
+/// One who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum By {
+    Client,
+    Server,
+}
+
+/// What was kept: the number of the transfer, the run, and its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    pub(super) by: By,
+    pub(super) transfer: usize,
+    pub(super) run: Run,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Kept {
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.bytes).into_owned()
+    }
+}
+
+/// A conversation. All states are zeros at first, as in the library.
+pub(super) struct Talk {
+    conversation: Box<Conversation>,
+    directions: [Box<Direction>; 2],
+    pub(super) kept: Vec<Kept>,
+    pub(super) transfers: usize,
+    now: u64,
+}
+
+struct Taker<'talk> {
+    by: By,
+    transfer: usize,
+    kept: &'talk mut Vec<Kept>,
+}
+
+impl Taker<'_> {
+    fn take(&mut self, bytes: &[u8]) {
+        let Some(last) = self.kept.last_mut() else { return };
+        let room = last.run.length - last.bytes.len();
+        last.bytes.extend(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+impl Sink for Taker<'_> {
+    fn begin(&mut self, run: Run) {
+        let (by, transfer) = (self.by, self.transfer);
+        if let Some(last) = self.kept.last() {
+            assert_eq!(last.run.length, last.bytes.len(), "a run has as many bytes as it said");
+        }
+        self.kept.push(Kept { by, transfer, run, bytes: Vec::new() });
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.take(bytes);
+    }
+
+    fn blank(&mut self, count: usize) {
+        self.take(&vec![b'*'; count]);
+    }
+}
+
+impl Talk {
+    pub(super) fn new() -> Talk {
+        // SAFETY: states may be all zeros, which is how the library maps them.
+        let direction = || Box::new(unsafe { MaybeUninit::<Direction>::zeroed().assume_init() });
+        // SAFETY: as above.
+        let conversation = unsafe { MaybeUninit::<Conversation>::zeroed().assume_init() };
+        let conversation = Box::new(conversation);
+        let directions = [direction(), direction()];
+        Talk { conversation, directions, kept: Vec::new(), transfers: 0, now: 1 }
+    }
+
+    /// Joins the conversation in its midst.
+    pub(super) fn joined() -> Talk {
+        let mut talk = Talk::new();
+        talk.directions.iter_mut().for_each(|direction| direction.begin(true));
+        talk
+    }
+
+    fn call(&mut self, by: By, begin: u64, end: u64) -> &mut Direction {
+        let index = usize::from(by == By::Server);
+        let direction = &mut self.directions[index];
+        let turns = self.conversation.turns(index as u8);
+        direction.call(begin, end, turns, &self.conversation);
+        direction
+    }
+
+    /// Speaks one transfer, which lies in several buffers.
+    pub(super) fn say_in(&mut self, by: By, buffers: &[&[u8]]) -> &mut Talk {
+        self.now += 2;
+        let now = self.now;
+        self.say_at(by, now - 1, now, buffers)
+    }
+
+    /// The same in a call from `begin` to `end`.
+    pub(super) fn say_at(&mut self, by: By, begin: u64, end: u64, buffers: &[&[u8]]) -> &mut Talk {
+        self.call(by, begin, end);
+        let direction = &mut self.directions[usize::from(by == By::Server)];
+        let mut taker = Taker { by, transfer: self.transfers, kept: &mut self.kept };
+        let mut at = 0;
+        for buffer in buffers {
+            direction.walk(buffer, at, &self.conversation, &mut taker);
+            at += buffer.len();
+        }
+        self.transfers += 1;
+        self
+    }
+
+    /// Speaks one transfer.
+    pub(super) fn say(&mut self, by: By, bytes: impl AsRef<[u8]>) -> &mut Talk {
+        self.say_in(by, &[bytes.as_ref()])
+    }
+
+    /// Speaks transfers of `size` bytes.
+    pub(super) fn say_parts(&mut self, by: By, bytes: impl AsRef<[u8]>, size: usize) -> &mut Talk {
+        for part in bytes.as_ref().chunks(size) {
+            self.say(by, part);
+        }
+        self
+    }
+
+    /// Lets bytes pass that nobody sees.
+    pub(super) fn pass(&mut self, by: By, bytes: u64) -> &mut Talk {
+        self.now += 2;
+        let now = self.now;
+        self.call(by, now - 1, now);
+        self.directions[usize::from(by == By::Server)].pass(bytes, &self.conversation);
+        self.transfers += 1;
+        self
+    }
+
+    /// What was kept of `by`, the parts of a head joined, with the class of each.
+    pub(super) fn heads(&self, by: By) -> Vec<(Class, String)> {
+        let mut heads: Vec<(Class, Vec<u8>)> = Vec::new();
+        for kept in self.kept.iter().filter(|kept| kept.by == by) {
+            match heads.last_mut() {
+                Some((class, bytes)) if kept.run.continues => {
+                    assert_eq!(*class, kept.run.class, "a head has one class");
+                    bytes.extend(&kept.bytes);
+                }
+                _ => heads.push((kept.run.class, kept.bytes.clone())),
+            }
+        }
+        heads
+            .into_iter()
+            .map(|(class, bytes)| (class, String::from_utf8_lossy(&bytes).into_owned()))
+            .collect()
+    }
+
+    /// The heads of HTTP/1 of `by`.
+    pub(super) fn http1(&self, by: By) -> Vec<String> {
+        let heads = self.heads(by).into_iter();
+        heads.filter(|(class, _)| *class == Class::Http1).map(|(_, text)| text).collect()
+    }
+}

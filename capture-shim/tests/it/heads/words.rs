@@ -1,0 +1,89 @@
+//! What is kept of anything that is no HTTP, and of what is encrypted.
+
+use super::sink::Class;
+use super::talk::By::{Client, Server};
+use super::talk::Talk;
+use crate::tuning::MAX_KEPT_TURN_BYTES;
+
+#[test]
+fn the_first_bytes_of_a_turn_are_kept() {
+    let mut talk = Talk::new();
+    let long: Vec<u8> = (0..1000).map(|byte| byte as u8 | 0x80).collect();
+    talk.say(Client, b"*1\r\n$4\r\nPING\r\n").say(Server, b"+PONG\r\n").say(Client, &long);
+    talk.say(Client, &long).say(Server, b"+OK\r\n");
+    let heads: Vec<Vec<u8>> = talk.kept.iter().map(|kept| kept.bytes.clone()).collect();
+    let expected: [&[u8]; 4] =
+        [b"*1\r\n$4\r\nPING\r\n", b"+PONG\r\n", &long[..MAX_KEPT_TURN_BYTES], b"+OK\r\n"];
+    assert_eq!(heads, expected);
+    assert!(talk.kept.iter().all(|kept| kept.run.class == Class::Other && !kept.run.continues));
+    assert_eq!(
+        talk.kept.iter().map(|kept| kept.run.cut).collect::<Vec<_>>(),
+        [false, false, true, false]
+    );
+}
+
+#[test]
+fn a_turn_may_come_in_parts() {
+    for size in 1..300 {
+        let said: Vec<u8> = (0..600).map(|byte| byte as u8 | 0x80).collect();
+        let mut talk = Talk::new();
+        talk.say_parts(Client, &said, size);
+        let kept: Vec<u8> = talk.kept.iter().flat_map(|kept| kept.bytes.clone()).collect();
+        assert_eq!(kept, said[..MAX_KEPT_TURN_BYTES], "{size}");
+        let continued = talk.kept.iter().map(|kept| kept.run.continues);
+        assert!(continued.enumerate().all(|(index, continues)| continues == (index > 0)));
+        // The next turn begins anew.
+        let before = talk.kept.len();
+        talk.say(Server, "x").say(Client, "yes");
+        assert_eq!(talk.kept[before + 1].bytes, b"yes");
+        assert!(!talk.kept[before + 1].run.continues);
+    }
+}
+
+#[test]
+fn words_that_begin_like_a_method_are_kept_once_they_are_known() {
+    let mut talk = Talk::new();
+    talk.say(Client, "P").say(Client, "ING\r\n");
+    assert_eq!(talk.heads(Client), [(Class::Other, "PING\r\n".into())]);
+    assert_eq!((talk.kept[0].transfer, talk.kept[0].run.offset), (1, 0));
+    // A method alone makes no request.
+    let mut talk = Talk::new();
+    talk.say(Client, "DELETE FROM users\r\n");
+    assert_eq!(talk.heads(Client), [(Class::Other, "DELETE FROM users\r\n".into())]);
+}
+
+#[test]
+fn bytes_that_nobody_sees_end_a_turn() {
+    let mut talk = Talk::new();
+    talk.say(Client, "begins").pass(Client, 10).say(Client, "goes on");
+    talk.say(Server, "answers").say(Client, "asks");
+    let kept = ["begins", "asks"].map(|text| (Class::Other, text.to_owned()));
+    assert_eq!(talk.heads(Client), kept);
+}
+
+#[test]
+fn nothing_is_kept_of_what_is_encrypted() {
+    let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfcSECRET";
+    for size in [1, 2, 5, hello.len()] {
+        let mut talk = Talk::new();
+        talk.say_parts(Client, hello, size);
+        talk.say(Server, b"\x16\x03\x03\x00\x7a\x02SECRET")
+            .say(Client, b"\x17\x03\x03\x00\x20SECRET");
+        // In the midst of a record.
+        talk.say(Server, b"SECRET").say(Client, "GET / HTTP/1.1\r\n\r\n");
+        assert_eq!(talk.kept, [], "{size}");
+    }
+    // Behind words that were not.
+    let mut talk = Talk::new();
+    talk.say(Server, "220 mail\r\n").say(Client, "STARTTLS\r\n").say(Server, "220 go\r\n");
+    talk.say(Client, hello).say(Server, b"\x16\x03\x03\x00\x7a\x02SECRET");
+    assert_eq!(talk.kept.len(), 3);
+}
+
+#[test]
+fn a_proxy_s_header_is_passed_over() {
+    let header = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x7f\0\0\x01\x7f\0\0\x01\0\x50\0\x51";
+    let mut talk = Talk::new();
+    talk.say(Client, [&header[..], b"GET / HTTP/1.1\r\nCookie: SECRET\r\n\r\n"].concat());
+    assert_eq!(talk.heads(Client), [(Class::Http1, "GET / HTTP/1.1\r\n\r\n".into())]);
+}

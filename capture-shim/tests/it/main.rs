@@ -1,0 +1,14 @@
+//! What the library works out from bytes alone, tested without it: its own `read` and `write` would
+//! be those of the test program.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod heads;
+#[allow(dead_code, reason = "figures of the whole library")]
+#[path = "../../src/tuning.rs"]
+mod tuning;
