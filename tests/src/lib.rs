@@ -27,24 +27,36 @@ pub fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-/// Directory where the running test was built.
-pub fn target_directory() -> PathBuf {
+/// Directory of the profile in which the running test was built: `target/debug`, or
+/// `target/release` with `cargo test --release`.
+fn profile_directory() -> PathBuf {
     // A test program lies in TARGET/PROFILE/deps.
     let program = env::current_exe().expect("the test program's path");
-    program.ancestors().nth(3).expect("the target directory").to_owned()
+    program.ancestors().nth(2).expect("the profile's directory").to_owned()
 }
 
-/// The program `sockcap` in its release build, with the preloaded library beside it; built once for
-/// each test program.
+/// Directory where the running test was built.
+pub fn target_directory() -> PathBuf {
+    profile_directory().parent().expect("the target directory").to_owned()
+}
+
+/// Name of that profile, as scripts take it in `SOCKCAP_PROFILE`.
+pub fn profile() -> &'static str {
+    if profile_directory().ends_with("release") { "release" } else { "debug" }
+}
+
+/// The program `sockcap` in the profile of the running test, with the preloaded library beside it;
+/// built once for each test program. The library is always that of the release.
 pub fn sockcap() -> &'static Path {
     static SOCKCAP: OnceLock<PathBuf> = OnceLock::new();
     SOCKCAP.get_or_init(|| {
-        let target = target_directory();
+        let programs = profile_directory();
         let output = Command::new(repository().join("scripts/build"))
-            .env("CARGO_TARGET_DIR", &target)
+            .args((profile() != "release").then_some("--dev"))
+            .env("CARGO_TARGET_DIR", target_directory())
             .output()
             .expect("scripts/build runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        target.join("release/sockcap")
+        programs.join("sockcap")
     })
 }

@@ -31,7 +31,8 @@ CACHE = REPOSITORY / "target" / "systems-cache"
 
 def program(name):
     """The path of one of sockcap's files: `sockcap` or `libsockcap.so`."""
-    folder = Path(os.environ.get("SOCKCAP_BIN", REPOSITORY / "target" / "release"))
+    profile = os.environ.get("SOCKCAP_PROFILE", "release")
+    folder = Path(os.environ.get("SOCKCAP_BIN", REPOSITORY / "target" / profile))
     path = folder / name
     if not path.exists():
         raise FileNotFoundError(f"{name} is missing: run scripts/build, or set SOCKCAP_BIN")

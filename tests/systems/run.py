@@ -5,8 +5,8 @@ usage: run.py [NAME...] [--at C...] [--requests N] [--keep DIR | --reuse DIR] [-
               [--check]
 
 NAME is a system, or a module with several. Without one all are run. The folder of sockcap's
-programs is that of the variable SOCKCAP_BIN, or target/release. It takes root, for tcpdump and for
-servers that have users of their own.
+programs is SOCKCAP_BIN, or else the folder of target/ that SOCKCAP_PROFILE names: release, if it is
+not set, or debug. It takes root, for tcpdump and for servers that have users of their own.
 """
 
 import argparse

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use analyze::paths::PathPattern;
 use end_to_end::capture::successful;
 use end_to_end::command::succeeds;
-use end_to_end::repository;
+use end_to_end::{profile, repository};
 use message_trace::DataDir;
 
 /// A message as `SOURCE -> DESTINATION:PORT`, the port being that of the side that listens.
@@ -62,6 +62,7 @@ fn run_demo(servers: &str, port: u16, data: &Path) -> String {
     let output = Command::new(repository().join("scripts/demo"))
         .arg(data)
         .env("SOCKCAP_DEMO", servers)
+        .env("SOCKCAP_PROFILE", profile())
         .env("SOCKCAP_DEMO_PORT", port.to_string())
         .env("SOCKCAP_DEMO_REQUESTS", REQUESTS.to_string())
         .output()

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::PoisonError;
 
 use end_to_end::command::succeeds;
-use end_to_end::repository;
+use end_to_end::{profile, repository};
 use serde_json::Value;
 
 use super::demo::ONE;
@@ -24,6 +24,7 @@ fn record(servers: &str, changes: &[&str], data: &Path) -> String {
         // As wide as the README.
         .env("COLUMNS", "100")
         .env("SOCKCAP_DEMO", servers)
+        .env("SOCKCAP_PROFILE", profile())
         .env("SOCKCAP_DEMO_CHANGES", changes.join(" "))
         .output()
         .unwrap();
