@@ -1,6 +1,6 @@
 //! Operations of a log: the heads in it, given to the protocols flow by flow.
 
-use protocols::{Class, Conversation, Operation, Piece, Place, Speaker};
+use protocols::{Class, Conversation, Piece, Place, Said, Speaker};
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Direction, Role};
 use socket_log::layout::head;
@@ -27,6 +27,7 @@ pub fn of_log(log: &Log) -> Told {
         matches!(record, Record::Head(_) | Record::Endpoints { .. })
     };
     in_order::for_each(log, wanted, |entry| flows.take(&entry));
+    flows.finish();
     // The one of a message may be known only when the next one comes.
     flows.entries.sort_by_key(|entry| {
         let place = entry.operation.place;
@@ -45,7 +46,7 @@ struct Flows {
     heads: u64,
     blank: u64,
     entries: Vec<Entry>,
-    found: Vec<Operation>,
+    found: Vec<Said>,
 }
 
 /// What is said on one flow.
@@ -93,9 +94,19 @@ impl Flows {
             place: Place { ticks, at: head.offset },
         };
         talk.conversation.take(&piece, &mut self.found);
-        let (flow, direction) = (head.flow, head.direction);
         let found = self.found.drain(..);
-        self.entries.extend(found.map(|operation| Entry { flow, direction, operation }));
+        self.entries.extend(found.map(|said| talk.entry(head.flow, said)));
+    }
+
+    /// Takes what is known of messages that never became whole.
+    fn finish(&mut self) {
+        let mut talks: Vec<(u32, Talk)> = self.talks.drain().collect();
+        talks.sort_unstable_by_key(|(flow, _)| *flow);
+        for (flow, mut talk) in talks {
+            talk.conversation.finish(&mut self.found);
+            let found = self.found.drain(..);
+            self.entries.extend(found.map(|said| talk.entry(flow, said)));
+        }
     }
 
     /// Forgets half of the conversations: those that were silent for longest.
@@ -104,7 +115,21 @@ impl Flows {
         let middle = latest.len() / 2;
         let (_, middle, _) = latest.select_nth_unstable(middle);
         let middle = *middle;
-        self.talks.retain(|_, talk| talk.latest > middle);
+        let (kept, forgotten) = self.talks.drain().partition(|(_, talk)| talk.latest > middle);
+        self.talks = forgotten;
+        self.finish();
+        self.talks = kept;
+    }
+}
+
+impl Talk {
+    /// What was said on a flow, with the direction in which whoever said it sends.
+    fn entry(&self, flow: u32, said: Said) -> Entry {
+        let direction = match said.speaker {
+            Speaker::Client => self.from_client,
+            Speaker::Server => other(self.from_client),
+        };
+        Entry { flow, direction, operation: said.operation }
     }
 }
 

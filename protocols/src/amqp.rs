@@ -10,7 +10,7 @@ use registry::About;
 use crate::cursor::Cursor;
 use crate::names;
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
 use crate::piece::{Class, Place};
 use crate::protocol::Protocol;
@@ -68,7 +68,7 @@ struct Amqp;
 impl Messages for Amqp {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         if heard.bytes.first() == Some(&b'A') {
             let there = heard.bytes.len().min(HEADER.len());
             return match heard.bytes.get(..there) == HEADER.get(..there) {

@@ -3,9 +3,9 @@
 
 use crate::kinds::PROTOCOLS;
 use crate::opening::{Guess, Opening};
-use crate::operation::Operation;
+use crate::operation::{Out, Said};
 use crate::parser::{Next, Parser};
-use crate::piece::{Class, Piece};
+use crate::piece::{Class, Piece, Speaker};
 use crate::tuning::OPENING_TURNS;
 use crate::{http, http2};
 
@@ -45,14 +45,14 @@ impl Conversation {
     /// Takes the next piece of either side, in the order of time, and adds to `out` the operations
     /// that are certain by then. An operation may become certain only when its status is there, so
     /// they are not in the order of their places.
-    pub fn take(&mut self, piece: &Piece<'_>, out: &mut Vec<Operation>) {
+    pub fn take(&mut self, piece: &Piece<'_>, out: &mut Vec<Said>) {
         match (piece.class, &mut self.0) {
             (Class::Other, State::Unknown(opening)) => {
                 opening.take(piece);
                 self.recognise(out);
             }
             (_, State::Speaking(parser, class)) if *class == piece.class => {
-                let next = parser.take(piece, out);
+                let next = parser.take(piece, &mut Out::new(out, piece.speaker));
                 self.go_on(next);
             }
             // Bodies between heads, and what cannot be read.
@@ -70,9 +70,9 @@ impl Conversation {
 
     /// Adds what is known of messages that never became whole. To be called when nothing more
     /// comes; without it, the last message of a flow may be missing.
-    pub fn finish(&mut self, out: &mut Vec<Operation>) {
+    pub fn finish(&mut self, out: &mut Vec<Said>) {
         if let State::Speaking(parser, _) = &mut self.0 {
-            parser.finish(out);
+            parser.finish(&mut Out::new(out, Speaker::Client));
         }
     }
 
@@ -86,7 +86,7 @@ impl Conversation {
     }
 
     /// Asks the protocols whose the opening is, and gives it to the first that says so.
-    fn recognise(&mut self, out: &mut Vec<Operation>) {
+    fn recognise(&mut self, out: &mut Vec<Said>) {
         let State::Unknown(opening) = &self.0 else { return };
         if opening.count() > OPENING_TURNS {
             self.0 = State::Silent;
@@ -103,7 +103,7 @@ impl Conversation {
         let State::Unknown(opening) = std::mem::replace(&mut self.0, speaking) else { return };
         for piece in opening.pieces() {
             let State::Speaking(parser, _) = &mut self.0 else { return };
-            let next = parser.take(&piece, out);
+            let next = parser.take(&piece, &mut Out::new(out, piece.speaker));
             self.go_on(next);
         }
     }

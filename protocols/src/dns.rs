@@ -7,7 +7,7 @@ use registry::About;
 
 use crate::cursor::Cursor;
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
 use crate::piece::Class;
 use crate::protocol::Protocol;
@@ -98,7 +98,7 @@ fn read(bytes: &[u8]) -> Option<Message> {
 impl Messages for Dns {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut cursor = Cursor(heard.bytes);
         let mut length = heard.bytes.len() as u64;
         if !heard.datagram {

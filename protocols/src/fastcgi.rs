@@ -7,7 +7,7 @@ use crate::cursor::Cursor;
 use crate::http;
 use crate::names;
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
 use crate::piece::{Class, Place, Speaker};
 use crate::protocol::Protocol;
@@ -71,7 +71,7 @@ struct Asked {
 impl Messages for FastCgi {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut cursor = Cursor(heard.bytes);
         let head = (cursor.u8(), cursor.u8(), cursor.be_u16(), cursor.be_u16());
         let (Some(version), Some(kind), Some(id), Some(length)) = head else {
@@ -95,19 +95,19 @@ impl Messages for FastCgi {
     }
 
     /// The server answers what it was asked, so the parameters were whole.
-    fn turn(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         if speaker == Speaker::Server {
             self.tell_all(out);
         }
     }
 
-    fn gap(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         if speaker == Speaker::Client {
             self.tell_all(out);
         }
     }
 
-    fn finish(&mut self, out: &mut Vec<Operation>) {
+    fn finish(&mut self, out: &mut Out<'_>) {
         self.tell_all(out);
     }
 }
@@ -120,7 +120,7 @@ impl FastCgi {
         body: &[u8],
         whole: bool,
         heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) {
         match kind {
             BEGIN_REQUEST => {
@@ -152,7 +152,7 @@ impl FastCgi {
         body: &[u8],
         whole: bool,
         heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) {
         let is_answered = self.answered.get(&id).is_some();
         let response = Operation::new(heard.place(0), Role::Response, NAME).of_call(id.into());
@@ -178,7 +178,7 @@ impl FastCgi {
     }
 
     /// Tells of a request; `whole`: its parameters are all there.
-    fn tell(&mut self, id: u16, whole: bool, out: &mut Vec<Operation>) {
+    fn tell(&mut self, id: u16, whole: bool, out: &mut Out<'_>) {
         let Some(asked) = self.requests.remove(&id) else { return };
         let mut trace = trace_context::Headers::default();
         let (mut method, mut uri, mut script) = (None, None, None);
@@ -200,10 +200,11 @@ impl FastCgi {
         let method = method.filter(|method| http::is_method(method));
         let name = method.map_or(String::new(), |method| names::route(method, path));
         let request = Operation::new(asked.place, Role::Request, NAME).of_call(id.into());
-        out.push(Operation { trace: trace.context(), ..request.named(name) });
+        let request = Operation { trace: trace.context(), ..request.named(name) };
+        out.of(Speaker::Client).push(request);
     }
 
-    fn tell_all(&mut self, out: &mut Vec<Operation>) {
+    fn tell_all(&mut self, out: &mut Out<'_>) {
         let asked: Vec<(u16, Asked)> = self.requests.drain().collect();
         for (id, of) in asked {
             self.requests.insert(id, of);

@@ -1,7 +1,7 @@
 //! Protocols on any bytes, for fuzzing and property tests.
 
 use crate::conversation::Conversation;
-use crate::operation::Operation;
+use crate::operation::{Operation, Out, Said};
 use crate::piece::{Class, Piece, Place, Speaker};
 use crate::protocol::Protocol;
 use crate::tuning::{DETAIL_BYTES, NAME_BYTES};
@@ -23,23 +23,28 @@ pub fn fuzz(protocol: &Protocol, bytes: &[u8]) {
     let pieces = decode(bytes);
     for piece in &pieces {
         // A parser that gave way is not asked again.
-        if !matches!(parser.take(piece, &mut of_parser), crate::parser::Next::Same) {
+        if !matches!(
+            parser.take(piece, &mut Out::new(&mut of_parser, piece.speaker)),
+            crate::parser::Next::Same
+        ) {
             parser = (protocol.open)();
         }
         conversation.take(piece, &mut of_conversation);
     }
-    parser.finish(&mut of_parser);
+    parser.finish(&mut Out::new(&mut of_parser, Speaker::Client));
     conversation.finish(&mut of_conversation);
-    of_parser.iter().chain(&of_conversation).for_each(|operation| check(operation, &pieces));
+    of_parser.iter().chain(&of_conversation).for_each(|said| check(said, &pieces));
 }
 
-fn check(operation: &Operation, pieces: &[Piece<'_>]) {
+fn check(Said { speaker, operation }: &Said, pieces: &[Piece<'_>]) {
     let Operation { name, status, detail, place, .. } = operation;
     assert!(name.len() <= NAME_BYTES && status.len() <= 32, "{operation:?}");
     assert!(detail.len() <= DETAIL_BYTES, "{operation:?}");
     let printable = |text: &String| text.chars().all(|of| of == ' ' || of.is_ascii_graphic());
     assert!(printable(name) && printable(status) && printable(detail), "{operation:?}");
-    assert!(pieces.iter().any(|piece| piece.place.ticks == place.ticks), "{operation:?}");
+    let is_place =
+        |piece: &Piece<'_>| piece.place.ticks == place.ticks && piece.speaker == *speaker;
+    assert!(pieces.iter().any(is_place), "{speaker:?}: {operation:?}");
 }
 
 /// A piece is a byte of flags, its length in two bytes (little-endian), and its bytes.

@@ -5,7 +5,7 @@ use registry::About;
 use crate::http2;
 use crate::names;
 use crate::opening::Guess;
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::{Next, Parser};
 use crate::piece::Class;
 use crate::protocol::Protocol;
@@ -87,7 +87,7 @@ impl Messages for Http {
     const BOUND: usize = HTTP1_HEAD_BYTES;
     const PIECES_BEGIN: bool = true;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let blank = heard.bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         if blank > 0 {
             return Step::Skip(blank as u64);
@@ -113,7 +113,7 @@ impl Messages for Http {
 }
 
 impl Http {
-    fn request(&mut self, head: &[u8], whole: bool, heard: &Heard<'_>, out: &mut Vec<Operation>) {
+    fn request(&mut self, head: &[u8], whole: bool, heard: &Heard<'_>, out: &mut Out<'_>) {
         let mut headers = [httparse::EMPTY_HEADER; 32];
         let mut request = httparse::Request::new(&mut headers);
         // What is there of a head that is cut off or odd is told by the fields.
@@ -143,12 +143,7 @@ impl Http {
     }
 
     /// Of a response, what the flow is behind it; `None` where it is none.
-    fn response(
-        &mut self,
-        head: &[u8],
-        heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
-    ) -> Option<Next> {
+    fn response(&mut self, head: &[u8], heard: &Heard<'_>, out: &mut Out<'_>) -> Option<Next> {
         let mut headers = [httparse::EMPTY_HEADER; 32];
         let mut response = httparse::Response::new(&mut headers);
         let _ = response.parse(head);

@@ -4,7 +4,7 @@ use registry::About;
 
 use crate::cursor::{decimal, line};
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::{Next, Parser};
 use crate::piece::{Class, Place, Speaker};
 use crate::protocol::Protocol;
@@ -140,7 +140,7 @@ struct Imap {
 impl Messages for Imap {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let Some((line, length)) = line(heard.bytes) else { return heard.more() };
         let behind = literal(line);
         if heard.speaker == Speaker::Client {
@@ -152,7 +152,7 @@ impl Messages for Imap {
         Step::Skip((length as u64).saturating_add(behind.unwrap_or(0)))
     }
 
-    fn gap(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         if speaker == Speaker::Client {
             self.continues = false;
         } else {
@@ -160,13 +160,13 @@ impl Messages for Imap {
         }
     }
 
-    fn finish(&mut self, out: &mut Vec<Operation>) {
+    fn finish(&mut self, out: &mut Out<'_>) {
         self.cut(out);
     }
 }
 
 impl Imap {
-    fn asks(&mut self, line: &[u8], place: Place, out: &mut Vec<Operation>) {
+    fn asks(&mut self, line: &[u8], place: Place, out: &mut Out<'_>) {
         self.has_begun = true;
         let Some((tag, verb)) = command(line).filter(|_| !self.continues) else { return };
         let call = number(tag);
@@ -175,7 +175,7 @@ impl Imap {
     }
 
     /// A line of the server; whether nothing more can be read behind it.
-    fn answers(&mut self, line: &[u8], place: Place, out: &mut Vec<Operation>) -> bool {
+    fn answers(&mut self, line: &[u8], place: Place, out: &mut Out<'_>) -> bool {
         if !self.has_begun {
             if line.starts_with(b"* ") {
                 out.push(Operation::new(place, Role::OneWay, NAME).named("greeting"));
@@ -204,11 +204,12 @@ impl Imap {
     }
 
     /// The end of an answer is missing.
-    fn cut(&mut self, out: &mut Vec<Operation>) {
+    fn cut(&mut self, out: &mut Out<'_>) {
         if let Some((place, Some(call))) = self.answer.take()
             && self.waiting.remove(&call).is_some()
         {
-            out.push(Operation::new(place, Role::Response, NAME).of_call(call));
+            let response = Operation::new(place, Role::Response, NAME).of_call(call);
+            out.of(Speaker::Server).push(response);
         }
     }
 }

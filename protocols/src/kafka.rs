@@ -9,7 +9,7 @@ use registry::About;
 
 use crate::cursor::Cursor;
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
 use crate::piece::{Class, Speaker};
 use crate::protocol::Protocol;
@@ -173,7 +173,7 @@ struct Kafka {
 impl Messages for Kafka {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut cursor = Cursor(heard.bytes);
         let Some(size) = cursor.be_u32() else { return heard.more() };
         if !(4..GREATEST).contains(&size) {

@@ -7,8 +7,8 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 use crate::fuzz::{encode, fuzz};
-use crate::operation::Operation;
-use crate::talk::{Owned, Talk, operations, taken};
+use crate::operation::{Operation, Said};
+use crate::talk::{Owned, Talk, said, taken};
 
 fn samples() -> impl Iterator<Item = (&'static Protocol, Talk)> {
     let of = |protocol: &'static Protocol| {
@@ -104,7 +104,7 @@ fn however_pieces_are_divided() {
         if whole.iter().any(|piece| piece.of.datagram) {
             continue;
         }
-        let expected = sorted(operations(&whole));
+        let expected = sorted(said(&whole));
         let cuts = proptest::collection::vec(any::<prop::sample::Index>(), whole.len() * 3);
         run(60, cuts, |cuts| {
             let divided: Vec<Owned> = whole
@@ -119,7 +119,7 @@ fn however_pieces_are_divided() {
                     at.windows(2).map(|ends| part(piece, ends[0], ends[1])).collect::<Vec<_>>()
                 })
                 .collect();
-            assert_eq!(sorted(operations(&divided)), expected, "{protocol:?}");
+            assert_eq!(sorted(said(&divided)), expected, "{protocol:?}");
         });
     }
 }
@@ -134,9 +134,9 @@ fn part(piece: &Owned, begin: usize, end: usize) -> Owned {
     Owned { bytes: piece.bytes[begin..end].to_vec(), of }
 }
 
-fn sorted(mut operations: Vec<Operation>) -> Vec<Operation> {
-    operations.sort_by_key(|operation| operation.place);
-    operations
+fn sorted(mut said: Vec<Said>) -> Vec<Said> {
+    said.sort_by_key(|said| said.operation.place);
+    said
 }
 
 /// Cuts conversations off at every byte: what is certain by then is what the whole one tells, and
@@ -156,10 +156,11 @@ fn however_early_a_conversation_ends() {
                 assert_eq!(certain, all[..certain.len()], "{protocol:?}, piece {number}");
                 let mut rest = Vec::new();
                 conversation.finish(&mut rest);
-                let full = operations(&whole);
+                let full = said(&whole);
                 for operation in rest {
-                    let is_less = |of: &&Operation| {
-                        (of.place, of.role) == (operation.place, operation.role)
+                    let Said { speaker, operation } = operation;
+                    let is_less = |Said { speaker: by, operation: of }: &&Said| {
+                        (*by, of.place, of.role) == (speaker, operation.place, operation.role)
                             && is_within(of.protocol, operation.protocol)
                             && of.name.starts_with(&operation.name)
                             && (operation.status.is_empty() || of.status == operation.status)

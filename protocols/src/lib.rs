@@ -38,7 +38,7 @@ pub use conversation::Conversation;
 pub use fuzz::fuzz;
 pub use kinds::{PROTOCOLS, protocol_name};
 pub use names::{Dialect, Summary, label, path, statement};
-pub use operation::{Operation, Role};
+pub use operation::{Operation, Role, Said};
 pub use piece::{Class, Piece, Place, Speaker};
 pub use protocol::Protocol;
 pub use trace_context::TraceContext;

@@ -7,7 +7,7 @@ mod text;
 use registry::About;
 
 use crate::opening::{Opening, yes_if};
-use crate::operation::Operation;
+use crate::operation::Out;
 use crate::parser::Parser;
 use crate::piece::{Class, Speaker};
 use crate::protocol::Protocol;
@@ -44,7 +44,7 @@ struct Memcached {
 impl Messages for Memcached {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         match (heard.bytes.first(), heard.speaker) {
             (Some(&(binary::REQUEST | binary::RESPONSE)), _) => binary::message(heard, out),
             (_, Speaker::Client) => text::asks(heard, out),
@@ -52,7 +52,7 @@ impl Messages for Memcached {
         }
     }
 
-    fn gap(&mut self, speaker: Speaker, _: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
         if speaker == Speaker::Server {
             self.text = text::Text::default();
         }

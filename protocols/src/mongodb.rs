@@ -5,7 +5,7 @@ use registry::About;
 use crate::cursor::Cursor;
 use crate::names;
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
 use crate::piece::Class;
 use crate::protocol::Protocol;
@@ -126,7 +126,7 @@ struct MongoDb;
 impl Messages for MongoDb {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         if heard.bytes.len() < HEAD {
             return heard.more();
         }

@@ -8,7 +8,7 @@ use registry::About;
 use crate::cursor::Cursor;
 use crate::names::{Dialect, Summary, begins_statement, statement};
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::{Next, Parser};
 use crate::piece::{Class, Speaker};
 use crate::protocol::Protocol;
@@ -131,7 +131,7 @@ enum Waiting {
 impl Messages for MySql {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut cursor = Cursor(heard.bytes);
         let Some((length, number)) = head(&mut cursor) else { return heard.more() };
         let there = cursor.0.len().min(length as usize);
@@ -153,7 +153,7 @@ impl MySql {
         body: &[u8],
         whole: bool,
         heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) -> Option<Step> {
         let mut cursor = Cursor(body);
         let request = |name: &str| Operation::new(heard.place(0), Role::Request, NAME).named(name);
@@ -221,7 +221,7 @@ impl MySql {
         body: &[u8],
         whole: bool,
         heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) -> Option<Step> {
         let mut cursor = Cursor(body);
         let Some(kind) = cursor.u8() else { return Some(heard.more()) };

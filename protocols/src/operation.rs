@@ -1,6 +1,6 @@
 //! What a message says it does.
 
-use crate::piece::Place;
+use crate::piece::{Place, Speaker};
 use crate::trace_context::TraceContext;
 
 /// What a message is in the exchange.
@@ -40,6 +40,42 @@ pub struct Operation {
     pub call: Option<u64>,
     /// Span of a tracer that made the request.
     pub trace: Option<TraceContext>,
+}
+
+/// An operation, and who said it: what is told of one side may become certain by what the other
+/// says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Who said it.
+    pub speaker: Speaker,
+    /// What was said.
+    pub operation: Operation,
+}
+
+/// Where parsers put operations.
+pub(crate) struct Out<'a> {
+    said: &'a mut Vec<Said>,
+    speaker: Speaker,
+}
+
+impl<'a> Out<'a> {
+    /// Operations that `speaker` says go to the end of `said`.
+    pub(crate) fn new(said: &'a mut Vec<Said>, speaker: Speaker) -> Out<'a> {
+        Out { said, speaker }
+    }
+
+    /// The same for what `speaker` says.
+    pub(crate) fn of(&mut self, speaker: Speaker) -> Out<'_> {
+        Out { said: self.said, speaker }
+    }
+
+    pub(crate) fn push(&mut self, operation: Operation) {
+        self.said.push(Said { speaker: self.speaker, operation });
+    }
+
+    pub(crate) fn extend(&mut self, operations: impl IntoIterator<Item = Operation>) {
+        operations.into_iter().for_each(|operation| self.push(operation));
+    }
 }
 
 impl Operation {

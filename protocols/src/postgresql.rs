@@ -9,7 +9,7 @@ use registry::About;
 use crate::cursor::Cursor;
 use crate::names::{Dialect, Summary, begins_statement, statement};
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::{Next, Parser};
 use crate::piece::{Class, Place, Speaker};
 use crate::protocol::Protocol;
@@ -113,7 +113,7 @@ struct Pending {
 impl Messages for PostgreSql {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         if heard.bytes.first() == Some(&0) && heard.speaker == Speaker::Client {
             return self.startup(heard, out);
         }
@@ -143,7 +143,7 @@ impl Messages for PostgreSql {
         step.unwrap_or(Step::Skip(1 + length as u64))
     }
 
-    fn turn(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         // Rows go on behind what the client says meanwhile.
         let goes_on = |latest| matches!(latest, b'D' | b'd' | b'G' | b'W');
         if speaker == Speaker::Client && !self.answer.is_some_and(|(_, latest)| goes_on(latest)) {
@@ -151,21 +151,21 @@ impl Messages for PostgreSql {
         }
     }
 
-    fn gap(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         match speaker {
             Speaker::Client => self.cut(out),
             Speaker::Server => self.answered("", false, out),
         }
     }
 
-    fn finish(&mut self, out: &mut Vec<Operation>) {
+    fn finish(&mut self, out: &mut Out<'_>) {
         self.cut(out);
         self.answered("", false, out);
     }
 }
 
 impl PostgreSql {
-    fn startup(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn startup(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut cursor = Cursor(heard.bytes);
         let (Some(length), Some(code)) = (cursor.be_u32(), cursor.be_u32()) else {
             return heard.more();
@@ -188,7 +188,7 @@ impl PostgreSql {
         mut body: Cursor<'_>,
         whole: bool,
         heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) -> Option<Step> {
         let here = heard.place(0);
         let unfinished = !whole && !heard.ended;
@@ -252,13 +252,15 @@ impl PostgreSql {
     }
 
     /// What was prepared is a request of its own: nothing of it is executed for now.
-    fn pending(&mut self, out: &mut Vec<Operation>) {
-        out.extend(self.pending.take().map(|of| request(of.place, of.alone)));
+    fn pending(&mut self, out: &mut Out<'_>) {
+        let alone = self.pending.take().map(|of| request(of.place, of.alone));
+        out.of(Speaker::Client).extend(alone);
     }
 
     /// What was prepared is a request; what would say of what kind is missing.
-    fn cut(&mut self, out: &mut Vec<Operation>) {
-        out.extend(self.pending.take().map(|of| request(of.place, of.cut)));
+    fn cut(&mut self, out: &mut Out<'_>) {
+        let cut = self.pending.take().map(|of| request(of.place, of.cut));
+        out.of(Speaker::Client).extend(cut);
     }
 
     /// A message of the server; `None` where it has been dealt with.
@@ -268,7 +270,7 @@ impl PostgreSql {
         body: Cursor<'_>,
         whole: bool,
         heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) -> Option<Step> {
         match kind {
             b'E' if !whole && !heard.ended => return Some(Step::More),
@@ -297,10 +299,10 @@ impl PostgreSql {
     }
 
     /// The server's answer is whole, or as whole as it will be.
-    fn answered(&mut self, status: &str, is_error: bool, out: &mut Vec<Operation>) {
+    fn answered(&mut self, status: &str, is_error: bool, out: &mut Out<'_>) {
         if let Some((place, _)) = self.answer.take() {
             let response = Operation::new(place, Role::Response, NAME);
-            out.push(response.ended(status, is_error));
+            out.of(Speaker::Server).push(response.ended(status, is_error));
         }
     }
 }

@@ -4,7 +4,7 @@ use registry::About;
 
 use crate::cursor::{decimal, line};
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
 use crate::piece::{Class, Speaker};
 use crate::protocol::Protocol;
@@ -107,14 +107,14 @@ struct Redis {
 impl Messages for Redis {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         match heard.speaker {
             Speaker::Client => self.asks(heard, out),
             Speaker::Server => self.answers(heard, out),
         }
     }
 
-    fn gap(&mut self, speaker: Speaker, _: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
         match speaker {
             Speaker::Client => self.arguments = 0,
             Speaker::Server => self.elements = 0,
@@ -123,7 +123,7 @@ impl Messages for Redis {
 }
 
 impl Redis {
-    fn asks(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn asks(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let mut ask = |name: &str| {
             out.push(Operation::new(heard.place(0), Role::Request, NAME).named(name));
         };
@@ -161,7 +161,7 @@ impl Redis {
         }
     }
 
-    fn answers(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn answers(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let Some(kind) = heard.bytes.first() else { return heard.more() };
         if !b"+-:$*_#,(!=%~>|".contains(kind) {
             return Step::Lost;

@@ -4,7 +4,7 @@ use registry::About;
 
 use crate::cursor::{decimal, line};
 use crate::opening::{Opening, yes_if};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::{Next, Parser};
 use crate::piece::{Class, Speaker};
 use crate::protocol::Protocol;
@@ -74,21 +74,21 @@ struct Smtp {
 impl Messages for Smtp {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         match heard.speaker {
             Speaker::Client => self.asks(heard, out),
             Speaker::Server => self.replies(heard, out),
         }
     }
 
-    fn turn(&mut self, speaker: Speaker, _: &mut Vec<Operation>) {
+    fn turn(&mut self, speaker: Speaker, _: &mut Out<'_>) {
         // What the server says behind a mail answers it, even where its end was not seen.
         if speaker == Speaker::Server && self.next == Expected::MoreMail {
             self.next = Expected::Command;
         }
     }
 
-    fn gap(&mut self, speaker: Speaker, _: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, _: &mut Out<'_>) {
         if speaker == Speaker::Server {
             self.in_reply = false;
         }
@@ -96,7 +96,7 @@ impl Messages for Smtp {
 }
 
 impl Smtp {
-    fn asks(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn asks(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         self.has_begun = true;
         let ask = |name: &str| Operation::new(heard.place(0), Role::Request, NAME).named(name);
         if matches!(self.next, Expected::Mail | Expected::MoreMail) {
@@ -136,7 +136,7 @@ impl Smtp {
         }
     }
 
-    fn replies(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn replies(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let Some((line, length)) = line(heard.bytes) else { return heard.more() };
         let code = line.get(..3).and_then(decimal).filter(|code| (200..600).contains(code));
         let Some(code) = code else { return Step::Lost };

@@ -1,7 +1,7 @@
 //! Bytes of both sides of a flow, cut into messages, however they came in pieces: what parsers of
 //! all protocols stand on.
 
-use crate::operation::Operation;
+use crate::operation::Out;
 use crate::parser::{Next, Parser};
 use crate::piece::{Piece, Place, Speaker};
 use crate::tuning::KEPT_TURN_BYTES;
@@ -16,20 +16,21 @@ pub(crate) trait Messages: Send {
     const PIECES_BEGIN: bool = false;
 
     /// Looks at the message at the front of what was heard.
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step;
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step;
 
-    /// `speaker` begins to speak: the other has said what it had to say for now.
-    fn turn(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    /// `speaker` begins to speak: the other has said what it had to say for now. What is told of
+    /// the other goes to its part of `out`.
+    fn turn(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         let _ = (speaker, out);
     }
 
     /// Bytes of `speaker` are missing.
-    fn gap(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         let _ = (speaker, out);
     }
 
-    /// Nothing more is said.
-    fn finish(&mut self, out: &mut Vec<Operation>) {
+    /// Nothing more is said. What is told goes to the part of `out` of whose it is.
+    fn finish(&mut self, out: &mut Out<'_>) {
         let _ = out;
     }
 }
@@ -163,7 +164,7 @@ impl<M: Messages> Streams<M> {
     }
 
     /// Deals with all messages that are whole; where nothing more comes, with the last one, too.
-    fn run(&mut self, speaker: Speaker, ended: bool, out: &mut Vec<Operation>) -> Next {
+    fn run(&mut self, speaker: Speaker, ended: bool, out: &mut Out<'_>) -> Next {
         let (messages, stream) = self.both(speaker);
         let mut full = false;
         while !stream.bytes.is_empty() && !stream.lost {
@@ -195,7 +196,7 @@ impl<M: Messages> Streams<M> {
 }
 
 impl<M: Messages> Parser for Streams<M> {
-    fn take(&mut self, piece: &Piece<'_>, out: &mut Vec<Operation>) -> Next {
+    fn take(&mut self, piece: &Piece<'_>, out: &mut Out<'_>) -> Next {
         let speaker = piece.speaker;
         let turn = piece.begins_turn || self.last != Some(speaker);
         if self.last.replace(speaker) != Some(speaker) {
@@ -235,9 +236,9 @@ impl<M: Messages> Parser for Streams<M> {
         next
     }
 
-    fn finish(&mut self, out: &mut Vec<Operation>) {
+    fn finish(&mut self, out: &mut Out<'_>) {
         for speaker in [Speaker::Client, Speaker::Server] {
-            self.run(speaker, true, out);
+            self.run(speaker, true, &mut out.of(speaker));
         }
         self.messages.finish(out);
     }

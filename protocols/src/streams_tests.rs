@@ -1,7 +1,7 @@
 //! Bytes in pieces, and the messages that are made of them.
 
 use super::*;
-use crate::operation::Role;
+use crate::operation::{Operation, Role, Said};
 use crate::piece::Class;
 
 /// Messages of a length in one byte and a text, `?` for one that is nothing known.
@@ -10,7 +10,7 @@ struct Toy;
 impl Messages for Toy {
     const BOUND: usize = 64;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let length = usize::from(heard.bytes[0]);
         if heard.bytes[0] == b'?' {
             return Step::Lost;
@@ -26,7 +26,7 @@ impl Messages for Toy {
         Step::Skip(1 + length as u64)
     }
 
-    fn gap(&mut self, _: Speaker, out: &mut Vec<Operation>) {
+    fn gap(&mut self, _: Speaker, out: &mut Out<'_>) {
         out.push(Operation::new(Place::default(), Role::OneWay, "toy").named("gap"));
     }
 }
@@ -46,9 +46,14 @@ fn piece(bytes: &[u8], ticks: u64) -> Piece<'_> {
 
 fn told(pieces: &[Piece<'_>]) -> Vec<String> {
     let (mut toys, mut out) = (Streams::new(Toy), Vec::new());
-    pieces.iter().for_each(|piece| drop(toys.take(piece, &mut out)));
-    toys.finish(&mut out);
-    out.iter().map(|of| format!("{} {}+{}", of.name, of.place.ticks, of.place.at)).collect()
+    for piece in pieces {
+        toys.take(piece, &mut Out::new(&mut out, piece.speaker));
+    }
+    toys.finish(&mut Out::new(&mut out, Speaker::Client));
+    let told = |Said { operation: of, .. }: &Said| {
+        format!("{} {}+{}", of.name, of.place.ticks, of.place.at)
+    };
+    out.iter().map(told).collect()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! keeps.
 
 use crate::conversation::Conversation;
-use crate::operation::Operation;
+use crate::operation::{Operation, Said};
 use crate::piece::{Class, Piece, Place, Speaker};
 use crate::tuning::KEPT_TURN_BYTES;
 
@@ -94,14 +94,10 @@ impl Talk {
     /// Operations, each as a line: `> GET /cart/{} #1`, `< 200`, `> =` for one-way messages, `!`
     /// behind a status that is an error.
     pub(crate) fn told(&self) -> Vec<String> {
-        let speakers: Vec<Speaker> = self.transfers.iter().map(|of| of.1).collect();
-        let mut operations = self.operations();
-        operations.sort_by_key(|operation| operation.place);
-        let line = |operation: &Operation| {
-            let side = match speakers.get(operation.place.ticks as usize) {
-                Some(Speaker::Client) => ">",
-                _ => "<",
-            };
+        let mut all = said(&self.pieces());
+        all.sort_by_key(|said| said.operation.place);
+        let line = |Said { speaker, operation }: &Said| {
+            let side = if *speaker == Speaker::Client { ">" } else { "<" };
             let role = match (operation.role, side) {
                 (crate::Role::OneWay, _) => " =",
                 (crate::Role::Request, "<") => " ask",
@@ -117,20 +113,24 @@ impl Talk {
             let call = operation.call.map_or(String::new(), |call| format!(" #{call}"));
             format!("{side}{role}{name}{status}{error}{call}")
         };
-        operations.iter().map(line).collect()
+        all.iter().map(line).collect()
     }
 }
 
 /// Operations that pieces tell, the unfinished, too.
 pub(crate) fn operations(pieces: &[Owned]) -> Vec<Operation> {
-    let mut out = taken(pieces).0;
-    let mut conversation = taken(pieces).1;
+    said(pieces).into_iter().map(|said| said.operation).collect()
+}
+
+/// The same with who said them.
+pub(crate) fn said(pieces: &[Owned]) -> Vec<Said> {
+    let (mut out, mut conversation) = taken(pieces);
     conversation.finish(&mut out);
     out
 }
 
 /// Operations that are certain after pieces, and the conversation.
-pub(crate) fn taken(pieces: &[Owned]) -> (Vec<Operation>, Conversation) {
+pub(crate) fn taken(pieces: &[Owned]) -> (Vec<Said>, Conversation) {
     let (mut out, mut conversation) = (Vec::new(), Conversation::new());
     pieces.iter().for_each(|piece| conversation.take(&piece.piece(), &mut out));
     (out, conversation)

@@ -3,7 +3,7 @@
 use registry::About;
 
 use crate::opening::Guess;
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::parser::Parser;
 use crate::piece::Class;
 use crate::protocol::Protocol;
@@ -36,7 +36,7 @@ struct WebSocket;
 impl Messages for WebSocket {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let Some(frame) = Frame::read(heard.bytes) else { return heard.more() };
         // Behind a gap a frame begins only where the reserved bits are 0 and it is the client's
         // that is masked.

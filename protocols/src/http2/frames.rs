@@ -5,7 +5,7 @@
 
 use super::hpack::Decoder;
 use super::streams::{Fields, Streams};
-use crate::operation::Operation;
+use crate::operation::Out;
 use crate::piece::{Place, Speaker};
 use crate::streams::{Heard, Messages, Step};
 use crate::tuning::{HTTP2_BLOCK_BYTES, HTTP2_FRAME_BYTES};
@@ -68,7 +68,7 @@ impl Http2 {
     }
 
     /// A block is whole, or as whole as it will be.
-    fn decode(&mut self, speaker: Speaker, block: &Block, out: &mut Vec<Operation>) {
+    fn decode(&mut self, speaker: Speaker, block: &Block, out: &mut Out<'_>) {
         let mut fields = Fields::default();
         fields.is_partial = block.is_partial;
         let decoder = &mut self.direction(speaker).decoder;
@@ -88,7 +88,7 @@ impl Http2 {
         }
     }
 
-    fn add(&mut self, speaker: Speaker, bytes: &[u8], ends: bool, out: &mut Vec<Operation>) {
+    fn add(&mut self, speaker: Speaker, bytes: &[u8], ends: bool, out: &mut Out<'_>) {
         let direction = self.direction(speaker);
         let Some(block) = &mut direction.block else { return };
         let room = HTTP2_BLOCK_BYTES.saturating_sub(block.bytes.len()).min(bytes.len());
@@ -104,7 +104,7 @@ impl Http2 {
         &mut self,
         frame: &Frame<'_>,
         heard: &Heard<'_>,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) -> Option<()> {
         let mut fragment = frame.payload;
         let mut padding = 0;
@@ -179,7 +179,7 @@ impl Messages for Http2 {
     const BOUND: usize = HTTP2_FRAME_BYTES;
     const PIECES_BEGIN: bool = true;
 
-    fn message(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let speaker = heard.speaker;
         if !self.direction(speaker).begun && heard.bytes.starts_with(b"PRI") {
             let there = heard.bytes.len().min(PREFACE.len());
@@ -243,7 +243,7 @@ impl Messages for Http2 {
     }
 
     /// The table is not known any more, and a block that is not whole is what it is.
-    fn gap(&mut self, speaker: Speaker, out: &mut Vec<Operation>) {
+    fn gap(&mut self, speaker: Speaker, out: &mut Out<'_>) {
         if let Some(mut block) = self.direction(speaker).block.take() {
             block.is_partial = true;
             self.decode(speaker, &block, out);
@@ -251,9 +251,9 @@ impl Messages for Http2 {
         self.direction(speaker).decoder.forget();
     }
 
-    fn finish(&mut self, out: &mut Vec<Operation>) {
+    fn finish(&mut self, out: &mut Out<'_>) {
         for speaker in [Speaker::Client, Speaker::Server] {
-            self.gap(speaker, out);
+            self.gap(speaker, &mut out.of(speaker));
         }
         self.streams.finish(out);
     }

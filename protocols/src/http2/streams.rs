@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::grpc_words;
 use super::hpack::{Field, Value};
 use crate::names;
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::piece::{Place, Speaker};
 use crate::trace_context;
 use crate::tuning::OPEN_STREAMS;
@@ -89,7 +89,7 @@ impl Streams {
         number: u32,
         place: Place,
         fields: &Fields,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) {
         match speaker {
             Speaker::Client => self.request(number, place, fields, out),
@@ -97,7 +97,7 @@ impl Streams {
         }
     }
 
-    fn request(&mut self, number: u32, place: Place, fields: &Fields, out: &mut Vec<Operation>) {
+    fn request(&mut self, number: u32, place: Place, fields: &Fields, out: &mut Out<'_>) {
         // Numbers of new streams grow (RFC 9113, 5.1.1); others are trailers.
         if number <= self.latest || number.is_multiple_of(2) {
             return;
@@ -110,7 +110,7 @@ impl Streams {
         out.push(request.named(name(fields, protocol)));
     }
 
-    fn response(&mut self, number: u32, place: Place, fields: &Fields, out: &mut Vec<Operation>) {
+    fn response(&mut self, number: u32, place: Place, fields: &Fields, out: &mut Out<'_>) {
         // The answer is still to come.
         if matches!(fields.status, Some(100..=199)) {
             return;
@@ -156,7 +156,7 @@ impl Streams {
     }
 
     /// One side has said all it had to say on a stream.
-    pub(super) fn end(&mut self, speaker: Speaker, number: u32, out: &mut Vec<Operation>) {
+    pub(super) fn end(&mut self, speaker: Speaker, number: u32, out: &mut Out<'_>) {
         if speaker == Speaker::Server
             && let Some(stream) = self.open.remove(&number)
         {
@@ -170,7 +170,7 @@ impl Streams {
         number: u32,
         place: Place,
         fields: &Fields,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) {
         self.open(number, "http2", Role::OneWay, out);
         let promise = Operation::new(place, Role::OneWay, "http2").of_call(number.into());
@@ -184,7 +184,7 @@ impl Streams {
         number: u32,
         place: Place,
         code: u32,
-        out: &mut Vec<Operation>,
+        out: &mut Out<'_>,
     ) {
         let stream = self.open.remove(&number);
         let protocol = stream.as_ref().map_or("http2", |stream| stream.protocol);
@@ -207,19 +207,19 @@ impl Streams {
     }
 
     /// One side opens no more streams.
-    pub(super) fn go_away(&self, place: Place, code: u32, out: &mut Vec<Operation>) {
+    pub(super) fn go_away(&self, place: Place, code: u32, out: &mut Out<'_>) {
         let goes = Operation::new(place, Role::OneWay, "http2").named("GOAWAY");
         out.push(goes.ended(error_code(code), code != 0));
     }
 
     /// Nothing more comes.
-    pub(super) fn finish(&mut self, out: &mut Vec<Operation>) {
+    pub(super) fn finish(&mut self, out: &mut Out<'_>) {
         for (number, stream) in std::mem::take(&mut self.open) {
             stream.tell(number, "", out);
         }
     }
 
-    fn open(&mut self, number: u32, protocol: &'static str, role: Role, out: &mut Vec<Operation>) {
+    fn open(&mut self, number: u32, protocol: &'static str, role: Role, out: &mut Out<'_>) {
         if self.open.len() >= OPEN_STREAMS
             && let Some((oldest, stream)) = self.open.pop_first()
         {
@@ -231,10 +231,11 @@ impl Streams {
 
 impl Stream {
     /// Tells of an answer that began and has no status.
-    fn tell(self, number: u32, status: &str, out: &mut Vec<Operation>) {
+    fn tell(self, number: u32, status: &str, out: &mut Out<'_>) {
         if let Answer::Begun(place) = self.answer {
             let response = Operation::new(place, self.role, self.protocol);
-            out.push(response.of_call(number.into()).ended(status, false));
+            let response = response.of_call(number.into()).ended(status, false);
+            out.of(Speaker::Server).push(response);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The binary protocol: requests and responses by their opaque.
 
 use crate::cursor::Cursor;
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::streams::{Heard, Step};
 
 /// First bytes of requests and responses.
@@ -79,7 +79,7 @@ pub(super) fn is_request(client: &[u8]) -> bool {
 }
 
 /// A request or response.
-pub(super) fn message(heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+pub(super) fn message(heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
     if (heard.bytes.len() as u64) < HEAD {
         return heard.more();
     }

@@ -1,7 +1,7 @@
 //! The text protocol and its meta commands.
 
 use crate::cursor::{decimal, line};
-use crate::operation::{Operation, Role};
+use crate::operation::{Operation, Out, Role};
 use crate::streams::{Heard, Step};
 
 const NAME: &str = "memcached";
@@ -117,7 +117,7 @@ fn is_flag(word: &&[u8]) -> bool {
 }
 
 /// A command of the client.
-pub(super) fn asks(heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+pub(super) fn asks(heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
     let Some((line, length)) = line(heard.bytes) else { return heard.more() };
     let Some(command) = command(line) else { return Step::Lost };
     let role = if command.is_answered { Role::Request } else { Role::OneWay };
@@ -158,7 +158,7 @@ const ANSWERS: &[&str] = &[
 
 impl Text {
     /// A line of the server.
-    pub(super) fn answers(&mut self, heard: &Heard<'_>, out: &mut Vec<Operation>) -> Step {
+    pub(super) fn answers(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
         let Some((line, length)) = line(heard.bytes) else { return heard.more() };
         let mut words = line.split(|byte| *byte == b' ');
         let word = words.next().unwrap_or_default();
