@@ -89,7 +89,7 @@ impl Messages for FastCgi {
         let body = cursor.0.get(..there).unwrap_or_default();
         match heard.speaker {
             Speaker::Client => self.asks(kind, id, body, whole, heard, out),
-            Speaker::Server => self.answers(kind, id, body, whole, heard, out),
+            Speaker::Server => self.answers(kind, id, body, heard, out),
         }
         Step::Skip(8 + u64::from(length) + u64::from(padding))
     }
@@ -145,21 +145,13 @@ impl FastCgi {
         }
     }
 
-    fn answers(
-        &mut self,
-        kind: u8,
-        id: u16,
-        body: &[u8],
-        whole: bool,
-        heard: &Heard<'_>,
-        out: &mut Out<'_>,
-    ) {
+    fn answers(&mut self, kind: u8, id: u16, body: &[u8], heard: &Heard<'_>, out: &mut Out<'_>) {
         let is_answered = self.answered.get(&id).is_some();
         let response = Operation::new(heard.place(0), Role::Response, NAME).of_call(id.into());
         match kind {
             STDOUT if !is_answered && !body.is_empty() => {
                 self.answered.insert(id, ());
-                let status = status(body, whole).unwrap_or_default();
+                let status = status(body).unwrap_or_default();
                 let is_error = status.starts_with('5');
                 out.push(response.ended(status, is_error));
             }
@@ -232,7 +224,7 @@ fn length(cursor: &mut Cursor<'_>) -> Option<usize> {
 
 /// The status of a response's headers, as CGI has it: 200 where none is given, 302 for a place to
 /// go to. `None` where the headers are not all there.
-fn status(body: &[u8], whole: bool) -> Option<String> {
+fn status(body: &[u8]) -> Option<String> {
     let mut is_redirect = false;
     let mut rest = body;
     while let Some((line, length)) = crate::cursor::line(rest) {
@@ -249,7 +241,6 @@ fn status(body: &[u8], whole: bool) -> Option<String> {
         is_redirect |= name.eq_ignore_ascii_case(b"location");
         rest = rest.get(length..)?;
     }
-    let _ = whole;
     None
 }
 
@@ -320,7 +311,7 @@ mod tests {
 
     #[test]
     fn statuses_of_cgi() {
-        let of = |text: &str| status(text.as_bytes(), true);
+        let of = |text: &str| status(text.as_bytes());
         assert_eq!(of("X-A: b\r\nstatus: 404 Not Found\r\n\r\n").as_deref(), Some("404"));
         assert_eq!(of("Location: /a\n\n").as_deref(), Some("302"));
         assert_eq!(of("X-A: b\r\n"), None);

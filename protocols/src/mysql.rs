@@ -139,7 +139,7 @@ impl Messages for MySql {
         let body = cursor.0.get(..there).unwrap_or_default();
         let step = match heard.speaker {
             Speaker::Client => self.asks(number, body, whole, heard, out),
-            Speaker::Server => self.answers(number, body, whole, heard, out),
+            Speaker::Server => self.answers(number, body, heard, out),
         };
         step.unwrap_or(Step::Skip(4 + u64::from(length)))
     }
@@ -219,7 +219,6 @@ impl MySql {
         &mut self,
         number: u8,
         body: &[u8],
-        whole: bool,
         heard: &Heard<'_>,
         out: &mut Out<'_>,
     ) -> Option<Step> {
@@ -265,7 +264,6 @@ impl MySql {
             }
             Some(_) => {}
         }
-        let _ = whole;
         out.push(response);
         None
     }

@@ -283,9 +283,7 @@ impl PostgreSql {
             }
             b'R' | b'1' | b'2' | b'3' | b't' | b'n' | b'T' | b'D' | b'd' | b'G' | b'H' | b'W'
             | b'C' | b'I' | b'E' | b's' | b'V' => {
-                let (place, latest) = self.answer.get_or_insert((heard.place(0), kind));
-                *latest = kind;
-                let _ = place;
+                self.answer.get_or_insert((heard.place(0), kind)).1 = kind;
             }
             b'Z' => {}
             _ => return Some(Step::Lost),

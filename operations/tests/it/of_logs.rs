@@ -1,13 +1,13 @@
 //! Heads of a log become operations, whichever threads wrote them.
 
 use operations::{Entry, of_log};
-use protocols::Role;
 use socket_log::Log;
-use socket_log::encode::Direction;
+use socket_log::encode::{Direction, Head, Origin, Role};
+use socket_log::write::{LogWriter, TCP, inet};
 
 use crate::made::{http, server};
 
-fn told(entries: &[Entry]) -> Vec<(u64, Role, &str, &str, bool)> {
+fn told(entries: &[Entry]) -> Vec<(u64, protocols::Role, &str, &str, bool)> {
     let of = |entry: &Entry| entry.operation.place.ticks;
     entries
         .iter()
@@ -26,10 +26,10 @@ fn requests_and_answers_come_in_the_order_of_time() {
     assert_eq!(
         told(&all.entries),
         [
-            (200, Role::Request, "GET /user/{}/cart", "", false),
-            (250, Role::Response, "", "500", true),
-            (300, Role::Request, "GET /user/{}/cart", "", false),
-            (350, Role::Response, "", "200", false),
+            (200, protocols::Role::Request, "GET /user/{}/cart", "", false),
+            (250, protocols::Role::Response, "", "500", true),
+            (300, protocols::Role::Request, "GET /user/{}/cart", "", false),
+            (350, protocols::Role::Response, "", "200", false),
         ]
     );
     let directions: Vec<Direction> = all.entries.iter().map(|entry| entry.direction).collect();
@@ -49,4 +49,34 @@ fn an_answer_that_comes_first_is_no_client_s() {
     let entries = of_log(&log).entries;
     let names: Vec<&str> = entries.iter().map(|entry| entry.operation.name.as_str()).collect();
     assert!(names.contains(&"GET /a"), "{entries:?}");
+}
+
+/// What one end said may be known only when the other says more, or nothing does: it stays that
+/// end's.
+#[test]
+fn an_answer_without_an_end_is_the_servers() {
+    let mut log = LogWriter::new("web", 7, "/bin/client");
+    log.flow(100, 1, TCP, Origin::Socket, 11);
+    log.endpoints(100, 1, Role::Connect, &[], &inet(([127, 0, 0, 1], 5432).into()), 0);
+    let ask = [b"Q\0\0\0\x18SELECT 1 FROM books".as_slice(), &[0]].concat();
+    // The beginning of rows.
+    let rows = [b"T\0\0\0\x06\0\0D\0\0\x10\0".as_slice(), &[b'a'; 30]].concat();
+    for (ticks, direction, bytes) in [
+        (200, Direction::Send, &ask),
+        (250, Direction::Receive, &rows),
+        (300, Direction::Send, &ask),
+        (350, Direction::Receive, &rows),
+    ] {
+        let class = socket_log::layout::head::OTHER;
+        let cut = direction == Direction::Receive;
+        let head = Head { class, cut, ..http(direction, 1, ticks) };
+        log.head(&head, bytes);
+    }
+    let log = Log::from_bytes("made".as_ref(), log.bytes()).unwrap();
+    let entries = of_log(&log).entries;
+    let directions: Vec<_> =
+        entries.iter().map(|of| (of.operation.place.ticks, of.direction)).collect();
+    let (sent, received) = (Direction::Send, Direction::Receive);
+    assert_eq!(directions, [(200, sent), (250, received), (300, sent), (350, received)]);
+    assert_eq!(entries[0].operation.name, "SELECT books");
 }

@@ -26,8 +26,8 @@ pub struct Summary {
 
 /// What a statement does. `whole`: it is not cut off.
 pub fn statement(text: &[u8], whole: bool, dialect: Dialect) -> Summary {
-    let (parts, whole) = tokens::parts(text, whole, STATEMENT_BYTES, dialect);
-    let Some(kind) = kind::of(&parts, whole) else { return Summary::default() };
+    let parts = tokens::parts(text, whole, STATEMENT_BYTES, dialect);
+    let Some(kind) = kind::of(&parts) else { return Summary::default() };
     let mut name = kind.name.to_owned();
     if kind.has_tables {
         for table in tables::of(&parts) {

@@ -150,7 +150,7 @@ fn listed(word: &str) -> Option<Kind> {
 }
 
 /// The kind of a statement; `None` where it begins with no word that is known.
-pub(super) fn of(parts: &[Part], whole: bool) -> Option<Kind> {
+pub(super) fn of(parts: &[Part]) -> Option<Kind> {
     let begin = parts.iter().position(|part| !part.is_sign("(") && !part.is_sign(";"))?;
     let rest = parts.get(begin..)?;
     let Part::Word(first, false) = rest.first()? else { return None };
@@ -184,6 +184,5 @@ pub(super) fn of(parts: &[Part], whole: bool) -> Option<Kind> {
             return Some(kind);
         }
     }
-    let _ = whole;
     Some(Kind { name: "WITH", has_tables: false, has_detail: true })
 }

@@ -28,8 +28,8 @@ impl Part {
     }
 }
 
-/// The parts of a statement, as far as they are certain, and whether that is all of it.
-pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> (Vec<Part>, bool) {
+/// The parts of a statement, as far as they are certain.
+pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> Vec<Part> {
     // Where a literal ends depends on the server behind a backslash, and nothing is behind a 0.
     let end = text.iter().position(|byte| matches!(byte, b'\\' | 0)).unwrap_or(text.len());
     let certain = text.get(..end.min(most)).unwrap_or_default();
@@ -62,7 +62,7 @@ pub(super) fn parts(text: &[u8], whole: bool, most: usize, of: Dialect) -> (Vec<
         // The last one may go on.
         parts.pop();
     }
-    (parts, whole && read.is_ok())
+    parts
 }
 
 /// What is kept of a token.
