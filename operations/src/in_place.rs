@@ -35,6 +35,9 @@ pub fn replace(
 ) -> Result<Replaced, Error> {
     let io = |source| Error::Io { path: path.to_owned(), source };
     let log = Log::open(path)?;
+    if !log.header().heads {
+        return Ok(Replaced::Nothing);
+    }
     if log.header().state == state::RUNNING && is_running(log.header()) {
         return Ok(Replaced::Running);
     }

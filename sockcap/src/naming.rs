@@ -8,6 +8,7 @@ use operations::{Replaced, replace};
 
 use crate::error::Error;
 use crate::output::counted;
+use crate::words::same_directory;
 
 /// What was done in a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +46,20 @@ pub(crate) fn name_all(data: &DataDir) -> Result<Named, Error> {
         }
     }
     Ok(named)
+}
+
+/// Puts names in place of the heads that a command's processes left, where these have ended, and
+/// tells where heads stay.
+pub(crate) fn name_what_ended(data: &DataDir) {
+    let stay = match name_all(data) {
+        Ok(Named { running: 0, .. }) => return,
+        Ok(named) => format!(
+            "heads of messages stay in {}, whose processes still run",
+            counted(named.running, "log", "logs")
+        ),
+        Err(error) => format!("heads of messages could not all be named: {error}"),
+    };
+    anstream::eprintln!("sockcap: warning: {stay}; later: sockcap names{}", same_directory(data));
 }
 
 /// What was done, in a line.

@@ -27,7 +27,7 @@ use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{bytes, counted};
 use crate::words::same_directory;
-use crate::{tidy, visibility};
+use crate::{naming, tidy, visibility};
 use options::RecordOptions;
 use switches::{Switches, Tally, refused};
 
@@ -98,6 +98,7 @@ impl Run for Record {
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
         let status = run_under(&library, &directory, self)?;
         tidy::tidy(&data);
+        naming::name_what_ended(&data);
         summarise(&data, began, self, is_unseen);
         // A shell reports a signal in the same way.
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));

@@ -1,6 +1,7 @@
 //! The program `sockcap` as a user meets it.
 
 mod info;
+mod names;
 mod record;
 mod requests;
 mod services;

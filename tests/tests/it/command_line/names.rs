@@ -1,0 +1,84 @@
+//! What a recording with protocols leaves are names: nothing that a client sent beside them is in
+//! any file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use end_to_end::capture::{python, successful};
+use end_to_end::sockcap;
+use operations::OperationFile;
+
+/// A server and its client in one process, which asks for two pages. What is secret is in the
+/// address, in headers and in both bodies; none of it is an argument of the program.
+const TALK: &str = r#"
+import http.client, http.server, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        body = b"answer " + b"se" + b"same"
+        self.send_response(500 if "fail" in self.path else 200)
+        for name, value in [("content-length", str(len(body))), ("set-cookie", "key=open" + "it")]:
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+client = http.client.HTTPConnection(*server.server_address)
+for path in ["/user/" + "86" + "7530/cart?token=hun" + "ter2", "/fail/86" + "7530"]:
+    client.request("POST", path, "text of pa" + "tience", {"cookie": "id=open" + "it"})
+    client.getresponse().read()
+client.close()
+server.shutdown()
+"#;
+
+/// All files below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn a_recording_with_protocols_ends_with_names_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("data");
+    let script = place.path().join("talk.py");
+    fs::write(&script, TALK).unwrap();
+    let mut record = Command::new(sockcap());
+    record.args(["record", "-d"]).arg(&data).arg("--").arg(python()).arg(&script);
+    successful(record.env("SOCKCAP_PROTOCOLS", "1"));
+
+    let mut found = Vec::new();
+    for path in files(&data) {
+        let bytes = fs::read(&path).unwrap();
+        for secret in ["867530", "hunter2", "openit", "sesame", "patience"] {
+            let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!is_there, "{secret} is in {}", path.display());
+        }
+        if path.extension().is_some_and(|extension| extension == operations::EXTENSION) {
+            let file = OperationFile::open(&path).unwrap();
+            let unread = file.for_each(|entry| {
+                let of = entry.operation;
+                found.push((of.name, of.status, of.is_error));
+            });
+            assert_eq!(unread.unwrap(), 0);
+        }
+    }
+    // Each is told by both ends.
+    found.sort();
+    let twice = |name: &str, status: &str, is_error| {
+        [
+            (name.to_owned(), status.to_owned(), is_error),
+            (name.to_owned(), status.to_owned(), is_error),
+        ]
+    };
+    let expected = [
+        twice("", "200", false),
+        twice("", "500", true),
+        twice("POST /fail/{}", "", false),
+        twice("POST /user/{}/cart", "", false),
+    ];
+    assert_eq!(found, expected.concat());
+}
