@@ -64,6 +64,8 @@ fn take(moved: &Transfer) -> Option<Taken> {
 ///
 /// # Safety
 /// The buffers are readable as far as the transfer has bytes.
+// Its own frame: what is written before it needs much of the stack, too.
+#[inline(never)]
 pub(super) unsafe fn moved(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
     let Some(mut taken) = take(moved) else { return };
     let mut sink = Written::new(writer, moved.direction, moved.flow, moved.ticks, now);

@@ -141,7 +141,10 @@ impl Direction {
                 Stage::Beginning => self.recognise(rest, at, conversation, sink),
                 Stage::Words => self.words(None, rest, at, sink),
                 Stage::FirstLine => self.first_line(rest, at, conversation, sink),
-                Stage::Lines => self.lines(Gathered::default(), rest, 0, at, conversation, sink),
+                Stage::Lines => {
+                    let mut gathered = Gathered::NOTHING;
+                    self.lines(&mut gathered, rest, 0, at, conversation, sink)
+                }
                 Stage::Body => {
                     let length = self.rest.min(rest.len() as u64);
                     self.skip(length);
@@ -166,6 +169,25 @@ impl Direction {
         conversation: &Conversation,
         sink: &mut impl Sink,
     ) -> usize {
+        // What is neither text nor begins like anything that is known.
+        let is_plain = bytes.first().is_some_and(|first| {
+            !first.is_ascii_alphabetic() && !matches!(first, 0 | b'\r' | b'\n' | 0x14..=0x17)
+        });
+        if is_plain && !self.is_http1 && self.head.line.length() == 0 {
+            self.stage = Stage::Words;
+            return self.words(None, bytes, at, sink);
+        }
+        self.recognise_head(bytes, at, conversation, sink)
+    }
+
+    /// The same where it may be a head.
+    fn recognise_head(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> usize {
         let held = self.head.line.held();
         let has_held = !held.as_slice().is_empty();
         // Empty lines before a head belong to none.
@@ -177,9 +199,12 @@ impl Direction {
             return blank;
         }
         if !self.is_http1 {
-            let mut joined = [0; START];
-            let start = if has_held { join(&mut joined, held.as_slice(), bytes) } else { bytes };
-            match opening(start, conversation.is_http2()) {
+            let is_http2 = conversation.is_http2();
+            let opening = match has_held {
+                true => opening_in_parts(held.as_slice(), bytes, is_http2),
+                false => opening(bytes, is_http2),
+            };
+            match opening {
                 Opening::Tls => {
                     self.stage = Stage::Hidden;
                     return bytes.len();
@@ -209,11 +234,12 @@ impl Direction {
                 Beginning::Maybe => {}
                 Beginning::Likely => {
                     self.stage = Stage::FirstLine;
-                    let mut line = Gathered::behind(held);
+                    let mut line = Gathered::NOTHING;
+                    line.hold(held);
                     line.add(blank..blank + searched.len());
                     self.head.begin_in_line();
                     let most = MAX_KEPT_UNFINISHED_BYTES;
-                    self.head.keep_at_most(most, line, bytes, at, sink);
+                    self.head.keep_at_most(most, &line, bytes, at, sink);
                 }
             }
             return blank + searched.len();
@@ -239,9 +265,10 @@ impl Direction {
                 self.head.begin();
                 self.head.is(first);
                 self.is_http1 = true;
-                let mut line = Gathered::behind(held);
+                let mut line = Gathered::NOTHING;
+                line.hold(held);
                 line.add(blank..behind);
-                self.lines(line, bytes, behind, at, conversation, sink)
+                self.lines(&mut line, bytes, behind, at, conversation, sink)
             }
             Some(FirstLine::Proxy) | None => self.other(held, bytes, at, sink),
         }
@@ -293,11 +320,11 @@ impl Direction {
         conversation: &Conversation,
         sink: &mut impl Sink,
     ) -> usize {
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered::NOTHING;
         let Some(end) = newline(bytes) else {
             self.head.line.push(bytes);
             gathered.add(0..bytes.len());
-            self.head.keep_at_most(MAX_KEPT_UNFINISHED_BYTES, gathered, bytes, at, sink);
+            self.head.keep_at_most(MAX_KEPT_UNFINISHED_BYTES, &gathered, bytes, at, sink);
             return bytes.len();
         };
         self.head.line.push(bytes.get(..end).unwrap_or(bytes));
@@ -307,7 +334,7 @@ impl Direction {
                 self.head.is(first);
                 self.is_http1 = true;
                 gathered.add(0..end + 1);
-                self.lines(gathered, bytes, end + 1, at, conversation, sink)
+                self.lines(&mut gathered, bytes, end + 1, at, conversation, sink)
             }
             _ => {
                 self.lose(conversation);
@@ -319,7 +346,7 @@ impl Direction {
     /// Goes on with the lines of a head, and finds out what comes behind it.
     fn lines(
         &mut self,
-        gathered: Gathered,
+        gathered: &mut Gathered,
         bytes: &[u8],
         from: usize,
         at: usize,
@@ -348,14 +375,16 @@ impl Direction {
     }
 }
 
-/// The bytes that were held and those behind them, as many as there is room for.
-fn join<'room>(room: &'room mut [u8; START], held: &[u8], behind: &[u8]) -> &'room [u8] {
+/// Opening of the bytes that were held and those behind them.
+#[cold]
+fn opening_in_parts(held: &[u8], behind: &[u8], is_http2: bool) -> Opening {
+    let mut start = [0; START];
     let mut length = 0;
-    for (place, byte) in room.iter_mut().zip(held.iter().chain(behind)) {
+    for (place, byte) in start.iter_mut().zip(held.iter().chain(behind)) {
         *place = *byte;
         length += 1;
     }
-    room.get(..length).unwrap_or(&[])
+    opening(start.get(..length).unwrap_or(&[]), is_http2)
 }
 
 /// Whether a head begins with `bytes` beyond doubt, in the midst of something else: its first line

@@ -136,7 +136,7 @@ impl Head {
     /// where all are the head's and it goes on.
     pub(super) fn lines(
         &mut self,
-        mut gathered: Gathered,
+        gathered: &mut Gathered,
         bytes: &[u8],
         mut from: usize,
         at: usize,
@@ -147,7 +147,7 @@ impl Head {
             let rest = bytes.get(from..).unwrap_or(&[]);
             let Some(end) = newline(rest) else {
                 if !rest.is_empty() {
-                    self.go_on(&mut gathered, rest, from);
+                    self.go_on(gathered, rest, from);
                 }
                 self.keep(gathered, bytes, at, sink);
                 return None;
@@ -155,40 +155,62 @@ impl Head {
             let line = rest.get(..end).unwrap_or(rest);
             let range = from..from + end + 1;
             from = range.end;
-            let mut held = None;
             if self.line.length() > 0 {
-                if choice(self.line.start()) == Choice::Undecided {
-                    held = Some(self.line.held());
+                if self.end_line(gathered, line, range) {
+                    self.keep(gathered, bytes, at, sink);
+                    return Some((from, self.behind(conversation)));
                 }
-                self.line.push(line);
+                continue;
             }
-            let view = if self.line.length() > 0 { self.line.view() } else { View::of(line) };
-            let is_end = view.is_empty();
-            let kept = if is_end { Choice::Keep(Field::Naming) } else { choice(view.start()) };
-            if let Choice::Keep(field) = kept {
-                self.note(Told::of(field, view));
-                if gathered.is_full() {
-                    self.keep(core::mem::take(&mut gathered), bytes, at, sink);
-                }
-                gathered.held = gathered.held.or(held);
+            if matches!(line, b"" | b"\r") {
                 gathered.add(range);
-            }
-            self.line.clear();
-            if is_end {
                 self.keep(gathered, bytes, at, sink);
                 return Some((from, self.behind(conversation)));
+            }
+            if let Some(field) = lines::field(line) {
+                if gathered.is_full() {
+                    self.keep(gathered, bytes, at, sink);
+                    gathered.clear();
+                }
+                gathered.add(range);
+                if field != Field::Naming {
+                    self.note(Told::of(field, View::of(line)));
+                }
             }
         }
     }
 
+    /// Ends a line that came in parts, with `line`, its last one, which is at `range`. True where
+    /// it is the empty one.
+    #[cold]
+    fn end_line(&mut self, gathered: &mut Gathered, line: &[u8], range: Range<usize>) -> bool {
+        let before = choice(self.line.start());
+        let held = self.line.held();
+        self.line.push(line);
+        let view = self.line.view();
+        let is_end = view.is_empty();
+        let kept = if is_end { Choice::Keep(Field::Naming) } else { choice(view.start()) };
+        if let Choice::Keep(field) = kept {
+            let told = Told::of(field, view);
+            self.note(told);
+            if before == Choice::Undecided {
+                gathered.hold(held);
+            }
+            gathered.add(range);
+        }
+        self.line.clear();
+        is_end
+    }
+
     /// Goes on with a line that does not end in `rest`, which begins at `from`.
+    #[cold]
     fn go_on(&mut self, gathered: &mut Gathered, rest: &[u8], from: usize) {
         let before = choice(self.line.start());
         let held = self.line.held();
         self.line.push(rest);
         if matches!(choice(self.line.start()), Choice::Keep(_)) {
             if before == Choice::Undecided {
-                gathered.held = gathered.held.or(Some(held));
+                gathered.hold(held);
             }
             gathered.add(from..from + rest.len());
         }
@@ -198,7 +220,7 @@ impl Head {
     /// may have more.
     pub(super) fn keep(
         &mut self,
-        gathered: Gathered,
+        gathered: &Gathered,
         bytes: &[u8],
         at: usize,
         sink: &mut impl Sink,
@@ -210,12 +232,12 @@ impl Head {
     pub(super) fn keep_at_most(
         &mut self,
         most: usize,
-        gathered: Gathered,
+        gathered: &Gathered,
         bytes: &[u8],
         at: usize,
         sink: &mut impl Sink,
     ) {
-        let held = gathered.held.as_ref().map_or(&[][..], Held::as_slice);
+        let held = gathered.held.as_slice();
         let all = held.len() + gathered.length();
         let length = all.min(most.saturating_sub(self.kept as usize));
         if length == 0 {
@@ -238,19 +260,30 @@ impl Head {
     }
 }
 
-/// Bytes of a transfer that are to be kept: those that were held from before, and ranges.
-#[derive(Default)]
+/// Bytes of a transfer that are kept: those that were held from before, and ranges.
 pub(super) struct Gathered {
     /// Bytes of a line whose end is in the first range.
-    held: Option<Held>,
+    held: Held,
     ranges: [Range<usize>; MAX_PIECES],
     count: usize,
 }
 
 impl Gathered {
-    /// Nothing yet behind what was `held`.
-    pub(super) fn behind(held: Held) -> Gathered {
-        Gathered { held: Some(held), ..Gathered::default() }
+    /// Nothing yet.
+    pub(super) const NOTHING: Gathered =
+        Gathered { held: Held::NOTHING, ranges: [const { 0..0 }; MAX_PIECES], count: 0 };
+
+    /// Puts what was `held`, if anything was, before all ranges. There are none yet.
+    pub(super) fn hold(&mut self, held: Held) {
+        if !held.as_slice().is_empty() {
+            self.held = held;
+        }
+    }
+
+    /// Forgets everything.
+    fn clear(&mut self) {
+        self.held = Held::NOTHING;
+        self.count = 0;
     }
 
     /// Whether there is no room for another range.

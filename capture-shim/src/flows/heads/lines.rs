@@ -42,9 +42,42 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 /// First line of a proxy that tells whom it speaks for.
 const PROXY: &[u8] = b"PROXY ";
 
+/// Number of bytes in which a newline is searched here, before libc's function is called. Lines of
+/// heads are shorter than that, and a call takes as long as most of them.
+const NEAR: usize = 64;
+
 /// Index of the first newline.
 #[inline]
 pub(super) fn newline(bytes: &[u8]) -> Option<usize> {
+    let near = bytes.get(..NEAR).unwrap_or(bytes);
+    match near_newline(near) {
+        None if near.len() < bytes.len() => {
+            far_newline(bytes.get(NEAR..).unwrap_or(&[])).map(|index| NEAR + index)
+        }
+        found => found,
+    }
+}
+
+/// The same in a few bytes.
+#[inline]
+fn near_newline(bytes: &[u8]) -> Option<usize> {
+    const NEWLINES: u64 = 0x0a0a_0a0a_0a0a_0a0a;
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        // The lowest byte that is a newline has its highest bit set in this, and none below it.
+        let other = u64::from_le_bytes(*word) ^ NEWLINES;
+        let found = other.wrapping_sub(ONES) & !other & (ONES << 7);
+        if found != 0 {
+            return Some(8 * index + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let index = rest.iter().position(|byte| *byte == b'\n')?;
+    Some(8 * words.len() + index)
+}
+
+/// The same in many.
+fn far_newline(bytes: &[u8]) -> Option<usize> {
     // SAFETY: the search stays within the bytes. It is libc's own function, not one that is
     // interposed, and every program may call it at any time.
     let found = unsafe { libc::memchr(bytes.as_ptr().cast(), c_int::from(b'\n'), bytes.len()) };
@@ -113,6 +146,9 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// No bytes.
+    pub(super) const NOTHING: Held = Held { bytes: [0; START], length: 0 };
+
     /// The bytes.
     pub(super) fn as_slice(&self) -> &[u8] {
         self.bytes.get(..self.length).unwrap_or(&[])
@@ -181,11 +217,9 @@ pub(super) fn first_line(line: View) -> Option<FirstLine> {
 /// Status of a line that begins like `HTTP/1.1 200`.
 fn status(start: &[u8]) -> Option<u16> {
     let behind = start.strip_prefix(b"HTTP/1.").or_else(|| {
-        let slash = start.iter().take(8).position(|byte| *byte == b'/')?;
-        let (name, version) = (start.get(..slash)?, start.get(slash + 1..)?);
-        let is_name = name.len() >= 3 && name.iter().all(u8::is_ascii_uppercase);
-        let [major, b'.', rest @ ..] = version else { return None };
-        (is_name && major.is_ascii_digit()).then_some(rest)
+        let name = start.iter().take(8).take_while(|byte| byte.is_ascii_uppercase()).count();
+        let [b'/', major, b'.', rest @ ..] = start.get(name..)? else { return None };
+        (name >= 3 && major.is_ascii_digit()).then_some(rest)
     })?;
     let [minor, b' ', a, b, c, ..] = behind else { return None };
     let are_digits = [minor, a, b, c].into_iter().all(u8::is_ascii_digit);
@@ -195,6 +229,9 @@ fn status(start: &[u8]) -> Option<u16> {
 
 /// Whether a line's end is like ` HTTP/1.1`: a space, a name in capitals, a slash and a version.
 fn ends_with_version(end: &[u8]) -> bool {
+    if end.ends_with(b" HTTP/1.1") || end.ends_with(b" HTTP/1.0") {
+        return true;
+    }
     let [before @ .., major, b'.', minor] = end else { return false };
     let Some(name) = before.strip_suffix(b"/") else { return false };
     let length = name.iter().rev().take_while(|byte| byte.is_ascii_uppercase()).count();
@@ -311,6 +348,31 @@ pub(super) fn choice(start: &[u8]) -> Choice {
         }
     }
     choice
+}
+
+/// Field of a whole line that begins with `start`; `None` where it is left out. The same as
+/// [`choice`], which also knows lines that are not whole.
+#[inline]
+pub(super) fn field(start: &[u8]) -> Option<Field> {
+    // Most lines are decided by two bytes: the first, and the one where a name of that letter ends.
+    let [first, second, ..] = start else { return None };
+    let names: &[usize] = match (first | 0x20, second | 0x20) {
+        (b'h', b'o') => &[0],
+        (b'c', b'o') => &[1, 2],
+        (b't', b'r') => &[3, 5],
+        (b'u', b'p') => &[4],
+        // A hyphen, and a digit.
+        (b'x', b'-') => &[6, 8],
+        (b'b', b'3') => &[7],
+        _ => return None,
+    };
+    let all = names.iter().filter_map(|index| FIELDS.get(*index));
+    // It ends at the first byte that differs, which is an early one where the line is another.
+    let begins = |name: &[u8]| {
+        start.len() >= name.len()
+            && name.iter().zip(start).all(|(a, b)| *a == b.to_ascii_lowercase())
+    };
+    all.into_iter().find(|(name, _)| begins(name)).map(|(_, field)| *field)
 }
 
 /// Value of the field in a whole line: what is behind the colon, without the spaces around it.
