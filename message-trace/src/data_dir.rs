@@ -195,6 +195,11 @@ impl DataDir {
         self.0.join("handoffs.parquet")
     }
 
+    /// What messages say they do, written by reconcile where logs tell it.
+    pub fn operations(&self) -> PathBuf {
+        self.0.join("operations.parquet")
+    }
+
     /// All logs of all hosts, sorted by path. None where there is no `hosts` directory.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ mod message_columns;
 mod message_reader;
 mod messages;
 mod nodes;
+pub mod operations;
 mod reader;
 mod row_groups;
 mod writer;

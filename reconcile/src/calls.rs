@@ -19,6 +19,8 @@ pub(crate) struct Transfer {
     /// Whether the thread did something else since it last did the same on this flow: what another
     /// flow brought came before it sent, or it had begun to send on another before it received.
     pub elsewhere: bool,
+    /// Whether an operation begins with its first byte, as the log tells.
+    pub begins: bool,
 }
 
 impl Transfer {
@@ -40,6 +42,7 @@ pub(crate) struct StreamCall {
     pub(crate) time: i64,
     /// How many, and [`ELSEWHERE`].
     pub(crate) bytes: u32,
+    /// The process, and [`BEGINS`].
     pub(crate) process: u32,
     pub(crate) tid: i32,
     /// The socket, times two, and one more for a receive.
@@ -48,6 +51,8 @@ pub(crate) struct StreamCall {
 
 /// In [`StreamCall::bytes`], a bit that no size reaches: [`Transfer::elsewhere`].
 pub(crate) const ELSEWHERE: u32 = 1 << 31;
+/// In [`StreamCall::process`], a bit that no number of a process reaches: [`Transfer::begins`].
+pub(crate) const BEGINS: u32 = 1 << 31;
 
 impl StreamCall {
     /// Bytes whose calls the log has forgotten, of any number: its higher half is where calls have
@@ -62,10 +67,11 @@ impl StreamCall {
         let StreamCall { time, bytes, process, tid, .. } = self;
         if process == Transfer::FORGOTTEN {
             let bytes = u64::from(tid as u32) << 32 | u64::from(bytes);
-            return Transfer { time, bytes, process, tid: 0, elsewhere: false };
+            return Transfer { time, bytes, process, tid: 0, elsewhere: false, begins: false };
         }
-        let elsewhere = bytes & ELSEWHERE != 0;
-        Transfer { time, bytes: u64::from(bytes & !ELSEWHERE), process, tid, elsewhere }
+        let (elsewhere, begins) = (bytes & ELSEWHERE != 0, process & BEGINS != 0);
+        let (bytes, process) = (u64::from(bytes & !ELSEWHERE), process & !BEGINS);
+        Transfer { time, bytes, process, tid, elsewhere, begins }
     }
 }
 
@@ -82,7 +88,8 @@ pub(crate) struct Datagram {
     pub(crate) peer: crate::names::NameId,
     pub(crate) socket: u32,
     pub(crate) flags: u32,
-    pub(crate) unused: u32,
+    /// The operation that it is, by its place among all plus one; 0: none is known.
+    pub(crate) operation: u32,
 }
 
 impl Datagram {
@@ -140,6 +147,16 @@ pub(crate) struct FlowMessage {
     pub elsewhere: bool,
     /// Whether its receiver did something else since it received what is before.
     pub acted: bool,
+    /// Whether an operation begins with its first byte, as the sender's log tells, and as the
+    /// receiver's does.
+    pub begins: [bool; 2],
+}
+
+impl FlowMessage {
+    /// Whether an operation begins with its first byte.
+    pub(crate) fn begins_operation(&self) -> bool {
+        self.begins != [false; 2]
+    }
 }
 
 /// The kernel moves less than 2 GiB in one call; what claims more is damage.

@@ -9,6 +9,7 @@ mod finish;
 mod join_imports;
 mod matching;
 mod number;
+mod operations;
 mod read;
 mod resources;
 mod run;
@@ -25,6 +26,7 @@ use self::finish::{Results, finish};
 use self::join_imports::{Hosts, join_imports};
 use self::matching::Matching;
 use self::number::number;
+use self::operations::{operations, sorter};
 use self::read::{Inputs, read};
 use self::resources::resources;
 use self::run::Run;
@@ -36,7 +38,8 @@ use crate::reconciliation::Reconciliation;
 
 /// Reads all logs and imports of `data`, and writes `messages.parquet`, `nodes.parquet`,
 /// `clocks.json` and `reconciliation.json`; where logs have resources, `events/sockcap.parquet` and
-/// `handoffs.parquet`. Equal logs and imports give equal files.
+/// `handoffs.parquet`; where they tell what messages do, `operations.parquet`. Equal logs and
+/// imports give equal files.
 ///
 /// # Errors
 /// When there is neither a log that can be read nor an import, or a file cannot be written. Damaged
@@ -68,7 +71,9 @@ pub fn reconcile(
     let calls = join_imports(&run, &imports, &mut hosts, &mut output, &mut rows, &mut outcome)?;
     outcome.flows = output.flows;
     let results = Results { rows, output, calls };
-    let clocks = finish(&run, &connected.capture, hosts, results, &outcome)?;
+    let mut begun = sorter(&run, &connected, &budget);
+    let clocks = finish(&run, &connected.capture, hosts, results, begun.as_mut(), &outcome)?;
     resources(&run, &connected, &clocks)?;
+    operations(&run, &connected, &used, begun, &budget, &mut outcome)?;
     Ok(outcome)
 }

@@ -41,6 +41,13 @@ pub struct Reconciliation {
     pub multiplexed: u64,
     /// Connections on which nobody answers what the connecting side sends.
     pub unanswered: u64,
+    /// Operations written: messages that are known to do something, by a recording with
+    /// `--protocols`.
+    #[serde(skip_serializing_if = "is_none")]
+    pub operations: u64,
+    /// Operations that logs tell, and whose messages are not in the trace, by cause.
+    #[serde(skip_serializing_if = "Counts::is_empty")]
+    pub operations_without_message: Counts,
     /// Messages written with a time at both ends.
     pub both_ends: u64,
     /// Messages written with the sender's times alone, by cause.
@@ -76,6 +83,11 @@ pub struct Reconciliation {
     pub damaged: Vec<DamagedLog>,
     /// Logs that had not ended when they were read: their processes ran on, or were killed.
     pub unended: Vec<UnendedLog>,
+}
+
+/// Whether a count is 0.
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A log that had not ended when it was read.

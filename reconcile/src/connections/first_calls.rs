@@ -153,7 +153,8 @@ impl OfLog {
                     counts[way] += 1;
                     let bytes = u64::from(call.bytes);
                     let (time, tid) = (call.time, call.tid);
-                    let call = Transfer { time, bytes, process, tid, elsewhere: false };
+                    let call =
+                        Transfer { time, bytes, process, tid, elsewhere: false, begins: false };
                     this.calls.push((2 * number + way as u32, call))
                 }
                 Call::Forgotten { socket, .. } => {

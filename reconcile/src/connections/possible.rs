@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     fn call(time: i64, bytes: u64) -> Transfer {
-        Transfer { time, bytes, process: 0, tid: time as i32, elsewhere: false }
+        Transfer { time, bytes, process: 0, tid: time as i32, elsewhere: false, begins: false }
     }
 
     #[test]

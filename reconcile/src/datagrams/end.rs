@@ -38,6 +38,8 @@ pub(crate) struct DatagramMessage {
     pub(crate) bytes: u32,
     /// The cause in the low byte, and whether it is one more receiver's.
     pub(crate) flags: u32,
+    /// [`Datagram::operation`] of both ends.
+    pub(crate) operations: [u32; 2],
 }
 
 const COPY: u32 = 1 << 8;
@@ -54,6 +56,8 @@ impl DatagramMessage {
             tids: [sent.tid, received.tid],
             bytes: sent.bytes,
             flags: if copy { COPY } else { 0 },
+            // What was sent is one operation, however many received it.
+            operations: [if copy { 0 } else { sent.operation }, received.operation],
         }
     }
 
@@ -68,6 +72,7 @@ impl DatagramMessage {
             tids: [sent.tid, 0],
             bytes: sent.bytes,
             flags,
+            operations: [sent.operation, 0],
         }
     }
 
@@ -81,6 +86,7 @@ impl DatagramMessage {
             tids: [0, received.tid],
             bytes: received.bytes,
             flags: 1,
+            operations: [0, received.operation],
         }
     }
 
@@ -139,6 +145,7 @@ impl DatagramMessage {
             parts: 1,
             elsewhere: false,
             acted: false,
+            begins: self.operations.map(|operation| operation != 0),
         }
     }
 }

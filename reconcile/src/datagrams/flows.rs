@@ -272,13 +272,16 @@ impl Keyed for Arrival {
 }
 
 /// By flow and time, and then by all else, so that it does not matter in which order they come.
-type MessageKey = ([End; 2], i64, [End; 2], i64, [NameId; 2], u32, [i32; 2], [u32; 2], u32);
+type MessageKey = ([End; 2], i64, [End; 2], i64, [u32; 2], Rest);
+/// Names, bytes, threads, processes and flags.
+type Rest = ([NameId; 2], u32, [i32; 2], [u32; 2], u32);
 
 impl Keyed for DatagramMessage {
     type Key = MessageKey;
 
     fn key(&self) -> MessageKey {
-        let DatagramMessage { times, names, bytes, tids, processes, flags, .. } = *self;
-        (self.flow(), self.first(), self.ends(), times[1], names, bytes, tids, processes, flags)
+        let DatagramMessage { times, names, bytes, tids, processes, flags, operations, .. } = *self;
+        let rest = (names, bytes, tids, processes, flags);
+        (self.flow(), self.first(), self.ends(), times[1], operations, rest)
     }
 }

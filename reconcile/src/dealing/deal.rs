@@ -10,12 +10,13 @@ use out_of_core::{
 };
 
 use crate::absent::NONE;
-use crate::calls::{Datagram, ELSEWHERE, StreamCall};
+use crate::calls::{BEGINS, Datagram, ELSEWHERE, StreamCall};
 use crate::connections::connection::Connection;
 use crate::dealing::elsewhere::Elsewhere;
 use crate::second_reading::reading::{Call, SecondReading};
 use crate::sockets::reach::Reach;
 use crate::sockets::socket::{Socket, Sockets};
+use crate::told::Told;
 use crate::tuning::{MAX_PARTITIONS, PARTITION_BYTES};
 
 /// Which connections are in which partition.
@@ -101,9 +102,10 @@ impl<'a> Stores<'a> {
     }
 }
 
-/// Reads all logs again and deals their calls.
+/// Reads all logs again and deals their calls, divided where the operations that were `told` begin.
 pub(crate) fn deal(
     sockets: &Sockets,
+    told: &Told,
     partitions: &Partitions,
     reach: Reach,
     stores: &Stores,
@@ -118,7 +120,7 @@ pub(crate) fn deal(
         let many = datagrams.partitions() as u64;
         let mut result = Ok(());
         let mut elsewhere = Elsewhere::default();
-        SecondReading::of(capture, sockets, piece).for_each(|call| {
+        SecondReading::of(capture, sockets, piece).divided(told).for_each(|call| {
             let dealt = match call {
                 Call::Transfer(call) => {
                     match partitions.of_socket(call.socket).filter(|_| call.bytes > 0) {
@@ -129,7 +131,7 @@ pub(crate) fn deal(
                                 StreamCall {
                                     time: call.time,
                                     bytes: call.bytes | if flag { ELSEWHERE } else { 0 },
-                                    process: piece as u32,
+                                    process: piece as u32 | if call.begins { BEGINS } else { 0 },
                                     tid: call.tid,
                                     socket: call.socket << 1 | u32::from(!call.sent),
                                 },

@@ -61,4 +61,6 @@ pub(crate) struct LogFile {
     pub(crate) records: u64,
     /// Whether it has resources beside messages.
     pub(crate) resources: bool,
+    /// Whether it has heads of messages.
+    pub(crate) heads: bool,
 }

@@ -153,6 +153,7 @@ impl Reader {
             ended,
             children,
             lookups,
+            heads,
             ..
         } = survey;
         let home = self.machines.home(&header, path);
@@ -198,6 +199,7 @@ impl Reader {
             flows: first..flows_end,
             records,
             resources: header.resources,
+            heads,
         });
         capture.processes.push(process);
         self.programs.push(Program::of(&header.executable, &header.arguments));

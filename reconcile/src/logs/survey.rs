@@ -37,6 +37,8 @@ pub(crate) struct Survey {
     pub(crate) lookups: Vec<Lookup>,
     /// The programs without any recording that it began or became.
     pub(crate) unseen: Vec<UnseenProgram>,
+    /// Whether it has heads of messages.
+    pub(crate) heads: bool,
     pub(crate) damage: Vec<Damage>,
     /// Its share of the counts.
     pub(crate) counts: Reconciliation,
@@ -81,6 +83,7 @@ pub(crate) fn survey(
         children,
         lookups,
         unseen,
+        heads,
         counts,
         failed,
         ..
@@ -108,6 +111,7 @@ pub(crate) fn survey(
         children,
         lookups,
         unseen,
+        heads,
         damage,
         counts,
     }))
@@ -125,6 +129,7 @@ struct Reading {
     children: Vec<(u32, u64)>,
     lookups: Vec<Lookup>,
     unseen: Vec<UnseenProgram>,
+    heads: bool,
     counts: Reconciliation,
     has_positions: bool,
     positions: Positions,
@@ -144,6 +149,7 @@ impl Reading {
             children: Vec::new(),
             lookups: Vec::new(),
             unseen: Vec::new(),
+            heads: false,
             counts: Reconciliation::default(),
             has_positions,
             positions: Positions::default(),
@@ -237,6 +243,7 @@ impl Reading {
                     cause: holes::cause_of_unseen(cause),
                 });
             }
+            Record::Head(_) => self.heads = true,
             Record::Anchor(_)
             | Record::Shutdown { .. }
             | Record::Wait { .. }
@@ -248,8 +255,7 @@ impl Reading {
             | Record::File(_)
             | Record::Sleep { .. }
             | Record::Signal(_)
-            | Record::Wake(_)
-            | Record::Head(_) => {}
+            | Record::Wake(_) => {}
         }
         Ok(())
     }

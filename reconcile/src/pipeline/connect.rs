@@ -18,12 +18,15 @@ use crate::sockets::addresses::Addresses;
 use crate::sockets::reach::Reach;
 use crate::sockets::socket::Sockets;
 use crate::sockets::{of_flows, seen_twice};
+use crate::told::{self, Told};
 use crate::translation::translated;
 
 /// All sockets and connections. Nothing of it changes any more.
 pub(crate) struct Connected {
     pub(crate) capture: Capture,
     pub(crate) sockets: Sockets,
+    /// What messages say they do.
+    pub(crate) told: Told,
     /// The addresses of all machines, also by sockets that two sources saw.
     pub(crate) addresses: Addresses,
     pub(crate) listening: Listening,
@@ -53,10 +56,13 @@ pub(crate) fn connect(
         translated::pair_up(&capture, &sockets, &mut partner, run.options, run.progress, outcome)?;
     let mut connections = connection::connections(&capture, &sockets.all, &partner, &listening)?;
     doubtful.mark(&mut connections);
+    let told = told::read(&capture, run.threads, outcome)?;
+    told.count_pieces(&capture, &mut sockets);
     let partitions = Partitions::of(&run.pool, &connections, &sockets.all)?;
     Ok(Connected {
         capture,
         sockets,
+        told,
         addresses,
         listening,
         fallbacks,

@@ -20,8 +20,8 @@ pub(crate) fn deal<'a>(
     connected: &Connected,
     budget: &'a MemoryBudget,
 ) -> Result<Stores<'a>, Error> {
-    let Connected { sockets, partitions, .. } = connected;
+    let Connected { sockets, told, partitions, .. } = connected;
     let stores = Stores::new(budget, run.data.path(), partitions, &sockets.all);
-    deal::deal(sockets, partitions, connected.reach(), &stores, run.threads, run.progress)?;
+    deal::deal(sockets, told, partitions, connected.reach(), &stores, run.threads, run.progress)?;
     Ok(stores)
 }

@@ -2,6 +2,7 @@
 
 use clocks::Clocks;
 use message_trace::Nodes;
+use out_of_core::ExternalSorter;
 
 use crate::error::Error;
 use crate::host_clocks::{exchanges, facts};
@@ -9,6 +10,7 @@ use crate::logs::capture::Capture;
 use crate::pipeline::join_imports::Hosts;
 use crate::pipeline::run::Run;
 use crate::reconciliation::Reconciliation;
+use crate::rows::begun::Begun;
 use crate::rows::row::Common;
 use crate::write::call_ids::CallIds;
 use crate::write::output::Output;
@@ -22,12 +24,14 @@ pub(crate) struct Results<'a> {
     pub(crate) calls: Option<CallIds>,
 }
 
-/// Writes all tables, with the times of `hosts` on one common clock. Returns the hosts' clocks.
+/// Writes all tables, with the times of `hosts` on one common clock. Messages that begin operations
+/// go to `begun`, where logs tell any. Returns the hosts' clocks.
 pub(crate) fn finish(
     run: &Run,
     capture: &Capture,
     hosts: Hosts,
     results: Results,
+    begun: Option<&mut ExternalSorter<Begun>>,
     outcome: &Reconciliation,
 ) -> Result<Clocks, Error> {
     let Run { data, progress, threads, .. } = *run;
@@ -39,7 +43,7 @@ pub(crate) fn finish(
     Nodes::write_each(&data.nodes(), output.nodes())?;
     let writing =
         Writing { output: &output, common: &common, calls: calls.as_ref(), threads, progress };
-    rows.write(&data.messages(), &writing)?;
+    rows.write(&data.messages(), &writing, begun)?;
     facts::as_set(&clocks, capture, &facts).write(&data.clocks())?;
     outcome.write(data)?;
     Ok(clocks)

@@ -29,6 +29,7 @@ pub(crate) fn match_streams(
             connection_of: &partitions.connection_of,
         },
         options: run.options,
+        has_operations: !connected.told.is_empty(),
         budget,
         directory: run.data.path(),
     };

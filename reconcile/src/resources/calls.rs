@@ -9,7 +9,6 @@ use socket_log::encode::{Direction, FileOperation, Handoff, Role};
 use socket_log::{Entry, Log, Record};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use crate::absent::NONE;
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::Places;
 use crate::resources::handoffs::{Happening, Signal, Wait, Who};
@@ -102,7 +101,7 @@ impl Calls<'_> {
             process,
             host: of.host,
             pid: of.pid,
-            places: self.places(file),
+            places: self.sockets.places(file),
             open: FxHashMap::default(),
         };
         let mut cursor = file.clock.cursor();
@@ -115,16 +114,6 @@ impl Calls<'_> {
             }
         });
         result
-    }
-
-    /// The sockets of the log's flows.
-    fn places(&self, file: &LogFile) -> Places {
-        let mut places = Places::default();
-        let flows = file.flows.start as usize..file.flows.end as usize;
-        for (number, socket) in self.sockets.of_flow.range(flows).filter(|flow| flow.1 != NONE) {
-            places.of(*number, || *socket);
-        }
-        places
     }
 }
 

@@ -9,6 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::absent::{NIL, NONE};
 use crate::calls::{CallSpan, FlowMessage};
 use crate::connections::connecting::Connecting;
+use crate::rows::begun::Begun;
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
@@ -23,7 +24,7 @@ pub(crate) struct Row {
     pub(crate) nodes: [u32; 2],
     /// The threads at both ends; [`NO_THREAD`] where unknown.
     pub(crate) tids: [i32; 2],
-    /// How many messages it was made of, [`BACKWARD`] and [`OPENS`].
+    /// How many messages it was made of, [`BACKWARD`], [`OPENS`] and [`BEGINS`].
     pub(crate) parts_and_flags: u32,
 }
 
@@ -33,7 +34,10 @@ pub(crate) const NO_THREAD: i32 = i32::MIN;
 const BACKWARD: u32 = 1 << 31;
 /// In [`Row::parts_and_flags`]: it is the first of its connection, and tells how that was made.
 const OPENS: u32 = 1 << 30;
-const PARTS: u32 = OPENS - 1;
+/// In [`Row::parts_and_flags`]: an operation begins with it, as the sender's log tells, and as the
+/// receiver's does.
+const BEGINS: [u32; 2] = [1 << 29, 1 << 28];
+const PARTS: u32 = (1 << 28) - 1;
 
 /// What the messages between two ends have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,14 +65,28 @@ impl Row {
         let ([send_first, send_last], [recv_first, recv_last]) =
             (times(message.sent), times(message.received));
         let sides = [message.sent, message.received];
+        let begins = [0, 1].map(|side| if message.begins[side] { BEGINS[side] } else { 0 });
         Row {
             times: [send_first, send_last, recv_first, recv_last],
             bytes: i64::try_from(message.bytes).unwrap_or(i64::MAX),
             slot,
             nodes: sides.map(|seen| seen.map_or(NONE, |seen| seen.process)),
             tids: sides.map(|seen| seen.map_or(NO_THREAD, |seen| seen.tid)),
-            parts_and_flags: message.parts.min(PARTS) | if direction == 0 { 0 } else { BACKWARD },
+            parts_and_flags: message.parts.min(PARTS)
+                | if direction == 0 { 0 } else { BACKWARD }
+                | begins[0]
+                | begins[1],
         }
+    }
+
+    /// Where it begins an operation, as the log of that side tells (0: the sender's); `None`: that
+    /// one tells none. `slot` is the row's, and `number` the message's.
+    pub(crate) fn begun(&self, slot: &Slot, side: usize, number: u64) -> Option<Begun> {
+        let time = [self.times[0], self.times[2]][side];
+        let is_told = self.parts_and_flags & BEGINS[side] != 0 && time != NIL;
+        let direction = usize::from(self.parts_and_flags & BACKWARD != 0);
+        let place = Begun::place(slot.protocol, self.slot, direction, self.nodes[side]);
+        is_told.then(|| Begun::new(place, side, time, number))
     }
 
     /// The row of a message of `slot` in that direction, without bytes that were counted, of the

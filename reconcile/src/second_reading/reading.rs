@@ -7,13 +7,13 @@
 use socket_log::encode::Direction;
 use socket_log::{Log, Record};
 
-use crate::absent::NONE;
 use crate::calls::{Datagram, LARGEST_TRANSFER};
 use crate::logs::capture::{Capture, LogFile};
 use crate::logs::flow_numbers::Places;
 use crate::logs::positions::{Gaps, Positions};
 use crate::names::{NO_NAME, NameId};
 use crate::sockets::socket::Sockets;
+use crate::told::{Told, ToldOfLog};
 
 /// A call that moved data, on a socket.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,8 @@ pub(crate) struct Transfer {
     /// At most [`LARGEST_TRANSFER`].
     pub(crate) bytes: u32,
     pub(crate) tid: i32,
+    /// Whether an operation begins with its first byte.
+    pub(crate) begins: bool,
 }
 
 /// Reads the calls of a log again, in the order in which it has them.
@@ -65,6 +67,7 @@ pub(crate) struct SecondReading<'a> {
     log: &'a LogFile,
     process: u32,
     places: Places,
+    told: Option<ToldOfLog<'a>>,
 }
 
 impl<'a> SecondReading<'a> {
@@ -75,12 +78,14 @@ impl<'a> SecondReading<'a> {
         process: usize,
     ) -> SecondReading<'a> {
         let log = &capture.logs[process];
-        let mut places = Places::default();
-        let flows = log.flows.start as usize..log.flows.end as usize;
-        for (number, socket) in sockets.of_flow.range(flows).filter(|flow| flow.1 != NONE) {
-            places.of(*number, || *socket);
-        }
-        SecondReading { capture, sockets, log, process: process as u32, places }
+        let places = sockets.places(log);
+        SecondReading { capture, sockets, log, process: process as u32, places, told: None }
+    }
+
+    /// The same reading, where each operation that was `told` of the log begins a transfer of its
+    /// own: one that holds several is several, all of its time.
+    pub(crate) fn divided(self, told: &'a Told) -> SecondReading<'a> {
+        SecondReading { told: told.of_log(self.process as usize), ..self }
     }
 
     /// Calls `each` with every call. A log that cannot be opened any more has none.
@@ -89,6 +94,7 @@ impl<'a> SecondReading<'a> {
         let mut clock = self.log.clock.cursor();
         let gaps = log.header().has_positions.then(|| Gaps::of(&log));
         let mut positions = Positions::default();
+        let mut told = self.told.clone();
         for chunk in log.chunks() {
             positions.next_chunk();
             chunk.for_each(|entry| {
@@ -109,13 +115,23 @@ impl<'a> SecondReading<'a> {
                             if missing > 0 {
                                 each(Call::Forgotten { socket, sent, time, bytes: missing });
                             }
-                            each(Call::Transfer(Transfer {
-                                socket,
-                                sent,
-                                time,
-                                bytes: bytes as u32,
-                                tid,
-                            }));
+                            let mut piece = |bytes: u32, begins: bool| {
+                                each(Call::Transfer(Transfer {
+                                    socket,
+                                    sent,
+                                    time,
+                                    bytes,
+                                    tid,
+                                    begins,
+                                }));
+                            };
+                            match &mut told {
+                                None => piece(bytes as u32, false),
+                                Some(told) => {
+                                    let way = (flow, direction, entry.ticks);
+                                    told.divide(way, bytes as u32, piece);
+                                }
+                            }
                         }
                     }
                     Record::Datagram {
@@ -145,7 +161,9 @@ impl<'a> SecondReading<'a> {
                                     truncated,
                                     unchecked,
                                 ),
-                                unused: 0,
+                                operation: told.as_mut().map_or(0, |told| {
+                                    told.datagram((flow, direction, entry.ticks))
+                                }),
                             }));
                         }
                     }

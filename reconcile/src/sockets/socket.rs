@@ -11,6 +11,8 @@ use socket_log::encode::Role;
 use socket_log::layout::source;
 
 use crate::absent::NONE;
+use crate::logs::capture::LogFile;
+use crate::logs::flow_numbers::Places;
 use crate::names::NameId;
 use crate::tuning::{SAME_CLOCK_NS, SAME_CLOCK_STRACE_NS};
 
@@ -84,6 +86,16 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
+    /// The sockets of the flows of a log, by the flows' numbers there.
+    pub(crate) fn places(&self, log: &LogFile) -> Places {
+        let mut places = Places::default();
+        let flows = log.flows.start as usize..log.flows.end as usize;
+        for (number, socket) in self.of_flow.range(flows).filter(|flow| flow.1 != NONE) {
+            places.of(*number, || *socket);
+        }
+        places
+    }
+
     /// Leaves out the sockets of `places`, which are sorted, and their calls.
     pub(crate) fn remove(&mut self, places: &[u32], pool: &MemoryPool) -> Result<(), PathError> {
         if places.is_empty() {

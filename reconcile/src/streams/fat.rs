@@ -4,6 +4,11 @@
 //! belong together as long as the other side has not had its turn, so the border is a message of
 //! the other direction in between. Each end is asked in its own order of events, by its own clock,
 //! so that no difference between clocks matters; a turn seen at either end is one.
+//!
+//! Where logs tell which operations begin where, nothing has to be guessed: what begins one begins
+//! a message, and what follows until the next one begins is of that message, however long it takes
+//! and whatever the other side sends meanwhile. Behind the last one the protocol may have been
+//! another (a WebSocket after its upgrade), so there a turn is a border again.
 
 use std::iter::Peekable;
 
@@ -19,7 +24,8 @@ use crate::tuning::{MAX_CONTROL_BYTES, MAX_CONTROL_DELAY_NS, MIN_PIECE_BYTES};
 /// the receiver, whose times are `at_receiver`. All are in order and gone through once, so that no
 /// more of them need be in memory than one. Where the sides need not take turns, `border` says
 /// whether a part is another message than the one before it. What is `inside` an exchange of bodies
-/// has no border at all. With `one_clock` the times of both ends can be compared.
+/// has no border at all. With `one_clock` the times of both ends can be compared. In `operations`
+/// of the parts an operation begins.
 pub(crate) fn merge<'a, P, S, R>(
     parts: P,
     (at_sender, at_receiver): (S, R),
@@ -27,6 +33,7 @@ pub(crate) fn merge<'a, P, S, R>(
     border: Option<Border<'a>>,
     inside: Inside<'a>,
     one_clock: bool,
+    operations: u64,
 ) -> Merge<'a, P, S, R>
 where
     P: Iterator<Item = FlowMessage>,
@@ -43,6 +50,7 @@ where
         border,
         inside,
         one_clock,
+        operations,
         place: 0,
     }
 }
@@ -61,6 +69,8 @@ pub(crate) struct Merge<'a, P, S: Iterator<Item = i64>, R: Iterator<Item = i64>>
     border: Option<Border<'a>>,
     inside: Inside<'a>,
     one_clock: bool,
+    /// Number of operations that are still to begin.
+    operations: u64,
     /// How many bytes the parts so far have.
     place: u64,
 }
@@ -77,8 +87,9 @@ where
         let mut message = self.next.take().or_else(|| self.parts.next())?;
         self.latest = Some(message);
         self.place += message.bytes;
+        self.operations -= u64::from(message.begins_operation()).min(self.operations);
         while let Some(part) = self.parts.next() {
-            if !self.goes_on(&message, &part) && !self.adjacent(&message, &part) {
+            if !self.belongs(&message, &part) {
                 self.next = Some(part);
                 break;
             }
@@ -113,6 +124,39 @@ impl<I: Iterator<Item = i64>> Turns<I> {
 }
 
 impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
+    /// Whether the next part is of the same message.
+    fn belongs(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+        match (last.begins_operation(), next.begins_operation()) {
+            (_, true) => false,
+            (true, false) => self.is_of_operation(last, next),
+            (false, false) => self.goes_on(last, next) || self.adjacent(last, next),
+        }
+    }
+
+    /// Whether the next part, which begins no operation, is of the operation of the message before
+    /// it.
+    fn is_of_operation(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
+        let mut is_turn = false;
+        for (side, last, next) in [(0, last.sent, next.sent), (1, last.received, next.received)] {
+            match (last, next) {
+                (Some(last), Some(next)) if last.process == next.process => {
+                    is_turn |= self.is_turn(side, last.last, next.first);
+                }
+                (None, None) => {}
+                _ => return false,
+            }
+        }
+        self.operations > 0 || !is_turn
+    }
+
+    /// Whether the other direction had a turn between two times at that side.
+    fn is_turn(&mut self, side: usize, from: i64, to: i64) -> bool {
+        match side {
+            0 => self.at_sender.between(from, to),
+            _ => self.at_receiver.between(from, to),
+        }
+    }
+
     /// Whether the next part is of the same exchange.
     fn goes_on(&mut self, last: &FlowMessage, next: &FlowMessage) -> bool {
         let processes = |part: &FlowMessage| {
@@ -128,11 +172,7 @@ impl<P, S: Iterator<Item = i64>, R: Iterator<Item = i64>> Merge<'_, P, S, R> {
             match (last, next) {
                 // Work that other processes do is other nodes' work.
                 (Some(last), Some(next)) if last.process == next.process => {
-                    let turn = match side {
-                        0 => self.at_sender.between(last.last, next.first),
-                        _ => self.at_receiver.between(last.last, next.first),
-                    };
-                    if turn {
+                    if self.is_turn(side, last.last, next.first) {
                         return false;
                     }
                     let at_this_end = next.first.saturating_sub(last.last);
@@ -194,6 +234,7 @@ mod tests {
             parts: 1,
             elsewhere: false,
             acted: false,
+            begins: [false; 2],
         }
     }
 
@@ -208,7 +249,7 @@ mod tests {
         S: Iterator<Item = i64>,
         R: Iterator<Item = i64>,
     {
-        super::merge(parts, (at_sender, at_receiver), gap, border, Inside::of(&[], 0), true)
+        super::merge(parts, (at_sender, at_receiver), gap, border, Inside::of(&[], 0), true, 0)
     }
 
     /// Both directions of one flow.
@@ -309,7 +350,7 @@ mod tests {
         // By clocks that are apart nothing can be said of who was behind.
         let none = || std::iter::empty();
         let parts = [body(0, 500), body(300, 550)].into_iter();
-        let apart = super::merge(parts, (none(), none()), 100, None, Inside::of(&[], 0), false);
+        let apart = super::merge(parts, (none(), none()), 100, None, Inside::of(&[], 0), false, 0);
         assert_eq!(apart.map(|part| part.parts).collect::<Vec<_>>(), [1, 1]);
     }
 

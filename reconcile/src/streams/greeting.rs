@@ -64,8 +64,15 @@ impl Greeting {
             let time = latest.into_iter().flatten().fold(socket.made, i64::min);
             CallSpan::once(time, socket.maker, socket.maker_tid)
         });
-        let making =
-            FlowMessage { sent, received, bytes: 0, parts: 0, elsewhere: false, acted: false };
+        let making = FlowMessage {
+            sent,
+            received,
+            bytes: 0,
+            parts: 0,
+            elsewhere: false,
+            acted: false,
+            begins: [false; 2],
+        };
         (sent.is_some() || received.is_some()).then_some(making)
     }
 }

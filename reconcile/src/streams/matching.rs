@@ -7,6 +7,9 @@
 //!
 //! Bytes whose calls a log has forgotten stand among the calls as such, so that those behind them
 //! are in their place.
+//!
+//! Where the receiver's log tells that an operation begins within what one call sent, that is two
+//! messages, as it is where the sender's log tells it.
 
 use crate::calls::{CallSpan, FlowMessage, Transfer};
 
@@ -22,6 +25,8 @@ pub(crate) struct Parts<S, R> {
     /// The receive that is being matched, and how many of its bytes are left.
     receive: Option<Transfer>,
     left: u64,
+    /// What is left of a send that an operation divides.
+    rest: Option<Transfer>,
     /// Bytes of forgotten sends that are left.
     hidden: u64,
     /// Bytes of the messages so far that were never received.
@@ -34,30 +39,52 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
     /// Matches `sends` with `receives`, each in order, where it is known where in the stream the
     /// calls of both are (`placed`).
     pub(crate) fn new(sends: S, receives: R, placed: bool) -> Parts<S, R> {
-        Parts { sends, receives, placed, receive: None, left: 0, hidden: 0, unread: 0, unsent: 0 }
+        Parts {
+            sends,
+            receives,
+            placed,
+            receive: None,
+            left: 0,
+            rest: None,
+            hidden: 0,
+            unread: 0,
+            unsent: 0,
+        }
     }
 
-    /// Up to `most` bytes of one receive.
-    fn take(&mut self, most: u64) -> Option<(Transfer, u64)> {
+    /// The receive of the next bytes, and whether its first is among them.
+    fn next_receive(&mut self) -> Option<(Transfer, bool)> {
         if self.left == 0 {
             self.receive = self.receives.find(|receive| receive.bytes > 0);
             self.left = self.receive.map_or(0, |receive| receive.bytes);
         }
-        let receive = self.receive?;
-        let taken = most.min(self.left);
-        self.left -= taken;
-        Some((receive, taken))
+        self.receive.map(|receive| (receive, receive.bytes == self.left))
     }
 
-    /// The message of a send.
+    /// Takes up to `most` bytes of that receive, and returns how many.
+    fn take(&mut self, most: u64) -> u64 {
+        let taken = most.min(self.left);
+        self.left -= taken;
+        taken
+    }
+
+    /// The message of a send, or of what is left of it.
     fn sent(&mut self, send: &Transfer) -> FlowMessage {
         let mut wanted = send.bytes;
         let mut received: Option<CallSpan> = None;
-        let (mut forgotten, mut acted) = (0, false);
+        let (mut forgotten, mut acted, mut begins) = (0, false, false);
         while wanted > 0 && self.placed {
-            let is_first = self.left == 0 && received.is_none();
-            let Some((receive, taken)) = self.take(wanted) else { break };
-            acted |= is_first && receive.elsewhere;
+            let Some((receive, is_first)) = self.next_receive() else { break };
+            if is_first && receive.begins {
+                if wanted < send.bytes {
+                    let rest = Transfer { bytes: wanted, elsewhere: false, ..*send };
+                    self.rest = Some(Transfer { begins: false, ..rest });
+                    break;
+                }
+                begins = true;
+            }
+            acted |= is_first && received.is_none() && receive.elsewhere;
+            let taken = self.take(wanted);
             if receive.is_forgotten() {
                 forgotten += taken;
             } else {
@@ -69,15 +96,17 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Parts<S, R> {
             }
             wanted -= taken;
         }
-        self.unread += wanted + forgotten;
+        let rest = self.rest.map_or(0, |rest| rest.bytes);
+        self.unread += wanted - rest + forgotten;
         FlowMessage {
             sent: Some(CallSpan::once(send.time, send.process, send.tid)),
             // Of a part alone nobody knows when the rest was received.
             received: received.filter(|_| forgotten == 0),
-            bytes: send.bytes,
+            bytes: send.bytes - rest,
             parts: 1,
             elsewhere: send.elsewhere,
             acted,
+            begins: [send.begins, begins],
         }
     }
 }
@@ -87,6 +116,9 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Pa
 
     fn next(&mut self) -> Option<FlowMessage> {
         loop {
+            if let Some(rest) = self.rest.take() {
+                return Some(self.sent(&rest));
+            }
             let mut most = self.hidden;
             if most == 0 {
                 match self.sends.find(|send| send.bytes > 0) {
@@ -99,12 +131,13 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Pa
                     None => most = u64::MAX,
                 }
             }
-            let Some((receive, bytes)) = self.take(most) else {
+            let Some((receive, is_first)) = self.next_receive() else {
                 if std::mem::take(&mut self.hidden) == 0 {
                     return None;
                 }
                 continue;
             };
+            let bytes = self.take(most);
             self.hidden = self.hidden.saturating_sub(bytes);
             if !receive.is_forgotten() {
                 self.unsent += bytes;
@@ -117,6 +150,7 @@ impl<S: Iterator<Item = Transfer>, R: Iterator<Item = Transfer>> Iterator for Pa
                     parts: 1,
                     elsewhere: false,
                     acted,
+                    begins: [false, is_first && receive.begins],
                 });
             }
         }
@@ -158,7 +192,7 @@ mod tests {
     }
 
     fn call(time: i64, bytes: u64) -> Transfer {
-        Transfer { time, bytes, process: 0, tid: time as i32, elsewhere: false }
+        Transfer { time, bytes, process: 0, tid: time as i32, elsewhere: false, begins: false }
     }
 
     fn span(seen: Option<CallSpan>) -> Option<(i64, i64)> {

@@ -35,6 +35,8 @@ pub(crate) struct StreamMatcher<'a> {
     pub(crate) sockets: &'a SpillableVec<Socket>,
     pub(crate) owners: Owners<'a>,
     pub(crate) options: &'a Options,
+    /// Whether logs tell operations.
+    pub(crate) has_operations: bool,
     /// For the calls of connections with very many.
     pub(crate) budget: &'a MemoryBudget,
     pub(crate) directory: &'a Path,
@@ -119,6 +121,8 @@ struct Treatment<'a> {
     internal: bool,
     /// Whether the first message that the connecting side sends is the first of all.
     opens: bool,
+    /// Whether logs tell operations of it.
+    operations: bool,
     /// What is known of it where the sides need not take turns.
     multiplexed: Option<&'a Multiplexed>,
     /// Where bodies went both ways at once.
@@ -160,11 +164,15 @@ impl Matching<'_> {
             rows.push(Row::of(&making, self.place, 0))?;
         }
         let opens = greeting.is_none() && !ways.tally(0).forgotten;
-        let multiplexed = if internal { None } else { self.multiplexed(ways) };
+        let operations =
+            self.matcher.has_operations && (0..4).any(|way| ways.tally(way).operations);
+        let is_known = internal || operations;
+        let multiplexed = if is_known { None } else { self.multiplexed(ways) };
         counts.multiplexed += u64::from(multiplexed.is_some());
         let exchanges =
-            if internal || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
-        let treatment = Treatment { internal, opens, multiplexed: multiplexed.as_ref(), exchanges };
+            if is_known || multiplexed.is_some() { Vec::new() } else { self.exchanges(ways) };
+        let treatment =
+            Treatment { internal, opens, operations, multiplexed: multiplexed.as_ref(), exchanges };
         for direction in 0..2 {
             self.direction(ways, direction, &treatment, counts, samples, rows)?;
         }
@@ -219,7 +227,10 @@ impl Matching<'_> {
             self.sample(part, samples);
         });
         let gap = self.gap();
-        let is_unanswered = treatment.multiplexed.is_none() && self.is_unanswered(ways, direction);
+        let operations = if treatment.operations { self.operations(ways, direction) } else { 0 };
+        let is_unanswered = treatment.multiplexed.is_none()
+            && operations == 0
+            && self.is_unanswered(ways, direction);
         counts.unanswered += u64::from(is_unanswered);
         let (mut all, mut both, mut send_only) = (0, 0, 0);
         let units = treatment.multiplexed.map(|multiplexed| &multiplexed.units[direction]);
@@ -236,6 +247,7 @@ impl Matching<'_> {
             border,
             inside,
             self.has_one_clock(),
+            operations,
         );
         let nothing = Units::default();
         for message in Cut::new(merged, units.unwrap_or(&nothing), gap) {
@@ -312,6 +324,11 @@ impl Matching<'_> {
         let end = usize::from(self.connection.connecting == NONE);
         let is_judged = is_whole && tallies.iter().any(|tally| tally.elsewhere);
         is_judged.then(|| judge::judge(self.parts(ways, 0), self.parts(ways, 1), end)).flatten()
+    }
+
+    /// Number of operations that begin in one direction, as the logs of both ends tell.
+    fn operations(&self, ways: &impl Ways, direction: usize) -> u64 {
+        self.parts(ways, direction).filter(FlowMessage::begins_operation).count() as u64
     }
 
     /// Maximum time between the parts of a message, in nanoseconds.

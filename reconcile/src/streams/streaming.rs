@@ -275,11 +275,19 @@ mod tests {
                 parts: 1,
                 elsewhere: true,
                 acted: true,
+                begins: [false; 2],
             });
         }
 
         fn answer(&mut self, time: i64, bytes: u64, received: i64) {
-            let call = |time, process| Transfer { time, bytes, process, tid: 0, elsewhere: true };
+            let call = |time, process| Transfer {
+                time,
+                bytes,
+                process,
+                tid: 0,
+                elsewhere: true,
+                begins: false,
+            };
             self.sent.push(call(time, 1));
             self.received.push(call(received, 0));
         }

@@ -14,6 +14,8 @@ pub(crate) struct Tally {
     pub(crate) calls: bool,
     /// Whether a new message came elsewhere between some of them, or several threads made them.
     pub(crate) elsewhere: bool,
+    /// Whether operations begin in some of them.
+    pub(crate) operations: bool,
     /// How many bytes its largest call moved.
     pub(crate) largest: u64,
     /// The thread of the first call.
@@ -37,6 +39,7 @@ impl Tally {
         if !self.calls {
             (self.calls, self.process, self.tid) = (true, call.process, call.tid);
         }
+        self.operations |= call.begins;
         self.largest = self.largest.max(call.bytes);
         self.several |= call.process != self.process;
         self.elsewhere |= call.elsewhere || call.tid != self.tid;

@@ -90,6 +90,7 @@ mod tests {
             parts: 1,
             elsewhere: at % one_in == 0,
             acted: false,
+            begins: [false; 2],
         };
         (0..count).map(part).collect()
     }

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 
 use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
 use message_trace::{EndpointId, PathError, Progress};
-use out_of_core::{MemoryBudget, PartitionStore, PartitionWriter, workers};
+use out_of_core::{ExternalSorter, MemoryBudget, PartitionStore, PartitionWriter, workers};
 
+use crate::rows::begun::Begun;
 use crate::rows::imported_row::ImportedRow;
 use crate::rows::row::{Common, Key, Row};
 use crate::rows::row_sink::{RowSink, Taken};
@@ -108,8 +109,14 @@ impl<'a> Rows<'a> {
         borders
     }
 
-    /// Writes the rows to `path`, in the order of the common time.
-    pub(crate) fn write(self, path: &Path, writing: &Writing) -> Result<(), PathError> {
+    /// Writes the rows to `path`, in the order of the common time. Those that begin operations go
+    /// to `begun`, where logs tell any.
+    pub(crate) fn write(
+        self,
+        path: &Path,
+        writing: &Writing,
+        mut begun: Option<&mut ExternalSorter<Begun>>,
+    ) -> Result<(), PathError> {
         let Writing { output, common, threads, progress, .. } = *writing;
         progress.step("sorting messages", self.count);
         let borders = self.borders(output, common);
@@ -167,9 +174,18 @@ impl<'a> Rows<'a> {
         }
         let mut writer = GroupWriter::create(path)?;
         let encoder = writer.encoder();
-        let encode = |stretch: usize| stretches.encode(stretch, &encoder, firsts[stretch], writing);
-        workers::in_order(threads, many, encode, |stretch, groups: Vec<RowGroup>| {
+        let begins = begun.is_some();
+        let encode = |stretch: usize| {
+            let mut some = Vec::new();
+            let begun = begins.then_some(&mut some);
+            let groups = stretches.encode(stretch, &encoder, firsts[stretch], writing, begun)?;
+            Ok::<_, PathError>((groups, some))
+        };
+        workers::in_order(threads, many, encode, |stretch, (groups, some): (Vec<RowGroup>, _)| {
             progress.advance(counts[stretch]);
+            if let Some(begun) = &mut begun {
+                some.into_iter().try_for_each(|one| begun.push(one))?;
+            }
             groups.into_iter().try_for_each(|group| writer.append(group))
         })?;
         writer.finish()
@@ -202,13 +218,14 @@ struct Stretches<'a> {
 
 impl Stretches<'_> {
     /// The rows of one stretch, sorted and encoded; in several groups where more are of one moment
-    /// than a group holds.
+    /// than a group holds. Those that begin operations go to `begun`, if that is wanted.
     fn encode(
         &self,
         stretch: usize,
         encoder: &GroupEncoder,
         first: i64,
         writing: &Writing,
+        begun: Option<&mut Vec<Begun>>,
     ) -> Result<Vec<RowGroup>, PathError> {
         let Writing { output, common, .. } = *writing;
         let (own, imported) =
@@ -219,6 +236,14 @@ impl Stretches<'_> {
         let keys = keys.chain(imported.iter().map(|row| row.key(slot(&row.row), common)));
         let mut order: Vec<(Key, u32)> = keys.zip(0..).collect();
         order.sort_unstable();
+        if let Some(begun) = begun {
+            let of_own = (first as u64..).zip(&order);
+            let rows =
+                of_own.filter_map(|(number, (_, at))| Some((number, own.get(*at as usize)?)));
+            begun.extend(rows.flat_map(|(number, row)| {
+                [0, 1].into_iter().filter_map(move |side| row.begun(slot(row), side, number))
+            }));
+        }
         let mut groups = Vec::new();
         for (number, chunk) in order.chunks(2 * GROUP_ROWS).enumerate() {
             let import = |at: usize| {

@@ -19,6 +19,7 @@ mod imports;
 mod logs;
 mod machines;
 mod multiplexed;
+mod operations;
 mod packets;
 mod resources;
 mod senders;

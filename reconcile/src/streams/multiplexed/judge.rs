@@ -271,7 +271,15 @@ mod tests {
     /// A part that is sent, and at once received.
     fn part(at: i64, elsewhere: bool) -> FlowMessage {
         let seen = Some(CallSpan::once(at, 0, 1));
-        FlowMessage { sent: seen, received: seen, bytes: 100, parts: 1, elsewhere, acted: false }
+        FlowMessage {
+            sent: seen,
+            received: seen,
+            bytes: 100,
+            parts: 1,
+            elsewhere,
+            acted: false,
+            begins: [false; 2],
+        }
     }
 
     /// Numbers below `most` that look random.

@@ -230,6 +230,7 @@ mod tests {
                 parts: 1,
                 elsewhere: true,
                 acted: false,
+                begins: [false; 2],
             }
         });
         let times = |part: FlowMessage| part.sent.map(|seen| (part.bytes, seen.first, seen.last));

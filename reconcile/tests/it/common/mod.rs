@@ -47,8 +47,10 @@ impl System {
     pub fn reconcile_with(&self, options: &Options) -> Outcome {
         let data = self.data();
         let files = || {
-            [data.messages(), data.nodes(), data.clocks(), data.reconciliation()]
-                .map(|path| std::fs::read(path).unwrap())
+            let tables = [data.messages(), data.nodes(), data.clocks(), data.reconciliation()];
+            let operations = Some(data.operations()).filter(|path| path.exists());
+            let all = tables.into_iter().chain(operations);
+            all.map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
         };
         // Nothing in memory, on several threads: the same must come out as with all in memory, on
         // one.
@@ -60,7 +62,7 @@ impl System {
                 .unwrap();
         assert!(files() == from_files, "the same with any number of threads and any memory");
         let left = std::fs::read_dir(self.directory.path()).unwrap().count();
-        assert_eq!(left, 5, "four files and the hosts, and nothing temporary");
+        assert_eq!(left, files().len() + 1, "the files and the hosts, and nothing temporary");
         assert_eq!(Reconciliation::read(&data).unwrap(), counts);
         Outcome { trace: MessageTrace::read(&data.messages(), &data.nodes()).unwrap(), counts }
     }

@@ -1,0 +1,275 @@
+//! `operations.parquet`: what messages say they do, a row for each message where that is known, in
+//! the order of the messages.
+//!
+//! | column | type | meaning |
+//! |---|---|---|
+//! | `message` | Int64 | the message, by its row in `messages.parquet` |
+//! | `role` | text | request, response or one-way |
+//! | `protocol` | text | what it is spoken in: http, grpc, postgres |
+//! | `name` | text? | what it does, without literals: `GET /cart/{}`; null: it does not say |
+//! | `detail` | text? | the statement that it carries, with `?` for each literal |
+//! | `status` | text? | how what it answers ended, in the protocol's own word |
+//! | `is_error` | Boolean | whether the answering side failed |
+//! | `call_id` | Int64? | what pairs a request with its response on their connection |
+//! | `trace_id`, `parent_id` | text? | the span of a tracer that made the request, in hexadecimal |
+
+use std::path::{Path, PathBuf};
+
+use arrow_schema::{DataType, SchemaRef};
+
+use crate::PathError;
+use crate::table::columns::{self, Columns, nullable, required};
+use crate::table::{self, BATCH_ROWS, Batches, Writer};
+
+/// What a message is in an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperationRole {
+    /// It asks, and something will answer.
+    Request,
+    /// It answers.
+    Response,
+    /// It tells, and nothing answers.
+    OneWay,
+}
+
+impl OperationRole {
+    /// All roles.
+    pub const ALL: [OperationRole; 3] =
+        [OperationRole::Request, OperationRole::Response, OperationRole::OneWay];
+
+    /// The name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            OperationRole::Request => "request",
+            OperationRole::Response => "response",
+            OperationRole::OneWay => "one-way",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationRow<'a> {
+    /// Number of the message.
+    pub message: u64,
+    /// What it is in its exchange.
+    pub role: OperationRole,
+    /// Name of the protocol.
+    pub protocol: &'a str,
+    /// What it does, without literals. Empty where it does not say.
+    pub name: &'a str,
+    /// The statement that it carries, with `?` for each literal. Empty where it carries none.
+    pub detail: &'a str,
+    /// How what it answers ended. Empty where it does not say.
+    pub status: &'a str,
+    /// Whether the answering side failed.
+    pub is_error: bool,
+    /// What pairs it with the other message of its call on one connection.
+    pub call: Option<u64>,
+    /// Trace of a tracer that it belongs to.
+    pub trace_id: Option<u128>,
+    /// Span of that tracer that made it.
+    pub parent_id: Option<u64>,
+}
+
+fn schema() -> SchemaRef {
+    columns::schema([
+        required("message", DataType::Int64),
+        required("role", columns::dictionary()),
+        required("protocol", columns::dictionary()),
+        nullable("name", columns::dictionary()),
+        nullable("detail", columns::dictionary()),
+        nullable("status", columns::dictionary()),
+        required("is_error", DataType::Boolean),
+        nullable("call_id", DataType::Int64),
+        nullable("trace_id", DataType::Utf8),
+        nullable("parent_id", DataType::Utf8),
+    ])
+}
+
+/// Writer of the table; a batch of rows is in memory at a time.
+pub struct OperationWriter {
+    path: PathBuf,
+    schema: SchemaRef,
+    writer: Writer,
+    texts: [Vec<Option<String>>; 5],
+    messages: Vec<Option<i64>>,
+    errors: Vec<bool>,
+    calls: Vec<Option<i64>>,
+    traces: [Vec<Option<String>>; 2],
+}
+
+impl OperationWriter {
+    /// Begins the table at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn create(path: &Path) -> Result<OperationWriter, PathError> {
+        let schema = schema();
+        Ok(OperationWriter {
+            path: path.to_owned(),
+            writer: Writer::create(path, schema.clone())?,
+            schema,
+            texts: Default::default(),
+            messages: Vec::new(),
+            errors: Vec::new(),
+            calls: Vec::new(),
+            traces: Default::default(),
+        })
+    }
+
+    /// Appends a row. Rows come in the order of their messages.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn push(&mut self, row: &OperationRow<'_>) -> Result<(), PathError> {
+        let texts = [row.role.name(), row.protocol, row.name, row.detail, row.status];
+        for (column, text) in self.texts.iter_mut().zip(texts) {
+            column.push(Some(text.to_owned()).filter(|text| !text.is_empty()));
+        }
+        self.messages.push(Some(row.message as i64));
+        self.errors.push(row.is_error);
+        self.calls.push(row.call.map(|call| call as i64));
+        let [trace, parent] = &mut self.traces;
+        trace.push(row.trace_id.map(|id| format!("{id:032x}")));
+        parent.push(row.parent_id.map(|id| format!("{id:016x}")));
+        if self.messages.len() == BATCH_ROWS { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<(), PathError> {
+        let [role, protocol, name, detail, status] =
+            std::mem::take(&mut self.texts).map(columns::texts);
+        let [trace, parent] = std::mem::take(&mut self.traces).map(columns::text);
+        let arrays = vec![
+            columns::int64(std::mem::take(&mut self.messages)),
+            role,
+            protocol,
+            name,
+            detail,
+            status,
+            columns::boolean(std::mem::take(&mut self.errors)),
+            columns::int64(std::mem::take(&mut self.calls)),
+            trace,
+            parent,
+        ];
+        self.writer.write(&columns::batch(&self.path, &self.schema, arrays)?)
+    }
+
+    /// Ends the table.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn finish(mut self) -> Result<(), PathError> {
+        self.write()?;
+        self.writer.finish()
+    }
+}
+
+/// Reader of the table; a batch of rows is in memory at a time.
+pub struct OperationReader {
+    path: PathBuf,
+    batches: Batches,
+}
+
+impl OperationReader {
+    /// Opens the table at `path`, if there is one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(path: &Path) -> Result<Option<OperationReader>, PathError> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        Ok(Some(OperationReader { path: path.to_owned(), batches: table::read(path)? }))
+    }
+
+    /// Hands the next rows to `each`, in the order of their messages. Returns whether there were
+    /// any.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or is no such table.
+    pub fn read(&mut self, mut each: impl FnMut(&OperationRow<'_>)) -> Result<bool, PathError> {
+        let Some(batch) = self.batches.next() else { return Ok(false) };
+        let batch = batch?;
+        let table = Columns::new(&self.path, &batch);
+        let texts = ["role", "protocol", "name", "detail", "status"];
+        let [role, protocol, name, detail, status] = texts.map(|name| table.texts(name));
+        let (role, protocol, name) = (role?, protocol?, name?);
+        let (detail, status) = (detail?, status?);
+        let (message, call) = (table.int64("message")?, table.int64("call_id")?);
+        let errors = table.boolean("is_error")?;
+        let (trace, parent) = (table.texts("trace_id")?, table.texts("parent_id")?);
+        for (row, message) in message.iter().enumerate() {
+            let message = table.some("message", *message)?;
+            let role = table.some("role", text(&role, row))?;
+            let role = OperationRole::ALL.into_iter().find(|one| one.name() == role);
+            each(&OperationRow {
+                message: message as u64,
+                role: role
+                    .ok_or_else(|| table.malformed("its column 'role' has no role".to_owned()))?,
+                protocol: text(&protocol, row).unwrap_or_default(),
+                name: text(&name, row).unwrap_or_default(),
+                detail: text(&detail, row).unwrap_or_default(),
+                status: text(&status, row).unwrap_or_default(),
+                is_error: errors.get(row).copied().unwrap_or_default(),
+                call: call.get(row).copied().flatten().map(|call| call as u64),
+                trace_id: text(&trace, row).and_then(|id| u128::from_str_radix(id, 16).ok()),
+                parent_id: text(&parent, row).and_then(|id| u64::from_str_radix(id, 16).ok()),
+            });
+        }
+        Ok(true)
+    }
+}
+
+fn text<'a>(column: &[Option<&'a str>], row: usize) -> Option<&'a str> {
+    column.get(row).copied().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_read_as_they_were_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("operations.parquet");
+        assert!(OperationReader::open(&path).unwrap().is_none());
+        let request = OperationRow {
+            message: 3,
+            role: OperationRole::Request,
+            protocol: "http2",
+            name: "GET /cart/{}",
+            detail: "",
+            status: "",
+            is_error: false,
+            call: Some(u64::MAX),
+            trace_id: Some(0x4bf9),
+            parent_id: Some(u64::MAX),
+        };
+        let response = OperationRow {
+            message: 5,
+            role: OperationRole::Response,
+            name: "",
+            status: "500",
+            is_error: true,
+            trace_id: None,
+            parent_id: None,
+            ..request
+        };
+        let tells =
+            OperationRow { role: OperationRole::OneWay, detail: "select ?", call: None, ..request };
+        let mut writer = OperationWriter::create(&path).unwrap();
+        // More than a batch has.
+        let rows = BATCH_ROWS as u64 / 3 + 2;
+        let three = |at: u64| {
+            [request, response, tells]
+                .map(|row| OperationRow { message: 7 * at + row.message, ..row })
+        };
+        (0..rows).flat_map(three).for_each(|row| writer.push(&row).unwrap());
+        writer.finish().unwrap();
+        let mut reader = OperationReader::open(&path).unwrap().unwrap();
+        let mut expected = (0..rows).flat_map(three);
+        while reader.read(|row| assert_eq!(Some(*row), expected.next())).unwrap() {}
+        assert_eq!(expected.next(), None);
+    }
+}

@@ -1,0 +1,8 @@
+//! Operations with their messages: what logs tell of where messages begin, and the messages that
+//! begin there, joined and written to `operations.parquet`.
+
+mod join;
+mod write;
+
+pub(crate) use join::{Joined, join};
+pub(crate) use write::write;

@@ -1,0 +1,102 @@
+//! The join: an operation and the message that begins where the log says are of one place and one
+//! time. Both come in that order, and several of one place and time are in the order of the stream.
+
+use message_trace::PathError;
+use out_of_core::{ExternalSorter, Keyed, ReadFailure, SortedRuns};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use crate::rows::begun::Begun;
+
+/// A message, and what one side's log tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[repr(C)]
+pub(crate) struct Joined {
+    /// Number of the message.
+    pub(crate) message: u64,
+    /// 0: the sender's log tells it; 1: the receiver's.
+    pub(crate) side: u64,
+    /// Place of the operation among all that were told.
+    pub(crate) operation: u64,
+}
+
+impl Keyed for Joined {
+    type Key = (u64, u64, u64);
+
+    fn key(&self) -> (u64, u64, u64) {
+        (self.message, self.side, self.operation)
+    }
+}
+
+/// Gives each of `operations` to the one of `messages` that begins where it does; they go to
+/// `joined`. Returns the number of operations without a message.
+///
+/// # Errors
+/// When a temporary file cannot be read or written.
+pub(crate) fn join(
+    messages: &SortedRuns<Begun>,
+    operations: &SortedRuns<Begun>,
+    joined: &mut ExternalSorter<Joined>,
+) -> Result<u64, PathError> {
+    let failed = ReadFailure::default();
+    let mut messages = messages.iter(&failed).peekable();
+    let mut alone = 0;
+    for operation in operations.iter(&failed) {
+        while messages.next_if(|message| message.common() < operation.common()).is_some() {}
+        match messages.next_if(|message| message.common() == operation.common()) {
+            Some(message) => joined.push(Joined {
+                message: message.number,
+                side: message.side(),
+                operation: operation.number,
+            })?,
+            None => alone += 1,
+        }
+    }
+    failed.check()?;
+    Ok(alone)
+}
+
+#[cfg(test)]
+mod tests {
+    use out_of_core::MemoryBudget;
+
+    use super::*;
+
+    /// What becomes of messages and operations at these places, each with its time and number:
+    /// message and operation by number, and how many operations are left.
+    fn joined(
+        messages: &[(u64, i64, u64)],
+        operations: &[(u64, i64, u64)],
+    ) -> (Vec<(u64, u64)>, u64) {
+        let (budget, directory) = (MemoryBudget::new(0), tempfile::tempdir().unwrap());
+        let sorted = |all: &[(u64, i64, u64)]| {
+            let mut sorter = ExternalSorter::new(&budget, directory.path(), 2);
+            for (place, time, number) in all {
+                sorter.push(Begun::new(*place, 0, *time, *number)).unwrap();
+            }
+            sorter.finish()
+        };
+        let mut pairs = ExternalSorter::new(&budget, directory.path(), 2);
+        let alone = join(&sorted(messages), &sorted(operations), &mut pairs).unwrap();
+        let failed = ReadFailure::default();
+        let pairs = pairs.finish();
+        let found = pairs.iter(&failed).map(|pair| (pair.message, pair.operation)).collect();
+        (found, alone)
+    }
+
+    #[test]
+    fn those_of_one_place_and_time_are_in_order() {
+        let messages = [(7, 10, 3), (7, 10, 1), (7, 20, 5), (8, 10, 2)];
+        let operations = [(7, 10, 100), (7, 10, 101), (8, 10, 90), (7, 20, 102)];
+        assert_eq!(
+            joined(&messages, &operations),
+            (vec![(1, 100), (2, 90), (3, 101), (5, 102)], 0)
+        );
+    }
+
+    #[test]
+    fn what_finds_nothing_takes_nothing_from_others() {
+        let messages = [(7, 10, 1), (7, 10, 2), (7, 30, 4)];
+        let operations = [(6, 10, 90), (7, 10, 100), (7, 20, 101), (7, 30, 102), (7, 30, 103)];
+        assert_eq!(joined(&messages, &operations), (vec![(1, 100), (4, 102)], 3));
+    }
+}

@@ -1,0 +1,97 @@
+//! Pass 11: where logs tell what messages say they do, each message that begins an operation gets
+//! what was told of it.
+
+use std::fs;
+use std::io;
+
+use message_trace::PathError;
+use out_of_core::{ExternalSorter, MemoryBudget};
+
+use crate::absent::NONE;
+use crate::error::Error;
+use crate::operations::{Joined, join, write};
+use crate::pipeline::connect::Connected;
+use crate::pipeline::run::Run;
+use crate::reconciliation::{Reconciliation, add};
+use crate::rows::begun::Begun;
+use crate::told::Operation;
+use crate::tuning::SORTED_AT_ONCE;
+
+/// Where messages that begin operations go; `None` where no log tells any.
+pub(crate) fn sorter<'a>(
+    run: &Run,
+    connected: &Connected,
+    budget: &'a MemoryBudget,
+) -> Option<ExternalSorter<'a, Begun>> {
+    let some = !connected.told.is_empty();
+    some.then(|| ExternalSorter::new(budget, run.data.path(), SORTED_AT_ONCE))
+}
+
+/// Writes `operations.parquet`: the messages that have `begun` an operation, each with what was
+/// told of it. Where no log tells any, there is no table, also no former one. `used` says which
+/// connections have messages.
+pub(crate) fn operations(
+    run: &Run,
+    connected: &Connected,
+    used: &[bool],
+    begun: Option<ExternalSorter<Begun>>,
+    budget: &MemoryBudget,
+    outcome: &mut Reconciliation,
+) -> Result<(), Error> {
+    let path = run.data.operations();
+    let Some(messages) = begun else {
+        return match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(PathError::io(&path, error).into())
+            }
+            _ => Ok(()),
+        };
+    };
+    run.progress.step("writing operations", 0);
+    let told = &connected.told;
+    let mut all = ExternalSorter::new(budget, run.data.path(), SORTED_AT_ONCE);
+    for (log, range) in told.of_logs() {
+        let Some(file) = connected.capture.logs.get(log) else { continue };
+        let places = connected.sockets.places(file);
+        let mut clock = file.clock.cursor();
+        for place in range {
+            let Some(operation) = told.get(place) else { continue };
+            let time = clock.realtime(operation.ticks);
+            let of = places.get(operation.flow).ok_or("its socket was left out");
+            match of.and_then(|socket| whereabouts(connected, used, socket, log, operation)) {
+                Ok((of, side)) => all.push(Begun::new(of, side, time, place as u64))?,
+                Err(cause) => add(&mut outcome.operations_without_message, cause, 1),
+            }
+        }
+    }
+    let mut joined = ExternalSorter::<Joined>::new(budget, run.data.path(), SORTED_AT_ONCE);
+    let alone = join(&messages.finish(), &all.finish(), &mut joined)?;
+    add(&mut outcome.operations_without_message, "no message begins there", alone);
+    outcome.operations = write(&path, &joined.finish(), told)?;
+    Ok(outcome.write(run.data)?)
+}
+
+/// The place of an operation that log number `log` tells of that socket, and the side that tells
+/// it; or why no message is there.
+fn whereabouts(
+    connected: &Connected,
+    used: &[bool],
+    socket: u32,
+    log: usize,
+    operation: &Operation,
+) -> Result<(u64, usize), &'static str> {
+    let Connected { sockets, connections, partitions, .. } = connected;
+    let side = usize::from(operation.is_received());
+    let protocol = sockets.all.get(socket as usize).map(|socket| socket.protocol);
+    let protocol = protocol.ok_or("its socket was left out")?;
+    let connection = partitions.connection_of.get(socket as usize).copied().unwrap_or(NONE);
+    let direction = match connections.get(connection as usize) {
+        // A process that talks to itself has no messages.
+        Some(_) if used.get(connection as usize) == Some(&false) => {
+            return Err("within a process");
+        }
+        Some(ends) => usize::from(ends.accepting == socket) ^ side,
+        None => 0,
+    };
+    Ok((Begun::place(protocol, connection, direction, log as u32), side))
+}

@@ -1,0 +1,98 @@
+//! All operations that logs tell, in one table: those of one log in a row, by flow, direction and
+//! time.
+
+use std::ops::Range;
+
+use message_trace::PathError;
+use out_of_core::{NameId, Names, SpillableVec};
+
+use crate::logs::capture::Capture;
+use crate::sockets::socket::Sockets;
+use crate::told::of_log::ToldOfLog;
+use crate::told::operation::Operation;
+
+/// The operations of all logs.
+#[derive(Debug)]
+pub(crate) struct Told {
+    operations: SpillableVec<Operation>,
+    /// By log, where its operations are.
+    of_logs: Vec<Range<usize>>,
+    names: Names,
+}
+
+impl Told {
+    /// Nothing of `logs` logs yet.
+    pub(super) fn new(capture: &Capture) -> Told {
+        Told {
+            operations: SpillableVec::new(&capture.pool),
+            of_logs: vec![0..0; capture.logs.len()],
+            names: Names::default(),
+        }
+    }
+
+    /// Adds the operations of log number `log`, which are sorted. Their texts are numbered in
+    /// `names`.
+    pub(super) fn add(
+        &mut self,
+        log: usize,
+        operations: &SpillableVec<Operation>,
+        names: &Names,
+    ) -> Result<(), PathError> {
+        let numbers: Vec<NameId> = names.iter().map(|text| self.names.number(text)).collect();
+        let number = |local: NameId| numbers.get(local as usize).copied().unwrap_or_default();
+        let first = self.operations.len();
+        self.operations.extend(operations.iter().map(|operation| Operation {
+            protocol: number(operation.protocol),
+            name: number(operation.name),
+            detail: number(operation.detail),
+            status: number(operation.status),
+            ..*operation
+        }))?;
+        if let Some(range) = self.of_logs.get_mut(log) {
+            *range = first..self.operations.len();
+        }
+        Ok(())
+    }
+
+    /// Whether no log tells any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    /// The operations of log number `log`; `None` where it tells none.
+    pub(crate) fn of_log(&self, log: usize) -> Option<ToldOfLog<'_>> {
+        let range = self.of_logs.get(log).filter(|range| !range.is_empty())?;
+        Some(ToldOfLog::new(&self.operations, range.clone()))
+    }
+
+    /// The places of all operations, log by log.
+    pub(crate) fn of_logs(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        self.of_logs.iter().cloned().enumerate().filter(|(_, range)| !range.is_empty())
+    }
+
+    /// The operation at that place.
+    pub(crate) fn get(&self, place: usize) -> Option<&Operation> {
+        self.operations.get(place)
+    }
+
+    /// The text of that number.
+    pub(crate) fn text(&self, number: NameId) -> &str {
+        self.names.text(number)
+    }
+
+    /// Counts the pieces into which operations divide calls among the transfers of `sockets`, so
+    /// that whoever needs room for these has it.
+    pub(crate) fn count_pieces(&self, capture: &Capture, sockets: &mut Sockets) {
+        for (log, range) in self.of_logs() {
+            let Some(log) = capture.logs.get(log) else { continue };
+            let places = sockets.places(log);
+            let inner = self.operations.range(range).filter(|operation| operation.at > 0);
+            for operation in inner {
+                let socket = places.get(operation.flow).map(|socket| socket as usize);
+                if let Some(socket) = socket.and_then(|place| sockets.all.get_mut(place)) {
+                    socket.transfers = socket.transfers.saturating_add(1);
+                }
+            }
+        }
+    }
+}
