@@ -55,6 +55,20 @@ pub(crate) fn command_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// Names of protocols, by commas.
+pub(crate) fn protocols(text: &str) -> Result<String, String> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+    };
+    if text.split(',').all(is_name) && text.len() <= 1000 {
+        Ok(text.to_owned())
+    } else {
+        Err("give names of protocols in small letters with commas between, such as http,redis"
+            .into())
+    }
+}
+
 /// A number of days, at most a hundred years.
 pub(crate) fn days() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..=36_525)

@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use crate::arguments::values::{command_name, size};
+use crate::arguments::values::{command_name, protocols, size};
 
 /// What is recorded, and how much: the library's own options, which reach every program that CMD
 /// starts.
@@ -30,6 +30,10 @@ pub(super) struct RecordOptions {
     /// Record a checksum of the first N bytes of each direction of a stream
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     fingerprint: Option<u32>,
+    /// Record the bytes that name each message (request lines, HTTP/2's header frames, of other
+    /// protocols the first 256 bytes), of all protocols or of those in LIST, with commas
+    #[arg(long, value_name = "LIST", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = protocols)]
+    protocols: Option<String>,
     /// Record only flows with this port at either end; several with commas (at most 64)
     #[arg(long = "port", value_name = "PORT", value_delimiter = ',')]
     ports: Vec<u16>,
@@ -51,6 +55,7 @@ impl RecordOptions {
             ("SOCKCAP_WAITS", on(self.waits)),
             ("SOCKCAP_CPU", on(self.cpu)),
             ("SOCKCAP_FINGERPRINT", self.fingerprint.map(|bytes| bytes.to_string())),
+            ("SOCKCAP_PROTOCOLS", self.protocols.clone()),
             ("SOCKCAP_PORTS", list(&ports)),
             ("SOCKCAP_COMMANDS", list(&self.commands)),
         ];

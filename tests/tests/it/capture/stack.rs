@@ -22,8 +22,14 @@ fn no_hook_takes_more_stack_than_the_smallest_has() {
     // The dynamic linker would take more than all else, when it binds a name.
     let bare = taken(&successful(Command::new(&program).env("LD_BIND_NOW", "1")));
     assert!(bare.len() > 15, "{bare:?}");
-    let all = [("SOCKCAP_WAITS", "1"), ("SOCKCAP_CPU", "1"), ("SOCKCAP_FINGERPRINT", "1000")];
-    let newest = [("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest")];
+    let all = [
+        ("SOCKCAP_WAITS", "1"),
+        ("SOCKCAP_CPU", "1"),
+        ("SOCKCAP_FINGERPRINT", "1000"),
+        ("SOCKCAP_PROTOCOLS", "1"),
+    ];
+    let newest =
+        [("SOCKCAP_MAX_BYTES", "64K"), ("SOCKCAP_WHEN_FULL", "newest"), ("SOCKCAP_PROTOCOLS", "1")];
     let [plain, resources] = [library(), resources_library()];
     let ways = [
         (plain, &[][..]),

@@ -167,6 +167,14 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
     for line in [" wait Poll gave 1 took ", " cpu ", " send first 4 bytes crc ed82cd11"] {
         assert!(all.contains(line), "{line}: {all}");
     }
+    assert!(!all.contains(" head "), "nothing of the payload without being asked: {all}");
+    record(&["--host", "heads", "--protocols"]);
+    // It ends with names in place of heads.
+    let heads = dump("heads");
+    assert!(heads.contains(" head flow 1 send other byte 0 "), "{heads}");
+    assert!(!heads.contains("byte 0 \"abcdefgh\""), "{heads}");
+    record(&["--host", "names", "--protocols=http,grpc"]);
+    assert!(!dump("names").contains(" head "), "it is none of these");
     record(&["--host", "ports", "--port", "80,443", "--port", "22"]);
     assert!(!dump("ports").contains("flow"), "no unix socket has such a port");
     record(&["--host", "none", "--command", "nginx"]);
@@ -178,6 +186,7 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
         &["--port", "70000"],
         &["--fingerprint", "0"],
         &["--command", "/bin/sh"],
+        &["--protocols=a/b"],
     ] {
         let output = run(&[&["record"], wrong, &python].concat(), path);
         assert_eq!(output.status.code(), Some(2), "{wrong:?}");
@@ -190,6 +199,7 @@ a.send(b"abcdefgh"); p.poll(); b.recv(10)
         "--waits",
         "--cpu",
         "--fingerprint",
+        "--protocols",
         "--port",
         "--command",
     ] {
