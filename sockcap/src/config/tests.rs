@@ -223,7 +223,7 @@ fn an_error_of_a_combination_names_what_came_from_files() {
 }
 
 /// Values that a data directory's file may give: they choose how a trace is analysed and shown.
-const HARMLESS: [&str; 37] = [
+const HARMLESS: [&str; 38] = [
     "BINS",
     "BOOL",
     "CONDITION",
@@ -236,6 +236,7 @@ const HARMLESS: [&str; 37] = [
     "GRAPH",
     "GRAIN",
     "K",
+    "LIST",
     "KEY",
     "KEY=VALUE",
     "KIND",
