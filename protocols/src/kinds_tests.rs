@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 
 use super::*;
+use crate::cases::run;
 use crate::fuzz::{encode, fuzz};
 use crate::operation::{Operation, Said};
 use crate::talk::{Owned, Talk, said, taken};
@@ -19,15 +19,6 @@ fn samples() -> impl Iterator<Item = (&'static Protocol, Talk)> {
 
 fn encoded(talk: &Talk) -> Vec<u8> {
     encode(talk.pieces().iter().map(Owned::piece))
-}
-
-fn run<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value)) {
-    let config = ProptestConfig { cases, failure_persistence: None, ..Default::default() };
-    let run = |value| {
-        test(value);
-        Ok(())
-    };
-    TestRunner::new(config).run(&strategy, run).unwrap();
 }
 
 #[test]

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod amqp;
+#[cfg(test)]
+mod cases;
 mod conversation;
 mod cursor;
 mod dns;

@@ -1,8 +1,8 @@
 //! Literals that a client sends, in all protocols and wherever they can be: none comes out.
 
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 
+use crate::cases::run;
 use crate::names::{Dialect, label, path, statement};
 use crate::piece::Class;
 use crate::talk::{Owned, Talk, operations};
@@ -18,15 +18,6 @@ fn plain() -> impl Strategy<Value = String> {
 /// Literals with what ends or begins something in SQL.
 fn tricky() -> impl Strategy<Value = String> {
     "q7[a-z0-9]{1,4}((['\"`$]|\\\\|--|/\\*|\\*/|;|\\$\\$|,| |\\(|\\)|#|\n)q7[a-z0-9]{1,4}){0,4}"
-}
-
-fn run<S: Strategy>(cases: u32, strategy: S, test: impl Fn(S::Value)) {
-    let config = ProptestConfig { cases, failure_persistence: None, ..Default::default() };
-    let run = |value| {
-        test(value);
-        Ok(())
-    };
-    TestRunner::new(config).run(&strategy, run).unwrap();
 }
 
 fn assert_none(text: &str, of: &str) {
