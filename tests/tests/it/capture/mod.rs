@@ -9,6 +9,7 @@ mod datagrams;
 mod descriptors;
 mod directory;
 mod forgotten;
+mod heads;
 mod host;
 mod languages;
 mod limits;

@@ -1,0 +1,259 @@
+//! Heads of messages (`SOCKCAP_PROTOCOLS`): what real programs sent is in their logs as far as it
+//! names messages, and nothing of what it must not have.
+
+use std::fs;
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, program, python, successful};
+use end_to_end::oracle::free_port;
+use socket_log::encode::Direction::{self, Receive, Send};
+use socket_log::layout::head;
+use socket_log::{Head, Record};
+
+fn recorded(recording: &Recording, program: &str, arguments: &[&str]) -> Command {
+    let mut command = recording.command(end_to_end::capture::program(program));
+    command.env("SOCKCAP_PROTOCOLS", "1").args(arguments);
+    command
+}
+
+/// A file of the test with this text: arguments are in the headers of logs, and files are not.
+fn written(recording: &Recording, name: &str, text: &str) -> String {
+    let path = recording.file(name);
+    fs::write(&path, text).unwrap();
+    path.into_os_string().into_string().unwrap()
+}
+
+/// The heads of one direction, those that go on joined, with the class of each.
+fn heads(log: &Recorded, wanted: Direction) -> Vec<(u8, String)> {
+    let mut heads: Vec<(u8, Vec<u8>)> = Vec::new();
+    let records = log.records().filter_map(|record| match record {
+        Record::Head(head) if head.direction == wanted => Some(head),
+        _ => None,
+    });
+    for Head { class, continues, bytes, .. } in records {
+        match heads.last_mut() {
+            Some(last) if *continues => last.1.extend(bytes),
+            _ => heads.push((*class, bytes.clone())),
+        }
+    }
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    heads.into_iter().map(|(class, bytes)| (class, text(bytes))).collect()
+}
+
+/// Searches all files that were recorded for what clients and servers kept to themselves.
+fn holds_secrets(recording: &Recording) -> bool {
+    let logs = fs::read_dir(recording.data().join("hosts/host")).unwrap();
+    logs.map(|log| fs::read(log.unwrap().path()).unwrap())
+        .any(|bytes| bytes.windows(6).any(|window| window == b"SECRET"))
+}
+
+const HTTP1: &str = r#"
+import http.client, http.server, socket, threading
+class Shop(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = b"SECRETBODY" * 1000
+        self.send_response(404 if "none" in self.path else 200)
+        self.send_header("Set-Cookie", "SECRET=1"); self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD": self.wfile.write(body)
+    do_HEAD = do_GET
+    def do_POST(self): self.rfile.read(int(self.headers["Content-Length"])); self.do_GET()
+    def log_message(self, *_): pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+client = http.client.HTTPConnection("127.0.0.1", server.server_port)
+secrets = {"Cookie": "SECRET", "Authorization": "Basic SECRET", "traceparent": "00-aa-bb-01"}
+for method, path in (("GET", "/a/1?q=2"), ("HEAD", "/a"), ("GET", "/none")):
+    client.request(method, path, headers=secrets); client.getresponse().read()
+client.request("POST", "/p", body=b"GET /SECRET HTTP/1.1\r\n\r\n" * 9, headers=secrets); client.getresponse().read()
+# Two requests in one transfer, and one in transfers of a byte.
+raw = socket.create_connection(server.server_address)
+get = b"GET /%d HTTP/1.1\r\nCookie: SECRET\r\n\r\n"
+raw.sendall(get % 1 + get % 2)
+for byte in get % 3: raw.send(bytes([byte]))
+got = b""
+while got.count(b"SECRETBODY") < 3000: got += raw.recv(99)
+"#;
+
+#[test]
+fn requests_and_answers_of_http1() {
+    let recording = Recording::new();
+    let shop = written(&recording, "shop.py", HTTP1);
+    successful(recorded(&recording, "python3", &[&shop]).env("PATH", "/usr/bin:/bin"));
+    let log = recording.log();
+    assert!(log.log.header().heads);
+    let first = |direction| -> Vec<String> {
+        let heads = heads(&log, direction).into_iter();
+        heads
+            .filter(|(_, text)| !text.starts_with("HTTP/"))
+            .map(|(class, text)| {
+                assert_eq!(class, head::HTTP1, "{text}");
+                text.lines().next().unwrap().to_owned()
+            })
+            .collect()
+    };
+    let asked = ["GET /a/1?q=2", "HEAD /a", "GET /none", "POST /p", "GET /1", "GET /2", "GET /3"];
+    let asked = asked.map(|request| format!("{request} HTTP/1.1"));
+    assert_eq!(first(Send), asked);
+    let mut received = first(Receive);
+    received.sort();
+    let mut sorted = asked.to_vec();
+    sorted.sort();
+    assert_eq!(received, sorted, "by several threads");
+    let answers: Vec<String> = heads(&log, Receive).into_iter().map(|(_, text)| text).collect();
+    let count = |status: &str| answers.iter().filter(|text| text.contains(status)).count();
+    assert_eq!((count("HTTP/1.1 200 "), count("HTTP/1.1 404 ")), (6, 1));
+    let request = heads(&log, Send).remove(0).1;
+    let port = request.split("Host: ").nth(1).unwrap().lines().next().unwrap().to_owned();
+    let kept = format!("GET /a/1?q=2 HTTP/1.1\r\nHost: {port}\r\ntraceparent: 00-aa-bb-01\r\n\r\n");
+    assert_eq!(request, kept);
+    assert!(!holds_secrets(&recording));
+    // Nothing is kept without being asked for.
+    let plain = Recording::new();
+    plain.python(HTTP1);
+    assert!(!plain.log().log.header().heads);
+    assert!(plain.log().records().all(|record| !matches!(record, Record::Head(_))));
+}
+
+const HTTP2: &str = r#"
+const http2 = require('http2');
+const server = http2.createServer((request, answer) => {
+  answer.writeHead(200, {'set-cookie': 'SECRET=1', 'content-type': 'text/plain'});
+  answer.end('SECRETBODY'.repeat(100));
+});
+server.listen(0, '127.0.0.1', async () => {
+  const client = http2.connect('http://127.0.0.1:' + server.address().port);
+  for (let i = 0; i < 4; i++) await new Promise(done => {
+    const headers = {':path': '/a/' + i, ':method': 'POST', cookie: '~SECRET~' + i, authorization: '~SECRET~', 'x-api-key': '~SECRET~', traceparent: '~00-aa-bb-0' + i};
+    const request = client.request(headers);
+    request.end('SECRETBODY'); request.on('data', () => {}); request.on('end', done);
+  });
+  client.close(); server.close();
+});
+"#;
+
+#[test]
+fn frames_of_http2() {
+    let recording = Recording::new();
+    successful(&mut recorded(&recording, "node", &[&written(&recording, "shop.js", HTTP2)]));
+    let log = recording.log();
+    assert!(!holds_secrets(&recording));
+    let of = |direction: Direction, kind: u8| {
+        let heads = log.records().filter(move |record| {
+            matches!(record, Record::Head(head) if head.direction == direction
+                && head.class == head::HTTP2 && !head.continues && head.bytes[3] == kind)
+        });
+        heads.count()
+    };
+    // Requests and answers, and the frames that end their bodies; the process is both ends.
+    for direction in [Send, Receive] {
+        assert_eq!((of(direction, 1), of(direction, 0)), (8, 8), "{direction:?}");
+    }
+    let all: String = heads(&log, Send).into_iter().map(|(_, text)| text).collect();
+    assert!(all.contains("********"), "values of others are blank: {all:?}");
+    // The cookie of each request is another one, so its value is in each.
+    let blank = log.records().filter(|record| {
+        matches!(record, Record::Head(head)
+            if head.bytes.iter().filter(|byte| **byte == b'*').count() > 8)
+    });
+    assert!(blank.count() >= 8);
+}
+
+#[test]
+fn nothing_is_kept_of_tls_and_of_bodies_that_nginx_sends() {
+    let recording = Recording::new();
+    let file = |name: &str| recording.file(name).into_os_string().into_string().unwrap();
+    fs::write(file("page"), "SECRET".repeat(50_000)).unwrap();
+    let (key, certificate) = (file("key"), file("certificate"));
+    successful(Command::new(program("openssl")).args(
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split(' ').chain([
+            "-keyout",
+            &key,
+            "-out",
+            &certificate,
+        ]),
+    ));
+    let (plain, tls) = (free_port(), free_port());
+    let root = file("");
+    let configuration = format!(
+        "daemon off; worker_processes 1; master_process off; pid {root}pid; error_log {root}errors; events {{}}
+         http {{ access_log off; sendfile on; client_body_temp_path {root}a; proxy_temp_path {root}b;
+                 fastcgi_temp_path {root}c; uwsgi_temp_path {root}d; scgi_temp_path {root}e;
+           server {{ listen 127.0.0.1:{plain}; root {root}; }}
+           server {{ listen 127.0.0.1:{tls} ssl; ssl_certificate {certificate}; ssl_certificate_key {key}; root {root}; }} }}"
+    );
+    fs::write(file("nginx.conf"), configuration).unwrap();
+    let mut nginx =
+        recorded(&recording, "nginx", &["-e", "stderr", "-p", &root, "-c", &file("nginx.conf")]);
+    let mut nginx = nginx.spawn().unwrap();
+    while std::net::TcpStream::connect(("127.0.0.1", tls)).is_err() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    for scheme in [format!("http://127.0.0.1:{plain}"), format!("https://127.0.0.1:{tls}")] {
+        // Three requests on one connection.
+        let urls = ["/page", "/none", "/page"].map(|path| format!("{scheme}{path}"));
+        let secrets = "header = \"Cookie: SECRET\"\nuser = a:SECRET\n";
+        let secrets = written(&recording, "secrets", secrets);
+        let mut curl = recorded(&recording, "curl", &["-sk", "-K", &secrets]);
+        assert!(successful(curl.args(&urls)).len() > 600_000);
+    }
+    successful(Command::new("kill").args(["-s", "QUIT", &nginx.id().to_string()]));
+    nginx.wait().unwrap();
+    assert!(!holds_secrets(&recording));
+    for log in recording.logs() {
+        let is_server = log.log.header().executable.ends_with("nginx");
+        let [asked, answered] = if is_server { [Receive, Send] } else { [Send, Receive] };
+        let all = |direction| heads(&log, direction);
+        let lines: Vec<String> =
+            all(asked).iter().map(|(_, text)| text.lines().next().unwrap().to_owned()).collect();
+        let statuses: Vec<String> =
+            all(answered).iter().map(|(_, text)| text[..12].to_owned()).collect();
+        if lines.is_empty() {
+            assert!(statuses.is_empty() && !is_server, "encrypted");
+            continue;
+        }
+        assert_eq!(lines, ["GET /page HTTP/1.1", "GET /none HTTP/1.1", "GET /page HTTP/1.1"]);
+        assert_eq!(statuses, ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
+    }
+}
+
+const OTHERS: &str = r#"
+import socket
+a, b = socket.socketpair()
+a.send(b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n"); b.recv(4); b.recv(100)
+b.send(b"x" * 1000); a.recv(1000, socket.MSG_PEEK); a.recv(1000)
+c, d = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+c.send(b"question"); d.recv(100, socket.MSG_PEEK); d.recv(4)
+"#;
+
+#[test]
+fn first_bytes_of_turns_and_datagrams() {
+    let recording = Recording::new();
+    let mut command = recording.command(python());
+    successful(command.env("SOCKCAP_PROTOCOLS", "redis").args(["-c", OTHERS]));
+    let log = recording.log();
+    let command = "*2\r\n$3\r\nGET\r\n$1\r\na\r\n";
+    let long = "x".repeat(256);
+    let other = |text: &str| (head::OTHER, text.to_owned());
+    assert_eq!(heads(&log, Send), [other(command), other(&long), other("question")]);
+    assert_eq!(heads(&log, Receive), [other(command), other(&long), other("ques")]);
+    let datagram = log.records().filter_map(|record| match record {
+        Record::Head(head) if head.datagram => Some((head.direction, head.cut)),
+        _ => None,
+    });
+    assert_eq!(datagram.collect::<Vec<_>>(), [(Send, false), (Receive, true)]);
+    // Each is of the time of its transfer.
+    let mut latest = None;
+    for entry in &log.entries {
+        match &entry.record {
+            Record::Transfer { direction, flow, .. } | Record::Datagram { direction, flow, .. } => {
+                latest = Some((entry.ticks, *flow, *direction));
+            }
+            Record::Head(head) => {
+                assert_eq!(latest, Some((entry.ticks, head.flow, head.direction)));
+            }
+            _ => {}
+        }
+    }
+}
