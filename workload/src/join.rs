@@ -2,6 +2,7 @@
 
 mod ages;
 mod arena;
+mod beginning;
 mod compile;
 mod context;
 mod counts;
@@ -17,5 +18,6 @@ mod state;
 mod store;
 mod stream;
 
+pub use beginning::Beginning;
 pub use counts::JoinCounts;
 pub use stream::{Join, JoinOptions};

@@ -4,6 +4,7 @@ mod asked;
 mod follow;
 mod given;
 mod lanes;
+mod nothing;
 mod one_request;
 mod overview;
 mod rows;
@@ -59,7 +60,7 @@ impl Requests {
         let answer = analyze(given.source(), self.workload(), names, &|_| ())?;
         drop(progress);
         if answer.model.requests == 0 {
-            say(&format!("no request was found: {}", given.none()));
+            say(&format!("no request was found: {}", nothing::why(answer.beginning.as_ref())));
         }
         let mut out = Vec::new();
         match self.format {

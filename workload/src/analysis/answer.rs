@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::analysis::processor_time::ProcessorTime;
 use crate::analysis::source::{Outcome, Source};
-use crate::join::JoinCounts;
+use crate::join::{Beginning, JoinCounts};
 use crate::model::{Model, Workload};
 
 /// The model of a workload, and how it came about.
@@ -13,6 +13,8 @@ use crate::model::{Model, Workload};
 pub struct Answer {
     /// What became of events; `None` where requests were not joined from events.
     pub join: Option<JoinCounts>,
+    /// What came of the events that could begin a request; `None` likewise.
+    pub beginning: Option<Beginning>,
     /// Processor time; `None` where it is not known.
     pub processor: Option<ProcessorTime>,
     /// Share of the relevant processor time that requests were charged with.
@@ -27,6 +29,7 @@ impl Answer {
     pub fn of(outcome: Outcome, model: Model) -> Answer {
         Answer {
             join: outcome.join,
+            beginning: outcome.beginning,
             processor: outcome.processor,
             charged_share: outcome.processor.and_then(|time| time.share()),
             model,

@@ -24,7 +24,7 @@ impl Source for FlowSource {
         names: &mut Names,
         each: &mut dyn FnMut(&Found<'_>, &Names) -> Result<bool, PathError>,
     ) -> Result<Outcome, PathError> {
-        let outcome = Outcome { join: None, processor: self.processor };
+        let outcome = Outcome { processor: self.processor, ..Outcome::default() };
         let mut number = 0;
         for group in 0..self.tables.groups() {
             let (own, requests) = self.tables.group(group)?;

@@ -76,7 +76,8 @@ impl JoinStream {
             relevant_ns: charged.relevant_ns,
             all_ns: Some(charged.all_ns),
         });
-        Outcome { join: Some(self.join.counts()), processor }
+        let beginning = Some(self.join.beginning());
+        Outcome { join: Some(self.join.counts()), beginning, processor }
     }
 
     fn give<E>(

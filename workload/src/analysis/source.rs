@@ -6,7 +6,7 @@ use request_flow::Request;
 use crate::analysis::processor_time::ProcessorTime;
 use crate::canonical::Canonical;
 use crate::clusters::RequestFacts;
-use crate::join::JoinCounts;
+use crate::join::{Beginning, JoinCounts};
 use crate::joined::JoinedRequest;
 
 /// Whatever has requests.
@@ -44,10 +44,12 @@ pub enum Told<'request> {
 }
 
 /// What is known when all requests were given.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// What became of events; `None` where requests are not joined from events.
     pub join: Option<JoinCounts>,
+    /// What came of the events that could begin a request; `None` likewise.
+    pub beginning: Option<Beginning>,
     /// Processor time, and how much of it requests were charged with; `None` where it is not known.
     pub processor: Option<ProcessorTime>,
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use out_of_core::{NameId, Names};
 
+use crate::join::beginning::Asked;
 use crate::join::key;
 use crate::join::program::{
     Begin, Binding, Condition, Group, Kind, Part, Program, Slot, Source, Values,
@@ -33,7 +34,9 @@ pub(crate) fn compile(schema: &Schema, names: &mut Names) -> Result<Program, Sch
     }
     compiler.linked(schema)?;
     let syncs = schema.syncs.iter().map(|sync| compiler.sync(sync)).collect::<Vec<_>>();
+    let asked = Asked::of(schema, |mark| numbered(&mut compiler.marks, mark));
     let mut program = Program {
+        asked,
         apart: schema.apart,
         thread: 0,
         has_processors: schema.parts.iter().any(|part| part.processor.is_some()),
@@ -93,6 +96,7 @@ impl<'schema> Compiler<'schema> {
         };
         let compiled = self.compiled(part, at)?;
         self.change(at, |kind| {
+            kind.begins_requests |= part.seed;
             let same = |group: &&mut Group| group.kind == renamed && group.thread == thread;
             match kind.groups.iter_mut().find(same) {
                 Some(group) => group.parts.push(compiled),

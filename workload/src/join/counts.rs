@@ -5,6 +5,10 @@ use serde::Serialize;
 /// What became of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateCounts {
+    /// Events of kinds that begin requests.
+    pub could_begin: u64,
+    /// Those of them whose process is not known.
+    pub without_process: u64,
     /// Events that were joined.
     pub joined: u64,
     /// Events that no live interval took.

@@ -10,16 +10,30 @@ pub(crate) struct Marks {
     keys: FxHashSet<u64>,
     /// How often all were forgotten, as there were too many.
     pub(crate) forgotten: u64,
+    /// By the number of a mark, whether it was ever put on a value.
+    put: Vec<bool>,
 }
 
 impl Marks {
-    /// Puts a mark on a value.
-    pub(crate) fn put(&mut self, key: u64) {
+    /// Puts the mark of that number on a value.
+    pub(crate) fn put(&mut self, mark: u16, key: u64) {
+        let mark = usize::from(mark);
+        if self.put.len() <= mark {
+            self.put.resize(mark + 1, false);
+        }
+        if let Some(was_put) = self.put.get_mut(mark) {
+            *was_put = true;
+        }
         if self.keys.len() >= MARKS {
             self.keys.clear();
             self.forgotten += 1;
         }
         self.keys.insert(key);
+    }
+
+    /// Whether the mark of that number was ever put on a value.
+    pub(crate) fn was_put(&self, mark: u16) -> bool {
+        self.put.get(usize::from(mark)).copied().unwrap_or_default()
     }
 
     /// Takes a mark from a value.

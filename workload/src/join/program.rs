@@ -2,6 +2,7 @@
 
 use out_of_core::NameId;
 
+use crate::join::beginning::Asked;
 use crate::schema::{BeginBy, Comparison, Mode, ProcessorUse, ResourceKind, Why};
 use crate::synchronization::SyncStatement;
 
@@ -24,6 +25,8 @@ pub(crate) struct Program {
     pub has_processors: bool,
     /// Kind of the event that ends a thread's work for a request where no event of its own does.
     pub leave: NameId,
+    /// What the events that begin requests have to be.
+    pub asked: Asked,
 }
 
 /// A kind of events.
@@ -35,6 +38,8 @@ pub(crate) struct Kind {
     pub slots: Vec<Slot>,
     /// Actions, by what the joined event is called.
     pub groups: Vec<Group>,
+    /// Whether its events can begin a request.
+    pub begins_requests: bool,
     /// Whether the thread keeps its attributes for an event of another kind.
     pub keeps: bool,
     /// Kind whose attributes the thread kept.

@@ -53,6 +53,10 @@ impl State {
                 (thread.kept_present, thread.kept) = (item.present, item.values);
             }
         }
+        if kind.begins_requests {
+            self.counts.could_begin += 1;
+            self.counts.without_process += u64::from(item.event.process == 0);
+        }
         let depth = match program.has_processors && item.event.processor >= 0 {
             true => self.processors.of(item.event.host, item.event.processor).depth(),
             false => 0,
@@ -264,7 +268,7 @@ impl State {
         }
         for (values, on) in parts().flat_map(|part| &part.marks) {
             let Some(key) = context.mark(values) else { continue };
-            if *on { self.marks.put(key) } else { self.marks.take(key) }
+            if *on { self.marks.put(values.of, key) } else { self.marks.take(key) }
         }
     }
 }

@@ -5,6 +5,7 @@ use out_of_core::Names;
 
 use crate::accounting::{Charged, Shares};
 use crate::join::ages::Age;
+use crate::join::beginning::Beginning;
 use crate::join::compile::compile;
 use crate::join::counts::JoinCounts;
 use crate::join::emit::emit;
@@ -138,6 +139,13 @@ impl Join {
             marks_forgotten: self.state.marks.forgotten,
             ..self.counts
         }
+    }
+
+    /// What came of the events that could begin a request.
+    pub fn beginning(&self) -> Beginning {
+        let State { counts, marks, .. } = &self.state;
+        let asked = &self.program.asked;
+        asked.came(counts.could_begin, counts.without_process, |mark| marks.was_put(mark))
     }
 
     /// How much processor time the requests so far were charged with.

@@ -69,6 +69,27 @@ fn a_blocked_thread_stays_in_its_request_and_the_next_one_of_its_connection_is_a
     assert_eq!((waits.peer_ns, waits.runnable_ns, waits.lock_ns), (100, 10, 40));
 }
 
+#[test]
+fn where_no_request_is_found_it_is_known_what_was_missing() {
+    let beginning = |text: &str| {
+        let outcome = joined(&shipped("linux"), text);
+        assert!(outcome.requests.is_empty());
+        outcome.beginning
+    };
+    // The connection was accepted before the trace began.
+    let before = THREAD_PER_CONNECTION.lines().skip(2).collect::<Vec<_>>().join("\n");
+    let found = beginning(&before);
+    assert!(found.kinds.iter().any(|kind| kind == "syscalls/sys_exit_recvfrom"));
+    assert_eq!((found.events, found.without_process), (4, 0));
+    assert_eq!(found.missing, ["client(process, fd)"]);
+    // What perf script prints by default names threads only.
+    let found = beginning(&THREAD_PER_CONNECTION.replace(" 1:", " 0:"));
+    assert_eq!((found.events, found.without_process), (4, 4));
+    // The trace has none of the calls that read.
+    let found = beginning("1000 1:1 0 syscalls/sys_exit_accept4 ret=5");
+    assert_eq!((found.events, found.missing), (0, vec![]));
+}
+
 /// An I/O thread reads two requests and hands each to a worker; the first one is given to a helper
 /// besides, for which its worker waits.
 const POOL: &str = "

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use events::{Event, Piece, Value};
 use out_of_core::Names;
-use workload::join::{Join, JoinCounts, JoinOptions};
+use workload::join::{Beginning, Join, JoinCounts, JoinOptions};
 use workload::joined::JoinedRequest;
 use workload::schema::Schema;
 
@@ -13,6 +13,7 @@ pub(crate) struct Outcome {
     pub(crate) names: Names,
     pub(crate) requests: Vec<JoinedRequest>,
     pub(crate) counts: JoinCounts,
+    pub(crate) beginning: Beginning,
     pub(crate) charged: workload::accounting::Charged,
 }
 
@@ -93,7 +94,8 @@ pub(crate) fn joined_with(schema: &Schema, text: &str, options: JoinOptions) -> 
     let mut requests = Vec::new();
     join.push(&piece, &mut names, &mut |request| requests.push(request));
     join.finish(&mut |request| requests.push(request));
-    Outcome { names, requests, counts: join.counts(), charged: join.charged() }
+    let (counts, beginning) = (join.counts(), join.beginning());
+    Outcome { names, requests, counts, beginning, charged: join.charged() }
 }
 
 /// The schema that ships under that name.

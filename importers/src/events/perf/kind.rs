@@ -34,7 +34,7 @@ Record and import like this:
   sockcap import perf perf.data",
         examples: &[
             "sockcap import perf perf.data && sockcap requests",
-            "perf script --header --ns >night.txt && sockcap import perf night.txt",
+            "perf script -F +pid --header --ns >night.txt && sockcap import perf night.txt",
         ],
     },
     files: "The files, which become one import",

@@ -27,7 +27,7 @@ Examples:
   sockcap requests --request 512                where did its time go?
   sockcap requests --json | jq '.unusual[].what'
   sockcap requests --format csv -o requests.csv
-  perf script | sockcap requests -              while it is recorded
+  perf script -F +pid | sockcap requests -      while it is recorded
   sockcap import perf perf.data && sockcap requests --schema my.schema";
 
 /// Show what requests cost, which are alike, and which are unusual

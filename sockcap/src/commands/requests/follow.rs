@@ -16,10 +16,11 @@ use message_trace::units::{duration, printable};
 use out_of_core::{Names, PathError};
 use workload::Workload;
 use workload::analysis::{Answer, Found, JoinStream};
+use workload::join::Beginning;
 
 use super::asked::Requests;
 use super::given::{DEFAULT_SCHEMA, Given, schema};
-use super::overview;
+use super::{nothing, overview};
 use crate::error::Error;
 use crate::output::say;
 use crate::tuning::follow::{INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, PIECE_EVENTS, REST};
@@ -78,6 +79,8 @@ fn text(asked: &Requests, path: &Path, mut from: impl BufRead) -> Result<(), Err
     live.finish(&names)?;
     if lines > 0 && lines == unread {
         say(&format!("{}: no line is an event as perf script prints it", path.display()));
+    } else if let Some(beginning) = live.nothing() {
+        say(&format!("no request was found: {}", nothing::why(Some(&beginning))));
     }
     live.print(asked, &names)
 }
@@ -100,6 +103,13 @@ impl Live {
         let Live { stream, workload, newest } = self;
         stream.finish(names, &mut |found, names| taken(found, names, workload, newest))?;
         Ok(())
+    }
+
+    /// What came of the events that could begin a request, where there is none.
+    fn nothing(&self) -> Option<Beginning> {
+        let outcome = self.stream.outcome();
+        let requests = outcome.join.map_or(0, |join| join.requests);
+        outcome.beginning.filter(|_| requests == 0)
     }
 
     fn print(&self, asked: &Requests, names: &Names) -> Result<(), Error> {

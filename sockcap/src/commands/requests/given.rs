@@ -25,8 +25,6 @@ pub(super) struct Given {
     source: Box<dyn Source>,
     /// Whether requests have resources.
     has_resources: bool,
-    /// Name of the schema; none for steps.
-    schema: Option<String>,
     /// What a further command needs to read the same.
     again: String,
 }
@@ -59,7 +57,6 @@ impl Given {
         Ok(Given {
             source: Box::new(source),
             has_resources: true,
-            schema: Some(name.to_owned()),
             again: format!("{} --schema {name}", same_directory(&data)),
         })
     }
@@ -72,16 +69,6 @@ impl Given {
     /// What the first lines and the last say of it.
     pub(super) fn told(&self) -> Told {
         Told { has_resources: self.has_resources, again: Some(self.again.clone()) }
-    }
-
-    /// Why there may be no request.
-    pub(super) fn none(&self) -> String {
-        match &self.schema {
-            Some(schema) => format!(
-                "no event is a seed of the schema {schema}; --json says what became of events"
-            ),
-            None => "no path was inferred; sockcap report says what there is".to_owned(),
-        }
     }
 }
 
@@ -101,7 +88,6 @@ fn of_steps(shown: &crate::shown::Shown, data: &DataDir) -> Result<Given, Error>
     Ok(Given {
         has_resources: processor.is_some(),
         source: Box::new(FlowSource { tables, processor }),
-        schema: None,
         again: same_directory(data),
     })
 }

@@ -9,7 +9,7 @@ use workload::analysis::{Found, Told};
 use workload::demands::{Demands, Waits};
 
 use super::given::Given;
-use super::lanes;
+use super::{lanes, nothing};
 use crate::error::Error;
 use crate::output;
 
@@ -22,7 +22,7 @@ pub(super) fn of(
 ) -> Result<Vec<u8>, Error> {
     let mut shown = None;
     let mut last = None;
-    given.source().for_each(names, &mut |found, names| {
+    let outcome = given.source().for_each(names, &mut |found, names| {
         last = Some(found.facts.number);
         if found.facts.number == number {
             let mut out = Vec::new();
@@ -42,7 +42,10 @@ pub(super) fn of(
         (None, Some(last)) => {
             Err(Error::Usage(format!("--request {number}: the last request is number {last}")))
         }
-        (None, None) => Err(Error::Usage(format!("--request {number}: {}", given.none()))),
+        (None, None) => {
+            let why = nothing::why(outcome.beginning.as_ref());
+            Err(Error::Usage(format!("--request {number}: no request was found: {why}")))
+        }
     }
 }
 

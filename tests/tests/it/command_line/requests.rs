@@ -128,7 +128,7 @@ fn what_is_wrong_or_missing_is_said() {
     fails(&none, path, 2, &["none", "no such file", "linux", "sockcap"]);
     // No event is a seed of the schema.
     let output = run(&["requests"], path);
-    assert!(output.status.success() && text(&output.stderr).contains("no event is a seed"));
+    assert!(output.status.success() && text(&output.stderr).contains("no event that begins one"));
     assert!(text(&output.stdout).starts_with("0 requests in 0 clusters"));
     // Nothing was recorded, and that is how it can be.
     fs::create_dir(path.join("empty")).unwrap();
