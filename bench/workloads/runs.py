@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -94,15 +95,20 @@ def traced(path):
     command = ["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-m", "16M", "-r", "1", "-o", path]
     # Without the last one it records that it writes what it recorded, and so on.
     command += ["-e", ",".join(known_tracepoints()), "--exclude-perf"]
+    # It records nothing until it is told to, and says when it does: what comes before is no part of a trace, and a
+    # connection that is accepted then is unknown.
+    orders, answers = path + ".orders", path + ".answers"
+    for pipe in (orders, answers):
+        os.mkfifo(pipe)
+    command += ["-D", "-1", "--control", f"fifo:{orders},{answers}"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    # It says nothing when it has begun; its file grows by then.
-    for _ in range(500):
-        if os.path.exists(path) and os.path.getsize(path) > 0:
-            break
-        time.sleep(0.02)
-    time.sleep(0.5)
     try:
-        yield
+        # Opened for both directions, so that a perf that ends at once is not waited for.
+        with open(orders, "r+b", buffering=0) as order, open(answers, "r+b", buffering=0) as answer:
+            order.write(b"enable\n")
+            if not select.select([answer], [], [], 60)[0]:
+                raise RuntimeError("perf record did not begin within a minute")
+            yield
     finally:
         process.send_signal(signal.SIGINT)
         said = process.stderr.read()

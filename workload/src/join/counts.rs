@@ -7,7 +7,7 @@ use serde::Serialize;
 pub(crate) struct StateCounts {
     /// Events of kinds that begin requests.
     pub could_begin: u64,
-    /// Those of them whose process is not known.
+    /// Events of these kinds whose process is not known.
     pub without_process: u64,
     /// Events that were joined.
     pub joined: u64,
