@@ -13,6 +13,7 @@ mod cached;
 mod calls;
 mod handoffs;
 mod matched;
+mod only_waiter;
 mod own_event;
 mod switch_file;
 mod threads;

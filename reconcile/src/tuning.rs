@@ -306,5 +306,14 @@ pub(crate) const MAX_DEPOSITS: usize = 1 << 16;
 /// there: one that finds something takes about a microsecond. Chosen, not measured.
 pub(crate) const BLOCKED_NS: i64 = 20_000;
 
+/// Minimum number of waits at a condition, all by one thread, after which that thread is taken to be
+/// the only one who waits there. Memory of a condition may be used again for another thread's; three
+/// waits are hardly by the same of several threads by chance. Chosen, not measured.
+pub(crate) const MIN_ONLY_WAITS: usize = 3;
+
+/// Maximum number of signals of a condition that woke nobody and are kept until it is known who
+/// waits there, 48 bytes each; later ones are left out.
+pub(crate) const MAX_UNHEARD: usize = 1 << 16;
+
 /// Number of events, or of what goes into them, that one sorter has in memory beside the budget.
 pub(crate) const SORTED_AT_ONCE: usize = 1 << 16;

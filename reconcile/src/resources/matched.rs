@@ -11,7 +11,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 use crate::absent::NIL;
 use crate::logs::capture::Capture;
 use crate::resources::calls::HappeningRow;
-use crate::resources::handoffs::{Amounts, Happening, Outcome, Waiters};
+use crate::resources::handoffs::{Amounts, Happening, Outcome, Signal, Waiters, Who};
+use crate::resources::only_waiter::OnlyWaiter;
 use crate::resources::own_event::{Kind, OwnEvent};
 use crate::resources::what;
 use crate::tuning::SORTED_AT_ONCE;
@@ -88,50 +89,93 @@ pub(crate) fn handoffs<'a>(
 ) -> Result<SortedRuns<'a, HandoffRow>, PathError> {
     let mut rows = ExternalSorter::new(budget, directory, SORTED_AT_ONCE);
     let (sorted, failed) = (happenings.finish(), ReadFailure::default());
-    let mut current: Option<((u64, u32, u64), Matching)> = None;
-    let mut result = Ok(());
-    let mut told = |(_, number, object): (u64, u32, u64), outcome: Outcome| {
-        if result.is_ok() {
-            result =
-                Told { capture, number, object: object as i64 }.tell(outcome, events, &mut rows);
-        }
-    };
+    let mut told = Told { capture, events, rows: &mut rows, result: Ok(()) };
+    let mut current: Option<Object> = None;
     for row in sorted.iter(&failed) {
-        let about = row.about();
-        if current.as_ref().is_none_or(|(of, _)| *of != about) {
-            if let Some((of, matching)) = current.take() {
-                matching.finish(&mut |outcome| told(of, outcome));
+        if current.as_ref().is_none_or(|object| object.about != row.about()) {
+            if let Some(object) = current.take() {
+                object.finish(&mut told);
             }
-            current = Matching::of(row.what).map(|matching| (about, matching));
+            current = Object::of(&row);
         }
-        if let Some((of, matching)) = &mut current {
-            let of = *of;
-            matching.take(row.happening(), &mut |outcome| told(of, outcome));
+        if let Some(object) = &mut current {
+            object.take(row.happening(), &mut told);
         }
     }
-    if let Some((of, matching)) = current {
-        matching.finish(&mut |outcome| told(of, outcome));
+    if let Some(object) = current {
+        object.finish(&mut told);
     }
-    result?;
+    told.result?;
     failed.check()?;
     Ok(rows.finish())
 }
 
-/// An outcome is told of this object.
-struct Told<'a> {
-    capture: &'a Capture,
-    number: u32,
-    object: i64,
+/// An object whose signals and waits are matched.
+struct Object {
+    /// As [`HappeningRow::about`] says.
+    about: (u64, u32, u64),
+    matching: Matching,
+    only: OnlyWaiter,
 }
 
-impl Told<'_> {
-    fn tell(
-        &self,
-        outcome: Outcome,
-        events: &mut ExternalSorter<OwnEvent>,
-        rows: &mut ExternalSorter<HandoffRow>,
-    ) -> Result<(), PathError> {
-        let Told { capture, number: what, object } = *self;
+impl Object {
+    /// The object of a row; `None` where nothing is matched.
+    fn of(row: &HappeningRow) -> Option<Object> {
+        let matching = Matching::of(row.what)?;
+        Some(Object { about: row.about(), matching, only: OnlyWaiter::default() })
+    }
+
+    fn take(&mut self, happening: Happening, told: &mut Told) {
+        let Object { about, matching, only } = self;
+        only.take(happening);
+        matching.take(happening, &mut |outcome| told.outcome(*about, only, outcome));
+    }
+
+    fn finish(self, told: &mut Told) {
+        let Object { about, matching, mut only } = self;
+        matching.finish(&mut |outcome| told.outcome(about, &mut only, outcome));
+        for (signal, who) in only.finish() {
+            told.unheard(about, signal, who);
+        }
+    }
+}
+
+/// Where outcomes are told.
+struct Told<'t, 'a, 'b> {
+    capture: &'t Capture,
+    events: &'t mut ExternalSorter<'a, OwnEvent>,
+    rows: &'t mut ExternalSorter<'b, HandoffRow>,
+    result: Result<(), PathError>,
+}
+
+impl Told<'_, '_, '_> {
+    /// Tells an outcome of an object. What a condition says and nobody hears goes to `only`, too.
+    fn outcome(&mut self, about: (u64, u32, u64), only: &mut OnlyWaiter, outcome: Outcome) {
+        let (_, what, object) = about;
+        if let Outcome::Unheard(signal) = outcome
+            && what == Handoff::Condition as u32
+        {
+            only.unheard(signal);
+        }
+        if self.result.is_ok() {
+            self.result = self.tell(what, object as i64, outcome);
+        }
+    }
+
+    /// Tells for whom a signal was that woke nobody.
+    fn unheard(&mut self, (_, what, object): (u64, u32, u64), signal: Signal, who: Who) {
+        // A nanosecond behind the signal itself, so that it comes after it.
+        let time = signal.end.saturating_add(1);
+        let values = [object as i64, i64::from(who.thread)];
+        let event = self.event(Kind::Unheard, what, time, signal.by, values);
+        if self.result.is_ok()
+            && let Some(event) = event
+        {
+            self.result = self.events.push(event);
+        }
+    }
+
+    fn tell(&mut self, what: u32, object: i64, outcome: Outcome) -> Result<(), PathError> {
         match outcome {
             Outcome::HandOff(signal, wait) => {
                 // What a thread leaves for itself is no hand-off, and what goes to another process
@@ -139,7 +183,7 @@ impl Told<'_> {
                 if signal.by.process != wait.of.process || signal.by.thread == wait.of.thread {
                     return Ok(());
                 }
-                rows.push(HandoffRow {
+                self.rows.push(HandoffRow {
                     signalled: signal.time,
                     woken: wait.end,
                     object,
@@ -149,7 +193,7 @@ impl Told<'_> {
                     what,
                 })
             }
-            Outcome::Unheard(signal) if what::is_told_unheard(what) => rows.push(HandoffRow {
+            Outcome::Unheard(signal) if what::is_told_unheard(what) => self.rows.push(HandoffRow {
                 signalled: signal.time,
                 woken: signal.time,
                 object,
@@ -160,16 +204,29 @@ impl Told<'_> {
             }),
             Outcome::Unheard(_) => Ok(()),
             Outcome::Woken(wait, signal) => {
-                let Some(process) = capture.processes.get(wait.of.process as usize) else {
-                    return Ok(());
-                };
                 let (by, signalled) =
                     signal.map_or((NIL, NIL), |signal| (i64::from(signal.by.thread), signal.time));
                 let took = wait.end.saturating_sub(wait.begin);
-                let of = (process.host, process.pid);
-                let woken = OwnEvent::new(Kind::Wake, wait.end, of.0, of.1, wait.of.thread);
-                events.push(OwnEvent { word: what, ..woken.with([object, took, by, signalled]) })
+                let values = [object, took, by, signalled];
+                match self.event(Kind::Wake, what, wait.end, wait.of, values) {
+                    Some(event) => self.events.push(event),
+                    None => Ok(()),
+                }
             }
         }
+    }
+
+    /// An event of a thread at an object of this kind.
+    fn event<const COUNT: usize>(
+        &self,
+        kind: Kind,
+        what: u32,
+        time: i64,
+        of: Who,
+        values: [i64; COUNT],
+    ) -> Option<OwnEvent> {
+        let process = self.capture.processes.get(of.process as usize)?;
+        let event = OwnEvent::new(kind, time, process.host, process.pid, of.thread);
+        Some(OwnEvent { word: what, ..event.with(values) })
     }
 }

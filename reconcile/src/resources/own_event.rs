@@ -51,6 +51,7 @@ pub(crate) enum Kind {
     Sleep,
     Lock,
     Signal,
+    Unheard,
     Wake,
     In,
     Out,
@@ -62,7 +63,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// All kinds, each at the place of its number.
-    pub(crate) const ALL: [Kind; 18] = [
+    pub(crate) const ALL: [Kind; 19] = [
         Kind::Connection,
         Kind::Send,
         Kind::Receive,
@@ -74,6 +75,7 @@ impl Kind {
         Kind::Sleep,
         Kind::Lock,
         Kind::Signal,
+        Kind::Unheard,
         Kind::Wake,
         Kind::In,
         Kind::Out,
@@ -97,6 +99,7 @@ impl Kind {
             Kind::Sleep => "sockcap/Sleep",
             Kind::Lock => "sockcap/Lock",
             Kind::Signal => "sockcap/Signal",
+            Kind::Unheard => "sockcap/Unheard",
             Kind::Wake => "sockcap/Wake",
             Kind::In => "sched/In",
             Kind::Out => "sched/Out",
@@ -117,6 +120,7 @@ impl Kind {
             Kind::Sleep => &["duration"],
             Kind::Lock => &["object", "duration"],
             Kind::Signal => &["object", "all"],
+            Kind::Unheard => &["object", "waiter"],
             Kind::Wake => &["object", "duration", "by", "signalled"],
             Kind::Out => &["preempted"],
             Kind::Start => &["parent"],

@@ -103,7 +103,7 @@ impl Texts {
     ) {
         let [first, second, third] = &mut self.0;
         match kind {
-            Kind::Lock | Kind::Signal | Kind::Wake => {
+            Kind::Lock | Kind::Signal | Kind::Unheard | Kind::Wake => {
                 *first = Some((vocabulary.what, what::name(own.word).to_owned()));
             }
             Kind::Name => {

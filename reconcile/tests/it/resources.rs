@@ -183,6 +183,30 @@ fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
 }
 
 #[test]
+fn a_signal_that_nobody_hears_is_for_the_only_thread_that_waits_there() {
+    let unheard = |last_waiter: u32| {
+        let system = System::new();
+        let mut server = log(70, "server");
+        server.set_resources();
+        server.thread(71);
+        for time in [1_000, 2_000, 3_000, 3_500, 4_000] {
+            signal(&mut server, time);
+        }
+        server.thread(72);
+        wake(&mut server, 1_100, 300);
+        wake(&mut server, 2_100, 300);
+        wake(&mut server.thread(last_waiter), 4_100, 300);
+        system.add("one", "server", &server);
+        run(&system);
+        let lines = events(&system).into_iter();
+        lines.filter(|line| line.contains("Unheard")).collect::<Vec<_>>()
+    };
+    let of = |time| format!("{time} 70/71 sockcap/Unheard object=28672 waiter=72 what=condition");
+    assert_eq!(unheard(72), [of(3_001), of(3_501)]);
+    assert!(unheard(73).is_empty(), "two threads wait there");
+}
+
+#[test]
 fn without_resources_there_are_no_tables_and_former_ones_go() {
     let system = System::new();
     system.add("one", "server", &server());

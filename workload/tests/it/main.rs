@@ -2,6 +2,7 @@
 
 mod canonical_figures;
 mod figures;
+mod helpers;
 mod joins;
 mod linux;
 mod mixtures;

@@ -1,0 +1,105 @@
+//! The only thread that ever waits at an object. A signal that finds nobody waiting is meant for
+//! that thread: it looks, before it waits, whether what it would wait for has come already.
+
+use crate::resources::handoffs::{Happening, Signal, Who};
+use crate::tuning::{MAX_UNHEARD, MIN_ONLY_WAITS};
+
+/// What is known of who waits at an object.
+#[derive(Debug, Default)]
+pub(crate) struct OnlyWaiter {
+    waiter: Waiter,
+    waits: usize,
+    /// Signals that found nobody waiting.
+    unheard: Vec<Signal>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Waiter {
+    #[default]
+    Nobody,
+    Only(Who),
+    Several,
+}
+
+impl OnlyWaiter {
+    /// Takes note of what happened at the object.
+    pub(crate) fn take(&mut self, happening: Happening) {
+        let Happening::Wait(wait) = happening else { return };
+        self.waits += 1;
+        self.waiter = match self.waiter {
+            Waiter::Nobody => Waiter::Only(wait.of),
+            Waiter::Only(who) if who == wait.of => return,
+            _ => Waiter::Several,
+        };
+        if self.waiter == Waiter::Several {
+            self.unheard = Vec::new();
+        }
+    }
+
+    /// Takes note of a signal that woke nobody.
+    pub(crate) fn unheard(&mut self, signal: Signal) {
+        if self.waiter != Waiter::Several && self.unheard.len() < MAX_UNHEARD {
+            self.unheard.push(signal);
+        }
+    }
+
+    /// The signals that woke nobody, each with whom it was for: another thread of the same process.
+    pub(crate) fn finish(self) -> impl Iterator<Item = (Signal, Who)> {
+        let only = match self.waiter {
+            Waiter::Only(who) if self.waits >= MIN_ONLY_WAITS => Some(who),
+            _ => None,
+        };
+        let signals = self.unheard.into_iter();
+        let with = signals.filter_map(move |signal| only.map(|who| (signal, who)));
+        with.filter(|(signal, who)| signal.by.process == who.process && signal.by != *who)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::handoffs::Wait;
+
+    fn who(thread: i32) -> Who {
+        Who { process: 1, thread }
+    }
+
+    fn signal(time: i64, thread: i32) -> Signal {
+        Signal { time, end: time + 1, by: who(thread), amount: 1 }
+    }
+
+    /// For whom signals of thread 7 at these times are, where these threads wait.
+    fn found(unheard: &[i64], waits: &[i32]) -> Vec<(i64, i32)> {
+        let mut only = OnlyWaiter::default();
+        for time in unheard {
+            only.unheard(signal(*time, 7));
+        }
+        for thread in waits {
+            only.take(Happening::Wait(Wait { of: who(*thread), ..Wait::default() }));
+        }
+        only.unheard(signal(99, 7));
+        only.finish().map(|(signal, who)| (signal.time, who.thread)).collect()
+    }
+
+    #[test]
+    fn signals_that_nobody_heard_are_for_the_only_one_who_ever_waits() {
+        assert_eq!(found(&[5, 6], &[3, 3, 3]), [(5, 3), (6, 3), (99, 3)]);
+        assert_eq!(found(&[5], &[3, 3, 3, 4, 3]), []);
+        assert_eq!(found(&[5], &[]), []);
+        // It may be chance that all waits are of one thread.
+        assert_eq!(found(&[5], &[3, 3]), []);
+        // What a thread tells itself is for nobody else.
+        assert_eq!(found(&[5], &[7, 7, 7]), []);
+    }
+
+    #[test]
+    fn signals_to_another_process_are_for_nobody() {
+        let mut only = OnlyWaiter::default();
+        let other = Who { process: 2, thread: 3 };
+        for _ in 0..MIN_ONLY_WAITS {
+            only.take(Happening::Wait(Wait { of: other, ..Wait::default() }));
+        }
+        only.unheard(signal(1, 7));
+        assert_eq!(only.finish().count(), 0);
+    }
+}
