@@ -306,9 +306,9 @@ pub(crate) const MAX_DEPOSITS: usize = 1 << 16;
 /// there: one that finds something takes about a microsecond. Chosen, not measured.
 pub(crate) const BLOCKED_NS: i64 = 20_000;
 
-/// Minimum number of waits at a condition, all by one thread, after which that thread is taken to be
-/// the only one who waits there. Memory of a condition may be used again for another thread's; three
-/// waits are hardly by the same of several threads by chance. Chosen, not measured.
+/// Minimum number of waits at a condition, all by one thread, after which that thread is taken to
+/// be the only one who waits there. Memory of a condition may be used again for another thread's,
+/// and three waits are hardly by the same of several threads by chance. Chosen, not measured.
 pub(crate) const MIN_ONLY_WAITS: usize = 3;
 
 /// Maximum number of signals of a condition that woke nobody and are kept until it is known who
