@@ -1,10 +1,12 @@
-//! Floor 1, the C library: interposed functions of libc, their types, and `errno`.
+//! Floor 1, the C library: interposed functions of libc, their types, and `errno`; and those of TLS
+//! libraries.
 
 pub(crate) mod errno;
 pub(crate) mod functions;
 mod interposed;
 #[cfg(feature = "resources")]
 mod interposed_for_resources;
+pub(crate) mod tls;
 pub(crate) mod types;
 
 pub(crate) use functions::real;

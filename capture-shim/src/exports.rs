@@ -3,5 +3,6 @@
 mod dlopen;
 mod load;
 mod table;
+mod tls;
 mod variadic;
 mod vfork;

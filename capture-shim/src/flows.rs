@@ -7,7 +7,7 @@ pub(crate) mod closing;
 pub(crate) mod datagram;
 pub(crate) mod duplicates;
 pub(crate) mod find;
-mod heads;
+pub(crate) mod heads;
 pub(crate) mod names;
 mod others;
 pub(crate) mod survey;

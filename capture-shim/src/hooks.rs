@@ -38,5 +38,6 @@ pub(crate) mod sleeps;
 pub(crate) mod stdio;
 pub(crate) mod syscall;
 pub(crate) mod threads;
+pub(crate) mod tls;
 pub(crate) mod unseen;
 pub(crate) mod waits;

@@ -111,6 +111,18 @@ pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
 /// Chosen, not measured.
 pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
 
+/// Number of sessions of TLS libraries that are followed; another one in the same place takes it,
+/// and plain text that was read ahead for the former has no heads then. Each takes 192 bytes once
+/// it is used. Chosen, not measured.
+pub(crate) const TLS_SESSIONS: usize = 1 << 13;
+
+/// Number of places in programs that call functions of TLS libraries and are remembered. Programs
+/// have a handful. Chosen, not measured.
+pub(crate) const MAX_TLS_CALLERS: usize = 256;
+
+/// Number of places in the table where each of them may be. Chosen, not measured.
+pub(crate) const TLS_CALLERS_TRIED: usize = 4;
+
 /// Maximum number of bytes that are kept of one end's words until the other end's, or of a
 /// datagram, where nothing is known of their form. Chosen, not measured.
 pub(crate) const MAX_KEPT_TURN_BYTES: usize = 256;

@@ -52,6 +52,8 @@ struct Flows {
 /// What is said on one flow.
 struct Talk {
     conversation: Conversation,
+    /// Whether it is plain text that is encrypted on the flow.
+    is_plain: bool,
     /// Direction in which the client's messages go.
     from_client: Direction,
     /// Number of the latest head.
@@ -78,10 +80,19 @@ impl Flows {
         let role = self.roles.get(&head.flow);
         let talk = self.talks.entry(head.flow).or_insert_with(|| Talk {
             conversation: Conversation::new(),
+            is_plain: head.plain,
             from_client: from_client(role, head),
             latest: 0,
         });
         talk.latest = self.heads;
+        if head.plain && !talk.is_plain {
+            // What was said before led to encryption, and what follows begins anew.
+            talk.is_plain = true;
+            let mut before = std::mem::take(&mut talk.conversation);
+            before.finish(&mut self.found);
+            let found = self.found.drain(..);
+            self.entries.extend(found.map(|said| talk.entry(head.flow, said)));
+        }
         let is_client = head.direction == talk.from_client;
         let piece = Piece {
             speaker: if is_client { Speaker::Client } else { Speaker::Server },

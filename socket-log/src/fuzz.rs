@@ -98,6 +98,7 @@ mod tests {
                     continues: false,
                     cut: true,
                     datagram: false,
+                    plain: false,
                 };
                 log.head(&head, bytes.as_bytes());
             }

@@ -57,6 +57,7 @@ pub const HEAD_WORDS: usize = 5;
 /// Maximum number of bytes of a head in one record. A longer head has several, one behind the
 /// other.
 pub const LARGEST_HEAD_BYTES: usize = 4 * (LARGEST_RECORD_WORDS - HEAD_WORDS);
+const _: () = assert!(LARGEST_HEAD_BYTES < 1 << head::LENGTH_BITS);
 /// Largest distance, in ticks, of a record's time from the thread's latest anchor. Beyond it the
 /// writer sets a new anchor. Times are stored as their low 32 bits and read back as the nearest to
 /// that anchor; the limit is half of what would be unambiguous, which leaves a signal handler a
@@ -160,6 +161,11 @@ pub mod head {
     pub const CUT: u16 = 1 << 10;
     /// Flag: the bytes are those of a datagram.
     pub const DATAGRAM: u16 = 1 << 11;
+    /// Flag: the bytes are plain text of a TLS library, and the transfer had them encrypted.
+    pub const PLAIN: u16 = 1 << 12;
+    /// Number of bits of the word with the number of bytes that have it. Where [`PLAIN`] is set,
+    /// the others are those of the time behind its low 32 bits.
+    pub const LENGTH_BITS: u32 = 10;
 }
 
 /// Causes for which a record is not written, as indices of [`FileHeader::lost`].

@@ -224,6 +224,9 @@ macro_rules! interposed {
                 setresuid: (user: uid_t, effective: uid_t, saved: uid_t) -> c_int
                     => rights::setresuid;
 
+                // Libraries. `dlopen` is written by hand.
+                dlclose: (handle: *mut c_void) -> c_int => tls::dlclose;
+
                 // Any system call, by number.
                 syscall:
                     (number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long,

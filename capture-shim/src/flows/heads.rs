@@ -2,6 +2,9 @@
 //! a few lines of its header, frames of HTTP/2 that are no data, and of anything else the first
 //! bytes of what one end says; never a body.
 //!
+//! Of a connection that a TLS library encrypts, the heads are those of the plain text that the
+//! library is given and gives; the bytes and times stay those of the socket.
+//!
 //! What is kept is decided by what the bytes are, never by ports. Each direction of a flow is
 //! walked over behind its calls, in the program's own buffers; how far a head or a body goes is
 //! remembered from one transfer to the next. What the bytes mean is found out later, from the log.
@@ -13,6 +16,9 @@ mod http1;
 mod http2;
 mod lines;
 mod opening;
+pub(crate) mod plain;
+mod records;
+mod sessions;
 mod sink;
 mod table;
 mod written;
@@ -32,7 +38,7 @@ use crate::tuning::MAX_KEPT_TURN_BYTES;
 
 /// Maps the memory for what is known of flows, where that is needed. False without memory.
 pub(super) fn create() -> bool {
-    table::create()
+    table::create() && sessions::create()
 }
 
 /// Begins to follow a stream, which may have been `found` in use.
@@ -67,6 +73,22 @@ fn take(moved: &Transfer) -> Option<Taken> {
 // Its own frame: what is written before it needs much of the stack, too.
 #[inline(never)]
 pub(super) unsafe fn moved(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
+    let Some(conversation) = table::conversation(moved.flow) else { return };
+    if !conversation.is_plain() {
+        // SAFETY: as the caller says.
+        unsafe { walk(writer, moved, buffers, now) };
+    }
+    if conversation.is_encrypted() {
+        // SAFETY: as the caller says.
+        unsafe { plain::note(conversation, moved, buffers) };
+    }
+}
+
+/// Walks over a transfer, and keeps the heads in it.
+///
+/// # Safety
+/// As [`moved`].
+unsafe fn walk(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
     let Some(mut taken) = take(moved) else { return };
     let mut sink = Written::new(writer, moved.direction, moved.flow, moved.ticks, now);
     let conversation = taken.conversation;

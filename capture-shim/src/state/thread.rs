@@ -42,6 +42,11 @@ pub(crate) struct Thread {
     /// Full chunks that are kept from being used again while an interrupted record is still to be
     /// written into them, see `log/recycle.rs`; 0 for none.
     pub(crate) retired: [AtomicUsize; MAX_RETIRED],
+    /// Mark of the TLS library's function that the thread is within, see `flows/heads/plain.rs`; 0
+    /// for none.
+    pub(crate) session: AtomicUsize,
+    /// Address in the stack where that function was called.
+    pub(crate) session_frame: AtomicUsize,
     /// Peers that its latest datagrams went to.
     pub(crate) sent_to: Peers,
     /// Peers that its latest datagrams came from.

@@ -15,10 +15,14 @@ mod http2;
 mod lines;
 #[path = "../../src/flows/heads/opening.rs"]
 mod opening;
+#[allow(dead_code, reason = "the library asks more of it")]
+#[path = "../../src/flows/heads/records.rs"]
+mod records;
 #[path = "../../src/flows/heads/sink.rs"]
 mod sink;
 
 mod any_bytes;
+mod encrypted;
 mod frames;
 mod of_http1;
 mod talk;

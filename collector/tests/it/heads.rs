@@ -27,6 +27,7 @@ fn with_secret(pid: u32, state: u32) -> Vec<u8> {
         continues: false,
         cut: false,
         datagram: false,
+        plain: false,
     };
     log.head(&head, b"GET /user/1234567?token=hunter2 HTTP/1.1\r\n\r\n");
     log.bytes()

@@ -16,6 +16,7 @@ pub(crate) fn http(direction: Direction, flow: u32, ticks: u64) -> Head {
         continues: false,
         cut: false,
         datagram: false,
+        plain: false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use operations::{Entry, of_log};
 use socket_log::Log;
-use socket_log::encode::{Direction, Head, Origin, Role};
+use socket_log::encode::{self, Direction, Head, Origin, Role};
 use socket_log::write::{LogWriter, TCP, inet};
 
 use crate::made::{http, server};
@@ -79,4 +79,36 @@ fn an_answer_without_an_end_is_the_servers() {
     let (sent, received) = (Direction::Send, Direction::Receive);
     assert_eq!(directions, [(200, sent), (250, received), (300, sent), (350, received)]);
     assert_eq!(entries[0].operation.name, "SELECT books");
+}
+
+/// What is said before a connection is encrypted is another conversation than what is said then,
+/// and what a TLS library gives in one call keeps its order.
+#[test]
+fn plain_text_begins_anew() {
+    let mut log = LogWriter::new("web", 7, "/bin/client");
+    log.flow(100, 1, TCP, Origin::Socket, 11);
+    log.endpoints(100, 1, Role::Connect, &[], &inet(([127, 0, 0, 1], 5432).into()), 0);
+    // A handshake. Parts of it may be kept.
+    let class = socket_log::layout::head::OTHER;
+    let hello = b"\x16\x03\x01\x02\x00\x01\x00";
+    log.send(200, 1, 90).head(&Head { class, ..http(Direction::Send, 1, 200) }, hello);
+    log.receive(250, 1, 90).head(&Head { class, ..http(Direction::Receive, 1, 250) }, hello);
+    // The call was more than 2^32 ticks before the program took its text.
+    let (early, late) = (300, 300 + (5 << 32));
+    for (at, text) in [(0, b"get a\r\n"), (40, b"get b\r\n")] {
+        let length = text.len() as u32;
+        let continues = at > 0;
+        let of = http(Direction::Send, 1, early);
+        let head = Head { class, plain: true, offset: at, length, continues, ..of };
+        let words: Vec<u32> = encode::head(&head).into_iter().chain(encode::padded(text)).collect();
+        log.record(late, &words);
+    }
+    let log = Log::from_bytes("made".as_ref(), log.bytes()).unwrap();
+    let told: Vec<_> = of_log(&log)
+        .entries
+        .into_iter()
+        .map(|of| (of.operation.place.ticks, of.operation.place.at, of.operation.name))
+        .collect();
+    let expected = [(early, 0, "get"), (early, 40, "get")];
+    assert_eq!(told, expected.map(|(ticks, at, name)| (ticks, at, name.to_owned())));
 }

@@ -341,6 +341,7 @@ fn head(direction: Direction, ticks: u64) -> Head {
         continues: false,
         cut: false,
         datagram: false,
+        plain: false,
     }
 }
 

@@ -25,6 +25,9 @@ pub struct Head {
     pub cut: bool,
     /// Whether the bytes are those of a datagram.
     pub datagram: bool,
+    /// Whether the bytes are plain text of a TLS library. The transfer had them encrypted, so the
+    /// offset is no more than a place in their order.
+    pub plain: bool,
 }
 
 /// Words of a head's record before its bytes, which follow in [`padded`](super::padded) words.
@@ -35,17 +38,20 @@ pub fn head(head: &Head) -> [u32; HEAD_WORDS] {
         (head.continues, head::CONTINUES),
         (head.cut, head::CUT),
         (head.datagram, head::DATAGRAM),
+        (head.plain, head::PLAIN),
     ];
     let aux = flags
         .into_iter()
         .filter(|(is_set, _)| *is_set)
         .fold(u16::from(head.class), |aux, (_, flag)| aux | flag);
+    // Plain text may come long after the transfer, so its low bits would not do.
+    let time = if head.plain { (head.ticks >> 32 << head::LENGTH_BITS) as u32 } else { 0 };
     let words = HEAD_WORDS + (head.length as usize).div_ceil(4);
     [
         u32::from(kind::HEAD) | (words as u32) << 8 | u32::from(aux) << 16,
         head.ticks as u32,
         head.flow,
         head.offset,
-        head.length,
+        head.length | time,
     ]
 }

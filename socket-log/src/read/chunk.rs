@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use super::damage::Damage;
-use super::decode::{self, Step, Time};
+use super::decode::{self, HEAD_TICKS_BITS, Step, Time};
 use super::peers::Peers;
 use super::record::{Entry, Record};
 use crate::layout::{
@@ -67,8 +67,9 @@ impl Chunk {
                         Time::Whole(ticks) => ticks,
                         // A head has the time of the transfer before it, which may be long ago.
                         Time::Low(low) if tag == kind::HEAD && before as u32 == low => before,
-                        Time::Low(low) => nearest(anchor, low, 32),
-                        Time::Short(low) => nearest(before, low, SHORT_TICKS_BITS),
+                        Time::Low(low) => nearest(anchor, low.into(), 32),
+                        Time::Head(low) => nearest(anchor, low, HEAD_TICKS_BITS),
+                        Time::Short(low) => nearest(before, low.into(), SHORT_TICKS_BITS),
                     };
                     match &record {
                         Record::Anchor(latest) => (anchor, before) = (latest.ticks, latest.ticks),
@@ -98,7 +99,7 @@ impl Chunk {
 }
 
 /// Time whose low `bits` bits are `low` and that lies nearest to `other`.
-fn nearest(other: u64, low: u32, bits: u32) -> u64 {
-    let ahead = (low.wrapping_sub(other as u32) << (32 - bits)) as i32 >> (32 - bits);
-    other.wrapping_add_signed(i64::from(ahead))
+fn nearest(other: u64, low: u64, bits: u32) -> u64 {
+    let ahead = (low.wrapping_sub(other) << (64 - bits)) as i64 >> (64 - bits);
+    other.wrapping_add_signed(ahead)
 }

@@ -13,6 +13,9 @@ use crate::layout::{
     Anchor, HEAD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, head, kind,
 };
 
+/// Number of bits of its time that the head of plain text has.
+pub(super) const HEAD_TICKS_BITS: u32 = 64 - head::LENGTH_BITS;
+
 /// Result of decoding the words from one place of a chunk on.
 pub(crate) enum Step {
     /// A record of `words` words, and its time as far as it was stored.
@@ -28,6 +31,8 @@ pub(crate) enum Step {
 pub(crate) enum Time {
     Whole(u64),
     Low(u32),
+    /// The low [`HEAD_TICKS_BITS`].
+    Head(u64),
     /// The low [`SHORT_TICKS_BITS`](crate::layout::SHORT_TICKS_BITS).
     Short(u32),
 }
@@ -249,6 +254,11 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
         kind::FILE | kind::SLEEP | kind::SIGNAL | kind::WAKE => (low, resource(tag, aux, words)?),
         kind::HEAD => {
             let is_set = |flag: u16| aux & flag != 0;
+            let length = word(4)?;
+            let (in_bits, plain) = (length & ((1 << head::LENGTH_BITS) - 1), is_set(head::PLAIN));
+            let high = u64::from(length >> head::LENGTH_BITS) << 32;
+            let time = if plain { Time::Head(high | u64::from(word(1)?)) } else { low };
+            let length = if plain { in_bits } else { length };
             let record = Head {
                 direction: direction(!is_set(head::RECEIVED)),
                 flow,
@@ -257,9 +267,10 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
                 continues: is_set(head::CONTINUES),
                 cut: is_set(head::CUT),
                 datagram: is_set(head::DATAGRAM),
-                bytes: bytes(words.get(HEAD_WORDS..), word(4)? as usize)?,
+                plain,
+                bytes: bytes(words.get(HEAD_WORDS..), length as usize)?,
             };
-            (low, Record::Head(record))
+            (time, Record::Head(record))
         }
         _ => return Err(Fault::BadField),
     })

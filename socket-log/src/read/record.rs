@@ -33,6 +33,9 @@ pub struct Head {
     pub cut: bool,
     /// Whether the bytes are those of a datagram.
     pub datagram: bool,
+    /// Whether the bytes are plain text of a TLS library. The transfer had them encrypted, so the
+    /// offset is no more than a place in their order.
+    pub plain: bool,
     /// Bytes as the library kept them: zeros where they were made blank since.
     pub bytes: Vec<u8>,
 }

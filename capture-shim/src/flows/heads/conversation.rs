@@ -1,7 +1,7 @@
 //! Conversation on one flow: what one direction has to know of the other.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Facts of a flow that both directions tell and ask. All of it may be zeros.
 #[repr(C)]
@@ -18,6 +18,10 @@ pub(super) struct Conversation {
     is_unpaired: AtomicBool,
     /// Whether a client of HTTP/2 has begun.
     is_http2: AtomicBool,
+    /// Whether a direction had records of TLS.
+    is_encrypted: AtomicBool,
+    /// Session of a TLS library whose plain text goes over the flow; 0 for none.
+    session: AtomicUsize,
 }
 
 impl Conversation {
@@ -28,6 +32,8 @@ impl Conversation {
         self.latest.store(0, Relaxed);
         self.is_unpaired.store(false, Relaxed);
         self.is_http2.store(false, Relaxed);
+        self.is_encrypted.store(false, Relaxed);
+        self.session.store(0, Relaxed);
     }
 
     /// Notes bytes of a direction, by its number. Tells whether they begin a turn: those before
@@ -72,5 +78,45 @@ impl Conversation {
     /// Whether a client of HTTP/2 has begun.
     pub(super) fn is_http2(&self) -> bool {
         self.is_http2.load(Relaxed)
+    }
+
+    /// Notes records of TLS.
+    pub(super) fn encrypts(&self) {
+        self.is_encrypted.store(true, Relaxed);
+    }
+
+    /// Whether there were records of TLS.
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.is_encrypted.load(Relaxed)
+    }
+
+    /// Whether plain text of it was seen. From then on, that alone is looked at.
+    pub(super) fn is_plain(&self) -> bool {
+        self.session.load(Relaxed) != 0
+    }
+
+    /// Whether its plain text may be that of `session`: it is, or it is nobody's so far.
+    pub(super) fn may_be_plain_of(&self, session: usize) -> bool {
+        let known = self.session.load(Relaxed);
+        self.is_encrypted() && (known == 0 || known == session)
+    }
+
+    /// Whether its plain text is that of `session`, as it is from now on where it was nobody's.
+    /// What was said before is another conversation.
+    pub(super) fn is_plain_of(&self, session: usize) -> bool {
+        if !self.may_be_plain_of(session) {
+            return false;
+        }
+        match self.session.compare_exchange(0, session, Relaxed, Relaxed) {
+            Ok(_) => {
+                self.requests.store(0, Relaxed);
+                self.answers.store(0, Relaxed);
+                self.latest.store(0, Relaxed);
+                self.is_unpaired.store(false, Relaxed);
+                self.is_http2.store(false, Relaxed);
+                true
+            }
+            Err(known) => known == session,
+        }
     }
 }

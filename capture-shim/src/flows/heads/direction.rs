@@ -41,6 +41,10 @@ pub(super) struct Direction {
     is_http1: bool,
     /// Whether the first turn was begun before anything of it was seen.
     is_joined: bool,
+    /// Whether something was said before anything was seen.
+    was_joined: bool,
+    /// Whether the bytes are plain text that is encrypted on the flow.
+    is_plain: bool,
     /// Number of bytes of the turn that were kept.
     kept: u16,
     /// Begin and end of the latest call, in ticks.
@@ -57,11 +61,19 @@ impl Direction {
         self.stage = Stage::Beginning;
         (self.is_http1, self.kept, self.latest) = (false, 0, [0; 2]);
         self.head.line.clear();
-        self.is_joined = joined;
+        (self.is_joined, self.was_joined, self.is_plain) = (joined, joined, false);
         if joined {
             // It may be in the midst of anything.
             self.stage = Stage::Words;
             self.kept = MAX_KEPT_TURN_BYTES as u16;
+        }
+    }
+
+    /// Begins with the first plain text of a flow on which it is encrypted, unless that was before.
+    pub(super) fn become_plain(&mut self) {
+        if !self.is_plain {
+            self.begin(self.was_joined);
+            self.is_plain = true;
         }
     }
 
@@ -198,7 +210,9 @@ impl Direction {
         if blank > 0 && self.is_http1 {
             return blank;
         }
-        if !self.is_http1 {
+        let first = if has_held { held.as_slice().first() } else { bytes.first() };
+        // Behind a proxy's answer TLS may begin.
+        if !self.is_http1 || matches!(first, Some(0x14..=0x17)) {
             let is_http2 = conversation.is_http2();
             let opening = match has_held {
                 true => opening_in_parts(held.as_slice(), bytes, is_http2),
@@ -206,6 +220,7 @@ impl Direction {
             };
             match opening {
                 Opening::Tls => {
+                    conversation.encrypts();
                     self.stage = Stage::Hidden;
                     return bytes.len();
                 }

@@ -60,6 +60,13 @@ fn place(flow: u32) -> Option<&'static Followed> {
     (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % FLOWS_WITH_HEADS) })
 }
 
+/// Facts of `flow` that both directions tell; `None` where another flow has its place, or heads are
+/// not kept.
+pub(super) fn conversation(flow: u32) -> Option<&'static Conversation> {
+    let followed = place(flow)?;
+    (followed.flow.load(Relaxed) == flow).then_some(&followed.conversation)
+}
+
 /// Direction that the calling thread walks over, until this is dropped.
 pub(super) struct Taken {
     guarded: &'static Guarded,

@@ -2,6 +2,7 @@
 
 use socket_log::encode::{Direction, Head};
 
+use super::records::Origin;
 use super::sink::{Class, Run, Sink};
 use crate::log::{OpenHead, Writer};
 use crate::state::options::options;
@@ -17,6 +18,8 @@ pub(super) struct Written {
     next: Head,
     /// Number of bytes of the run that have no record yet.
     left: usize,
+    /// Origin of plain text, which is not where its transfer says.
+    origin: Option<Origin>,
     open: Option<OpenHead>,
 }
 
@@ -39,14 +42,29 @@ impl Written {
             continues: false,
             cut: false,
             datagram: false,
+            plain: false,
         };
-        Written { writer, now, next, left: 0, open: None }
+        Written { writer, now, next, left: 0, origin: None, open: None }
     }
 
     /// The same for a datagram.
     pub(super) fn of_datagram(mut self) -> Written {
         self.next.datagram = true;
         self
+    }
+
+    /// Sink for plain text from `origin`.
+    pub(super) fn of_plain(
+        writer: Writer,
+        direction: Direction,
+        flow: u32,
+        origin: Origin,
+        now: u64,
+    ) -> Written {
+        let mut written = Written::new(writer, direction, flow, 0, now);
+        written.next.plain = true;
+        written.origin = Some(origin);
+        written
     }
 
     /// Begins the next record of the run.
@@ -84,6 +102,14 @@ impl Sink for Written {
         }
         self.next.class = run.class as u8;
         self.next.offset = u32::try_from(run.offset).unwrap_or(u32::MAX);
+        if let Some(origin) = &self.origin {
+            let (moment, offset) = origin.place(run.offset);
+            self.next.offset = offset;
+            self.next.ticks = match self.next.direction {
+                Direction::Send => moment.begin,
+                Direction::Receive => moment.end,
+            };
+        }
         (self.next.continues, self.next.cut) = (run.continues, run.cut);
         self.left = run.length;
         self.open();

@@ -87,6 +87,16 @@ impl Talk {
         talk
     }
 
+    /// Goes on with the plain text of a TLS library's `session`. Tells whether it is that of this
+    /// conversation.
+    pub(super) fn decrypt(&mut self, session: usize) -> bool {
+        let is_of = self.conversation.is_plain_of(session);
+        if is_of {
+            self.directions.iter_mut().for_each(|direction| direction.become_plain());
+        }
+        is_of
+    }
+
     fn call(&mut self, by: By, begin: u64, end: u64) -> &mut Direction {
         let index = usize::from(by == By::Server);
         let direction = &mut self.directions[index];

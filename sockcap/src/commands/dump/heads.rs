@@ -11,7 +11,12 @@ use super::verb::verb;
 pub(super) fn line(out: &mut impl Write, head: &Head) -> io::Result<()> {
     let Head { direction, flow, class, offset, .. } = head;
     write!(out, "head flow {flow} {} {} byte {offset}", verb(*direction), name(*class))?;
-    let flags = [(head.datagram, "datagram"), (head.continues, "continues"), (head.cut, "cut")];
+    let flags = [
+        (head.plain, "plain"),
+        (head.datagram, "datagram"),
+        (head.continues, "continues"),
+        (head.cut, "cut"),
+    ];
     for (_, word) in flags.iter().filter(|(is_set, _)| *is_set) {
         write!(out, " {word}")?;
     }

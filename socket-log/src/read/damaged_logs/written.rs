@@ -143,7 +143,7 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
             let is_set = |bit: u8| flags >> bit & 1 != 0;
             let head = encode::Head {
                 direction: if is_set(0) { Direction::Send } else { Direction::Receive },
-                class: flags >> 4,
+                class: flags >> 5,
                 flow,
                 ticks,
                 offset: flow / 3,
@@ -151,8 +151,10 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                 continues: is_set(1),
                 cut: is_set(2),
                 datagram: is_set(3),
+                plain: is_set(4),
             };
-            let encode::Head { direction, class, offset, continues, cut, datagram, .. } = head;
+            let encode::Head { direction, class, offset, continues, cut, datagram, plain, .. } =
+                head;
             (
                 encode::head(&head).into_iter().chain(padded(&bytes)).collect(),
                 Record::Head(Head {
@@ -163,6 +165,7 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                     continues,
                     cut,
                     datagram,
+                    plain,
                     bytes,
                 }),
             )

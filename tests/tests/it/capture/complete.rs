@@ -56,7 +56,12 @@ const TABLE: &[(&str, &str)] = &[
          mkstemp mkstemp64 mkostemp mkostemp64 memfd_create pipe pipe2 eventfd timerfd_create signalfd epoll_create \
          epoll_create1 inotify_init inotify_init1 pidfd_open posix_openpt openpty",
     ),
-    ("libraries", "dlopen"),
+    ("libraries", "dlopen dlclose"),
+    (
+        "tls",
+        "SSL_read SSL_read_ex SSL_peek SSL_peek_ex SSL_write SSL_write_ex SSL_free gnutls_record_recv \
+         gnutls_record_recv_seq gnutls_record_send gnutls_record_send2 gnutls_record_send_range gnutls_deinit",
+    ),
     (
         "waiting",
         "poll __poll ppoll __poll_chk __ppoll_chk select __select pselect epoll_wait epoll_pwait epoll_pwait2",

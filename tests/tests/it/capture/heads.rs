@@ -4,27 +4,26 @@
 use std::fs;
 use std::process::Command;
 
-use end_to_end::capture::{Recorded, Recording, program, python, successful};
-use end_to_end::oracle::free_port;
+use end_to_end::capture::{Recorded, Recording, python, successful};
 use socket_log::encode::Direction::{self, Receive, Send};
 use socket_log::layout::head;
 use socket_log::{Head, Record};
 
-fn recorded(recording: &Recording, program: &str, arguments: &[&str]) -> Command {
+pub(super) fn recorded(recording: &Recording, program: &str, arguments: &[&str]) -> Command {
     let mut command = recording.command(end_to_end::capture::program(program));
     command.env("SOCKCAP_PROTOCOLS", "1").args(arguments);
     command
 }
 
 /// A file of the test with this text: arguments are in the headers of logs, and files are not.
-fn written(recording: &Recording, name: &str, text: &str) -> String {
+pub(super) fn written(recording: &Recording, name: &str, text: &str) -> String {
     let path = recording.file(name);
     fs::write(&path, text).unwrap();
     path.into_os_string().into_string().unwrap()
 }
 
 /// The heads of one direction, those that go on joined, with the class of each.
-fn heads(log: &Recorded, wanted: Direction) -> Vec<(u8, String)> {
+pub(super) fn heads(log: &Recorded, wanted: Direction) -> Vec<(u8, String)> {
     let mut heads: Vec<(u8, Vec<u8>)> = Vec::new();
     let records = log.records().filter_map(|record| match record {
         Record::Head(head) if head.direction == wanted => Some(head),
@@ -41,7 +40,7 @@ fn heads(log: &Recorded, wanted: Direction) -> Vec<(u8, String)> {
 }
 
 /// Searches all files that were recorded for what clients and servers kept to themselves.
-fn holds_secrets(recording: &Recording) -> bool {
+pub(super) fn holds_secrets(recording: &Recording) -> bool {
     let logs = fs::read_dir(recording.data().join("hosts/host")).unwrap();
     logs.map(|log| fs::read(log.unwrap().path()).unwrap())
         .any(|bytes| bytes.windows(6).any(|window| window == b"SECRET"))
@@ -158,64 +157,6 @@ fn frames_of_http2() {
             if head.bytes.iter().filter(|byte| **byte == b'*').count() > 8)
     });
     assert!(blank.count() >= 8);
-}
-
-#[test]
-fn nothing_is_kept_of_tls_and_of_bodies_that_nginx_sends() {
-    let recording = Recording::new();
-    let file = |name: &str| recording.file(name).into_os_string().into_string().unwrap();
-    fs::write(file("page"), "SECRET".repeat(50_000)).unwrap();
-    let (key, certificate) = (file("key"), file("certificate"));
-    successful(Command::new(program("openssl")).args(
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split(' ').chain([
-            "-keyout",
-            &key,
-            "-out",
-            &certificate,
-        ]),
-    ));
-    let (plain, tls) = (free_port(), free_port());
-    let root = file("");
-    let configuration = format!(
-        "daemon off; worker_processes 1; master_process off; pid {root}pid; error_log {root}errors; events {{}}
-         http {{ access_log off; sendfile on; client_body_temp_path {root}a; proxy_temp_path {root}b;
-                 fastcgi_temp_path {root}c; uwsgi_temp_path {root}d; scgi_temp_path {root}e;
-           server {{ listen 127.0.0.1:{plain}; root {root}; }}
-           server {{ listen 127.0.0.1:{tls} ssl; ssl_certificate {certificate}; ssl_certificate_key {key}; root {root}; }} }}"
-    );
-    fs::write(file("nginx.conf"), configuration).unwrap();
-    let mut nginx =
-        recorded(&recording, "nginx", &["-e", "stderr", "-p", &root, "-c", &file("nginx.conf")]);
-    let mut nginx = nginx.spawn().unwrap();
-    while std::net::TcpStream::connect(("127.0.0.1", tls)).is_err() {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    for scheme in [format!("http://127.0.0.1:{plain}"), format!("https://127.0.0.1:{tls}")] {
-        // Three requests on one connection.
-        let urls = ["/page", "/none", "/page"].map(|path| format!("{scheme}{path}"));
-        let secrets = "header = \"Cookie: SECRET\"\nuser = a:SECRET\n";
-        let secrets = written(&recording, "secrets", secrets);
-        let mut curl = recorded(&recording, "curl", &["-sk", "-K", &secrets]);
-        assert!(successful(curl.args(&urls)).len() > 600_000);
-    }
-    successful(Command::new("kill").args(["-s", "QUIT", &nginx.id().to_string()]));
-    nginx.wait().unwrap();
-    assert!(!holds_secrets(&recording));
-    for log in recording.logs() {
-        let is_server = log.log.header().executable.ends_with("nginx");
-        let [asked, answered] = if is_server { [Receive, Send] } else { [Send, Receive] };
-        let all = |direction| heads(&log, direction);
-        let lines: Vec<String> =
-            all(asked).iter().map(|(_, text)| text.lines().next().unwrap().to_owned()).collect();
-        let statuses: Vec<String> =
-            all(answered).iter().map(|(_, text)| text[..12].to_owned()).collect();
-        if lines.is_empty() {
-            assert!(statuses.is_empty() && !is_server, "encrypted");
-            continue;
-        }
-        assert_eq!(lines, ["GET /page HTTP/1.1", "GET /none HTTP/1.1", "GET /page HTTP/1.1"]);
-        assert_eq!(statuses, ["HTTP/1.1 200", "HTTP/1.1 404", "HTTP/1.1 200"]);
-    }
 }
 
 const OTHERS: &str = r#"

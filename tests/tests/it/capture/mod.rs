@@ -8,6 +8,7 @@ mod cpython;
 mod datagrams;
 mod descriptors;
 mod directory;
+mod encrypted;
 mod forgotten;
 mod heads;
 mod host;

@@ -200,7 +200,7 @@ fn dnsmasq_and_dig() {
 
 /// A command that runs as a user without rights, where the test has them: postgres refuses to run
 /// with them.
-fn without_rights(recording: &Recording, name: &str) -> Command {
+pub(super) fn without_rights(recording: &Recording, name: &str) -> Command {
     let is_root = successful(Command::new("id").arg("-u")).trim() == "0";
     let mut command = if is_root {
         let mut command = recording.command(program("setpriv"));

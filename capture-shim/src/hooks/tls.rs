@@ -1,0 +1,180 @@
+//! Reads and writes of TLS libraries: where heads are kept, their plain text is looked at.
+//!
+//! The bytes of the sockets and their times are those of the socket calls that the library makes
+//! within. Each hook gets, behind the program's arguments, the place that it is called from.
+
+use core::ffi::{c_int, c_void};
+
+use libc::{size_t, ssize_t};
+use socket_log::encode::Direction;
+
+use crate::c_library::{tls, types};
+use crate::flows::heads::plain;
+
+/// Function of a TLS library for a caller, with its type.
+macro_rules! own {
+    ($function:ident, $caller:ident, $type:ty) => {
+        // SAFETY: the library's own function of that name, whose type is documented.
+        unsafe { core::mem::transmute::<*mut c_void, $type>(tls::$function.for_caller($caller)) }
+    };
+}
+
+/// Makes the program's call on `session`, which moves plain text in this direction from or to
+/// `buffer`: as many bytes as `moved` says of its result.
+///
+/// # Safety
+/// The buffer is readable as far as that.
+#[inline(always)]
+unsafe fn moving<R: Copy>(
+    session: *const c_void,
+    direction: Direction,
+    buffer: *const c_void,
+    call: impl FnOnce() -> R,
+    moved: impl FnOnce(R) -> usize,
+) -> R {
+    let Some(within) = plain::enter(session, direction) else { return call() };
+    let result = call();
+    // SAFETY: as the caller says.
+    unsafe { within.leave(buffer.cast(), moved(result)) };
+    result
+}
+
+/// Defines the hooks of functions whose result is the number of bytes, or not positive.
+macro_rules! counted {
+    ($(
+        $hook:ident($session:ident, $buffer:ident: $pointer:ty, $size:ident: $sized:ty
+            $(, $more:ident: $kind:ty)*) -> $result:ty => $function:ident, $direction:ident;
+    )*) => {$(
+        /// # Safety
+        /// As the function of that name.
+        pub(crate) unsafe extern "C" fn $hook(
+            $session: *mut c_void,
+            $buffer: $pointer,
+            $size: $sized,
+            $($more: $kind,)*
+            caller: *const c_void,
+        ) -> $result {
+            type Own =
+                unsafe extern "C" fn(*mut c_void, $pointer, $sized $(, $kind)*) -> $result;
+            let own = own!($function, caller, Own);
+            // SAFETY: the program's own call.
+            let call = || unsafe { own($session, $buffer, $size $(, $more)*) };
+            let moved = |result: $result| result.max(0) as usize;
+            // SAFETY: the library has just used this many bytes there.
+            unsafe { moving($session, Direction::$direction, $buffer, call, moved) }
+        }
+    )*};
+}
+
+counted! {
+    ssl_read(session, buffer: *mut c_void, size: c_int) -> c_int => SSL_READ, Receive;
+    ssl_write(session, buffer: *const c_void, size: c_int) -> c_int => SSL_WRITE, Send;
+    gnutls_record_recv(session, buffer: *mut c_void, size: size_t) -> ssize_t
+        => GNUTLS_RECORD_RECV, Receive;
+    gnutls_record_recv_seq(session, buffer: *mut c_void, size: size_t, number: *mut c_void)
+        -> ssize_t => GNUTLS_RECORD_RECV_SEQ, Receive;
+    gnutls_record_send(session, buffer: *const c_void, size: size_t) -> ssize_t
+        => GNUTLS_RECORD_SEND, Send;
+    gnutls_record_send2(session, buffer: *const c_void, size: size_t, pad: size_t, flags: c_int)
+        -> ssize_t => GNUTLS_RECORD_SEND2, Send;
+    gnutls_record_send_range(session, buffer: *const c_void, size: size_t, range: *const c_void)
+        -> ssize_t => GNUTLS_RECORD_SEND_RANGE, Send;
+}
+
+/// Defines the hooks of functions that tell the number of bytes by their last argument, where their
+/// result is 1.
+macro_rules! told {
+    ($($hook:ident($pointer:ty) => $function:ident, $direction:ident;)*) => {$(
+        /// # Safety
+        /// As the function of that name.
+        pub(crate) unsafe extern "C" fn $hook(
+            session: *mut c_void,
+            buffer: $pointer,
+            size: size_t,
+            count: *mut size_t,
+            caller: *const c_void,
+        ) -> c_int {
+            type Own =
+                unsafe extern "C" fn(*mut c_void, $pointer, size_t, *mut size_t) -> c_int;
+            let own = own!($function, caller, Own);
+            // SAFETY: the program's own call.
+            let call = || unsafe { own(session, buffer, size, count) };
+            // SAFETY: the library has just written the number.
+            let moved = |result| if result > 0 { unsafe { *count } } else { 0 };
+            // SAFETY: the library has just used this many bytes there.
+            unsafe { moving(session, Direction::$direction, buffer, call, moved) }
+        }
+    )*};
+}
+
+told! {
+    ssl_read_ex(*mut c_void) => SSL_READ_EX, Receive;
+    ssl_write_ex(*const c_void) => SSL_WRITE_EX, Send;
+}
+
+/// # Safety
+/// As `SSL_peek`.
+pub(crate) unsafe extern "C" fn ssl_peek(
+    session: *mut c_void,
+    buffer: *mut c_void,
+    size: c_int,
+    caller: *const c_void,
+) -> c_int {
+    type Own = unsafe extern "C" fn(*mut c_void, *mut c_void, c_int) -> c_int;
+    let own = own!(SSL_PEEK, caller, Own);
+    // What it looks at is read later. But the socket is read now.
+    // SAFETY: the program's own call, and no bytes.
+    unsafe {
+        let call = || own(session, buffer, size);
+        moving(session, Direction::Receive, buffer, call, |_| 0)
+    }
+}
+
+/// # Safety
+/// As `SSL_peek_ex`.
+pub(crate) unsafe extern "C" fn ssl_peek_ex(
+    session: *mut c_void,
+    buffer: *mut c_void,
+    size: size_t,
+    count: *mut size_t,
+    caller: *const c_void,
+) -> c_int {
+    type Own = unsafe extern "C" fn(*mut c_void, *mut c_void, size_t, *mut size_t) -> c_int;
+    let own = own!(SSL_PEEK_EX, caller, Own);
+    // SAFETY: the program's own call, and no bytes.
+    unsafe {
+        let call = || own(session, buffer, size, count);
+        moving(session, Direction::Receive, buffer, call, |_| 0)
+    }
+}
+
+/// Defines the hooks of functions that end a session.
+macro_rules! ending {
+    ($($hook:ident => $function:ident;)*) => {$(
+        /// # Safety
+        /// As the function of that name.
+        pub(crate) unsafe extern "C" fn $hook(session: *mut c_void, caller: *const c_void) {
+            type Own = unsafe extern "C" fn(*mut c_void);
+            let own = own!($function, caller, Own);
+            plain::forget(session);
+            // SAFETY: the program's own call.
+            unsafe { own(session) }
+        }
+    )*};
+}
+
+ending! {
+    ssl_free => SSL_FREE;
+    gnutls_deinit => GNUTLS_DEINIT;
+}
+
+/// # Safety
+/// As `dlclose`.
+pub(crate) unsafe fn dlclose(real: types::dlclose, handle: *mut c_void) -> c_int {
+    // While the library goes, it may still call some of these functions.
+    tls::forget();
+    // SAFETY: the program's own call.
+    let result = unsafe { real(handle) };
+    tls::forget();
+    result
+}

@@ -1,0 +1,141 @@
+//! Plain text of TLS libraries: where it came from, and what is kept of it.
+
+use proptest::prelude::*;
+
+use super::records::{Moment, Records};
+use super::sink::Class;
+use super::talk::{By, Talk};
+
+/// A record of application data with this many bytes.
+fn record(length: u16) -> Vec<u8> {
+    let mut record = vec![23, 3, 3];
+    record.extend(length.to_be_bytes());
+    record.resize(5 + usize::from(length), b'x');
+    record
+}
+
+fn moment(time: u64) -> Moment {
+    Moment { begin: time, end: time + 1 }
+}
+
+/// Receives bytes in calls of their own, at the times 10, 20 and so on.
+fn received(calls: &[&[u8]]) -> Records {
+    let mut records = Records::NOTHING;
+    for (number, bytes) in calls.iter().enumerate() {
+        records.received(moment(10 * (number as u64 + 1)), bytes);
+    }
+    records
+}
+
+/// Begin of the call and the offset in it of a byte of plain text that is given out now.
+fn place(records: &mut Records, offset: usize) -> (u64, u32) {
+    let (moment, at) = records.give(0).unwrap().place(offset);
+    (moment.begin, at)
+}
+
+#[test]
+fn a_record_whose_head_comes_alone_begins_with_it() {
+    let whole = record(100);
+    let mut records = received(&[&whole[..5], &whole[5..30], &whole[30..]]);
+    assert_eq!(place(&mut records, 0), (10, 0));
+    assert_eq!(place(&mut records, 7), (20, 7), "what is behind the first byte came with the rest");
+    records.give(40);
+    assert_eq!(place(&mut records, 0), (20, 40));
+    // The next one.
+    records.received(moment(90), &whole[..5]);
+    records.received(moment(100), &whole[5..]);
+    assert_eq!(place(&mut records, 0), (90, 0));
+}
+
+#[test]
+fn the_latest_record_is_the_one_whose_text_is_given() {
+    // What a server says of sessions, and then the answer.
+    let (ticket, answer) = (record(250), record(80));
+    let mut records = received(&[&ticket[..5], &ticket[5..], &answer[..5], &answer[5..]]);
+    assert_eq!(place(&mut records, 0), (30, 0));
+    // Several in one call.
+    let both = [ticket.clone(), answer.clone()].concat();
+    let mut records = received(&[&both]);
+    assert_eq!(place(&mut records, 3), (10, 3));
+    records.give(250);
+    assert_eq!(place(&mut records, 3), (10, 253), "no further than its encrypted form");
+    // One that ends in another call belongs to where it began.
+    let (begun, rest) = both.split_at(300);
+    let mut records = received(&[begun, rest]);
+    records.give(250);
+    assert_eq!(place(&mut records, 0), (10, 250));
+}
+
+#[test]
+fn what_was_not_seen_has_no_place() {
+    let mut records = Records::NOTHING;
+    assert!(records.give(10).is_none());
+    records.sent(moment(5));
+    records.sent(moment(7));
+    assert_eq!(place(&mut records, 2), (5, 2), "the first send begins it");
+    records.forget();
+    assert!(records.give(10).is_none());
+}
+
+proptest! {
+    /// Places of plain text never go back, and are in calls that were made.
+    #[test]
+    fn any_bytes_in_any_calls(
+        calls in prop::collection::vec(
+            (prop::collection::vec(any::<u8>(), 0..40), 0usize..30), 0..30,
+        ),
+        lengths in prop::collection::vec(0u16..60, 0..30),
+        damage in any::<bool>(),
+    ) {
+        let stream: Vec<u8> = lengths.iter().flat_map(|length| record(*length)).collect();
+        let mut stream = stream.as_slice();
+        let (mut records, mut latest, mut times) = (Records::NOTHING, (0, 0), vec![0]);
+        for (number, (bytes, given)) in calls.iter().enumerate() {
+            let (next, rest) = stream.split_at(stream.len().min(bytes.len()));
+            stream = rest;
+            let time = 10 * (number as u64 + 1);
+            times.push(time);
+            records.received(moment(time), if damage { bytes } else { next });
+            if let Some(origin) = records.give(*given) {
+                for offset in [0, 1, given / 2 + 1, *given] {
+                    let (moment, at) = origin.place(offset);
+                    prop_assert!(times.contains(&moment.begin));
+                    prop_assert!((moment.begin, at) >= latest || offset < 2, "{latest:?}");
+                    latest = latest.max((moment.begin, at));
+                }
+            }
+        }
+    }
+}
+
+const HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
+const GET: &str = "GET /a HTTP/1.1\r\nhost: b\r\n\r\n";
+
+#[test]
+fn plain_text_is_of_one_session_and_begins_anew() {
+    let mut talk = Talk::new();
+    talk.say(By::Client, b"\0\0\0\x08\x04\xd2\x16\x2f").say(By::Server, "S");
+    assert!(!talk.decrypt(16), "nothing is encrypted so far");
+    talk.say(By::Client, HELLO).say(By::Server, HELLO);
+    assert!(talk.decrypt(16));
+    assert!(!talk.decrypt(32), "another one's");
+    talk.say(By::Client, GET).say(By::Server, "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    talk.say(By::Client, GET);
+    assert!(talk.decrypt(16));
+    assert_eq!(talk.http1(By::Client), [GET, GET]);
+    assert_eq!(talk.http1(By::Server).len(), 1);
+    assert_eq!(talk.heads(By::Client)[0].0, Class::Other, "what was said before");
+}
+
+#[test]
+fn tls_behind_the_answer_of_a_proxy() {
+    let mut talk = Talk::new();
+    talk.say(By::Client, "CONNECT a:443 HTTP/1.1\r\n\r\n");
+    talk.say(By::Server, "HTTP/1.1 200 OK\r\n\r\n");
+    assert!(!talk.decrypt(16));
+    talk.say(By::Client, &HELLO[..2]).say(By::Client, &HELLO[2..]);
+    assert!(talk.decrypt(16));
+    talk.say(By::Client, GET).say(By::Server, "HTTP/1.1 204 Fine\r\n\r\n");
+    talk.say(By::Client, GET);
+    assert_eq!(talk.http1(By::Client)[1..], [GET, GET]);
+}
