@@ -136,6 +136,25 @@ def measure_resources(work, rounds):
     print(flush=True)
 
 
+def measure_heads(work, rounds):
+    """What messages cost more where their heads are kept."""
+    program = os.path.join(work, "head_calls")
+    run(["gcc", "-O2", "-Wall", "-o", program, os.path.join(REPOSITORY, "bench", "head_calls.c")])
+    environment = preloaded(os.path.join(work, "heads.data"))
+    without = calls(program, rounds, environment)
+    kept = calls(program, rounds, {**environment, "SOCKCAP_PROTOCOLS": "1"})
+    print("## Heads\n")
+    print(f"ns a message; p10 (and mean) of {rounds} slices, bare and hooked in alternation, pinned. \"Heads\": what is added")
+    print("with SOCKCAP_PROTOCOLS beyond what is added without. Target: 100.\n")
+    print("| message | bare | added | added with heads | heads | heads, mean |\n|---|---|---|---|---|---|")
+    for name, (tenth, hooked_tenth, mean, hooked_mean) in kept.items():
+        other = without[name]
+        with_heads, plain = hooked_tenth - tenth, other[1] - other[0]
+        means = hooked_mean - mean - (other[3] - other[2])
+        print(f"| {name} | {tenth:.0f} | {plain:.1f} | {with_heads:.1f} | {with_heads - plain:.1f} | {means:.1f} |")
+    print(flush=True)
+
+
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]
@@ -247,13 +266,17 @@ def main():
     parser.add_argument("--seconds", type=int, default=6, help="length of each run of a server (default 6)")
     parser.add_argument("--calls-only", action="store_true", help="leave the servers out")
     parser.add_argument("--resources-only", action="store_true", help="only the calls that --resources records")
+    parser.add_argument("--heads-only", action="store_true", help="only messages whose heads are kept")
     arguments = parser.parse_args()
     commit = run(["git", "-C", REPOSITORY, "describe", "--always", "--dirty"]).strip()
     print(f"{time.strftime('%Y-%m-%d')}, commit {commit}, {os.cpu_count()} processors, kernel {os.uname().release}\n")
     with tempfile.TemporaryDirectory() as work:
         os.chmod(work, 0o755)  # nginx's workers are another user.
+        if arguments.heads_only:
+            return measure_heads(work, arguments.rounds)
         if not arguments.resources_only:
             measure_calls(work, arguments.rounds)
+            measure_heads(work, arguments.rounds)
         measure_resources(work, arguments.rounds)
         if not arguments.calls_only and not arguments.resources_only:
             measure_servers(work, arguments.pairs, arguments.seconds)

@@ -1,0 +1,85 @@
+// What messages cost whose heads are kept (SOCKCAP_PROTOCOLS), in a process that is both ends.
+//
+// usage: head_calls ROUNDS [PROCESSOR]
+// Prints a line for each kind of message as calls.c does, in ns a message that is sent or received.
+// A request and its answer go to and fro: of most protocols the beginning of a turn is what is
+// kept, and each of these is one.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct functions {
+    ssize_t (*read)(int, void *, size_t);
+    ssize_t (*write)(int, const void *, size_t);
+    ssize_t (*send)(int, const void *, size_t, int);
+    ssize_t (*recv)(int, void *, size_t, int);
+};
+
+#include "slices.h"
+
+struct exchange {
+    int ends[2];
+    const char *texts[2];
+    size_t sizes[2];
+};
+
+// One of the four calls of an exchange.
+static ssize_t step(const struct functions *f, const struct exchange *of, int number) {
+    int by = number / 2;
+    if (number % 2 == 0) return f->write(of->ends[by], of->texts[by], of->sizes[by]);
+    return f->read(of->ends[!by], buffer, sizeof buffer);
+}
+
+static void exchanges(const char *name, const char *request, size_t asked, const char *answer, size_t answered) {
+    struct exchange of = {{0, 0}, {request, answer}, {asked, answered}};
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, of.ends));
+    MEASURE(name, 0, SLICE, , step(f, &of, n % 4), );
+    must(close(of.ends[0]));
+    must(close(of.ends[1]));
+}
+
+#define EXCHANGES(name, request, answer) exchanges(name, request, sizeof request - 1, answer, sizeof answer - 1)
+
+static void datagrams(void) {
+    int pair[2];
+    must(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+    MEASURE("datagram, 60 bytes", 0, SLICE, ,
+            n % 2 ? f->recv(pair[1], buffer, 100, 0) : f->send(pair[0], buffer, 60, 0), );
+    must(close(pair[0]));
+    must(close(pair[1]));
+}
+
+int main(int count, char **arguments) {
+    rounds = count > 1 ? atol(arguments[1]) : 1000;
+    if (rounds < 10 || rounds > MOST) return 2;
+    stay(count > 2 ? atoi(arguments[2]) : 0);
+    void *libc = dlopen("libc.so.6", RTLD_NOW);
+    if (!libc) return 2;
+#define FIND(name)                                                                                                   \
+    if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \
+    *(void **)&ways[1].name = dlsym(RTLD_DEFAULT, #name)
+    FIND(read); FIND(write); FIND(send); FIND(recv);
+
+    EXCHANGES("HTTP/1, 9 and 6 lines",
+              "GET /user/1234/cart?page=2 HTTP/1.1\r\nHost: shop.example:8080\r\nUser-Agent: Mozilla/5.0 (X11; Linux)\r\n"
+              "Accept: text/html,application/xhtml+xml\r\nAccept-Language: en\r\nAccept-Encoding: gzip, deflate\r\n"
+              "Cookie: session=0123456789abcdef0123456789abcdef\r\nConnection: keep-alive\r\n\r\n",
+              "HTTP/1.1 200 OK\r\nServer: nginx\r\nDate: Thu, 26 Nov 2026 06:00:00 GMT\r\nContent-Type: text/html\r\n"
+              "Content-Length: 2\r\n\r\nok");
+    EXCHANGES("HTTP/1, 3 and 3 lines", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    EXCHANGES("Redis, 30 and 12 bytes", "*2\r\n$3\r\nGET\r\n$9\r\nuser:1234\r\n", "$6\r\nabcdef\r\n");
+    EXCHANGES("words, 300 and 300 bytes",
+              "1aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+              "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+              "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+              "2bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+              "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+              "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
+    datagrams();
+    return 0;
+}
