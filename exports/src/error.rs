@@ -30,6 +30,9 @@ pub enum Error {
         "{}: there are no events; record with --resources, or import some: sockcap import perf", .0.display()
     )]
     NoEvents(PathBuf),
+    /// It is not known what messages do.
+    #[error("{}: it is not known what messages do; record with --protocols", .0.display())]
+    NoOperations(PathBuf),
     /// A collector did not take the spans.
     #[error(transparent)]
     Send(#[from] SendError),

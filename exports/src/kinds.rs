@@ -8,6 +8,7 @@ use crate::{chrome, dot, folded, mermaid, otlp, perfetto, tables};
 pub static EXPORTERS: &[&Kind] = &[
     &tables::MESSAGES,
     &tables::NODES,
+    &tables::OPERATIONS,
     &tables::CALLS,
     &tables::LINKS,
     &tables::PATHS,
