@@ -91,6 +91,7 @@ pub fn analyze_by(
     progress.step("naming nodes", 0);
     let threads = options.resources.threads();
     let whole = Overview::of(dir, threads, inference.looks_for_calls())?;
+    let whole = whole.without(&options.without);
     let mut namer = Namer::of(&whole.outline, options);
     let budget = MemoryBudget::new(options.resources.memory);
     let mut paths = PathsOfStretches::new(options, &budget, dir.path());

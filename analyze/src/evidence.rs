@@ -30,11 +30,13 @@ pub enum Evidence {
     Sizes,
     /// Hand-offs between threads, where they were recorded.
     Handoffs,
+    /// What messages say they do, where it was recorded: ids pair requests with responses.
+    Operations,
 }
 
 impl Evidence {
     /// All of them, in the order in which they are offered.
-    pub const ALL: [Evidence; 10] = [
+    pub const ALL: [Evidence; 11] = [
         Evidence::Delays,
         Evidence::Context,
         Evidence::Shapes,
@@ -45,6 +47,7 @@ impl Evidence {
         Evidence::Connections,
         Evidence::Sizes,
         Evidence::Handoffs,
+        Evidence::Operations,
     ];
 }
 
@@ -62,6 +65,7 @@ impl Evidence {
             Evidence::Connections => "connections",
             Evidence::Sizes => "sizes",
             Evidence::Handoffs => "hand-offs",
+            Evidence::Operations => "operations",
         }
     }
 }

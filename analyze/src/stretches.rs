@@ -3,6 +3,7 @@
 //! for its own messages. Those around it only show what these overlap with (Project 5, section 8,
 //! does so for the nesting algorithm).
 
+mod operation_calls;
 mod surplus;
 
 use std::ops::Range;
@@ -13,8 +14,10 @@ use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, Nodes, PathError};
 use out_of_core::workers::in_order;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::evidence::Evidence;
 use crate::naming::Outline;
 use crate::tuning::paths::stretches::AROUND_DIVISOR;
+use operation_calls::OperationCalls;
 use surplus::Surplus;
 
 /// The stretches of the trace of a data directory, one after the other.
@@ -26,6 +29,8 @@ pub(crate) struct Stretches {
     last: Option<Arc<Stretch>>,
     /// As of the whole; `None` where no calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
+    /// Call ids that operations tell, where they count.
+    operations: Option<OperationCalls>,
 }
 
 /// A stretch of a trace with the messages around it.
@@ -58,6 +63,10 @@ impl Stretches {
             rows,
             last: None,
             uneven: whole.uneven.clone(),
+            operations: match whole.operations {
+                true => OperationCalls::open(data)?,
+                false => None,
+            },
         })
     }
 
@@ -93,9 +102,14 @@ impl Stretches {
                 balance(&mut trace.beyond.open, &last.trace, 0..rest);
             }
         }
-        let wanted = (own.end + around).saturating_sub(trace.len());
+        let known = trace.len();
+        let wanted = (own.end + around).saturating_sub(known);
         self.reader.read(&mut trace, wanted)?;
-        let stretch = Arc::new(Stretch { trace, first: begin - before as u64, own });
+        let first = begin - before as u64;
+        if let Some(operations) = &mut self.operations {
+            operations.give(&mut trace, known, first)?;
+        }
+        let stretch = Arc::new(Stretch { trace, first, own });
         self.last = Some(stretch.clone());
         Ok(Some(stretch))
     }
@@ -109,9 +123,17 @@ pub(crate) struct Overview {
     /// of the accepting side is not counted, as it answers nothing that was seen. `None` where no
     /// calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
+    /// Whether call ids that operations tell count.
+    operations: bool,
 }
 
 impl Overview {
+    /// The same, where operations count unless they are among the evidence that is left out.
+    pub(crate) fn without(self, evidence: &[Evidence]) -> Overview {
+        let operations = self.operations && !evidence.contains(&Evidence::Operations);
+        Overview { operations, ..self }
+    }
+
     /// Overview of the trace of `data`, read by this number of `threads`; of `calls` only where
     /// they are looked for.
     ///
@@ -142,7 +164,7 @@ impl Overview {
             Ok(())
         })?;
         let uneven = calls.then(|| Arc::new(more.uneven()));
-        Ok(Overview { outline: outline.into_trace(), uneven })
+        Ok(Overview { outline: outline.into_trace(), uneven, operations: calls })
     }
 }
 
@@ -171,6 +193,8 @@ fn add(counts: &mut FxHashMap<i64, u32>, flow: i64, change: impl Fn(u32) -> u32)
 
 #[cfg(test)]
 mod tests {
+    use message_trace::table::operations::OperationRole;
+
     use super::*;
     use crate::calls::Calls;
     use crate::fixture::Fixture;
@@ -231,6 +255,37 @@ mod tests {
             let is_one = whole.len() <= length + length / AROUND_DIVISOR;
             assert_eq!((next, is_one), (whole.len(), count == 1), "{calls} {length}");
         }
+    }
+
+    #[test]
+    fn ids_of_operations_pair_calls_unless_they_are_left_out() {
+        // Two requests at once on one connection, answered the other way round.
+        let mut trace = Fixture::new();
+        for (time, asks) in [(0, true), (2, true), (4, false), (6, false)] {
+            if asks {
+                trace.send("x", "s", time, time + 1).ports(4000, 80).on(1);
+            } else {
+                trace.send("s", "x", time, time + 1).ports(80, 4000).accepting().on(1);
+            }
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        trace.trace().write(&data.messages(), &data.nodes()).unwrap();
+        let [asks, answers, _] = OperationRole::ALL;
+        let operations = [(0, asks, 1), (1, asks, 3), (2, answers, 3), (3, answers, 1)];
+        operation_calls::tests::write(
+            &data,
+            &operations.map(|(message, role, call)| (message, role, Some(call))),
+        );
+        let pairs = |without: &[Evidence]| -> Vec<_> {
+            let whole = Overview::of(&data, 1, true).unwrap().without(without);
+            let stretch = Stretches::of(&data, 9, &whole).unwrap().next().unwrap().unwrap();
+            let calls = Calls::of(&stretch.trace);
+            (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
+        };
+        assert_eq!(pairs(&[]), [(Some(0), Some(3)), (Some(1), Some(2))]);
+        let in_order = [(Some(0), Some(2)), (Some(1), Some(3))];
+        assert_eq!(pairs(&[Evidence::Operations]), in_order);
     }
 
     #[test]

@@ -182,6 +182,15 @@ impl MessageTrace {
         (0..self.len()).map(|row| self.message(row))
     }
 
+    /// Gives the message of row `row` an id that pairs it with its counterpart, in place of one
+    /// that it has.
+    ///
+    /// # Panics
+    /// As for [`MessageTrace::message`].
+    pub fn set_call_id(&mut self, row: usize, call_id: &str) {
+        self.call[row] = self.calls.intern(call_id);
+    }
+
     /// The id that pairs the call or return of row `row` with its counterpart.
     pub fn call_id(&self, row: usize) -> Option<&str> {
         self.calls.get(self.call[row])

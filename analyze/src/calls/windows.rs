@@ -183,6 +183,7 @@ pub fn in_windows<E: From<PathError>>(
     mut each: impl FnMut(&CallWindow<'_>) -> Result<ControlFlow<()>, E>,
 ) -> Result<(), E> {
     let whole = Overview::of(data, options.resources.threads(), true)?;
+    let whole = whole.without(&options.without);
     let late = Late::of(data, options.stretch, &whole)?;
     let mut parties = Parties::of(&whole.outline, options);
     let mut stretches = Stretches::of(data, options.stretch, &whole)?;

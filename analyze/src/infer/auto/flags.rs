@@ -13,7 +13,7 @@ pub(in crate::infer) static WITHOUT: Flag<Evidence> = Flag::one_of(
     || Evidence::ALL.map(|kind| Choice::plain(kind.name())).to_vec(),
     str::parse,
     "Leave out a kind of evidence that auto weighs: delays, context, shapes, order, turns, nesting, \
-     threads, connections, sizes, hand-offs (docs/accuracy.md)",
+     threads, connections, sizes, hand-offs, operations (docs/accuracy.md)",
 )
 .unlisted()
 .delimited(',');
