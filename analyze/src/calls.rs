@@ -22,6 +22,7 @@ mod order;
 mod pairing;
 mod parents;
 mod table;
+mod told;
 mod unasked;
 pub mod windows;
 

@@ -5,9 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use proptest::prelude::*;
 
+use message_trace::table::operations::{OperationRow, OperationWriter};
 use message_trace::{
     Connect, DataDir, End, Endpoint, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, MessageTrace,
-    Node, NodeId, Protocol,
+    Node, NodeId, OperationRole, Protocol, Told,
 };
 use out_of_core::MemoryBudget;
 
@@ -29,6 +30,8 @@ pub(crate) struct Fixture {
 pub(crate) struct Sent {
     message: Message,
     ports: (u16, u16),
+    told: Option<Told>,
+    call: Option<u64>,
 }
 
 impl Fixture {
@@ -80,21 +83,25 @@ impl Fixture {
         let message =
             Message::between(ends, self.messages.len() as i64, FROM_CONNECTING).at(send, recv);
         let message = Message { bytes: 100, ..message };
-        self.messages.push(Sent { message, ports: (40_000, 80) });
+        self.messages.push(Sent { message, ports: (40_000, 80), told: None, call: None });
         let last = self.messages.len() - 1;
         &mut self.messages[last]
     }
 
     /// The trace, sorted.
     pub(crate) fn trace(mut self) -> MessageTrace {
-        for Sent { message, ports } in &self.messages {
+        for (row, Sent { message, ports, told, call }) in self.messages.iter().enumerate() {
             let mut endpoint = |node: NodeId, port| {
                 let address = IpAddr::V4(Ipv4Addr::new(10, 0, 0, node as u8 + 1));
                 self.trace.intern(&Endpoint::Inet(SocketAddr::new(address, port)))
             };
             let (src_endpoint, dst_endpoint) =
                 (endpoint(message.src, ports.0), endpoint(message.dst, ports.1));
-            self.trace.push(&Message { src_endpoint, dst_endpoint, ..*message }, None);
+            let call = call.map(|call| format!("{}/{call}", message.flow));
+            self.trace.push(&Message { src_endpoint, dst_endpoint, ..*message }, call.as_deref());
+            if let Some(told) = told {
+                self.trace.set_told(row, *told);
+            }
         }
         self.trace.sort();
         self.trace
@@ -164,6 +171,13 @@ impl Sent {
         self
     }
 
+    /// Telling that, with the id of its call.
+    pub(crate) fn tells(&mut self, role: OperationRole, call: Option<u64>) -> &mut Sent {
+        self.told = Some(Told { role, name: None, is_error: false, trace: None, span: None });
+        self.call = call;
+        self
+    }
+
     /// Never received.
     pub(crate) fn lost(&mut self) -> &mut Sent {
         (self.message.recv_first, self.message.recv_last, self.message.recv_ts) =
@@ -215,6 +229,29 @@ pub(crate) fn analyzed(trace: &MessageTrace) -> (tempfile::TempDir, DataDir) {
     analyze(&dir, &Options { resources, clients_start_paths: false, ..Options::default() }, &())
         .unwrap();
     (directory, dir)
+}
+
+/// What a message tells that says only what it is in its exchange.
+pub(crate) fn operation(message: u64, role: OperationRole) -> OperationRow<'static> {
+    OperationRow {
+        message,
+        role,
+        protocol: "http2",
+        name: "",
+        detail: "",
+        status: "",
+        is_error: false,
+        call: None,
+        trace_id: None,
+        parent_id: None,
+    }
+}
+
+/// Writes the operations of messages to `data`.
+pub(crate) fn write_operations(data: &DataDir, operations: &[OperationRow<'_>]) {
+    let mut writer = OperationWriter::create(&data.operations()).unwrap();
+    operations.iter().for_each(|row| writer.push(row).unwrap());
+    writer.finish().unwrap();
 }
 
 /// A directory with the tables of paths and patterns of `trees`: each with how likely it is and, in

@@ -3,7 +3,8 @@
 //! for its own messages. Those around it only show what these overlap with (Project 5, section 8,
 //! does so for the nesting algorithm).
 
-mod operation_calls;
+mod operation_names;
+mod operations;
 mod surplus;
 
 use std::ops::Range;
@@ -17,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::evidence::Evidence;
 use crate::naming::Outline;
 use crate::tuning::paths::stretches::AROUND_DIVISOR;
-use operation_calls::OperationCalls;
+use operations::Operations;
 use surplus::Surplus;
 
 /// The stretches of the trace of a data directory, one after the other.
@@ -29,8 +30,8 @@ pub(crate) struct Stretches {
     last: Option<Arc<Stretch>>,
     /// As of the whole; `None` where no calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
-    /// Call ids that operations tell, where they count.
-    operations: Option<OperationCalls>,
+    /// What messages say they do, where that is known.
+    operations: Option<Operations>,
 }
 
 /// A stretch of a trace with the messages around it.
@@ -63,11 +64,14 @@ impl Stretches {
             rows,
             last: None,
             uneven: whole.uneven.clone(),
-            operations: match whole.operations {
-                true => OperationCalls::open(data)?,
-                false => None,
-            },
+            operations: Operations::open(data, whole.operations)?,
         })
+    }
+
+    /// The names of the operations of all stretches that were taken, by number; `None` where it is
+    /// not known what messages do.
+    pub(crate) fn operation_names(&self) -> Option<&[String]> {
+        self.operations.as_ref().map(Operations::names)
     }
 
     /// Whether all messages are one stretch.
@@ -123,12 +127,12 @@ pub(crate) struct Overview {
     /// of the accepting side is not counted, as it answers nothing that was seen. `None` where no
     /// calls are looked for.
     uneven: Option<Arc<FxHashSet<i64>>>,
-    /// Whether call ids that operations tell count.
+    /// Whether operations are evidence: of calls, and of the traces of tracers.
     operations: bool,
 }
 
 impl Overview {
-    /// The same, where operations count unless they are among the evidence that is left out.
+    /// The same, where operations are evidence unless that is left out.
     pub(crate) fn without(self, evidence: &[Evidence]) -> Overview {
         let operations = self.operations && !evidence.contains(&Evidence::Operations);
         Overview { operations, ..self }
@@ -193,11 +197,12 @@ fn add(counts: &mut FxHashMap<i64, u32>, flow: i64, change: impl Fn(u32) -> u32)
 
 #[cfg(test)]
 mod tests {
-    use message_trace::table::operations::OperationRole;
+    use message_trace::OperationRole;
+    use message_trace::table::operations::OperationRow;
 
     use super::*;
     use crate::calls::Calls;
-    use crate::fixture::Fixture;
+    use crate::fixture::{Fixture, operation, write_operations};
     use crate::naming::{Namer, Naming};
     use crate::options::Options;
 
@@ -273,9 +278,12 @@ mod tests {
         trace.trace().write(&data.messages(), &data.nodes()).unwrap();
         let [asks, answers, _] = OperationRole::ALL;
         let operations = [(0, asks, 1), (1, asks, 3), (2, answers, 3), (3, answers, 1)];
-        operation_calls::tests::write(
+        write_operations(
             &data,
-            &operations.map(|(message, role, call)| (message, role, Some(call))),
+            &operations.map(|(message, role, call)| OperationRow {
+                call: Some(call),
+                ..operation(message, role)
+            }),
         );
         let pairs = |without: &[Evidence]| -> Vec<_> {
             let whole = Overview::of(&data, 1, true).unwrap().without(without);

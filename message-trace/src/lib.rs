@@ -7,6 +7,7 @@ pub mod json;
 mod message;
 mod mixed;
 mod node;
+mod operation;
 mod progress;
 mod sparse_column;
 pub mod stats;
@@ -23,6 +24,7 @@ pub use message::{
 };
 pub use mixed::mixed;
 pub use node::{Grain, Node, NodeId, Nodes};
+pub use operation::{OperationRole, Told};
 pub use out_of_core::PathError;
 pub use progress::Progress;
 pub use sparse_column::SparseColumn;

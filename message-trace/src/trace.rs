@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::message::{Connect, End, Ends, Message, Protocol};
 use crate::node::{Node, NodeId, Nodes};
+use crate::operation::Told;
 use crate::sparse_column::SparseColumn;
 pub(crate) use call_ids::CallIds;
 use endpoints::Endpoints;
@@ -48,6 +49,7 @@ pub struct MessageTrace {
     pub(crate) parts: Vec<i32>,
     pub(crate) connects: SparseColumn<Connect>,
     pub(crate) call: Vec<u32>,
+    pub(crate) told: SparseColumn<Told>,
     /// Knowledge of the rest, where this is a part of a trace.
     pub beyond: Beyond,
 }
@@ -189,6 +191,22 @@ impl MessageTrace {
     /// As for [`MessageTrace::message`].
     pub fn set_call_id(&mut self, row: usize, call_id: &str) {
         self.call[row] = self.calls.intern(call_id);
+    }
+
+    /// Notes what the message of row `row` says it does. Rows come in their order, each once.
+    pub fn set_told(&mut self, row: usize, told: Told) {
+        self.told.push(row, told);
+    }
+
+    /// What the message of row `row` says it does, where that is known.
+    #[inline]
+    pub fn told(&self, row: usize) -> Option<Told> {
+        self.told.get(row)
+    }
+
+    /// Whether it is known of any message what it does.
+    pub fn has_told(&self) -> bool {
+        !self.told.is_empty()
     }
 
     /// The id that pairs the call or return of row `row` with its counterpart.

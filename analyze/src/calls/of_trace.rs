@@ -3,6 +3,7 @@
 
 use message_trace::MessageTrace;
 
+use super::told::ToldFlows;
 use super::{Calls, NONE, continued, multiplexed, one_way, pairing, unasked};
 
 impl Calls {
@@ -13,8 +14,9 @@ impl Calls {
         // request.
         let mut second = vec![(NONE, false); trace.len()];
         let mut is_first = vec![false; trace.len()];
-        let mut pairs = pairing::pairs(trace);
-        one_way::take_apart(trace, &mut pairs);
+        let told = ToldFlows::of(trace);
+        let mut pairs = pairing::pairs(trace, &told);
+        one_way::take_apart(trace, &told, &mut pairs);
         unasked::take_apart(trace, &mut pairs);
         let pieces = continued::join(trace, &mut pairs);
         for (request, response) in &pairs {

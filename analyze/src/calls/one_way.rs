@@ -10,6 +10,7 @@
 use message_trace::{FROM_CONNECTING, MessageTrace, NodeId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::told::ToldFlows;
 use super::{NONE, multiplexed};
 use crate::tuning::calls::one_way::{
     ANSWERED_SHARE, FIRST_TIME, MAX_OUT_OF_TURN, MAX_SAMPLE, MIN_DEVIATIONS, MIN_MESSAGES,
@@ -29,8 +30,10 @@ struct Sides {
 }
 
 /// Takes the `pairs` apart that are on flows whose messages are no calls.
-pub(super) fn take_apart(trace: &MessageTrace, pairs: &mut Vec<(u32, u32)>) {
-    let flows = flows(trace);
+pub(super) fn take_apart(trace: &MessageTrace, told: &ToldFlows, pairs: &mut Vec<(u32, u32)>) {
+    let mut flows = flows(trace);
+    // Where calls have ids, what has none is the connection's own.
+    flows.retain(|flow| !told.has_ids(*flow));
     if flows.is_empty() {
         return;
     }

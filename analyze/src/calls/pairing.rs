@@ -10,6 +10,8 @@
 //! message would shift all pairs behind it. Also there, a request that was lost on its way is not
 //! the one that is answered if another one was not lost.
 //!
+//! Where operations have ids, a message without one may be the connection's own ([`super::told`]).
+//!
 //! A message is received with its first byte: its receiver may read the rest later, after its
 //! answer (the record that closes a FastCGI request). A message that the accepting side has sent
 //! before anything of a request had come is not its answer, whatever the order elsewhere.
@@ -31,6 +33,7 @@ use message_trace::{FROM_CONNECTING, MessageTrace};
 use rustc_hash::FxHashSet;
 
 use super::connection::{direction, is_connection, times};
+use super::told::{ToldFlows, Unnumbered};
 use super::{NONE, multiplexed};
 use crate::tuning::calls::pairing::{MAX_LOST, PARTS};
 use out_of_core::workers;
@@ -39,15 +42,16 @@ use out_of_core::workers;
 type Pair = (u32, u32);
 
 /// All pairs of `trace`, in no particular order.
-pub(super) fn pairs(trace: &MessageTrace) -> Vec<Pair> {
+pub(super) fn pairs(trace: &MessageTrace, told: &ToldFlows) -> Vec<Pair> {
     // Flows are paired apart, on all cores.
     let mut parts: Vec<u64> = (0..PARTS).collect();
     let size = trace.len() / parts.len();
-    workers::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, *part, pairs)).concat()
+    workers::on_each(&mut parts, |_| size, |part, pairs| of_part(trace, told, *part, pairs))
+        .concat()
 }
 
 /// Appends the pairs of the flows of one part.
-fn of_part(trace: &MessageTrace, part: u64, pairs: &mut Vec<Pair>) {
+fn of_part(trace: &MessageTrace, told: &ToldFlows, part: u64, pairs: &mut Vec<Pair>) {
     let mut with_id: Vec<(i64, u32, u32)> = Vec::new();
     let mut without: Vec<(i64, u32)> = Vec::new();
     for row in 0..trace.len() {
@@ -58,14 +62,21 @@ fn of_part(trace: &MessageTrace, part: u64, pairs: &mut Vec<Pair>) {
         }
         match trace.call_number(row) {
             Some(call) => with_id.push((flow, call, row as u32)),
-            None => without.push((flow, row as u32)),
+            None => match told.unnumbered(trace, row) {
+                Unnumbered::MayPair => without.push((flow, row as u32)),
+                Unnumbered::OneWay => pairs.push((row as u32, NONE)),
+                Unnumbered::Own => pairs.push(alone(trace, row as u32)),
+            },
         }
     }
     by_id(trace, with_id, pairs);
     without.sort_unstable();
     let mut turns = Turns::default();
     for flow in without.chunk_by(|one, other| one.0 == other.0) {
+        // What is known of the rest of the trace counts all messages as if none had an id.
+        turns.with_ids = told.has_ids(flow[0].0);
         let open = trace.beyond.open.get(&flow[0].0).copied().unwrap_or(0);
+        let open = if turns.with_ids { 0 } else { open };
         turns.open.extend((0..open).map(|_| NONE));
         turns.rows.clear();
         turns.rows.extend(flow.iter().map(|(_, row)| (0, *row)));
@@ -112,6 +123,11 @@ fn by_id(trace: &MessageTrace, mut messages: Vec<(i64, u32, u32)>, pairs: &mut V
     }));
 }
 
+/// A message that is paired with none, by its direction.
+fn alone(trace: &MessageTrace, row: u32) -> Pair {
+    if direction(trace, row) == FROM_CONNECTING { (row, NONE) } else { (NONE, row) }
+}
+
 /// Two messages of opposite directions as request and response.
 fn ordered(trace: &MessageTrace, one: u32, other: u32) -> Pair {
     let (a, b) = (one as usize, other as usize);
@@ -138,6 +154,8 @@ struct Turns {
     rows: Vec<(i64, u32)>,
     /// The requests that are not answered yet.
     open: VecDeque<u32>,
+    /// Whether other messages of the flow have ids.
+    with_ids: bool,
 }
 
 impl Turns {
@@ -166,7 +184,7 @@ impl Turns {
         let flow = self.rows.first().map_or(0, |(_, row)| trace.flow(*row as usize));
         let of_unseen = |(_, row): &&(i64, u32)| direction(trace, *row) != FROM_CONNECTING;
         let unseen = self.rows.first().filter(of_unseen).filter(|_| is_connection);
-        let is_even = match &trace.beyond.uneven {
+        let is_even = match trace.beyond.uneven.as_ref().filter(|_| !self.with_ids) {
             Some(uneven) => !uneven.contains(&flow),
             None => 2 * requests == self.rows.len() - usize::from(unseen.is_some()),
         };

@@ -41,3 +41,16 @@ pub(crate) mod tree {
     /// 34,535.6 expected instances.
     pub(crate) const MIN_PROBABILITY: f64 = 0.001;
 }
+
+/// Names of operations in paths.
+pub(crate) mod operations {
+    /// The number of different names in a trace that are told apart; what is met behind them is
+    /// [`OTHER`]. So many names of 60 bytes take 10 MB.
+    pub(crate) const MAX_NAMES: usize = 65_536;
+    /// The number of different operations of one hop (sender, receiver, ports) that are told apart;
+    /// the others are [`OTHER`]. Systems have some hundred routes; a scan of a server for files
+    /// that it does not have asks for thousands, and each would be a pattern of its own.
+    pub(crate) const MAX_OF_HOP: usize = 1_000;
+    /// The name of operations beyond the bounds. No operation is called so.
+    pub(crate) const OTHER: &str = "(other)";
+}

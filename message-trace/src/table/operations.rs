@@ -18,34 +18,9 @@ use std::path::{Path, PathBuf};
 use arrow_schema::{DataType, SchemaRef};
 
 use crate::PathError;
+pub use crate::operation::OperationRole;
 use crate::table::columns::{self, Columns, nullable, required};
 use crate::table::{self, BATCH_ROWS, Batches, Writer};
-
-/// What a message is in an exchange.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OperationRole {
-    /// It asks, and something will answer.
-    Request,
-    /// It answers.
-    Response,
-    /// It tells, and nothing answers.
-    OneWay,
-}
-
-impl OperationRole {
-    /// All roles.
-    pub const ALL: [OperationRole; 3] =
-        [OperationRole::Request, OperationRole::Response, OperationRole::OneWay];
-
-    /// The name in the table.
-    pub fn name(self) -> &'static str {
-        match self {
-            OperationRole::Request => "request",
-            OperationRole::Response => "response",
-            OperationRole::OneWay => "one-way",
-        }
-    }
-}
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

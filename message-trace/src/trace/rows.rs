@@ -31,6 +31,7 @@ impl MessageTrace {
     /// As for [`MessageTrace::message`].
     pub fn append_rows(&mut self, other: &MessageTrace, rows: Range<usize>) {
         self.connects.append(&other.connects, rows.clone(), self.len());
+        self.told.append(&other.told, rows.clone(), self.len());
         for (column, others) in self.times.iter_mut().zip(&other.times) {
             column.extend_from_slice(&others[rows.clone()]);
         }
@@ -83,6 +84,7 @@ impl MessageTrace {
         permute(&mut self.bytes, &order);
         permute(&mut self.parts, &order);
         self.connects.permute(&order);
+        self.told.permute(&order);
         permute(&mut self.call, &order);
     }
 }

@@ -1,0 +1,59 @@
+//! The names of operations, as numbers: few different ones are said by many messages. Names have no
+//! literals, but nothing says how many a system has, or what a client asks a server for that has no
+//! such route. So their number is bounded.
+
+use rustc_hash::FxHashMap;
+
+use crate::tuning::paths::operations::{MAX_NAMES, OTHER};
+
+/// Names by number, in the order in which they were met.
+#[derive(Debug, Default)]
+pub(super) struct OperationNames {
+    numbers: FxHashMap<String, u32>,
+    all: Vec<String>,
+}
+
+impl OperationNames {
+    /// The number of `name`; `None` if it is empty. When there are too many names, further ones are
+    /// [`OTHER`].
+    pub(super) fn number(&mut self, name: &str) -> Option<u32> {
+        if name.is_empty() {
+            return None;
+        }
+        if let Some(number) = self.numbers.get(name) {
+            return Some(*number);
+        }
+        let name = if self.all.len() < MAX_NAMES { name } else { OTHER };
+        let next = self.all.len() as u32;
+        let number = *self.numbers.entry(name.to_owned()).or_insert(next);
+        if number == next {
+            self.all.push(name.to_owned());
+        }
+        Some(number)
+    }
+
+    /// All names by number.
+    pub(super) fn all(&self) -> &[String] {
+        &self.all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_one_number_and_there_are_not_too_many() {
+        let mut names = OperationNames::default();
+        assert_eq!(names.number(""), None);
+        for round in 0..2 {
+            for number in 0..MAX_NAMES {
+                assert_eq!(names.number(&format!("GET /{number}")), Some(number as u32), "{round}");
+            }
+            assert_eq!(names.number("GET /one"), Some(MAX_NAMES as u32));
+            assert_eq!(names.number("GET /another"), Some(MAX_NAMES as u32));
+        }
+        assert_eq!(names.all().len(), MAX_NAMES + 1);
+        assert_eq!(names.all()[MAX_NAMES], OTHER);
+    }
+}
