@@ -141,7 +141,7 @@ pub fn analyze_by(
         paths.build_former(progress)
     })?;
     links.finish()?;
-    let found = paths.finish(dir, progress)?;
+    let found = paths.finish(all.operation_names(), dir, progress)?;
     let totals = Totals {
         span: span.map_or(0, |(first, last)| last.saturating_sub(first)),
         roots: found.built.roots,

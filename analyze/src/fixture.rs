@@ -178,6 +178,12 @@ impl Sent {
         self
     }
 
+    /// Telling the operation of that number, and whether what it answers failed.
+    pub(crate) fn named(&mut self, name: Option<u32>, is_error: bool) -> &mut Sent {
+        self.told = self.told.map(|told| Told { name, is_error, ..told });
+        self
+    }
+
     /// Never received.
     pub(crate) fn lost(&mut self) -> &mut Sent {
         (self.message.recv_first, self.message.recv_last, self.message.recv_ts) =
@@ -265,6 +271,6 @@ pub(crate) fn collected(
     let (naming, budget) = (Naming::new(trace, &options), MemoryBudget::new(1 << 20));
     let mut collector = Collector::new(&options, &budget, dir.path());
     collector.add_trees(&trace.into(), &naming, trees);
-    collector.finish(&naming, &dir, &()).unwrap();
+    collector.finish(&naming, None, &dir, &()).unwrap();
     (directory, dir)
 }

@@ -10,6 +10,7 @@ mod call_tree;
 pub(crate) mod collector;
 mod instances;
 mod of_stretches;
+mod operation_labels;
 mod patterns;
 mod queries;
 #[cfg(test)]
@@ -19,13 +20,13 @@ mod roles_tests;
 mod storage;
 
 pub use call_tree::{CallTree, PathCall};
-pub use patterns::pattern::{Connects, Hop, PathPattern};
+pub use patterns::pattern::{Connects, Hop, Outcomes, PathPattern};
 pub use queries::called_instances::{
     CalledInstance, CalledInstances, HopLabels, Receiver, ThreadsOfMessage,
 };
 pub use queries::chosen_patterns::ChosenPatterns;
 pub use queries::delays::{DelayTable, Delays, HopDelays, NodeDelays};
-pub use queries::filter::{PathFilter, node_names};
+pub use queries::filter::{PathFilter, node_names, operation_names};
 pub use queries::left_instances::LeftInstances;
 pub use queries::pattern_roots::pattern_roots;
 pub use queries::timed_instance::{TimedHop, TimedInstance, WhichInstance};

@@ -1,4 +1,4 @@
-//! The two ends of a hop: its nodes, its ports, and its protocol. A hop of a pattern has them, and
+//! The two ends of a hop: its nodes, its ports, its protocol, and what it asks for. A hop of a pattern has them, and
 //! so has a row of delays. Labels, JSON and page take them from here.
 
 use analyze::paths::{Hop, HopDelays};
@@ -23,6 +23,9 @@ pub(crate) struct Ends<'a> {
     pub(crate) src_traced: bool,
     /// Whether the receiver was traced.
     pub(crate) dst_traced: bool,
+    /// What the message asks for or tells, where it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) operation: Option<&'a str>,
 }
 
 impl<'a> From<&'a Hop> for Ends<'a> {
@@ -35,6 +38,7 @@ impl<'a> From<&'a Hop> for Ends<'a> {
             protocol: hop.protocol,
             src_traced: hop.src_traced,
             dst_traced: hop.dst_traced,
+            operation: hop.operation.as_deref(),
         }
     }
 }
@@ -49,6 +53,7 @@ impl<'a> From<&'a HopDelays> for Ends<'a> {
             protocol: hop.protocol,
             src_traced: hop.src_traced,
             dst_traced: hop.dst_traced,
+            operation: None,
         }
     }
 }

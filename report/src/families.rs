@@ -127,10 +127,11 @@ impl<'a> Family<'a> {
 }
 
 /// The key of a hop: hops of one key are the same.
-type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, Protocol);
+type HopKey<'a> = (&'a str, &'a str, &'a str, &'a str, Protocol, Option<&'a str>);
 
 fn hop_key(hop: &Hop) -> HopKey<'_> {
-    (&hop.src, &hop.dst, &hop.src_port, &hop.dst_port, hop.protocol)
+    let operation = hop.operation.as_deref();
+    (&hop.src, &hop.dst, &hop.src_port, &hop.dst_port, hop.protocol, operation)
 }
 
 /// The key of a family: the first hop of the pattern, and its different hops in a fixed order.
@@ -184,6 +185,14 @@ mod tests {
         other.id = 8;
         other.hops[6].dst_port = "515".to_owned();
         assert_eq!(Family::of(&[samples::forked(), swapped, other]).len(), 2);
+    }
+
+    #[test]
+    fn what_asks_for_something_else_is_another_family() {
+        let mut orders = samples::cached();
+        orders.id = 9;
+        orders.hops[0].operation = Some("POST /orders".to_owned());
+        assert_eq!(Family::of(&[samples::cached(), orders]).len(), 2);
     }
 
     #[test]

@@ -20,8 +20,10 @@ pub struct Filtered {
 impl Filtered {
     /// The conditions of the filter in words, one text for each.
     pub(crate) fn words(&self) -> Vec<String> {
-        let PathFilter { through, patterns, from, to, min_confidence } = &self.filter;
+        let PathFilter { through, operations, patterns, from, to, min_confidence, errors } =
+            &self.filter;
         let mut words: Vec<String> = through.iter().map(|name| format!("through {name}")).collect();
+        words.extend(operations.iter().map(|name| format!("operation {name}")));
         if !patterns.is_empty() {
             let numbers: Vec<String> =
                 patterns.iter().map(|pattern| format!("#{pattern}")).collect();
@@ -31,6 +33,7 @@ impl Filtered {
         words.extend(from.iter().map(|from| format!("from {}", since(from))));
         words.extend(to.iter().map(|to| format!("to {}", since(to))));
         words.extend(min_confidence.iter().map(|least| format!("confidence at least {least}")));
+        words.extend(errors.then(|| "with errors".to_owned()));
         words
     }
 }
@@ -50,16 +53,25 @@ mod tests {
     fn what_was_asked_for_is_told_as_it_was_asked() {
         let filter = PathFilter {
             through: vec!["web".into(), "db".into()],
+            operations: vec!["GET /cart/{}".into()],
             patterns: vec![0, 7],
             from: Some(1_000 + 1_500_000_000),
             to: Some(1_000 + 12_000_000_001),
             min_confidence: Some(0.25),
+            errors: true,
         };
         let filtered = Filtered { filter, begin: 1_000, ..Filtered::default() };
-        let words =
-            ["through web", "through db", "pattern #0, #7", "from 1.5s", "to 12.000000001s"];
-        assert_eq!(filtered.words()[..5], words);
-        assert_eq!(filtered.words()[5], "confidence at least 0.25");
+        let words = [
+            "through web",
+            "through db",
+            "operation GET /cart/{}",
+            "pattern #0, #7",
+            "from 1.5s",
+            "to 12.000000001s",
+            "confidence at least 0.25",
+            "with errors",
+        ];
+        assert_eq!(filtered.words(), words);
         assert_eq!((seconds(0).as_str(), seconds(-20_000_000).as_str()), ("0s", "-0.02s"));
         assert_eq!(seconds(100_000_000_000), "100s");
         assert!(Filtered::default().words().is_empty());

@@ -1,5 +1,5 @@
-//! The label of a hop on screen: `src → dst:port`, the protocol if it is known and not TCP, and a
-//! diamond before a node that was not traced. It is shortened where there is no room, so that both
+//! The label of a hop on screen: `src → dst:port`, the protocol if it is known and not TCP, what is
+//! asked for where the message says it, and a diamond before a node that was not traced. It is shortened where there is no room, so that both
 //! names stay recognisable.
 
 use analyze::paths::Hop;
@@ -38,6 +38,9 @@ pub(crate) struct Label {
     /// The protocol with a space before it. It is empty for TCP, which the port implies, and for an
     /// unknown protocol.
     pub(crate) protocol: String,
+    /// What the message asks for or tells, with a space before it. It is empty where it says
+    /// nothing.
+    pub(crate) operation: String,
     arrow: &'static str,
     ellipsis: char,
 }
@@ -69,6 +72,9 @@ impl Label {
             dst: name(hop.dst, hop.dst_traced),
             port,
             protocol,
+            operation: hop
+                .operation
+                .map_or_else(String::new, |name| format!(" {}", printable(name))),
             arrow: signs.arrow,
             ellipsis: signs.ellipsis,
         }
@@ -76,30 +82,37 @@ impl Label {
 
     /// The number of characters of the whole label.
     pub(crate) fn width(&self) -> usize {
-        [&self.src, &self.dst, &self.port, &self.protocol]
+        [&self.src, &self.dst, &self.port, &self.protocol, &self.operation]
             .into_iter()
             .map(|part| part.chars().count())
             .sum::<usize>()
             + self.arrow.chars().count()
     }
 
-    /// The label in at most `width` characters. The port gives way to the names down to a half of
-    /// the room; then the longer name is shortened, then both.
+    /// The label in at most `width` characters. What is asked for and then the port give way to the
+    /// names down to a half of the room; then the longer name is shortened, then both.
     pub(crate) fn fitted(&self, width: usize) -> String {
         let length = |text: &str| text.chars().count();
         let (mut port, mut protocol) = (self.port.clone(), self.protocol.clone());
-        let names = |port: &str, protocol: &str| {
-            width.saturating_sub(length(self.arrow) + length(port) + length(protocol))
+        let mut operation = self.operation.clone();
+        let names = |port: &str, protocol: &str, operation: &str| {
+            let others = [self.arrow, port, protocol, operation].map(length);
+            width.saturating_sub(others.iter().sum())
         };
+        if self.width() > width && length(&operation) > 10 {
+            let room = names(&port, &protocol, "");
+            let left = room.saturating_sub(length(&self.src) + length(&self.dst));
+            operation = shorten(&operation, left.max(room / 2).max(10), self.ellipsis);
+        }
         if self.width() > width && length(&port) > 10 {
-            let room = names("", &protocol);
+            let room = names("", &protocol, &operation);
             let left = room.saturating_sub(length(&self.src) + length(&self.dst));
             port = shorten(&port, left.max(room / 2).max(10), self.ellipsis);
         }
-        if self.width() > width && names(&port, &protocol) < 8 {
-            (port, protocol) = (String::new(), String::new());
+        if self.width() > width && names(&port, &protocol, &operation) < 8 {
+            [&mut port, &mut protocol, &mut operation].into_iter().for_each(String::clear);
         }
-        let room = names(&port, &protocol);
+        let room = names(&port, &protocol, &operation);
         let (src, dst) = (length(&self.src), length(&self.dst));
         let half = room / 2;
         let (src_room, dst_room) = if src + dst <= room {
@@ -112,7 +125,7 @@ impl Label {
             (half, room - half)
         };
         let fitted = format!(
-            "{}{}{}{port}{protocol}",
+            "{}{}{}{port}{protocol}{operation}",
             shorten(&self.src, src_room, self.ellipsis),
             self.arrow,
             shorten(&self.dst, dst_room, self.ellipsis),
@@ -160,6 +173,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_asked_for_comes_last_and_gives_way_to_the_names() {
+        let mut hop = samples::lookup().hops[0].clone();
+        hop.operation = Some("GET /cart/{}/items/{}/prices".to_owned());
+        let fitted = |width| Label::of(&hop, UNICODE).fitted(width);
+        assert_eq!(fitted(80), "◇CLIENT → nginx:8080 GET /cart/{}/items/{}/prices");
+        let short = fitted(40);
+        assert!(short.starts_with("◇CLIENT → nginx:8080 GET /ca"), "{short}");
+        assert_eq!(short.chars().count(), 40);
+        assert_eq!(fitted(15), "◇CLIENT → nginx");
+        hop.operation = Some("a\u{1b}[2J".to_owned());
+        assert!(!Label::of(&hop, UNICODE).fitted(80).contains('\u{1b}'));
+    }
+
+    #[test]
     fn nodes_are_met_once() {
         let forked = samples::forked();
         let met = [
@@ -176,7 +203,9 @@ mod tests {
 
     #[test]
     fn it_fits_whatever_the_width() {
-        for hop in &samples::hostile().hops {
+        let mut hops = samples::hostile().hops;
+        hops[1].operation = Some("SELECT a_table_with_a_very_long_name another".to_owned());
+        for hop in &hops {
             let label = Label::of(hop, UNICODE);
             for width in 0..150 {
                 let fitted = label.fitted(width);

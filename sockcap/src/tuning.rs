@@ -18,6 +18,9 @@ pub(crate) const MAX_UNSEEN_LISTED: usize = 20;
 /// Maximum number of nodes that are named where a filter names one that is not there.
 pub(crate) const MAX_NODES_LISTED: usize = 12;
 
+/// Maximum number of operations that are named where a filter names one that is not there.
+pub(crate) const MAX_OPERATIONS_LISTED: usize = 20;
+
 /// Maximum number of holes in a recording that a note names.
 pub(crate) const MAX_HOLES_NAMED: usize = 6;
 

@@ -65,11 +65,11 @@ mod tests {
     const ANSWERS: OperationRole = OperationRole::Response;
     const TELLS: OperationRole = OperationRole::OneWay;
 
-    /// The requests and responses of a connection, whose messages come one after the other: whether
-    /// each goes to the server, and what it tells with which id.
-    fn pairs(
-        messages: &[(bool, Option<(OperationRole, Option<u64>)>)],
-    ) -> Vec<(Option<usize>, Option<usize>)> {
+    /// A message: whether it goes to the server, and what it tells with which id.
+    type Said = (bool, Option<(OperationRole, Option<u64>)>);
+
+    /// The requests and responses of a connection, whose messages come one after the other.
+    fn pairs(messages: &[Said]) -> Vec<(Option<usize>, Option<usize>)> {
         let mut trace = Fixture::new();
         for (time, (asks, told)) in (0..).step_by(2).zip(messages) {
             let sent = match asks {

@@ -144,13 +144,15 @@ impl<'a> Collector<'a> {
     }
 
     /// Numbers the patterns by descending total time, and writes `paths.parquet` and
-    /// `patterns.parquet` to `dir`. `naming` has the labels of all stretches.
+    /// `patterns.parquet` to `dir`. `naming` has the labels of all stretches, and `operations` the
+    /// names of operations by number; `None` where it is not known what messages do.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub(crate) fn finish(
         self,
         naming: &Naming,
+        operations: Option<&[String]>,
         dir: &DataDir,
         progress: &dyn Progress,
     ) -> Result<Counts, PathError> {
@@ -166,9 +168,10 @@ impl<'a> Collector<'a> {
         progress.step("writing patterns", counts.patterns);
         let (ranking, of_instance) =
             aggregated.ranked(budget, &directory, described, threads, rows)?;
-        ranking.write(naming, &dir.patterns(), threads, progress)?;
+        ranking.write(naming, operations, &dir.patterns(), threads, progress)?;
         progress.step("writing paths", counts.instances);
-        paths.write(&of_instance, &dir.paths(), threads, rows, progress)?;
+        let told = operations.is_some();
+        paths.write(&of_instance, told, &dir.paths(), threads, rows, progress)?;
         Ok(counts)
     }
 }
@@ -188,6 +191,7 @@ impl CollectedPaths<'_> {
 /// Collector of the instances of one piece of the work.
 struct PieceCollector<'s, 'a> {
     piece: u64,
+    messages: &'s PathMessages,
     recorder: Recorder<'s>,
     dealer: PartitionWriter<'s, 'a, u8>,
     paths: PathLogger,
@@ -202,6 +206,7 @@ impl<'s, 'a> PieceCollector<'s, 'a> {
     ) -> PieceCollector<'s, 'a> {
         PieceCollector {
             piece: piece as u64,
+            messages: stretch.messages,
             recorder: Recorder::new(stretch.messages, stretch.naming),
             dealer: PartitionWriter::new(by_shape, piece),
             paths: PathLogger::new(stretch.before),
@@ -215,7 +220,8 @@ impl<'s, 'a> PieceCollector<'s, 'a> {
         let (record, shape) = self.recorder.record(place, tree, probability);
         let partition = (u128::from(shape) * self.dealer.partitions() as u128) >> u64::BITS;
         self.dealer.deal_together(partition as usize, record)?;
-        self.paths.push(tree, self.recorder.connecting(), probability);
+        let is_error = |message: u32| self.messages.told(message as usize).is_error;
+        self.paths.push(tree, self.recorder.connecting(), is_error, probability);
         self.probabilities.push(probability);
         Ok(())
     }

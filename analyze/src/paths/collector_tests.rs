@@ -3,7 +3,7 @@
 
 use std::num::NonZeroUsize;
 
-use message_trace::{MessageTrace, table};
+use message_trace::{MessageTrace, OperationRole, table};
 use proptest::prelude::*;
 
 use super::*;
@@ -18,9 +18,11 @@ use crate::paths::{Instances, PathPattern};
 /// kind.
 fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
     let message = (0usize..4, 0usize..4, -20i64..60, 1u16..3, 0u8..10, 1i64..4);
-    proptest::collection::vec(message, messages).prop_map(|messages| {
+    let told = prop::option::of((0usize..3, prop::option::of(0u32..3), any::<bool>()));
+    proptest::collection::vec((message, told), messages).prop_map(|messages| {
         let mut trace = Fixture::new().untraced(&["d"]);
-        for (number, (src, dst, latency, port, lost, bytes)) in messages.into_iter().enumerate() {
+        for (number, (message, told)) in messages.into_iter().enumerate() {
+            let (src, dst, latency, port, lost, bytes) = message;
             let names = ["one/a", "two/a", "one/c", "one/d"];
             let time = 7 * number as i64;
             let sent =
@@ -28,6 +30,9 @@ fn some_trace(messages: usize) -> impl Strategy<Value = MessageTrace> {
             sent.bytes(bytes);
             if lost == 0 {
                 sent.lost();
+            }
+            if let Some((role, name, is_error)) = told {
+                sent.tells(OperationRole::ALL[role], None).named(name, is_error);
             }
         }
         trace.trace()
@@ -85,7 +90,8 @@ proptest! {
                 collector.add(&stretch, &()).unwrap();
             }
         }
-        let counts = collector.finish(&naming, &dir, &()).unwrap();
+        let names = [0, 1, 2].map(|name| format!("#{name}"));
+        let counts = collector.finish(&naming, Some(&names), &dir, &()).unwrap();
         prop_assert_eq!(&Instances::read(&dir.paths()).unwrap(), &expected);
         prop_assert_eq!(&PathPattern::read_all(&dir.patterns()).unwrap(), &patterns);
         prop_assert_eq!(counts.instances as usize, expected.len());

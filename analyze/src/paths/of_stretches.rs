@@ -10,6 +10,7 @@ use out_of_core::MemoryBudget;
 use super::collector::{self, Collector, Counts};
 use super::instances::children::Children;
 use super::instances::messages::PathMessages;
+use super::operation_labels::OperationLabels;
 use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
@@ -22,6 +23,7 @@ pub(crate) struct PathsOfStretches<'a> {
     last: Option<Inferred>,
     /// Number of its messages that are of the stretch before.
     roots: usize,
+    operations: OperationLabels,
 }
 
 /// The messages of a stretch, their names and who caused whom.
@@ -42,7 +44,8 @@ impl<'a> PathsOfStretches<'a> {
         directory: &Path,
     ) -> PathsOfStretches<'a> {
         let collector = Collector::new(options, budget, directory);
-        PathsOfStretches { options, collector, last: None, roots: 0 }
+        let operations = OperationLabels::default();
+        PathsOfStretches { options, collector, last: None, roots: 0, operations }
     }
 
     /// Takes the needed parts of a stretch, its names and its `links`.
@@ -50,7 +53,7 @@ impl<'a> PathsOfStretches<'a> {
         let before = stretch.first + stretch.own.start as u64;
         let both = self.last.get_or_insert_with(|| Inferred { before, ..Inferred::default() });
         self.roots = both.messages.len();
-        both.append(stretch, naming, links, self.options);
+        both.append(stretch, naming, links, &mut self.operations, self.options);
     }
 
     /// Builds the instances of the stretch before the last that was appended.
@@ -67,12 +70,14 @@ impl<'a> PathsOfStretches<'a> {
         Ok(())
     }
 
-    /// Writes all paths and patterns to `dir`.
+    /// Writes all paths and patterns to `dir`. `operations` are the names of operations by number;
+    /// `None` where it is not known what messages do.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub(crate) fn finish(
         mut self,
+        operations: Option<&[String]>,
         dir: &DataDir,
         progress: &dyn Progress,
     ) -> Result<Counts, PathError> {
@@ -83,7 +88,7 @@ impl<'a> PathsOfStretches<'a> {
             }
             None => Naming::default(),
         };
-        self.collector.finish(&naming, dir, progress)
+        self.collector.finish(&naming, operations, dir, progress)
     }
 
     /// Builds the instances of the first `roots` messages of `of`.
@@ -103,8 +108,16 @@ impl<'a> PathsOfStretches<'a> {
 
 impl Inferred {
     /// Appends a stretch's own messages, their names and their links.
-    fn append(&mut self, stretch: &Stretch, naming: Naming, links: &Links, options: &Options) {
-        self.messages.append(&stretch.trace, stretch.own.clone());
+    fn append(
+        &mut self,
+        stretch: &Stretch,
+        naming: Naming,
+        links: &Links,
+        operations: &mut OperationLabels,
+        options: &Options,
+    ) {
+        let operation = |row: usize, name: u32| operations.label(naming.hop(row), name);
+        self.messages.append(&stretch.trace, stretch.own.clone(), operation);
         self.naming.append_rows(naming, stretch.own.clone());
         // A cause may be among the messages behind, which are the next stretch's.
         let messages = self.messages.len() + stretch.trace.len() - stretch.own.end;

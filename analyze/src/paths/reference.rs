@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::convert::Infallible;
 
-use message_trace::MessageTrace;
 use message_trace::stats::Summary;
+use message_trace::{MessageTrace, OperationRole};
 
 use super::instances::children::Children;
 use super::instances::tree::{Builder, Built};
-use super::patterns::pattern::{Connects, Hop, PathPattern};
+use super::patterns::pattern::{Connects, Hop, Outcomes, PathPattern};
 use super::storage::path_table::{Instance, Instances};
 use crate::links::Links;
 use crate::naming::Naming;
@@ -39,7 +39,9 @@ pub(super) fn patterns(
     let mut shapes = HashMap::new();
     for (number, instance) in instances.iter().enumerate() {
         let labels = labels(naming, instance.messages);
-        let shape: Vec<(u32, Labels)> = instance.depths.iter().copied().zip(labels).collect();
+        let operations = instance.messages.iter().map(|message| operation(trace, *message));
+        let shape: Vec<(u32, (Labels, Option<String>))> =
+            instance.depths.iter().copied().zip(labels.into_iter().zip(operations)).collect();
         let next = members.len();
         let shape = *shapes.entry(shape).or_insert(next);
         members.resize_with(next.max(shape + 1), Vec::new);
@@ -55,6 +57,13 @@ pub(super) fn patterns(
         members.iter().for_each(|member| instances.patterns_mut()[*member] = number as u32);
     }
     described.into_iter().map(|(pattern, _)| pattern).collect()
+}
+
+/// What a message asks for or tells: the name of number 7 is `#7`, and the first stands for others.
+fn operation(trace: &MessageTrace, message: u32) -> Option<String> {
+    let told = trace.told(message as usize)?;
+    let name = told.name.filter(|_| told.role != OperationRole::Response)?;
+    Some(format!("#{name}"))
 }
 
 /// Sender, receiver, their ports and the protocol of a message, as in the table.
@@ -177,6 +186,7 @@ fn hop(
 ) -> Hop {
     let (mut node, mut network, mut untraced) = (Vec::new(), Vec::new(), Vec::new());
     let mut connects = Vec::new();
+    let (mut answers, mut errors) = (Vec::new(), Vec::new());
     let (mut bytes, mut weight) = (0.0, 0.0);
     let first = instances.get(members[0]);
     let depth = first.depths[place];
@@ -196,9 +206,18 @@ fn hop(
             node.extend(own.map(|(time, p)| (time - connecting.unwrap_or(0), p)));
             untraced.extend(since(received.filter(|_| sent.is_none()), trace.send_ts(cause)));
         }
+        let outcome = trace.told(message).and_then(|told| told.outcome());
+        answers.extend(outcome.map(|_| p));
+        errors.extend(outcome.filter(|is_error| *is_error).map(|_| p));
         bytes += trace.bytes(message) as f64 * p;
         weight += p;
     }
+    let sum = |all: &[f64]| all.iter().fold(0.0, |sum, p| sum + p);
+    let outcomes = (!answers.is_empty()).then(|| Outcomes {
+        answers: answers.len() as i64,
+        errors: errors.len() as i64,
+        error_share: sum(&errors) / sum(&answers),
+    });
     let message = first.messages[place] as usize;
     let [src, dst, src_port, dst_port, _] = labels(naming, first.messages).swap_remove(place);
     let protocol = naming.hop_name(naming.hop(message)).protocol;
@@ -221,5 +240,7 @@ fn hop(
         network: Summary::of(&mut network),
         untraced: Summary::of(&mut untraced),
         connect: Connects::of(&mut connects, weight),
+        operation: operation(trace, first.messages[place]),
+        outcomes,
     }
 }

@@ -27,7 +27,7 @@ fn patterns(
     let trees: Vec<(f64, &[(u32, u32)])> =
         trees.iter().map(|tree| (1.0, tree.as_slice())).collect();
     collector.add_trees(&trace.into(), &naming, &trees);
-    collector.finish(&naming, &dir, &()).unwrap();
+    collector.finish(&naming, None, &dir, &()).unwrap();
     (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
 }
 

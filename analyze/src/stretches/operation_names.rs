@@ -6,11 +6,17 @@ use rustc_hash::FxHashMap;
 
 use crate::tuning::paths::operations::{MAX_NAMES, OTHER};
 
-/// Names by number, in the order in which they were met.
-#[derive(Debug, Default)]
+/// Names by number: first [`OTHER`], then in the order in which they were met.
+#[derive(Debug)]
 pub(super) struct OperationNames {
     numbers: FxHashMap<String, u32>,
     all: Vec<String>,
+}
+
+impl Default for OperationNames {
+    fn default() -> OperationNames {
+        OperationNames { numbers: FxHashMap::default(), all: vec![OTHER.to_owned()] }
+    }
 }
 
 impl OperationNames {
@@ -23,12 +29,12 @@ impl OperationNames {
         if let Some(number) = self.numbers.get(name) {
             return Some(*number);
         }
-        let name = if self.all.len() < MAX_NAMES { name } else { OTHER };
-        let next = self.all.len() as u32;
-        let number = *self.numbers.entry(name.to_owned()).or_insert(next);
-        if number == next {
-            self.all.push(name.to_owned());
+        if self.all.len() >= MAX_NAMES {
+            return Some(0);
         }
+        let number = self.all.len() as u32;
+        self.numbers.insert(name.to_owned(), number);
+        self.all.push(name.to_owned());
         Some(number)
     }
 
@@ -47,13 +53,13 @@ mod tests {
         let mut names = OperationNames::default();
         assert_eq!(names.number(""), None);
         for round in 0..2 {
-            for number in 0..MAX_NAMES {
+            for number in 1..MAX_NAMES {
                 assert_eq!(names.number(&format!("GET /{number}")), Some(number as u32), "{round}");
             }
-            assert_eq!(names.number("GET /one"), Some(MAX_NAMES as u32));
-            assert_eq!(names.number("GET /another"), Some(MAX_NAMES as u32));
+            assert_eq!(names.number("GET /one"), Some(0));
+            assert_eq!(names.number("GET /another"), Some(0));
         }
-        assert_eq!(names.all().len(), MAX_NAMES + 1);
-        assert_eq!(names.all()[MAX_NAMES], OTHER);
+        assert_eq!(names.all().len(), MAX_NAMES);
+        assert_eq!((names.all()[0].as_str(), names.all()[7].as_str()), (OTHER, "GET /7"));
     }
 }

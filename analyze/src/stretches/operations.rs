@@ -127,11 +127,11 @@ mod tests {
         let told = |role, name| Told { role, name, is_error: false, trace: None, span: None };
         let of_four = Told { is_error: true, trace: Some(7), span: Some(9), ..told(answers, None) };
         let expected = [
-            (1, told(asks, Some(0)), Some("1/5")),
-            (2, told(tells, Some(1)), None),
+            (1, told(asks, Some(1)), Some("1/5")),
+            (2, told(tells, Some(2)), None),
             (4, of_four, None),
             (6, told(answers, None), Some("0/7")),
-            (8, told(tells, Some(0)), None),
+            (8, told(tells, Some(1)), None),
         ];
         for (length, is_evidence) in (1..10).flat_map(|length| [(length, true), (length, false)]) {
             let mut operations = Operations::open(&data, is_evidence).unwrap().unwrap();
@@ -163,7 +163,7 @@ mod tests {
                 };
                 assert!(found.iter().all(is_silent));
             }
-            assert_eq!(operations.names(), ["GET /", "tell"]);
+            assert_eq!(operations.names(), ["(other)", "GET /", "tell"]);
         }
         let nothing = tempfile::tempdir().unwrap();
         assert!(Operations::open(&DataDir::new(nothing.path()), true).unwrap().is_none());

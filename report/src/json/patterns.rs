@@ -59,6 +59,16 @@ struct JsonHop<'a> {
     untraced_p99: Option<f64>,
     #[serde(flatten)]
     connect: Option<JsonConnects>,
+    #[serde(flatten)]
+    outcomes: Option<JsonOutcomes>,
+}
+
+/// How the calls ended that a hop is the answer of.
+#[derive(Serialize)]
+struct JsonOutcomes {
+    answer_count: i64,
+    error_count: i64,
+    error_share: f64,
 }
 
 impl<'a> Document<'a> {
@@ -123,6 +133,11 @@ impl<'a> JsonHop<'a> {
             untraced_p50: hop.untraced.map(|delay| delay.p50),
             untraced_p99: hop.untraced.map(|delay| delay.p99),
             connect: hop.connect.map(JsonConnects::of),
+            outcomes: hop.outcomes.map(|of| JsonOutcomes {
+                answer_count: of.answers,
+                error_count: of.errors,
+                error_share: of.error_share,
+            }),
         }
     }
 }

@@ -28,10 +28,12 @@ pub(super) struct Trace<'a> {
 #[derive(Serialize)]
 struct JsonFilter<'a> {
     through: &'a [String],
+    operations: &'a [String],
     patterns: &'a [i64],
     from: Option<i64>,
     to: Option<i64>,
     min_confidence: Option<f64>,
+    errors: bool,
     of_patterns: u64,
     of_instances: u64,
 }
@@ -61,13 +63,16 @@ impl<'a> Trace<'a> {
 
 impl<'a> JsonFilter<'a> {
     fn of(filtered: &'a Filtered) -> JsonFilter<'a> {
-        let PathFilter { through, patterns, from, to, min_confidence } = &filtered.filter;
+        let PathFilter { through, operations, patterns, from, to, min_confidence, errors } =
+            &filtered.filter;
         JsonFilter {
             through,
+            operations,
             patterns,
             from: *from,
             to: *to,
             min_confidence: *min_confidence,
+            errors: *errors,
             of_patterns: filtered.of_patterns,
             of_instances: filtered.of_instances,
         }

@@ -199,6 +199,7 @@ mod tests {
                 received,
                 bytes: 0,
                 connecting: if path == 9 { 7 } else { 0 },
+                is_error: None,
             }];
             let which = WhichInstance { path, pattern: 3, probability };
             instances.add(1, &TimedInstance { which, hops: &hops });
@@ -234,6 +235,7 @@ mod tests {
             received: Some(place + 1),
             bytes: 0,
             connecting: 0,
+            is_error: None,
         };
         let hops: Vec<TimedHop> = (0..MAX_HOPS as i64 + 500).map(hop).collect();
         let mut instances = Instances::new(0);

@@ -29,6 +29,7 @@ fn add(builder: &mut PageBuilder<'_>, pattern: &PathPattern, number: i64) {
             received: hop.dst_traced.then(|| at(timing.received[place])),
             bytes: 0,
             connecting: 0,
+            is_error: None,
         };
         let hops: Vec<TimedHop> = pattern.hops.iter().enumerate().map(hop).collect();
         let which = WhichInstance { path: index, pattern: pattern.id, probability: 0.5 };

@@ -16,6 +16,9 @@ const SCARCE_LABEL: usize = 26;
 /// The name of the column of the time that connections take.
 pub(super) const CONNECT: &str = "connect";
 
+/// The name of the column of the share of answers that tell of errors.
+pub(super) const ERRORS: &str = "errors";
+
 /// The number of characters of a full bar.
 pub(super) const BAR: usize = 8;
 
@@ -33,6 +36,8 @@ pub(super) struct Columns {
     /// Whether there are columns for the time that connections take, and for the share of instances
     /// that make one.
     pub(super) connects: bool,
+    /// Whether there is a column for the share of answers that tell of errors.
+    pub(super) errors: bool,
 }
 
 impl Columns {
@@ -44,7 +49,8 @@ impl Columns {
             let mut hops = pattern.hops.iter();
             hops.any(|hop| is_noticeable(hop, pattern))
         });
-        let mut columns = Columns { label: 0, delay, delays: 3, bars: true, connects };
+        let errors = hops().any(|hop| hop.outcomes.is_some_and(|of| of.errors > 0));
+        let mut columns = Columns { label: 0, delay, delays: 3, bars: true, connects, errors };
         let left = |columns: &Columns| screen.width.saturating_sub(columns.end());
         if left(&columns) < wanted.min(40) {
             columns.bars = false;
@@ -73,7 +79,12 @@ impl Columns {
 
     /// The column after the shares in per cent.
     pub(super) fn share_end(&self) -> usize {
-        self.connect_end() + 6
+        self.errors_end() + 6
+    }
+
+    /// The column after the shares of errors.
+    pub(super) fn errors_end(&self) -> usize {
+        self.connect_end() + if self.errors { ERRORS.len() + 1 } else { 0 }
     }
 
     /// The column after the mean times of connecting.

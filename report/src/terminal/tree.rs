@@ -8,7 +8,7 @@ use analyze::paths::timing::{Critical, Part, Timing, hop_time, is_noticeable};
 use message_trace::stats::Summary;
 use message_trace::units::{duration, whole_percent};
 
-use super::columns::{BAR, CONNECT, Columns, indent};
+use super::columns::{BAR, CONNECT, Columns, ERRORS, indent};
 use super::paint::{Role, Row};
 use super::screen::Screen;
 use crate::label::Label;
@@ -46,6 +46,9 @@ pub(super) fn write(
             row.right(role, &time, columns.connect_time_end());
             row.right(Role::Plain, &whole_percent(connect.share), columns.connect_end());
         }
+        if let Some(outcomes) = hop.outcomes.filter(|of| of.errors > 0) {
+            row.right(Role::Strong, &whole_percent(outcomes.error_share), columns.errors_end());
+        }
         let share = share(hop_time(hop), pattern.duration.mean);
         let role = if critical.is_some() { Role::Critical } else { Role::Plain };
         if share > 0.0 {
@@ -78,6 +81,9 @@ fn heading(columns: &Columns, screen: &Screen, out: &mut dyn Write) -> io::Resul
     if columns.connects {
         row.right(Role::Dim, CONNECT, columns.connect_time_end());
         row.right(Role::Dim, "in", columns.connect_end());
+    }
+    if columns.errors {
+        row.right(Role::Dim, ERRORS, columns.errors_end());
     }
     row.right(Role::Dim, "share", columns.share_end());
     row.finish(out)

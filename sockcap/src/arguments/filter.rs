@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::offers::{nodes, patterns};
+use super::offers::{nodes, operations, patterns};
 use super::values::{Moment, moment, share};
 
 /// Which paths are shown.
@@ -13,6 +13,10 @@ pub(crate) struct Filter {
     /// times, all of them must be there
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = nodes())]
     pub(crate) through: Vec<String>,
+    /// Only patterns with a message that asks for or tells just this, as 'GET /cart/{}'; given
+    /// several times, all of them must be there (recorded with --protocols)
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new(), add = operations())]
+    pub(crate) operation: Vec<String>,
     /// Only the pattern that the report calls #N; may be given several times
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), add = patterns())]
     pub(crate) pattern: Vec<i64>,
@@ -30,13 +34,19 @@ pub(crate) struct Filter {
     /// Only path instances that are at least this likely, from 0 to 1
     #[arg(long, value_name = "P", value_parser = share)]
     pub(crate) min_confidence: Option<f64>,
+    /// Only path instances in which an answer tells of an error of who gives it (recorded with
+    /// --protocols)
+    #[arg(long)]
+    pub(crate) errors: bool,
 }
 
 impl Filter {
     /// Whether the user filters nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        let Filter { through, pattern, alike, from, to, min_confidence } = self;
-        let any = [pattern, alike].into_iter().all(Vec::is_empty);
-        through.is_empty() && any && from.is_none() && to.is_none() && min_confidence.is_none()
+        let Filter { through, operation, pattern, alike, from, to, min_confidence, errors } = self;
+        let no_names = [through, operation].into_iter().all(Vec::is_empty);
+        let no_numbers = [pattern, alike].into_iter().all(Vec::is_empty);
+        let no_times = from.is_none() && to.is_none();
+        no_names && no_numbers && no_times && min_confidence.is_none() && !errors
     }
 }

@@ -45,6 +45,14 @@ pub(crate) fn nodes() -> ArgValueCandidates {
     })
 }
 
+/// The operations of patterns.
+pub(crate) fn operations() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let hops = most_time().into_iter().flat_map(|pattern| pattern.hops);
+        named(hops.filter_map(|hop| hop.operation).collect())
+    })
+}
+
 /// The hosts whose logs there are.
 pub(crate) fn hosts() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {

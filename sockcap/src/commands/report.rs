@@ -37,7 +37,7 @@ Nodes and hops (--hosts, --hops) are ranked likewise, as if each message were a
 path that takes as long as it is delayed; their share is of the time of all
 paths, where branches that go on at once each count.
 
-A filter by time or confidence chooses path instances, and all figures are made
+A filter by time, confidence or errors chooses path instances, and all figures are made
 again from those that are left; the report says on top what it is about. No
 page is written then.
 
@@ -51,6 +51,8 @@ Examples:
   sockcap report --sort p99 --limit 5
   sockcap report --node host                       hosts as nodes
   sockcap report --through AP1 --through DB2       paths that pass both
+  sockcap report --operation 'GET /cart/{}'        paths that ask for that
+  sockcap report --errors                          paths in which something failed
   sockcap report --pattern 3                       only #3 of the list
   sockcap report --from 10 --to 12.5               paths begun in these seconds
   sockcap report --from 2026-11-22T15:04:05Z --min-confidence 0.5

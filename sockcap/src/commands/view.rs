@@ -302,6 +302,7 @@ mod tests {
                 received: Some(path + duration),
                 bytes: 1,
                 connecting: 0,
+                is_error: None,
             };
             let which = WhichInstance { path, pattern: 0, probability: 1.0 };
             pages.instances.add(1, &TimedInstance { which, hops: &[hop] });

@@ -37,6 +37,8 @@ fn hop(
         network: (!client(src.0) && !client(dst.0)).then(|| delay(network * MS)),
         untraced: None,
         connect: None,
+        operation: None,
+        outcomes: None,
     }
 }
 

@@ -1,9 +1,9 @@
-//! The times and the size of each message of a stretch, which its paths are told by. The rest of a
-//! message is not kept until the next stretch is there.
+//! The times and the size of each message of a stretch, and what it says it does, which its paths
+//! are told by. The rest of a message is not kept until the next stretch is there.
 
 use std::ops::Range;
 
-use message_trace::{Connect, MessageTrace, SparseColumn};
+use message_trace::{Connect, MessageTrace, OperationRole, SparseColumn};
 
 use crate::receipt::Receipt;
 
@@ -18,17 +18,42 @@ pub(crate) struct PathMessages {
     recv_ts: Vec<i64>,
     bytes: Vec<i64>,
     connects: SparseColumn<Connect>,
+    told: SparseColumn<PathTold>,
+}
+
+/// What a message of a path says it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PathTold {
+    /// Number of the name of what it asks for or tells; an answer has none.
+    pub(crate) operation: Option<u32>,
+    /// Of an answer, whether the answering side failed.
+    pub(crate) is_error: Option<bool>,
 }
 
 impl PathMessages {
-    /// Appends these rows of `trace`.
-    pub(crate) fn append(&mut self, trace: &MessageTrace, rows: Range<usize>) {
+    /// Appends these rows of `trace`. `operation` gives the number by which the name of what a row
+    /// asks for or tells is known in paths.
+    pub(crate) fn append(
+        &mut self,
+        trace: &MessageTrace,
+        rows: Range<usize>,
+        mut operation: impl FnMut(usize, u32) -> u32,
+    ) {
         self.send_ts.extend(rows.clone().map(|row| trace.send_ts(row).unwrap_or(NIL)));
         self.arrival.extend(rows.clone().map(|row| trace.arrival(row).unwrap_or(NIL)));
         self.recv_ts.extend(rows.clone().map(|row| trace.recv_ts(row).unwrap_or(NIL)));
         for row in rows.clone().filter(|_| trace.has_connects()) {
             if let Some(connect) = trace.connecting(row) {
                 self.connects.push(self.bytes.len() + row - rows.start, connect);
+            }
+        }
+        for row in rows.clone().filter(|_| trace.has_told()) {
+            let Some(told) = trace.told(row) else { continue };
+            let name = told.name.filter(|_| told.role != OperationRole::Response);
+            let operation = name.map(|name| operation(row, name));
+            let told = PathTold { operation, is_error: told.outcome() };
+            if told != PathTold::default() {
+                self.told.push(self.bytes.len() + row - rows.start, told);
             }
         }
         self.bytes.extend(rows.map(|row| trace.bytes(row)));
@@ -40,6 +65,7 @@ impl PathMessages {
             column.drain(..messages);
         }
         self.connects.remove_first(messages);
+        self.told.remove_first(messages);
     }
 
     /// Number of messages.
@@ -66,6 +92,12 @@ impl PathMessages {
         self.connects.get(message)
     }
 
+    /// What it says it does.
+    #[inline]
+    pub(crate) fn told(&self, message: usize) -> PathTold {
+        self.told.get(message).unwrap_or_default()
+    }
+
     /// The payload's size.
     #[inline]
     pub(crate) fn bytes(&self, message: usize) -> i64 {
@@ -77,7 +109,7 @@ impl PathMessages {
 impl From<&MessageTrace> for PathMessages {
     fn from(trace: &MessageTrace) -> PathMessages {
         let mut messages = PathMessages::default();
-        messages.append(trace, 0..trace.len());
+        messages.append(trace, 0..trace.len(), |_, name| name);
         messages
     }
 }

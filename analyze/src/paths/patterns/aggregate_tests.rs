@@ -19,7 +19,7 @@ fn patterns(trace: &MessageTrace, trees: &[(f64, &[(u32, u32)])]) -> (Vec<PathPa
     let budget = MemoryBudget::new(options.resources.memory);
     let mut collector = Collector::new(&options, &budget, dir.path());
     collector.add_trees(&trace.into(), &naming, trees);
-    collector.finish(&naming, &dir, &()).unwrap();
+    collector.finish(&naming, None, &dir, &()).unwrap();
     (PathPattern::read_all(&dir.patterns()).unwrap(), Instances::read(&dir.paths()).unwrap())
 }
 

@@ -5,13 +5,13 @@
 
 use message_trace::stats::Summary;
 
-use super::pattern::Connects;
+use super::pattern::{Connects, Outcomes};
 use super::record::{HopMeasures, InstanceHop, Recorded};
 use super::shape_labels::ShapeLabels;
 use crate::paths::storage::bytes::{Reader, put, put_float, put_slice};
 
 /// A message of a pattern, summarised over its instances.
-pub(crate) type PatternHop = HopMeasures<Summary, f64, Connects>;
+pub(crate) type PatternHop = HopMeasures<Summary, f64, Connects, Outcomes>;
 
 /// Kinds of patterns.
 const ONCE: u8 = 0;
@@ -118,6 +118,7 @@ impl Describer {
         connect.clear();
         let (mut bytes, mut weight) = (0.0, 0.0);
         let (mut src_traced, mut dst_traced) = (false, false);
+        let mut outcomes = OutcomeSums::default();
         for instance in instances {
             let p = instance.probability;
             let seen = InstanceHop::next(&mut instance.messages);
@@ -125,6 +126,7 @@ impl Describer {
             node.extend(seen.node.map(|delay| (delay, p)));
             untraced.extend(seen.untraced.map(|delay| (delay, p)));
             connect.extend(seen.connect.map(|time| (time, p)));
+            outcomes.add(seen.outcome, p);
             bytes += seen.bytes as f64 * p;
             weight += p;
             src_traced |= seen.src_traced;
@@ -138,7 +140,32 @@ impl Describer {
             untraced: Summary::of(untraced),
             connect: Connects::of(connect, weight),
             bytes: bytes / weight,
+            outcome: outcomes.of(),
         }
+    }
+}
+
+/// Answers and errors among them: how many, and how many are expected to be real.
+#[derive(Clone, Copy, Debug, Default)]
+struct OutcomeSums {
+    answers: (i64, f64),
+    errors: (i64, f64),
+}
+
+impl OutcomeSums {
+    fn add(&mut self, is_error: Option<bool>, probability: f64) {
+        let count = |is: bool, (count, expected): &mut (i64, f64)| {
+            *count += i64::from(is);
+            *expected += if is { probability } else { 0.0 };
+        };
+        count(is_error.is_some(), &mut self.answers);
+        count(is_error == Some(true), &mut self.errors);
+    }
+
+    fn of(self) -> Option<Outcomes> {
+        let (answers, all) = self.answers;
+        let (errors, failed) = self.errors;
+        (answers > 0).then(|| Outcomes { answers, errors, error_share: failed / all })
     }
 }
 
@@ -159,6 +186,11 @@ impl PatternHop {
             put_summary(out, &delay);
         }
         put_float(out, self.bytes);
+        if let Some(Outcomes { answers, errors, error_share }) = self.outcome {
+            put(out, answers as u64);
+            put(out, errors as u64);
+            put_float(out, error_share);
+        }
     }
 
     fn next<'bytes>(reader: &mut Reader<'bytes>) -> PatternHop {
@@ -170,7 +202,12 @@ impl PatternHop {
             let (count, expected, share) = (reader.number() as i64, reader.float(), reader.float());
             Connects { count, expected, share, delay: delay(reader) }
         };
-        HopMeasures::read(reader, delay, connect, Reader::float)
+        let outcomes = |reader: &mut Reader<'bytes>| Outcomes {
+            answers: reader.number() as i64,
+            errors: reader.number() as i64,
+            error_share: reader.float(),
+        };
+        HopMeasures::read(reader, delay, connect, Reader::float, outcomes)
     }
 
     /// The same for a message of the only instance.
@@ -178,7 +215,12 @@ impl PatternHop {
     fn once(seen: InstanceHop, p: f64) -> PatternHop {
         let connect =
             |time| Connects { count: 1, expected: p, share: 1.0, delay: summary(time, p) };
-        seen.map(|delay| summary(delay, p), |bytes| bytes as f64 * p / p, connect)
+        let outcome = |is_error: bool| Outcomes {
+            answers: 1,
+            errors: i64::from(is_error),
+            error_share: f64::from(u8::from(is_error)),
+        };
+        seen.map(|delay| summary(delay, p), |bytes| bytes as f64 * p / p, connect, outcome)
     }
 }
 
@@ -245,6 +287,6 @@ impl Iterator for ShapeHops<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<(u32, ShapeLabels)> {
-        (!self.0.is_empty()).then(|| (self.0.number() as u32, ShapeLabels::of(self.0.number())))
+        (!self.0.is_empty()).then(|| ShapeLabels::next(&mut self.0))
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct HopTexts {
     src_port: Texts,
     dst_port: Texts,
     protocol: Texts,
+    /// Names of operations by number, where it is known what messages do.
+    operations: Option<StringArray>,
 }
 
 /// A column of labels.
@@ -26,8 +28,8 @@ struct Texts {
 }
 
 impl HopTexts {
-    /// All labels of `naming`, by roles if it has them.
-    pub(crate) fn of(naming: &Naming) -> HopTexts {
+    /// All labels of `naming`, by roles if it has them; and the names of operations.
+    pub(crate) fn of(naming: &Naming, operations: Option<&[String]>) -> HopTexts {
         let hops = match naming.by_role() {
             Some(by_role) => (0..by_role.hops() as u32).map(|hop| by_role.hop_name(hop)).collect(),
             None => (0..naming.hops() as u32).map(|hop| naming.hop_name(hop)).collect::<Vec<_>>(),
@@ -42,12 +44,13 @@ impl HopTexts {
             src_port: Texts::of(hops.iter().map(|hop| naming.text(hop.src_port))),
             dst_port: Texts::of(hops.iter().map(|hop| naming.text(hop.dst_port))),
             protocol: Texts::of(hops.iter().map(|hop| hop.protocol.name())),
+            operations: operations.map(StringArray::from_iter_values),
         }
     }
 
     /// The columns of messages with these labels, in the order of the table.
     pub(crate) fn columns(&self, labels: &[ShapeLabels]) -> [ArrayRef; 5] {
-        let HopTexts { src, dst, src_port, dst_port, protocol } = self;
+        let HopTexts { src, dst, src_port, dst_port, protocol, .. } = self;
         [
             src.column(labels, |label| label.src),
             dst.column(labels, |label| label.dst),
@@ -55,6 +58,12 @@ impl HopTexts {
             dst_port.column(labels, |_| 0),
             protocol.column(labels, |_| 0),
         ]
+    }
+
+    /// The column of their operations, where it is known what messages do.
+    pub(crate) fn operations(&self, labels: &[ShapeLabels]) -> Option<ArrayRef> {
+        let keys = labels.iter().map(|label| label.operation.map(|operation| operation as i32));
+        Some(keyed(keys.collect(), self.operations.clone()?))
     }
 }
 

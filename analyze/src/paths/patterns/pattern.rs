@@ -75,6 +75,11 @@ pub struct Hop {
     /// Time for which the sender waited for the connection, in those instances in which this is the
     /// first message on it. None where it never is.
     pub connect: Option<Connects>,
+    /// What the message asks for or tells, by the name that it says without literals: `GET
+    /// /cart/{}`. None where it says nothing, and for an answer.
+    pub operation: Option<String>,
+    /// How the calls ended that it is the answer of. None where it is not told to be an answer.
+    pub outcomes: Option<Outcomes>,
 }
 
 impl Hop {
@@ -86,6 +91,17 @@ impl Hop {
             && self.dst_port == call.src_port
             && self.protocol == call.protocol
     }
+}
+
+/// How calls ended, of those instances in which the message is told to be an answer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcomes {
+    /// Number of instances in which that is told.
+    pub answers: i64,
+    /// Number of these in which the answering side failed.
+    pub errors: i64,
+    /// Share of these, by what is expected, from 0 to 1.
+    pub error_share: f64,
 }
 
 /// The time for which connections were made, of those instances or messages that made one. It is

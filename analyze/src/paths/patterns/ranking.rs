@@ -87,16 +87,18 @@ impl<'a> Ranking<'a> {
         Ok((Ranking { groups, firsts }, numbers))
     }
 
-    /// Writes the table of patterns.
+    /// Writes the table of patterns, with the names of `operations` where these are known.
     pub(crate) fn write(
         self,
         naming: &Naming,
+        operations: Option<&[String]>,
         path: &Path,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<(), PathError> {
-        let texts = HopTexts::of(naming);
-        let mut writer = RowGroupWriter::create(path, table::schema(), rows::stored)?;
+        let texts = HopTexts::of(naming, operations);
+        let schema = table::schema(operations.is_some());
+        let mut writer = RowGroupWriter::create(path, schema, rows::stored)?;
         let encoder = writer.encoder();
         let work = |group: usize| {
             let blocks = self.groups.take(group)?;

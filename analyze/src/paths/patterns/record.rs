@@ -9,7 +9,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-use super::shape_labels::Labeler;
+use super::shape_labels::{Labeler, ShapeLabels};
 use crate::naming::Naming;
 use crate::paths::instances::connecting::Tree;
 use crate::paths::instances::messages::PathMessages;
@@ -23,10 +23,11 @@ const NETWORK: u8 = 4;
 const NODE: u8 = 8;
 const UNTRACED: u8 = 16;
 const CONNECT: u8 = 32;
+const OUTCOME: u8 = 64;
 
-/// A message of an instance: its delays in nanoseconds, and its size.
+/// A message of an instance: its delays in nanoseconds, its size, and how what it answers ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct HopMeasures<T, B, C> {
+pub(crate) struct HopMeasures<T, B, C, O> {
     pub(crate) src_traced: bool,
     pub(crate) dst_traced: bool,
     pub(crate) network: Option<T>,
@@ -35,9 +36,11 @@ pub(crate) struct HopMeasures<T, B, C> {
     /// Time for which the sender waited for the connection, where it did.
     pub(crate) connect: Option<C>,
     pub(crate) bytes: B,
+    /// How what it answers ended, where it is told to be an answer.
+    pub(crate) outcome: Option<O>,
 }
 
-impl<T, B, C> HopMeasures<T, B, C> {
+impl<T, B, C, O> HopMeasures<T, B, C, O> {
     /// Bits of the known properties.
     pub(crate) fn flags(&self) -> u8 {
         let bit = |is, bit| if is { bit } else { 0 };
@@ -47,16 +50,19 @@ impl<T, B, C> HopMeasures<T, B, C> {
             | bit(self.node.is_some(), NODE)
             | bit(self.untraced.is_some(), UNTRACED)
             | bit(self.connect.is_some(), CONNECT)
+            | bit(self.outcome.is_some(), OUTCOME)
     }
 
-    /// Reads what was written by [`HopMeasures::flags`] and then as the known delays and the size.
+    /// Reads what was written by [`HopMeasures::flags`] and then as the known delays, the size and
+    /// the outcome.
     #[inline]
     pub(crate) fn read<'bytes>(
         reader: &mut Reader<'bytes>,
         delay: impl Fn(&mut Reader<'bytes>) -> T,
         connect: impl Fn(&mut Reader<'bytes>) -> C,
         bytes: impl Fn(&mut Reader<'bytes>) -> B,
-    ) -> HopMeasures<T, B, C> {
+        outcome: impl Fn(&mut Reader<'bytes>) -> O,
+    ) -> HopMeasures<T, B, C, O> {
         let flags = reader.byte();
         let mut known = |bit| (flags & bit != 0).then(|| delay(reader));
         let (network, node, untraced) = (known(NETWORK), known(NODE), known(UNTRACED));
@@ -70,18 +76,20 @@ impl<T, B, C> HopMeasures<T, B, C> {
             untraced,
             connect,
             bytes: bytes(reader),
+            outcome: (flags & OUTCOME != 0).then(|| outcome(reader)),
         }
     }
 }
 
-impl<T, B, C> HopMeasures<T, B, C> {
-    /// The same with other delays, times of connecting, and sizes.
-    pub(crate) fn map<T2, B2, C2>(
+impl<T, B, C, O> HopMeasures<T, B, C, O> {
+    /// The same with other delays, sizes, times of connecting, and outcomes.
+    pub(crate) fn map<T2, B2, C2, O2>(
         self,
         delay: impl Fn(T) -> T2,
         bytes: impl Fn(B) -> B2,
         connect: impl Fn(C) -> C2,
-    ) -> HopMeasures<T2, B2, C2> {
+        outcome: impl Fn(O) -> O2,
+    ) -> HopMeasures<T2, B2, C2, O2> {
         HopMeasures {
             src_traced: self.src_traced,
             dst_traced: self.dst_traced,
@@ -90,12 +98,13 @@ impl<T, B, C> HopMeasures<T, B, C> {
             untraced: self.untraced.map(&delay),
             connect: self.connect.map(connect),
             bytes: bytes(self.bytes),
+            outcome: self.outcome.map(outcome),
         }
     }
 }
 
 /// A message of one instance.
-pub(crate) type InstanceHop = HopMeasures<i64, i64, i64>;
+pub(crate) type InstanceHop = HopMeasures<i64, i64, i64, bool>;
 
 impl InstanceHop {
     /// Appends it as bytes.
@@ -106,12 +115,14 @@ impl InstanceHop {
             put_signed(out, delay);
         }
         put_signed(out, self.bytes);
+        out.extend(self.outcome.map(u8::from));
     }
 
     /// The next message of an instance.
     #[inline]
     pub(crate) fn next(reader: &mut Reader<'_>) -> InstanceHop {
-        HopMeasures::read(reader, Reader::signed, Reader::signed, Reader::signed)
+        let is_error = |reader: &mut Reader<'_>| reader.byte() != 0;
+        HopMeasures::read(reader, Reader::signed, Reader::signed, Reader::signed, is_error)
     }
 }
 
@@ -170,8 +181,8 @@ impl<'trace> Recorder<'trace> {
             let (sent, received) = (self.messages.send_ts(message), self.receipts[place].at);
             first = first.or_else(|| Some(sent.or(received)));
             last = last.max(sent).max(received);
-            put(&mut self.shape, u64::from(*depth));
-            put(&mut self.shape, self.labeler.label(message).number());
+            let operation = self.messages.told(message).operation;
+            ShapeLabels { operation, ..self.labeler.label(message) }.put(*depth, &mut self.shape);
             let cause = self.causes[place]
                 .map(|cause| (tree[cause as usize].0, self.receipts[cause as usize]));
             let connect = Tree { messages: tree, causes: &self.causes, receipts: &self.receipts }
@@ -241,6 +252,7 @@ impl<'trace> Recorder<'trace> {
                 .filter(|_| sent.is_none())
                 .and_then(|(cause, _)| since(received, self.messages.send_ts(cause as usize))),
             bytes: self.messages.bytes(message),
+            outcome: self.messages.told(message).is_error,
         }
     }
 }

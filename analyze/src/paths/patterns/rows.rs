@@ -5,10 +5,12 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
 use message_trace::PathError;
 use message_trace::stats::Summary;
+use message_trace::table::columns;
 use message_trace::table::{RowGroup, RowGroupBuilder, RowGroupEncoder, Stored};
 
 use super::described::{Described, PatternHop, PatternTotals};
 use super::hop_texts::HopTexts;
+use super::pattern::Outcomes;
 use super::shape_labels::ShapeLabels;
 use crate::tuning::paths::rows::ROWS_AT_ONCE;
 
@@ -18,7 +20,8 @@ pub(crate) fn stored(column: &str) -> Stored {
         "pattern" | "hop" | "parent" | "depth" | "count" => Stored::Differences,
         "src_traced" | "dst_traced" => Stored::Plain,
         "bytes" => Stored::Once,
-        "connect_count" => Stored::Differences,
+        "connect_count" | "answer_count" | "error_count" => Stored::Differences,
+        "error_share" => Stored::Plain,
         delay
             if ["node_", "network_", "untraced_", "connect_"]
                 .iter()
@@ -92,6 +95,7 @@ struct Step {
     connect: Delays,
     connect_count: Vec<Option<i64>>,
     connect_expected: Vec<Option<f64>>,
+    outcomes: Vec<Option<Outcomes>>,
     count: Vec<i64>,
     /// Expected, maximum probability, duration in three, total time.
     whole: [Vec<f64>; 6],
@@ -121,6 +125,7 @@ impl Step {
         self.connect.push(seen.connect.map(|connect| connect.delay));
         self.connect_count.push(seen.connect.map(|connect| connect.count));
         self.connect_expected.push(seen.connect.map(|connect| connect.expected));
+        self.outcomes.push(seen.outcome);
     }
 
     /// The rest of the rows are of pattern `number`.
@@ -153,6 +158,13 @@ impl Step {
         arrays.push(Arc::new(Int64Array::from(self.connect_count)));
         arrays.push(Arc::new(Float64Array::from(self.connect_expected)));
         arrays.extend(self.connect.arrays());
+        if let Some(operations) = texts.operations(&self.labels) {
+            let outcomes = || self.outcomes.iter().copied();
+            arrays.push(operations);
+            arrays.push(columns::int64(outcomes().map(|of| of.map(|of| of.answers))));
+            arrays.push(columns::int64(outcomes().map(|of| of.map(|of| of.errors))));
+            arrays.push(columns::float64(outcomes().map(|of| of.map(|of| of.error_share))));
+        }
         arrays
     }
 }

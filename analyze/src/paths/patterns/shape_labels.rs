@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::naming::{ByRole, Naming};
+use crate::paths::storage::bytes::{Reader, put};
 
 /// The labels of a message within a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -17,19 +18,28 @@ pub(crate) struct ShapeLabels {
     pub(crate) src: u16,
     /// The same for the receiver.
     pub(crate) dst: u16,
+    /// The number of the name of what the message asks for or tells, where it says so.
+    pub(crate) operation: Option<u32>,
 }
 
 impl ShapeLabels {
-    /// The labels as a number, small where they are.
+    /// Appends the labels of a message of that depth: as numbers, which are small where these are.
     #[inline]
-    pub(crate) fn number(self) -> u64 {
-        u64::from(self.hop) | u64::from(self.src) << 32 | u64::from(self.dst) << 48
+    pub(crate) fn put(self, depth: u32, out: &mut Vec<u8>) {
+        put(out, u64::from(depth) << 1 | u64::from(self.operation.is_some()));
+        put(out, u64::from(self.hop) | u64::from(self.src) << 32 | u64::from(self.dst) << 48);
+        if let Some(operation) = self.operation {
+            put(out, u64::from(operation));
+        }
     }
 
-    /// The labels that are that number.
+    /// The next depth and its labels.
     #[inline]
-    pub(crate) fn of(number: u64) -> ShapeLabels {
-        ShapeLabels { hop: number as u32, src: (number >> 32) as u16, dst: (number >> 48) as u16 }
+    pub(crate) fn next(reader: &mut Reader<'_>) -> (u32, ShapeLabels) {
+        let (depth, number) = (reader.number(), reader.number());
+        let operation = (depth & 1 != 0).then(|| reader.number() as u32);
+        let (src, dst) = ((number >> 32) as u16, (number >> 48) as u16);
+        ((depth >> 1) as u32, ShapeLabels { hop: number as u32, src, dst, operation })
     }
 }
 
@@ -57,12 +67,12 @@ impl<'trace> Labeler<'trace> {
         }
     }
 
-    /// The labels of the next message of the path, in depth-first order.
+    /// The labels of the next message of the path, in depth-first order, but for its operation.
     #[inline]
     pub(crate) fn label(&mut self, message: usize) -> ShapeLabels {
         let hop = self.naming.hop(message);
         match self.by_role {
-            None => ShapeLabels { hop, src: 0, dst: 0 },
+            None => ShapeLabels { hop, ..ShapeLabels::default() },
             Some(by_role) => self.by_role(by_role, hop),
         }
     }
@@ -72,7 +82,8 @@ impl<'trace> Labeler<'trace> {
         let hop = by_role.hop(hop);
         let roles = by_role.hop_name(hop);
         let src = self.number(names.src, roles.src);
-        ShapeLabels { hop, src, dst: self.number(names.dst, roles.dst) }
+        let dst = self.number(names.dst, roles.dst);
+        ShapeLabels { hop, src, dst, operation: None }
     }
 
     /// The number of the node of that name among those of its role.

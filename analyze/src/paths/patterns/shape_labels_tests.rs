@@ -29,10 +29,21 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn labels_are_numbers_and_back(hop in any::<u32>(), src in any::<u16>(), dst in any::<u16>()) {
-        let labels = ShapeLabels { hop, src, dst };
-        prop_assert_eq!(ShapeLabels::of(labels.number()), labels);
-        prop_assert_eq!(ShapeLabels { hop, src: 0, dst: 0 }.number(), u64::from(hop), "by names as ever");
+    fn labels_are_numbers_and_back(
+        depth in 0..u32::MAX,
+        hop in any::<u32>(),
+        src in any::<u16>(),
+        dst in any::<u16>(),
+        operation in any::<Option<u32>>(),
+    ) {
+        let labels = ShapeLabels { hop, src, dst, operation };
+        let mut bytes = Vec::new();
+        labels.put(depth, &mut bytes);
+        labels.put(depth, &mut bytes);
+        let mut reader = Reader(&bytes);
+        prop_assert_eq!(ShapeLabels::next(&mut reader), (depth, labels));
+        prop_assert_eq!(ShapeLabels::next(&mut reader), (depth, labels));
+        prop_assert!(reader.is_empty());
     }
 
     #[test]

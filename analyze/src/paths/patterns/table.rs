@@ -1,6 +1,6 @@
 //! `patterns.parquet`: one row a hop, by pattern and depth-first order. The totals of a pattern are
 //! repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and `*_p99`, in
-//! nanoseconds.
+//! nanoseconds. Where it is known what messages do, there are columns for that behind the others.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use message_trace::table;
 use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
 use message_trace::{PathError, Protocol};
 
-use super::pattern::{Connects, Hop, PathPattern};
+use super::pattern::{Connects, Hop, Outcomes, PathPattern};
 
 impl PathPattern {
     /// Reads the patterns of the table at `path`, in the order of the table.
@@ -27,7 +27,8 @@ impl PathPattern {
     }
 }
 
-pub(crate) fn schema() -> SchemaRef {
+/// The columns, those of operations among them where it is known what messages do.
+pub(crate) fn schema(with_operations: bool) -> SchemaRef {
     let delay = |name: &str, column: fn(&str, DataType) -> Field| {
         ["mean", "p50", "p99"].map(|part| column(&format!("{name}_{part}"), DataType::Float64))
     };
@@ -59,6 +60,14 @@ pub(crate) fn schema() -> SchemaRef {
         nullable("connect_expected", DataType::Float64),
     ]);
     fields.extend(delay("connect", nullable));
+    if with_operations {
+        fields.extend([
+            nullable("operation", dictionary()),
+            nullable("answer_count", DataType::Int64),
+            nullable("error_count", DataType::Int64),
+            nullable("error_share", DataType::Float64),
+        ]);
+    }
     columns::schema(fields)
 }
 
@@ -83,6 +92,17 @@ fn connects(
         Some(Connects { count: counts[row]?, expected: of, share: of / all, delay: delays[row]? })
     };
     Ok(Some((0..counts.len()).map(connects).collect()))
+}
+
+/// Columns of how calls ended. A table without operations has none.
+fn outcomes(table: &Columns<'_>) -> Result<Option<Vec<Option<Outcomes>>>, PathError> {
+    let Some(answers) = table.int64_if_any("answer_count")? else { return Ok(None) };
+    let (errors, shares) = (table.int64("error_count")?, table.float64("error_share")?);
+    let rows = answers.into_iter().zip(errors).zip(shares);
+    let outcomes = rows.map(|((answers, errors), error_share)| {
+        Some(Outcomes { answers: answers?, errors: errors?, error_share: error_share? })
+    });
+    Ok(Some(outcomes.collect()))
 }
 
 /// Reads the totals of each pattern of the table at `path`, pattern by pattern, without hops.
@@ -172,6 +192,7 @@ pub(crate) fn append(
     let (node, network) = (summaries(&table, "node")?, summaries(&table, "network")?);
     let (untraced, connect) =
         (summaries(&table, "untraced")?, connects(&table, &totals_columns.expected)?);
+    let (operations, outcomes) = (table.texts_if_any("operation")?, outcomes(&table)?);
     let (ids, places) = (&totals_columns.ids, &totals_columns.places);
     for row in 0..batch.num_rows() {
         if !wanted(table.some("pattern", ids[row])?) {
@@ -200,6 +221,8 @@ pub(crate) fn append(
             network: network[row],
             untraced: untraced[row],
             connect: connect.as_ref().and_then(|connect| connect[row]),
+            operation: operations.as_ref().and_then(|all| all[row]).map(str::to_owned),
+            outcomes: outcomes.as_ref().and_then(|all| all[row]),
         };
         let out_of_order = || PathError::malformed(path, "its hops are out of order");
         let pattern = patterns.last_mut().ok_or_else(out_of_order)?;
@@ -248,14 +271,14 @@ mod tests {
         arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
         arrays.push(int64([None, Some(2)]));
         arrays.extend([1.125, 4.0, 3.0, 8.0].map(|value| float64([None, Some(value)])));
-        columns::batch(Path::new("patterns"), &schema(), arrays).unwrap()
+        columns::batch(Path::new("patterns"), &schema(false), arrays).unwrap()
     }
 
     #[test]
     fn patterns_are_read_and_a_table_out_of_order_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("patterns.parquet");
-        table::write(&path, schema(), [table(1)]).unwrap();
+        table::write(&path, schema(false), [table(1)]).unwrap();
         let patterns = PathPattern::read_all(&path).unwrap();
         let [pattern] = &patterns[..] else { panic!("{patterns:?}") };
         assert_eq!((pattern.id, pattern.count, pattern.expected), (0, 3, 2.25));
@@ -275,9 +298,9 @@ mod tests {
         let delay = Summary { mean: 4.0, p50: 3.0, p99: 8.0 };
         let connects = Connects { count: 2, expected: 1.125, share: 0.5, delay };
         assert_eq!((root.connect, hop.connect), (None, Some(connects)));
-        table::write(&path, schema(), []).unwrap();
+        table::write(&path, schema(false), []).unwrap();
         assert_eq!(PathPattern::read_all(&path).unwrap(), []);
-        table::write(&path, schema(), [table(2)]).unwrap();
+        table::write(&path, schema(false), [table(2)]).unwrap();
         assert!(PathPattern::read_all(&path).unwrap_err().to_string().contains("out of order"));
         let texts = text([Some("a")]);
         let other = columns::schema([required("pattern", DataType::Utf8)]);

@@ -35,6 +35,8 @@ pub struct HopLabels<'a> {
     pub dst_port: &'a str,
     /// The protocol.
     pub protocol: message_trace::Protocol,
+    /// What the message asks for or tells, by the name that it says; `None` where it says nothing.
+    pub operation: Option<&'a str>,
 }
 
 /// The receiver of a message.
@@ -144,7 +146,8 @@ impl CalledInstance<'_> {
     pub fn labels(&self, hop: usize) -> Option<HopLabels<'_>> {
         let key = self.all.labels.key(self.timed.which.pattern, hop)?;
         let (Hop { src, dst, dst_port, protocol, .. }, _) = self.all.labels.hop(key)?;
-        Some(HopLabels { src, dst, dst_port, protocol: *protocol })
+        let operation = self.all.labels.operation(self.timed.which.pattern, hop);
+        Some(HopLabels { src, dst, dst_port, protocol: *protocol, operation })
     }
 
     /// The sender of a message; `None` where the table of nodes has no such node.

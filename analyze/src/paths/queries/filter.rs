@@ -1,5 +1,5 @@
-//! Filters of paths: patterns by their numbers and by the nodes that take part in them, instances
-//! by when they begin and by their probability.
+//! Filters of paths: patterns by their numbers, by the nodes that take part in them and by what
+//! their messages do, instances by when they begin, by their probability and by errors.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,6 +14,8 @@ use super::timed_instance::{TimedInstance, WhichInstance};
 pub struct PathFilter {
     /// Each of these must be a part of the name of a node of the pattern, at whatever end of a hop.
     pub through: Vec<String>,
+    /// Each of these must be the operation of a hop of the pattern.
+    pub operations: Vec<String>,
     /// The pattern must have one of these numbers, if any are said.
     pub patterns: Vec<i64>,
     /// The instance must not begin earlier: nanoseconds since the Unix epoch, on the common clock.
@@ -22,23 +24,31 @@ pub struct PathFilter {
     pub to: Option<i64>,
     /// The instance must be at least this likely, from 0 to 1.
     pub min_confidence: Option<f64>,
+    /// In the instance an answering side must have failed.
+    pub errors: bool,
 }
 
 impl PathFilter {
     /// Whether it leaves everything.
     pub fn is_empty(&self) -> bool {
-        self.through.is_empty() && self.patterns.is_empty() && !self.is_of_instances()
+        let names = [&self.through, &self.operations];
+        names.into_iter().all(Vec::is_empty) && self.patterns.is_empty() && !self.is_of_instances()
     }
 
     /// Whether it may leave a part of a pattern's instances, so that the pattern's figures are
     /// others than in the table.
     pub(crate) fn is_of_instances(&self) -> bool {
-        self.from.is_some() || self.to.is_some() || self.min_confidence.is_some()
+        self.from.is_some() || self.to.is_some() || self.min_confidence.is_some() || self.errors
     }
 
     /// Whether an instance is likely enough.
     pub(crate) fn is_likely(&self, which: &WhichInstance) -> bool {
         self.min_confidence.is_none_or(|least| which.probability >= least)
+    }
+
+    /// Whether an instance has the errors that are asked for.
+    pub(crate) fn has_ended_so(&self, instance: &TimedInstance<'_>) -> bool {
+        !self.errors || instance.has_error()
     }
 
     /// Whether an instance begins within the chosen time. One without a known time does not, if a
@@ -58,15 +68,15 @@ impl PathFilter {
     /// When the table cannot be read, or is not one of patterns.
     pub(crate) fn patterns(&self, dir: &DataDir) -> Result<WantedPatterns, PathError> {
         let mut wanted = WantedPatterns { all: false, bits: Vec::new() };
-        if self.through.is_empty() {
+        if self.through.is_empty() && self.operations.is_empty() {
             wanted.all = self.patterns.is_empty();
             self.patterns.iter().for_each(|pattern| wanted.insert(*pattern));
             return Ok(wanted);
         }
         // How many patterns pass each of the names is of no interest, only whether one does all.
-        let mut met = vec![false; self.through.len()];
+        let mut met = vec![false; self.through.len() + self.operations.len()];
         let mut last = None;
-        each_end(&dir.patterns(), &self.through, |pattern, names| {
+        each_hop(&dir.patterns(), &self.through, &self.operations, |pattern, names| {
             if last != Some(pattern) {
                 met.fill(false);
                 last = Some(pattern);
@@ -110,6 +120,27 @@ impl WantedPatterns {
     }
 }
 
+/// The names of all operations in the patterns of the table at `path`; `None` where it is not known
+/// what messages do.
+///
+/// # Errors
+/// When the table cannot be read, or is not one of patterns.
+pub fn operation_names(path: &Path) -> Result<Option<BTreeSet<String>>, PathError> {
+    let mut names = None;
+    for batch in table::read_columns(path, &["operation"])? {
+        let batch = batch?;
+        if batch.num_columns() == 0 {
+            break;
+        }
+        let names: &mut BTreeSet<String> = names.get_or_insert_default();
+        let (numbers, texts) = Columns::new(path, &batch).numbered_texts("operation")?;
+        let met: BTreeSet<u32> = numbers.into_iter().flatten().collect();
+        let met = met.into_iter().filter_map(|number| texts.get(number as usize));
+        names.extend(met.map(|name| (*name).to_owned()));
+    }
+    Ok(names)
+}
+
 /// The names of all nodes in the patterns of the table at `path`.
 ///
 /// # Errors
@@ -132,28 +163,35 @@ pub fn node_names(path: &Path) -> Result<BTreeSet<String>, PathError> {
 }
 
 /// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names
-/// of its two ends have.
-fn each_end(
+/// of its two ends have, and behind these which of the `operations` its own is.
+fn each_hop(
     path: &Path,
     parts: &[String],
+    operations: &[String],
     mut row: impl FnMut(i64, &[bool]),
 ) -> Result<(), PathError> {
-    for batch in table::read_columns(path, &["pattern", "src", "dst"])? {
+    for batch in table::read_columns(path, &["pattern", "src", "dst", "operation"])? {
         let batch = batch?;
         let table = Columns::new(path, &batch);
         let patterns = table.int64("pattern")?;
-        let mut ends = Vec::new();
-        for column in ["src", "dst"] {
-            let (numbers, texts) = table.numbered_texts(column)?;
-            let has = |text: &&str| -> Vec<bool> {
-                parts.iter().map(|part| text.contains(part)).collect()
+        let mut columns = Vec::new();
+        for column in ["src", "dst", "operation"] {
+            let is_operation = column == "operation";
+            let (numbers, texts) = match is_operation {
+                true => table.numbered_texts_if_any(column)?,
+                false => table.numbered_texts(column)?,
             };
-            ends.push((numbers, texts.iter().map(has).collect::<Vec<_>>()));
+            let has = |text: &&str| -> Vec<bool> {
+                let parts = parts.iter().map(|part| !is_operation && text.contains(part));
+                let operations = operations.iter().map(|name| is_operation && text == name);
+                parts.chain(operations).collect()
+            };
+            columns.push((numbers, texts.iter().map(has).collect::<Vec<_>>()));
         }
-        let mut either = vec![false; parts.len()];
+        let mut either = vec![false; parts.len() + operations.len()];
         for (place, pattern) in patterns.iter().enumerate() {
             either.fill(false);
-            for (numbers, has) in &ends {
+            for (numbers, has) in &columns {
                 let of = numbers[place].and_then(|number| has.get(number as usize));
                 for (either, has) in either.iter_mut().zip(of.into_iter().flatten()) {
                     *either |= has;

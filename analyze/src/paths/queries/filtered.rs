@@ -133,6 +133,7 @@ impl Record {
                 untraced: instance.untraced_latency(place),
                 connect: instance.connecting(place),
                 bytes: hop.bytes,
+                outcome: hop.is_error,
             };
             seen.put(&mut self.once);
         }
@@ -223,6 +224,7 @@ impl Aggregated {
             network: seen.network,
             untraced: seen.untraced,
             connect: seen.connect,
+            outcomes: seen.outcome,
             ..hop
         });
         Some(PathPattern { hops: hops.collect(), ..pattern })

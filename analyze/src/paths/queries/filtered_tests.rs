@@ -2,12 +2,16 @@
 
 use std::num::NonZeroUsize;
 
-use message_trace::MessageTrace;
+use message_trace::table::operations::OperationRow;
+use message_trace::{MessageTrace, OperationRole};
 use proptest::prelude::*;
 
 use super::*;
-use crate::fixture::{Fixture, analyzed, some_trace};
+use crate::fixture::{Fixture, analyzed, operation, some_trace, write_operations};
 use crate::options::Pieces;
+use crate::paths::patterns::pattern::Outcomes;
+use crate::paths::queries::filter::operation_names;
+use crate::{Options, analyze};
 
 fn resources(memory: u64, threads: usize) -> Resources {
     // Several patterns in a partition.
@@ -174,4 +178,103 @@ fn the_time_at_what_was_not_traced_is_that_of_the_instances_that_are_left() {
     let hops: Vec<Hop> =
         left(&dir, &first).patterns.into_iter().flat_map(|pattern| pattern.hops).collect();
     assert_eq!(hops.iter().filter_map(|hop| Some(hop.untraced?.p99)).collect::<Vec<_>>(), [100.0]);
+}
+
+/// Requests x -> web -> db and back, one after the other; each asks for something, and what the
+/// web server answers to some is an error.
+fn shop() -> (tempfile::TempDir, DataDir) {
+    let mut trace = Fixture::new();
+    for request in 0..6 {
+        let (time, flow) = (100_000 * request, 2 * request);
+        let port = trace.ephemeral();
+        trace.send("x", "web", time, time + 10).ports(port, 80).on(flow);
+        trace.send("web", "db", time + 100, time + 110).ports(port, 5432).on(flow + 1);
+        trace.send("db", "web", time + 300, time + 310).ports(5432, port).accepting().on(flow + 1);
+        trace.send("web", "x", time + 400, time + 410).ports(80, port).accepting().on(flow);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let dir = DataDir::new(directory.path());
+    trace.trace().write(&dir.messages(), &dir.nodes()).unwrap();
+    let [asks, answers, _] = OperationRole::ALL;
+    let operations = (0..6).flat_map(|request| {
+        let route = ["GET /cart/{}", "POST /order"][request as usize / 4];
+        let named = |message, name| OperationRow { name, ..operation(message, asks) };
+        let is_error = request == 1 || request == 5;
+        let answered = |message, is_error| OperationRow { is_error, ..operation(message, answers) };
+        [
+            named(4 * request, route),
+            named(4 * request + 1, "SELECT books"),
+            answered(4 * request + 2, false),
+            answered(4 * request + 3, is_error),
+        ]
+    });
+    write_operations(&dir, &operations.collect::<Vec<_>>());
+    analyze(&dir, &Options::default(), &()).unwrap();
+    (directory, dir)
+}
+
+#[test]
+fn what_is_asked_for_makes_patterns_and_errors_do_not() {
+    let (_directory, dir) = shop();
+    let patterns = PathPattern::read_all(&dir.patterns()).unwrap();
+    let seen: Vec<_> = patterns
+        .iter()
+        .map(|pattern| {
+            let asked = pattern.hops.iter().map(|hop| hop.operation.as_deref());
+            let ended = pattern.hops.iter().map(|hop| hop.outcomes);
+            (pattern.count, asked.collect::<Vec<_>>(), ended.collect::<Vec<_>>())
+        })
+        .collect();
+    let ended = |answers, errors| {
+        let error_share = errors as f64 / answers as f64;
+        Some(Outcomes { answers, errors, error_share })
+    };
+    let books = Some("SELECT books");
+    assert_eq!(
+        seen,
+        [
+            (
+                4,
+                vec![Some("GET /cart/{}"), books, None, None],
+                vec![None, None, ended(4, 0), ended(4, 1)]
+            ),
+            (
+                2,
+                vec![Some("POST /order"), books, None, None],
+                vec![None, None, ended(2, 0), ended(2, 1)]
+            ),
+        ]
+    );
+    let names = operation_names(&dir.patterns()).unwrap().unwrap();
+    assert_eq!(
+        names.into_iter().collect::<Vec<_>>(),
+        ["GET /cart/{}", "POST /order", "SELECT books"]
+    );
+    let again = PathFilter { min_confidence: Some(0.0), ..PathFilter::default() };
+    assert_eq!(left(&dir, &again).patterns, patterns);
+}
+
+#[test]
+fn operations_choose_patterns_and_errors_choose_instances() {
+    let (_directory, dir) = shop();
+    let counts = |filter: PathFilter| -> Vec<(i64, i64)> {
+        let patterns = left(&dir, &filter).patterns;
+        patterns.iter().map(|pattern| (pattern.id, pattern.count)).collect()
+    };
+    let of = |operations: &[&str]| PathFilter {
+        operations: operations.iter().map(|name| (*name).to_owned()).collect(),
+        ..PathFilter::default()
+    };
+    assert_eq!(counts(of(&["SELECT books"])), [(0, 4), (1, 2)]);
+    assert_eq!(counts(of(&["POST /order", "SELECT books"])), [(1, 2)]);
+    assert_eq!(counts(of(&["POST /order", "GET /cart/{}"])), []);
+    assert_eq!(counts(of(&["GET /cart"])), [], "the whole name");
+    assert_eq!(counts(PathFilter { through: vec!["db".into()], ..of(&["POST /order"]) }), [(1, 2)]);
+    let errors = PathFilter { errors: true, ..PathFilter::default() };
+    assert_eq!(counts(errors.clone()), [(0, 1), (1, 1)]);
+    assert_eq!(counts(PathFilter { errors: true, ..of(&["GET /cart/{}"]) }), [(0, 1)]);
+    let failed = left(&dir, &errors).patterns;
+    let all_failed = Outcomes { answers: 1, errors: 1, error_share: 1.0 };
+    assert_eq!(failed[0].hops[3].outcomes, Some(all_failed));
+    assert!(!errors.is_empty() && !of(&["x"]).is_empty());
 }

@@ -30,10 +30,14 @@ pub(crate) struct Hop {
 const LABELS: [&str; 5] = ["src", "dst", "src_port", "dst_port", "protocol"];
 
 /// The hops of all patterns, each as the number of its labels.
+#[derive(Default)]
 pub(crate) struct HopEnds {
     /// First hop of each pattern among the keys, and the end of the last one's.
     bounds: Vec<u32>,
     keys: Vec<u32>,
+    /// By hop: the number of its operation, where the table has any; else empty.
+    operations: Vec<Option<u32>>,
+    names: Vec<String>,
     hops: Vec<Hop>,
     /// Whether the ends of each hop were ever traced.
     traced: Vec<[bool; 2]>,
@@ -42,7 +46,7 @@ pub(crate) struct HopEnds {
 impl HopEnds {
     /// Hops of the table at `path`, numbered in the order in which they are first there.
     pub(crate) fn read(path: &Path, end: End) -> Result<HopEnds, PathError> {
-        const COLUMNS: [&str; 8] = [
+        const COLUMNS: [&str; 9] = [
             "pattern",
             "src",
             "dst",
@@ -51,9 +55,10 @@ impl HopEnds {
             "protocol",
             "src_traced",
             "dst_traced",
+            "operation",
         ];
-        let mut ends =
-            HopEnds { bounds: Vec::new(), keys: Vec::new(), hops: Vec::new(), traced: Vec::new() };
+        let mut ends = HopEnds::default();
+        let mut of_name: FxHashMap<String, u32> = FxHashMap::default();
         let mut numbers: FxHashMap<Hop, u32> = FxHashMap::default();
         for batch in table::read_columns(path, &COLUMNS)? {
             let batch = batch?;
@@ -62,6 +67,23 @@ impl HopEnds {
             let [src, dst, src_port, dst_port, protocol] =
                 LABELS.map(|name| table.numbered_texts(name));
             let columns = [src?, dst?, src_port?, dst_port?, protocol?];
+            if let Some(operations) = table.texts_if_any("operation")?.filter(|_| end == End::Both)
+            {
+                // Those before have none.
+                ends.operations.resize(ends.keys.len(), None);
+                for name in operations {
+                    let number = name.map(|name| match of_name.get(name) {
+                        Some(number) => *number,
+                        None => {
+                            let number = ends.names.len() as u32;
+                            of_name.insert(name.to_owned(), number);
+                            ends.names.push(name.to_owned());
+                            number
+                        }
+                    });
+                    ends.operations.push(number);
+                }
+            }
             let (src_traced, dst_traced) =
                 (table.boolean("src_traced")?, table.boolean("dst_traced")?);
             // Most rows have the labels of an earlier row of the batch, which is seen by the
@@ -121,9 +143,21 @@ impl HopEnds {
     /// The number of the labels of a pattern's hop, if there is such a hop.
     #[inline]
     pub(crate) fn key(&self, pattern: i64, hop: usize) -> Option<u32> {
+        self.keys.get(self.place(pattern, hop)?).copied()
+    }
+
+    /// The name of what a pattern's hop asks for or tells, where it says so.
+    pub(crate) fn operation(&self, pattern: i64, hop: usize) -> Option<&str> {
+        let number = (*self.operations.get(self.place(pattern, hop)?)?)?;
+        self.names.get(number as usize).map(String::as_str)
+    }
+
+    /// The place of a pattern's hop among those of all, if there is such a hop.
+    #[inline]
+    fn place(&self, pattern: i64, hop: usize) -> Option<usize> {
         let pattern = usize::try_from(pattern).ok()?;
         let (begin, end) = (*self.bounds.get(pattern)?, *self.bounds.get(pattern + 1)?);
-        self.keys.get(begin as usize..end as usize)?.get(hop).copied()
+        Some(begin as usize + hop).filter(|place| *place < end as usize)
     }
 
     /// By number of labels: the number of those that go back the way that they came, if there are

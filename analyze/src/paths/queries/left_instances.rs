@@ -48,7 +48,11 @@ impl LeftInstances<'_> {
         self.timed.read(
             piece,
             |which| self.patterns.has(which.pattern) && self.filter.is_likely(which),
-            |instance| if self.filter.is_in_time(instance) { each(instance) } else { Ok(()) },
+            |instance| match self.filter.is_in_time(instance) && self.filter.has_ended_so(instance)
+            {
+                true => each(instance),
+                false => Ok(()),
+            },
         )
     }
 }

@@ -41,6 +41,8 @@ pub struct TimedHop {
     /// Time for which the sender waited for the connection, in nanoseconds. It lies between the
     /// receipt of the cause and the sending.
     pub connecting: i64,
+    /// Whether the answering side failed, where the message is told to be an answer.
+    pub is_error: Option<bool>,
 }
 
 impl TimedInstance<'_> {
@@ -48,6 +50,11 @@ impl TimedInstance<'_> {
     pub fn begin(&self) -> Option<i64> {
         let root = self.hops.first()?;
         root.sent.or(root.received)
+    }
+
+    /// Whether one of its messages tells that the answering side failed.
+    pub fn has_error(&self) -> bool {
+        self.hops.iter().any(|hop| hop.is_error == Some(true))
     }
 
     /// From the beginning to the last event of the tree, in nanoseconds; 0 where no time is known.

@@ -32,8 +32,8 @@ impl TimedInstances {
     /// # Errors
     /// When a table cannot be opened.
     pub(crate) fn open(dir: &DataDir) -> Result<TimedInstances, PathError> {
-        const COLUMNS: [&str; 6] =
-            ["path", "pattern", "probability", "depth", "message", "connecting"];
+        const COLUMNS: [&str; 7] =
+            ["path", "pattern", "probability", "depth", "message", "connecting", "is_error"];
         let groups = RowGroups::open(&dir.paths(), &COLUMNS)?;
         Ok(TimedInstances {
             paths: dir.paths(),
@@ -115,6 +115,7 @@ impl TimedInstances {
             let (probabilities, depths) = (table.float64("probability")?, table.int32("depth")?);
             let (messages, connecting) =
                 (table.int64("message")?, table.int64_if_any("connecting")?);
+            let errors = table.truths_if_any("is_error")?;
             for row in 0..batch.num_rows() {
                 let path = table.some("path", paths[row])?;
                 let depth = table.some("depth", depths[row])?;
@@ -158,6 +159,7 @@ impl TimedInstances {
                     received: None,
                     bytes: 0,
                     connecting,
+                    is_error: errors.as_ref().and_then(|all| all[row]),
                 };
                 read.hops.push(hop);
                 range.end = read.hops.len();

@@ -114,6 +114,7 @@ fn passed_on() -> TimedInstance<'static> {
         received,
         bytes: 1,
         connecting: 0,
+        is_error: None,
     };
     const HOPS: usize = 3;
     let hops: &'static [TimedHop; HOPS] = Box::leak(Box::new([

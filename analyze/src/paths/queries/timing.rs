@@ -185,6 +185,8 @@ mod tests {
             network: delay(*network),
             untraced: None,
             connect: None,
+            operation: None,
+            outcomes: None,
         };
         PathPattern {
             id: 0,

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
 use message_trace::{PathError, Progress};
 use out_of_core::workers::in_order;
@@ -13,6 +13,13 @@ use out_of_core::{MemoryBudget, PartitionStore};
 use super::bytes::{Reader, put, put_float, put_signed};
 use super::path_table;
 use crate::tuning::paths::path_log::{BLOCK_BYTES, ROWS_AT_ONCE};
+
+/// Bits below the depth of a message: it waited for its connection; it is told to be an answer, and
+/// to be one that failed.
+const CONNECTING: u64 = 1;
+const OUTCOME: u64 = 2;
+const ERROR: u64 = 4;
+const FLAGS: u32 = 3;
 
 /// Some instances, as bytes.
 #[derive(Default)]
@@ -38,15 +45,27 @@ impl PathLogger {
     }
 
     /// Adds a tree of messages with their depths. `connecting` is the time for which each sender
-    /// waited for its connection.
-    pub(crate) fn push(&mut self, tree: &[(u32, u32)], connecting: &[i64], probability: f64) {
+    /// waited for its connection, and `is_error` whether what a message answers failed, where that
+    /// is known.
+    pub(crate) fn push(
+        &mut self,
+        tree: &[(u32, u32)],
+        connecting: &[i64],
+        is_error: impl Fn(u32) -> Option<bool>,
+        probability: f64,
+    ) {
         let PathBlock { bytes, instances, rows, root } = &mut self.block;
         put(bytes, tree.len() as u64);
         put_float(bytes, probability);
         let mut last = *root;
         for (place, ((message, depth), connecting)) in tree.iter().zip(connecting).enumerate() {
+            let outcome = match is_error(*message) {
+                None => 0,
+                Some(is_error) => OUTCOME | if is_error { ERROR } else { 0 },
+            };
             let message = self.before + i64::from(*message);
-            put(bytes, u64::from(*depth) << 1 | u64::from(*connecting > 0));
+            let flags = outcome | if *connecting > 0 { CONNECTING } else { 0 };
+            put(bytes, u64::from(*depth) << FLAGS | flags);
             if *connecting > 0 {
                 put_signed(bytes, *connecting);
             }
@@ -92,19 +111,21 @@ impl<'a> PathLog<'a> {
     }
 
     /// Writes the table of paths, with the number of each instance's pattern, in groups of about
-    /// that many `rows`.
+    /// that many `rows`. `told` is whether it is known of any message what it does.
     pub(crate) fn write(
         self,
         patterns: &[u32],
+        told: bool,
         path: &Path,
         threads: usize,
         rows: usize,
         progress: &dyn Progress,
     ) -> Result<(), PathError> {
         let groups = self.groups(rows);
-        let mut writer = RowGroupWriter::create(path, path_table::schema(), path_table::stored)?;
+        let mut writer =
+            RowGroupWriter::create(path, path_table::schema(told), path_table::stored)?;
         let encoder = writer.encoder();
-        let work = |group: usize| self.encode(&groups[group], patterns, &encoder);
+        let work = |group: usize| self.encode(&groups[group], patterns, told, &encoder);
         in_order(threads, groups.len(), work, |group, encoded: RowGroup| {
             progress.advance(groups[group].instances);
             writer.append(encoded)
@@ -141,6 +162,7 @@ impl<'a> PathLog<'a> {
         &self,
         group: &Group,
         patterns: &[u32],
+        told: bool,
         encoder: &RowGroupEncoder,
     ) -> Result<RowGroup, PathError> {
         let mut builder = encoder.begin()?;
@@ -157,8 +179,10 @@ impl<'a> PathLog<'a> {
                     let mut last = root;
                     for place in 0..messages {
                         let depth = reader.number();
-                        rows.depth.push((depth >> 1) as i32);
-                        rows.connecting.push((depth & 1 != 0).then(|| reader.signed()));
+                        let has = |flag: u64| depth & flag != 0;
+                        rows.depth.push((depth >> FLAGS) as i32);
+                        rows.connecting.push(has(CONNECTING).then(|| reader.signed()));
+                        rows.is_error.push(has(OUTCOME).then(|| has(ERROR)));
                         last += reader.signed();
                         rows.message.push(last);
                         if place == 0 {
@@ -171,12 +195,12 @@ impl<'a> PathLog<'a> {
                     rows.probability.resize(end, probability);
                     number += 1;
                     if end >= ROWS_AT_ONCE {
-                        builder.write(&rows.arrays())?;
+                        builder.write(&rows.arrays(told))?;
                     }
                 }
             }
         }
-        builder.write(&rows.arrays())?;
+        builder.write(&rows.arrays(told))?;
         builder.finish()
     }
 }
@@ -200,19 +224,23 @@ struct Rows {
     depth: Vec<i32>,
     message: Vec<i64>,
     connecting: Vec<Option<i64>>,
+    is_error: Vec<Option<bool>>,
 }
 
 impl Rows {
     /// The rows as columns; none are left.
-    fn arrays(&mut self) -> [ArrayRef; 6] {
-        let Rows { path, pattern, probability, depth, message, connecting } = std::mem::take(self);
-        [
+    fn arrays(&mut self, told: bool) -> Vec<ArrayRef> {
+        let Rows { path, pattern, probability, depth, message, connecting, is_error } =
+            std::mem::take(self);
+        let mut arrays: Vec<ArrayRef> = vec![
             Arc::new(Int64Array::from(path)),
             Arc::new(Int64Array::from(pattern)),
             Arc::new(Float64Array::from(probability)),
             Arc::new(Int32Array::from(depth)),
             Arc::new(Int64Array::from(message)),
             Arc::new(Int64Array::from(connecting)),
-        ]
+        ];
+        arrays.extend(told.then(|| Arc::new(BooleanArray::from(is_error)) as ArrayRef));
+        arrays
     }
 }

@@ -138,22 +138,25 @@ fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
     value.try_into().map_err(|why| PathError::malformed(path, why))
 }
 
-pub(crate) fn schema() -> SchemaRef {
-    columns::schema([
+/// The columns; how calls ended among them where it is known what messages do.
+pub(crate) fn schema(told: bool) -> SchemaRef {
+    let mut fields = vec![
         required("path", DataType::Int64),
         required("pattern", DataType::Int64),
         required("probability", DataType::Float64),
         required("depth", DataType::Int32),
         required("message", DataType::Int64),
         nullable("connecting", DataType::Int64),
-    ])
+    ];
+    fields.extend(told.then(|| nullable("is_error", DataType::Boolean)));
+    columns::schema(fields)
 }
 
 /// How the columns are stored.
 pub(crate) fn stored(column: &str) -> Stored {
     match column {
         // The same for all messages of an instance.
-        "probability" => Stored::Plain,
+        "probability" | "is_error" => Stored::Plain,
         _ => Stored::Differences,
     }
 }

@@ -121,8 +121,21 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub(crate) fn boolean_if_any(&self, name: &str) -> Result<Option<Vec<bool>>, PathError> {
+    pub fn boolean_if_any(&self, name: &str) -> Result<Option<Vec<bool>>, PathError> {
         if self.has_values(name) { self.boolean(name).map(Some) } else { Ok(None) }
+    }
+
+    /// A column of truth values, as they are, that some tables are without; `None` also where no
+    /// row has a value.
+    ///
+    /// # Errors
+    /// When it is of another type.
+    pub fn truths_if_any(&self, name: &str) -> Result<Option<Vec<Option<bool>>>, PathError> {
+        if !self.has_values(name) {
+            return Ok(None);
+        }
+        let array = self.column(name)?.as_boolean_opt();
+        Ok(Some(array.ok_or_else(|| self.mistyped(name, "Boolean"))?.iter().collect()))
     }
 
     /// A column of texts that tables of older versions are without; `None` also where no row has a
@@ -130,7 +143,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub(crate) fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
+    pub fn texts_if_any(&self, name: &str) -> Result<Option<Vec<Option<&str>>>, PathError> {
         if self.has_values(name) { self.texts(name).map(Some) } else { Ok(None) }
     }
 
@@ -236,7 +249,7 @@ impl<'batch> Columns<'batch> {
     ///
     /// # Errors
     /// When it is of another type.
-    pub(crate) fn numbered_texts_if_any(
+    pub fn numbered_texts_if_any(
         &self,
         name: &str,
     ) -> Result<(Vec<Option<u32>>, Vec<&'batch str>), PathError> {

@@ -277,6 +277,7 @@ fn the_page_has_examples_as_instances() {
         received: Some(2),
         bytes: 0,
         connecting: 0,
+        is_error: None,
     };
     let hops = vec![hop; patterns[0].hops.len()];
     for path in 0..200 {

@@ -2,9 +2,10 @@
 //! of the trace, and what cannot be is said with the flag that it is of.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use analyze::AnalysisSummary;
-use analyze::paths::{ChosenPatterns, PathFilter, node_names};
+use analyze::paths::{ChosenPatterns, PathFilter, node_names, operation_names};
 use message_trace::DataDir;
 use report::{Family, Filtered};
 
@@ -12,7 +13,7 @@ use crate::arguments::Filter;
 use crate::arguments::values::Moment;
 use crate::error::Error;
 use crate::page;
-use crate::tuning::{MAX_NODES_LISTED, MAX_PATTERNS_SHOWN};
+use crate::tuning::{MAX_NODES_LISTED, MAX_OPERATIONS_LISTED, MAX_PATTERNS_SHOWN};
 
 /// What the report is about, if that is not all.
 pub(super) fn of(
@@ -54,12 +55,15 @@ pub(super) fn of(
     }
     let filter = PathFilter {
         through: arguments.through.clone(),
+        operations: arguments.operation.clone(),
         patterns: patterns(arguments, data)?,
         from,
         to,
         min_confidence: arguments.min_confidence,
+        errors: arguments.errors,
     };
     known_names(&filter, data)?;
+    known_operations(&filter, data)?;
     Ok(Some(Filtered {
         filter,
         begin,
@@ -103,12 +107,35 @@ fn known_names(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
     else {
         return Ok(());
     };
-    let mut known: Vec<&str> = names.iter().take(MAX_NODES_LISTED).map(String::as_str).collect();
-    if names.len() > MAX_NODES_LISTED {
-        known.push("...");
-    }
-    let known = known.join(", ");
+    let known = listed(&names, MAX_NODES_LISTED);
     Err(Error::Usage(format!(
         "--through {unknown}: no node has that in its name; there are {known}"
     )))
+}
+
+/// Refuses an operation that no message has, likewise; and any where none is known.
+fn known_operations(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
+    let asked = filter.operations.first().map(|name| format!("--operation '{name}'"));
+    let Some(asked) = asked.or_else(|| filter.errors.then(|| "--errors".to_owned())) else {
+        return Ok(());
+    };
+    let Some(names) = operation_names(&data.patterns())? else {
+        return Err(Error::Usage(format!(
+            "{asked}: it is not known what messages do; record with --protocols"
+        )));
+    };
+    let Some(unknown) = filter.operations.iter().find(|name| !names.contains(*name)) else {
+        return Ok(());
+    };
+    let known = listed(&names, MAX_OPERATIONS_LISTED);
+    Err(Error::Usage(format!("--operation '{unknown}': no message does that; there are {known}")))
+}
+
+/// The first of these names, so many at most.
+fn listed(names: &BTreeSet<String>, most: usize) -> String {
+    let mut known: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
+    if names.len() > most {
+        known.push("...");
+    }
+    known.join(", ")
 }

@@ -1,0 +1,45 @@
+//! The operations of hops in paths: of one hop no more are told apart than a system has routes, so
+//! that a scan of a server does not make thousands of patterns.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::tuning::paths::operations::MAX_OF_HOP;
+
+/// The operations that each hop was met with.
+#[derive(Debug, Default)]
+pub(super) struct OperationLabels {
+    met: FxHashSet<(u32, u32)>,
+    of_hop: FxHashMap<u32, usize>,
+}
+
+impl OperationLabels {
+    /// The number of the name by which the operation `name` of `hop` is known in paths: its own, or
+    /// that of all others (0) where the hop was met with too many before.
+    pub(super) fn label(&mut self, hop: u32, name: u32) -> u32 {
+        if self.met.contains(&(hop, name)) {
+            return name;
+        }
+        let of_hop = self.of_hop.entry(hop).or_default();
+        if *of_hop >= MAX_OF_HOP {
+            return 0;
+        }
+        *of_hop += 1;
+        self.met.insert((hop, name));
+        name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hop_has_so_many_operations_and_others_have_theirs() {
+        let mut labels = OperationLabels::default();
+        let most = MAX_OF_HOP as u32;
+        for _ in 0..2 {
+            assert!((1..=most).all(|name| labels.label(7, name) == name));
+            assert_eq!((labels.label(7, most + 1), labels.label(8, most + 1)), (0, most + 1));
+        }
+    }
+}
