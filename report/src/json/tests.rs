@@ -1,6 +1,6 @@
 //! The documents, read back.
 
-use analyze::paths::{PathFilter, PathPattern};
+use analyze::paths::{Outcomes, PathFilter, PathPattern};
 
 use super::*;
 use crate::{Filtered, Meta, SortKey, samples};
@@ -61,6 +61,26 @@ fn order_and_length_are_chosen() {
 }
 
 #[test]
+fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
+    let mut patterns = samples::some();
+    let hops = &mut patterns[0].hops;
+    hops[0].operation = Some("GET /cart/{}".to_owned());
+    hops[5].outcomes = Some(Outcomes { answers: 212, errors: 53, error_share: 0.25 });
+    let json = written(&patterns, &Options::default());
+    let patterns = json["patterns"].as_array().unwrap();
+    let of = patterns.iter().find(|pattern| pattern["pattern"] == 0).unwrap();
+    assert_eq!(of["hops"][0]["operation"], "GET /cart/{}");
+    let answer = &of["hops"][5];
+    let ended = ["answer_count", "error_count", "error_share"].map(|name| answer[name].clone());
+    assert_eq!(serde_json::json!(ended), serde_json::json!([212, 53, 0.25]));
+    let is_silent = |hop: &serde_json::Value| {
+        let names = ["operation", "answer_count", "error_count", "error_share"];
+        names.iter().all(|name| hop.get(name).is_none())
+    };
+    assert!(is_silent(&of["hops"][1]));
+}
+
+#[test]
 fn a_part_says_of_what() {
     let filter = PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
     let filtered = Filtered { filter, begin: 5, of_patterns: 9, of_instances: 400 };
@@ -69,8 +89,8 @@ fn a_part_says_of_what() {
     Json.write(&Report::new(&samples::some(), meta), &Options::default(), &mut out).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
     let expected = serde_json::json!({
-        "through": ["app"], "patterns": [], "from": 7, "to": null, "min_confidence": null,
-        "of_patterns": 9, "of_instances": 400
+        "through": ["app"], "operations": [], "patterns": [], "from": 7, "to": null,
+        "min_confidence": null, "errors": false, "of_patterns": 9, "of_instances": 400
     });
     assert_eq!(json["filter"], expected);
     assert_eq!(written(&samples::some(), &Options::default())["filter"], serde_json::Value::Null);

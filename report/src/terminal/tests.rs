@@ -1,6 +1,6 @@
 //! The terminal output as a whole, against files that a person has looked at.
 
-use analyze::paths::PathFilter;
+use analyze::paths::{Outcomes, PathFilter};
 
 use super::*;
 use crate::{Filtered, Meta, SortKey, samples};
@@ -129,6 +129,20 @@ fn many_patterns() {
     let options = Options { limit: Some(20), fold: false, ..Options::default() };
     let text = written(&samples::many(10_000), samples::meta(), &options);
     assert!(text.contains("9,980 patterns not shown"));
+    assert_fits(&text, 100);
+}
+
+#[test]
+fn errors_have_a_column_where_there_are_any() {
+    let mut patterns = samples::some();
+    let ended = |errors, error_share| Some(Outcomes { answers: 212, errors, error_share });
+    patterns[0].hops[0].operation = Some("GET /cart/{}".to_owned());
+    (patterns[0].hops[5].outcomes, patterns[0].hops[3].outcomes) = (ended(0, 0.0), ended(0, 0.0));
+    let text = written(&patterns, samples::meta(), &Options::default());
+    assert!(text.contains("nginx:8080 GET /cart/{}") && !text.contains("errors"), "{text}");
+    patterns[0].hops[5].outcomes = ended(53, 0.25);
+    let text = written(&patterns, samples::meta(), &Options::default());
+    assert!(text.contains(" errors ") && text.contains(" 25% "), "{text}");
     assert_fits(&text, 100);
 }
 
