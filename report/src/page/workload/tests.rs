@@ -59,6 +59,7 @@ fn answer(clusters: u64, unusual: u64) -> Answer {
     };
     Answer {
         join: None,
+        beginning: None,
         processor: None,
         charged_share: Some(0.97),
         model: Model {
