@@ -1,5 +1,5 @@
-//! The two ends of a hop: its nodes, its ports, its protocol, and what it asks for. A hop of a pattern has them, and
-//! so has a row of delays. Labels, JSON and page take them from here.
+//! The two ends of a hop: its nodes, its ports, its protocol, and what it asks for. A hop of a
+//! pattern has them, and so has a row of delays. Labels, JSON and page take them from here.
 
 use analyze::paths::{Hop, HopDelays};
 use message_trace::Protocol;

@@ -1,6 +1,6 @@
 //! The label of a hop on screen: `src → dst:port`, the protocol if it is known and not TCP, what is
-//! asked for where the message says it, and a diamond before a node that was not traced. It is shortened where there is no room, so that both
-//! names stay recognisable.
+//! asked for where the message says it, and a diamond before a node that was not traced. It is
+//! shortened where there is no room, so that both names stay recognisable.
 
 use analyze::paths::Hop;
 use message_trace::Protocol;

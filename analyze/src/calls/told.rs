@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 /// Connections by what operations say of them.
 #[derive(Debug, Default)]
 pub(super) struct ToldFlows {
-    /// Those on which operations have ids.
+    /// Connections on which operations have ids.
     with_ids: FxHashSet<i64>,
 }
 

@@ -20,8 +20,8 @@ pub(super) struct Operations {
 }
 
 impl Operations {
-    /// Those of `data`, if it has operations. Where they are no evidence, they only name messages:
-    /// nothing is told of calls and of the traces of tracers.
+    /// The operations of `data`, if it has any. Where they are no evidence, they only name
+    /// messages: nothing is told of calls and of the traces of tracers.
     ///
     /// # Errors
     /// When there is a table that cannot be read.

@@ -45,7 +45,7 @@ pub(crate) mod tree {
 /// Names of operations in paths.
 pub(crate) mod operations {
     /// The number of different names in a trace that are told apart, [`OTHER`] among them, which
-    /// stands for what is met behind them. So many names of 60 bytes take 10 MB.
+    /// stands for what is met behind them. With 60 bytes each they take 10 MB.
     pub(crate) const MAX_NAMES: usize = 65_536;
     /// The number of different operations of one hop (sender, receiver, ports) that are told apart;
     /// the others are [`OTHER`]. Systems have some hundred routes; a scan of a server for files

@@ -131,7 +131,7 @@ fn known_operations(filter: &PathFilter, data: &DataDir) -> Result<(), Error> {
     Err(Error::Usage(format!("--operation '{unknown}': no message does that; there are {known}")))
 }
 
-/// The first of these names, so many at most.
+/// The first of these names, `most` of them at most.
 fn listed(names: &BTreeSet<String>, most: usize) -> String {
     let mut known: Vec<&str> = names.iter().take(most).map(String::as_str).collect();
     if names.len() > most {
