@@ -60,10 +60,13 @@ impl StepNames {
         let response = call.response.map(|response| &hops[response]);
         let labels = instance.labels(call.request);
         let node = labels.map_or(Names::UNKNOWN, |labels| self.names.number(labels.dst));
-        let operation = labels.map_or(Names::UNKNOWN, |labels| {
-            self.text.clear();
-            write_operation(labels.dst, labels.dst_port, &mut self.text);
-            self.names.number(&self.text)
+        let operation = labels.map_or(Names::UNKNOWN, |labels| match labels.operation {
+            Some(name) => self.names.number(name),
+            None => {
+                self.text.clear();
+                write_operation(labels.dst, labels.dst_port, &mut self.text);
+                self.names.number(&self.text)
+            }
         });
         let receiver = instance.receiver(call.request);
         let host =
@@ -87,6 +90,7 @@ impl StepNames {
             // The caller is occupied with the call from when it began to connect for it.
             caller_begin: request.sent.map(|sent| sent.saturating_sub(request.connecting)),
             caller_end: response.and_then(|response| response.received),
+            failed: response.is_some_and(|response| response.is_error == Some(true)),
             probability: instance.timed.which.probability,
             bytes_in: Some(request.bytes),
             bytes_out: response.map(|response| response.bytes),

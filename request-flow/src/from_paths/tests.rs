@@ -6,6 +6,8 @@ use message_trace::{
     Node, Protocol,
 };
 
+use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
+
 use super::*;
 use crate::tables::{Columns, RequestTables};
 
@@ -16,6 +18,8 @@ struct Trace {
     names: Vec<String>,
     /// When the connection of the next message was made.
     connect: Option<Connect>,
+    /// What messages say they do, by their numbers in the order of time.
+    operations: Vec<OperationRow<'static>>,
 }
 
 impl Trace {
@@ -62,6 +66,11 @@ fn requests(mut trace: Trace) -> (Vec<Request>, Names) {
     let data = DataDir::new(directory.path());
     trace.trace.sort();
     trace.trace.write(&data.messages(), &data.nodes()).unwrap();
+    if !trace.operations.is_empty() {
+        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        trace.operations.iter().for_each(|row| writer.push(row).unwrap());
+        writer.finish().unwrap();
+    }
     let algorithm = "linking".parse().unwrap();
     analyze(&data, &Options { algorithm, ..Options::default() }, &()).unwrap();
     let written = from_paths(&data, 0, &()).unwrap();
@@ -170,4 +179,39 @@ fn requests_come_by_their_begins() {
     let (requests, _) = requests(trace);
     let begins: Vec<_> = requests.iter().map(|request| request.begin().unwrap()).collect();
     assert_eq!(begins, (0..50).map(|call| 1_000_000 * call).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_step_is_called_as_its_call_says_and_fails_as_its_answer_says() {
+    let mut trace = Trace::default();
+    trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
+    trace.send(["b/web", "c/db"], 2, 5432, [20, 25], false);
+    trace.send(["c/db", "b/web"], 2, 5432, [40, 50], true);
+    trace.send(["b/web", "d/cache"], 3, 6379, [55, 60], false);
+    trace.send(["d/cache", "b/web"], 3, 6379, [65, 70], true);
+    trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
+    let of = |message, role, name, is_error| OperationRow {
+        message,
+        role,
+        name,
+        is_error,
+        protocol: "http",
+        detail: "",
+        status: "",
+        call: None,
+        trace_id: None,
+        parent_id: None,
+    };
+    trace.operations = vec![
+        of(0, OperationRole::Request, "GET /cart/{}", false),
+        of(1, OperationRole::Request, "SELECT books", false),
+        of(2, OperationRole::Response, "", true),
+        of(5, OperationRole::Response, "", false),
+    ];
+    let (requests, names) = requests(trace);
+    let [request] = &requests[..] else { panic!("{requests:?}") };
+    let steps = request.steps.iter();
+    let steps: Vec<_> = steps.map(|step| (names.text(step.operation), step.failed)).collect();
+    // Of what says nothing, the node and its port are told.
+    assert_eq!(steps, [("GET /cart/{}", false), ("SELECT books", true), ("d/cache:6379", false)]);
 }
