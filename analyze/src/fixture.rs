@@ -184,6 +184,14 @@ impl Sent {
         self
     }
 
+    /// Asking for something, as part of that trace and made by that span of a tracer.
+    pub(crate) fn of_trace(&mut self, trace: u64, span: u64) -> &mut Sent {
+        self.tells(OperationRole::Request, None);
+        let (trace, span) = (Some(trace), Some(span));
+        self.told = self.told.map(|told| Told { trace, span, ..told });
+        self
+    }
+
     /// Never received.
     pub(crate) fn lost(&mut self) -> &mut Sent {
         (self.message.recv_first, self.message.recv_last, self.message.recv_ts) =

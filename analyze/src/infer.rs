@@ -14,6 +14,7 @@ mod known_causes;
 mod linking;
 mod nesting;
 mod span;
+mod traced_links;
 
 pub use algorithms::ALGORITHMS;
 pub use convolution::Convolution;

@@ -27,3 +27,4 @@ pub use one_sided::{MissingEnd, OneSided, one_sided};
 #[doc(hidden)]
 pub use options::Pieces;
 pub use options::{Algorithm, ConvolutionOptions, NestingOptions, Options, Resources};
+pub use stretches::tell;

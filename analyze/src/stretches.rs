@@ -19,6 +19,7 @@ use crate::evidence::Evidence;
 use crate::naming::Outline;
 use crate::tuning::paths::stretches::AROUND_DIVISOR;
 use operations::Operations;
+pub use operations::tell;
 use surplus::Surplus;
 
 /// The stretches of the trace of a data directory, one after the other.

@@ -10,6 +10,7 @@ pub mod score;
 pub mod skewer;
 pub mod sniffer;
 pub mod storage;
+mod tracer_truth;
 pub mod truth;
 mod tuning;
 

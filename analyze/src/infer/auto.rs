@@ -11,7 +11,8 @@
 //! - **Services** ([`services`], [`service`]): requests and calls of each node ([`observe`],
 //!   [`node_clocks`], [`offsets`]), with untraced nodes ([`middle`]), jobs out of queues ([`jobs`],
 //!   [`pool`]), processes that were started for a request ([`spawned`], [`process_tree`]), one-way
-//!   messages ([`one_way`]) and work that is found before it is told of ([`early`]). Calls of
+//!   messages ([`one_way`]) and work that is found before it is told of ([`early`]). Tracers may
+//!   tell which request a call was made for ([`traced`]). Calls of
 //!   timers are put aside ([`timers`]), pools of threads are looked for ([`workers`], with
 //!   [`hand_offs`] where they were recorded), processes of one program are put together
 //!   ([`together`]), calls are told apart by size ([`size_kinds`]), and the rest is told beforehand
@@ -111,6 +112,9 @@ mod thread_time;
 mod threads;
 mod timers;
 mod together;
+mod traced;
+#[cfg(test)]
+mod traced_tests;
 mod trigger;
 mod waits;
 mod workers;

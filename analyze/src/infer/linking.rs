@@ -23,6 +23,7 @@ use registry::About;
 use super::flags::WINDOW;
 use super::inference::{AlgorithmEntry, Inference};
 use super::input::Input;
+use super::traced_links;
 use crate::links::Links;
 use crate::naming::Naming;
 use crate::options::Options;
@@ -73,6 +74,7 @@ impl Inference for Linking {
             found.copy_to(&mut links);
             Ok(())
         });
+        traced_links::settle(input, &mut links);
         links
     }
 

@@ -8,6 +8,8 @@ use message_trace::table::operations::{OperationReader, OperationRole};
 use message_trace::{DataDir, MessageTrace, PathError, Told};
 
 use super::operation_names::OperationNames;
+use crate::evidence::Evidence;
+use crate::options::Options;
 
 /// The operations of a data directory, read stretch by stretch.
 pub(super) struct Operations {
@@ -17,6 +19,19 @@ pub(super) struct Operations {
     read: VecDeque<(u64, Told, Option<u64>)>,
     is_read: bool,
     is_evidence: bool,
+}
+
+/// Tells the messages of `trace`, which is all of `data`, what they do, as an analysis with
+/// `options` took it: with the ids of their calls, unless operations are no evidence.
+///
+/// # Errors
+/// When there is a table of operations that cannot be read.
+pub fn tell(trace: &mut MessageTrace, data: &DataDir, options: &Options) -> Result<(), PathError> {
+    let is_evidence = !options.without.contains(&Evidence::Operations);
+    match Operations::open(data, is_evidence)? {
+        Some(mut operations) => operations.give(trace, 0, 0),
+        None => Ok(()),
+    }
 }
 
 impl Operations {

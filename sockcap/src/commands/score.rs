@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use analyze::Evidence;
 use analyze::infer::Links;
 use clap::Parser;
 use message_trace::MessageTrace;
@@ -21,9 +22,14 @@ the ids of the calls, as 'sockcap export calls' has them), or child,parent (by
 the numbers of messages, as 'sockcap export links' has them). A parent that is
 empty is none. docs/synth.md says what each measure is.
 
+Where programs send the ids of a tracer's traces (traceparent, b3) and were
+recorded with --protocols, --traces takes these as the truth. An analysis takes
+them over, too; --without operations leaves them to be inferred.
+
 Examples:
   sockcap import calls calls.csv.gz && sockcap score --truth truth.csv.gz
-  sockcap score --truth truth.csv --json | jq .trace_accuracy";
+  sockcap score --truth truth.csv --json | jq .trace_accuracy
+  sockcap analyze --without operations && sockcap score --traces";
 
 /// Measure how well the last analysis agrees with a truth
 #[derive(Debug, Parser)]
@@ -32,8 +38,11 @@ pub(crate) struct Score {
     #[command(flatten)]
     data: Data,
     /// What really caused what
-    #[arg(long, value_name = "FILE")]
-    truth: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "traces")]
+    truth: Option<PathBuf>,
+    /// Take the traces of tracers, whose ids the messages carry, as what really caused what
+    #[arg(long, conflicts_with = "truth")]
+    traces: bool,
     /// Leave out the calls that this node makes (may be given several times)
     #[arg(long, value_name = "NODE", add = nodes())]
     exclude: Vec<String>,
@@ -47,9 +56,18 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Score>();
 impl Run for Score {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
-        let truth = Truth::read(&self.truth)?;
         let options = stages::recorded_analysis(&data, &Inference::default())?.options;
-        let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+        let mut trace = MessageTrace::read(&data.messages(), &data.nodes())?;
+        let truth = match &self.truth {
+            Some(file) => Truth::read(file)?,
+            None => Truth::of_tracers(&data, &trace)?,
+        };
+        if self.traces && !options.without.contains(&Evidence::Operations) {
+            anstream::eprintln!(
+                "sockcap: the analysis knew the traces; 'sockcap analyze --without operations' infers them"
+            );
+        }
+        analyze::tell(&mut trace, &data, &options)?;
         let links = Links::read(&data.links())?;
         let score =
             synth::score::score(&trace, &links, &options, &truth, &self.exclude, &Terminal::new())?;

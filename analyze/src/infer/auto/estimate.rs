@@ -17,6 +17,7 @@ use super::rounds::{learned, nobodys};
 use super::service::{Service, Span};
 use super::shapes::Shapes;
 use super::thread_time;
+use super::traced;
 use super::workers;
 use crate::evidence::Evidence;
 use crate::tuning::auto::learning::discipline::SURE_NATS;
@@ -86,6 +87,7 @@ impl Known {
     }
 
     fn search(&mut self, service: &Service) -> Assignment {
+        let whole = service;
         let in_thread_time = self.in_thread_time.then(|| service.in_thread_time());
         let service = in_thread_time.as_ref().unwrap_or(service);
         self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
@@ -95,6 +97,7 @@ impl Known {
         pool::temper(service, &mut found.shares);
         early::temper(service, &mut found.shares);
         workers::temper(service, &mut found.shares);
+        traced::settle(whole, &mut found.shares);
         // No call of another stretch is one of those that it was learned from.
         self.model.learned_calls = Arc::default();
         self.model.learned_replies = Arc::default();

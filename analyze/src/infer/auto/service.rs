@@ -47,6 +47,13 @@ pub(super) struct Service {
     /// The other request of each call whose request was found, but not for sure, both as calls of
     /// the trace, with its probability.
     pub(super) doubted_for: FxHashMap<u32, (u32, f64)>,
+    /// The requests that each call of a tracer's trace may have been made for, as that tells, all as
+    /// calls of the trace.
+    pub(super) traced_for: FxHashMap<u32, Vec<u32>>,
+    /// The tracer's trace of each request and of each call, 0 where that is not known. Empty where
+    /// no call is of one.
+    pub(super) request_traces: Vec<u64>,
+    pub(super) call_traces: Vec<u64>,
     /// For each request another one whose work might have been found in its place; [`NONE`] where
     /// there is none. Empty where nothing is found before it is told of.
     pub(super) rivals: Vec<u32>,
@@ -100,6 +107,7 @@ impl Service {
             || !self.unwaited.is_empty()
                 && is_unwaited()
                 && !self.is_itself(request, call)
+                && !self.are_of_two_traces(request, call)
                 && self.requests[request as usize].end >= self.calls[call as usize].begin
     }
 
@@ -107,6 +115,9 @@ impl Service {
     #[inline]
     pub(super) fn lasts(&self, request: u32, call: u32) -> bool {
         let (is_itself, is_unsure) = (self.is_itself(request, call), self.is_unsure(call));
+        if self.are_of_two_traces(request, call) {
+            return false;
+        }
         let closed = self.closed(request);
         let (request, call) = (self.requests[request as usize], self.calls[call as usize]);
         if call.begin > request.end {

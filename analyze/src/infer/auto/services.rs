@@ -44,6 +44,7 @@ impl Services {
             service.put_timers_aside();
             let hand_offs = hand_offs.get(&node).map_or(&[][..], Vec::as_slice);
             handed_on.extend(service.find_workers(hand_offs));
+            service.find_traced(trace, calls);
         }
         drop(asked);
         together::together(&mut all, naming);
@@ -56,6 +57,7 @@ impl Services {
                 // Where no service alone has enough of these requests, all together may.
                 one_way::end_requests(service, trace, calls, linked);
             }
+            service.note_traces(trace, calls);
             service.prepare();
         }
         Services { all, spawned, early, handed_on }

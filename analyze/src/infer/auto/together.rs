@@ -99,6 +99,8 @@ fn joined(parts: &[Service]) -> Service {
         append(&mut all.rivals, &rivals, requests, some, NONE);
         all.found_for.extend(&part.found_for);
         all.doubted_for.extend(&part.doubted_for);
+        let traced = part.traced_for.iter().map(|(made, among)| (*made, among.clone()));
+        all.traced_for.extend(traced);
         all.request_calls.extend(&part.request_calls);
         all.made_calls.extend(&part.made_calls);
         all.timer_calls.extend(&part.timer_calls);

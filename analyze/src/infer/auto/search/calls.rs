@@ -20,7 +20,8 @@ impl Search<'_> {
         let mut room = std::mem::take(&mut self.room);
         let possible = (0..).zip(&self.open).filter(|(_, request)| {
             let is_possible = self.service.closed(**request) >= span.begin
-                && !self.service.is_itself(**request, call);
+                && !self.service.is_itself(**request, call)
+                && !self.service.are_of_two_traces(**request, call);
             is_possible && (!is_held || **request == holder)
         });
         room.candidates.begin(self.model, span.kind, possible.map(|(slot, _)| slot));

@@ -1,0 +1,119 @@
+//! Traces of tracers (`traceparent`, b3), where messages carry their ids: a call was made for a
+//! request of the same trace. Where the node received one such request, that is it, and nothing is
+//! inferred. Where it received several, it is one of them: the one with the same span, if the node
+//! passed the header on as it was. A request of another trace it was not made for. What has no id
+//! is as without tracers.
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::service::Service;
+use crate::calls::Calls;
+use crate::infer::call_links::DELIVERY;
+use message_trace::{MessageTrace, OperationRole, Told};
+
+/// The number of no trace.
+const NO_TRACE: u64 = 0;
+
+/// What the request of a call tells, where it is of a trace.
+fn told(trace: &MessageTrace, calls: &Calls, call: u32) -> Option<Told> {
+    let row = calls.request((call & !DELIVERY) as usize).filter(|_| call & DELIVERY == 0)?;
+    trace.told(row).filter(|told| told.role != OperationRole::Response && told.trace.is_some())
+}
+
+impl Service {
+    /// Finds the requests that calls were made for by the traces that they are of.
+    pub(super) fn find_traced(&mut self, trace: &MessageTrace, calls: &Calls) {
+        if !trace.has_told() {
+            return;
+        }
+        let mut received: FxHashMap<u64, Vec<(u32, Option<u64>)>> = FxHashMap::default();
+        for (request, call) in (0..).zip(&self.request_calls) {
+            if let Some(Told { trace: Some(id), span, .. }) = told(trace, calls, *call) {
+                received.entry(id).or_default().push((request, span));
+            }
+        }
+        for (call, made) in (0..).zip(&self.made_calls) {
+            let Some(Told { trace: Some(id), span, .. }) = told(trace, calls, *made) else {
+                continue;
+            };
+            let begin = self.calls[call as usize].begin;
+            let possible = |request: u32| {
+                self.requests[request as usize].begin <= begin && !self.is_itself(request, call)
+            };
+            let of_trace = received.get(&id).into_iter().flatten();
+            let of_trace: Vec<&(u32, Option<u64>)> =
+                of_trace.filter(|(request, _)| possible(*request)).collect();
+            let is_passed_on = |(_, other): &&(u32, Option<u64>)| span.is_some() && *other == span;
+            let passed_on = of_trace.iter().copied().filter(is_passed_on);
+            let passed_on: Vec<u32> = passed_on.map(|(request, _)| *request).collect();
+            let among = match passed_on.is_empty() {
+                true => of_trace.iter().map(|(request, _)| *request).collect(),
+                false => passed_on,
+            };
+            let among: Vec<u32> =
+                among.iter().map(|request| self.request_calls[*request as usize]).collect();
+            if let [only] = among[..] {
+                self.found_for.insert(*made, only);
+                self.doubted_for.remove(made);
+            }
+            if !among.is_empty() {
+                self.traced_for.insert(*made, among);
+            }
+        }
+    }
+
+    /// Notes the trace of each request and each call. Where no call is of one, nothing is noted.
+    pub(super) fn note_traces(&mut self, trace: &MessageTrace, calls: &Calls) {
+        if !trace.has_told() {
+            return;
+        }
+        let of = |all: &[u32]| -> Vec<u64> {
+            let id = |call: &u32| told(trace, calls, *call).and_then(|told| told.trace);
+            all.iter().map(|call| id(call).unwrap_or(NO_TRACE)).collect()
+        };
+        self.call_traces = of(&self.made_calls);
+        match self.call_traces.iter().all(|trace| *trace == NO_TRACE) {
+            true => self.call_traces = Vec::new(),
+            false => self.request_traces = of(&self.request_calls),
+        }
+    }
+
+    /// Whether the request and the call are of two traces.
+    #[inline]
+    pub(super) fn are_of_two_traces(&self, request: u32, call: u32) -> bool {
+        let Some(call) = self.call_traces.get(call as usize) else { return false };
+        let Some(request) = self.request_traces.get(request as usize) else { return false };
+        *call != NO_TRACE && *request != NO_TRACE && call != request
+    }
+}
+
+/// Leaves of the requests that each call may have been made for those that are of its trace.
+pub(super) fn settle(service: &Service, shares: &mut [Vec<(u32, f64)>]) {
+    if service.call_traces.is_empty() {
+        return;
+    }
+    let places: FxHashMap<u32, u32> = service.request_calls.iter().copied().zip(0..).collect();
+    for ((call, made), shares) in (0..).zip(&service.made_calls).zip(shares) {
+        let among = service.traced_for.get(made).map_or(&[][..], Vec::as_slice);
+        let among: Vec<u32> = among.iter().filter_map(|of| places.get(of).copied()).collect();
+        match among[..] {
+            [] => shares.retain(|(request, _)| {
+                *request == NONE || !service.are_of_two_traces(*request, call)
+            }),
+            [only] => *shares = vec![(only, 1.0)],
+            [.., last] => {
+                shares.retain(|(request, _)| among.contains(request));
+                if shares.is_empty() {
+                    // As good as any: all are of one trace.
+                    shares.push((last, 1.0));
+                }
+            }
+        }
+        let sum: f64 = shares.iter().map(|(_, share)| share).sum();
+        match sum > 0.0 {
+            true => shares.iter_mut().for_each(|(_, share)| *share /= sum),
+            false => *shares = vec![(NONE, 1.0)],
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Truth out of the recording itself, where messages carry ids of a tracer's traces (`traceparent`,
+//! b3): a request was caused by the request of the same trace that its sender received. Where the
+//! sender received several, the one with the same span is it, if the header was passed on as it
+//! was; else nothing is said. A sender that nobody asks for anything begins a trace.
+
+use message_trace::table::operations::OperationReader;
+use message_trace::{DataDir, FROM_CONNECTING, MessageTrace, NodeId, OperationRole};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::error::Error;
+use crate::truth::Truth;
+
+/// A request of a trace.
+struct Traced {
+    row: usize,
+    id: u128,
+    span: Option<u64>,
+}
+
+impl Truth {
+    /// The truth that tracers tell of the messages of `trace`, which is that of `data`.
+    ///
+    /// # Errors
+    /// When the table of operations cannot be read, or no message carries an id.
+    pub fn of_tracers(data: &DataDir, trace: &MessageTrace) -> Result<Truth, Error> {
+        let table = data.operations();
+        let mut traced: Vec<Traced> = Vec::new();
+        if let Some(mut reader) = OperationReader::open(&table)? {
+            while reader.read(|operation| {
+                let row = operation.message as usize;
+                let asks = operation.role != OperationRole::Response && row < trace.len();
+                let id = operation.trace_id.filter(|_| asks);
+                traced.extend(id.map(|id| Traced { row, id, span: operation.parent_id }));
+            })? {}
+        }
+        if traced.is_empty() {
+            return Err(Error::malformed(
+                &table,
+                "no message carries the id of a tracer's trace; record with --protocols, and programs \
+                 that send traceparent or b3",
+            ));
+        }
+        Ok(Truth::Messages(causes(trace, &traced)))
+    }
+}
+
+/// The cause of each message that tracers tell one of.
+fn causes(trace: &MessageTrace, traced: &[Traced]) -> FxHashMap<u64, Option<u64>> {
+    let asks = |row: &usize| trace.direction(*row) == FROM_CONNECTING && !trace.is_connect(*row);
+    let asked: FxHashSet<NodeId> =
+        (0..trace.len()).filter(asks).map(|row| trace.message(row).dst).collect();
+    let mut received: FxHashMap<(NodeId, u128), Vec<&Traced>> = FxHashMap::default();
+    for request in traced {
+        received.entry((trace.message(request.row).dst, request.id)).or_default().push(request);
+    }
+    let mut causes = FxHashMap::default();
+    for request in traced {
+        let src = trace.message(request.row).src;
+        let Some(sent) = trace.send_ts(request.row) else { continue };
+        let is_before = |other: &&&Traced| {
+            other.row != request.row && trace.arrival(other.row).is_some_and(|came| came <= sent)
+        };
+        let of_trace = received.get(&(src, request.id)).into_iter().flatten();
+        let of_trace: Vec<&&Traced> = of_trace.filter(is_before).collect();
+        let same_span = |other: &&&&Traced| request.span.is_some() && other.span == request.span;
+        let passed_on: Vec<&&Traced> = of_trace.iter().filter(same_span).copied().collect();
+        match (passed_on.as_slice(), of_trace.as_slice()) {
+            ([only], _) | ([], [only]) => {
+                causes.insert(request.row as u64, Some(only.row as u64));
+            }
+            ([], []) if !asked.contains(&src) => {
+                causes.insert(request.row as u64, None);
+            }
+            _ => {}
+        }
+    }
+    causes
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::table::operations::{OperationRow, OperationWriter};
+    use message_trace::{End, Ends, FROM_ACCEPTING, Message, Node, Protocol};
+
+    use super::*;
+
+    /// A client asks a server twice, in two traces; the server asks a store for each, and once for
+    /// none of them; and the store asks a disk for both at once.
+    fn recorded(with_ids: bool) -> (tempfile::TempDir, DataDir, MessageTrace) {
+        let mut trace = MessageTrace::default();
+        let nodes = ["client", "server", "store", "disk"].map(|command| {
+            trace.add_node(Node { command: command.into(), traced: true, ..Node::default() })
+        });
+        // Sender, receiver, trace and span; all requests but the fourth message.
+        let messages = [
+            (0, 1, Some(1), 10),
+            (0, 1, Some(2), 20),
+            (1, 2, Some(2), 21),
+            (1, 0, None, 0),
+            (1, 2, Some(1), 11),
+            (1, 2, Some(9), 90),
+            (1, 2, Some(1), 12),
+            (2, 3, Some(1), 12),
+            (2, 3, Some(1), 13),
+        ];
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        let mut operations = OperationWriter::create(&data.operations()).unwrap();
+        for (row, (src, dst, id, span)) in messages.into_iter().enumerate() {
+            let [src, dst] = [src, dst].map(|node: usize| End::of(nodes[node], 0));
+            let ends = Ends { src, dst, protocol: Protocol::Tcp };
+            let direction = if id.is_none() { FROM_ACCEPTING } else { FROM_CONNECTING };
+            let (sent, received) = (Some(10 * row as i64), Some(10 * row as i64 + 5));
+            trace.push(&Message::between(ends, row as i64, direction).at(sent, received), None);
+            let role = match id {
+                Some(_) => OperationRole::Request,
+                None => OperationRole::Response,
+            };
+            let operation = OperationRow {
+                message: row as u64,
+                role,
+                protocol: "http",
+                name: "GET /",
+                detail: "",
+                status: "",
+                is_error: false,
+                call: None,
+                trace_id: id.filter(|_| with_ids),
+                parent_id: Some(span),
+            };
+            operations.push(&operation).unwrap();
+        }
+        operations.finish().unwrap();
+        (directory, data, trace)
+    }
+
+    #[test]
+    fn a_request_was_caused_by_the_one_of_its_trace() {
+        let (_directory, data, trace) = recorded(true);
+        let Truth::Messages(causes) = Truth::of_tracers(&data, &trace).unwrap() else { panic!() };
+        let mut causes: Vec<(u64, Option<u64>)> = causes.into_iter().collect();
+        causes.sort_unstable();
+        let expected = [
+            (0, None),
+            (1, None),
+            (2, Some(1)),
+            (4, Some(0)),
+            (6, Some(0)),
+            // Passed on; of the last one nobody knows which of two it is of.
+            (7, Some(6)),
+        ];
+        assert_eq!(causes, expected);
+    }
+
+    #[test]
+    fn without_ids_there_is_no_truth() {
+        let (_directory, data, trace) = recorded(false);
+        let error = Truth::of_tracers(&data, &trace).unwrap_err().to_string();
+        assert!(error.contains("traceparent"), "{error}");
+    }
+}
