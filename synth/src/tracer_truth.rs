@@ -36,8 +36,8 @@ impl Truth {
         if traced.is_empty() {
             return Err(Error::malformed(
                 &table,
-                "no message carries the id of a tracer's trace; record with --protocols, and programs \
-                 that send traceparent or b3",
+                "no message carries the id of a tracer's trace; record with --protocols, and \
+                 programs that send traceparent or b3",
             ));
         }
         Ok(Truth::Messages(causes(trace, &traced)))
