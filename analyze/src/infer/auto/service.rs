@@ -47,8 +47,8 @@ pub(super) struct Service {
     /// The other request of each call whose request was found, but not for sure, both as calls of
     /// the trace, with its probability.
     pub(super) doubted_for: FxHashMap<u32, (u32, f64)>,
-    /// The requests that each call of a tracer's trace may have been made for, as that tells, all as
-    /// calls of the trace.
+    /// The requests that each call of a tracer's trace may have been made for, as that tells. All
+    /// are calls of the trace.
     pub(super) traced_for: FxHashMap<u32, Vec<u32>>,
     /// The tracer's trace of each request and of each call, 0 where that is not known. Empty where
     /// no call is of one.
