@@ -9,6 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::mem::offset_of;
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use protocols::{Operation, Place, Role, TraceContext, protocol_name};
 use rustc_hash::FxHashMap;
@@ -22,6 +24,9 @@ use crate::tuning::{MAX_ENTRY_BYTES, READ_BYTES};
 
 /// Extension of the files.
 pub const EXTENSION: &str = "operations";
+
+/// Number of files that this process has begun, so that each has a name of its own meanwhile.
+static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
 /// Error of a file of operations.
 #[derive(Debug, thiserror::Error)]
@@ -91,8 +96,10 @@ pub fn write(log: &Path, entries: &[Entry]) -> Result<(), Error> {
         let to = page.iter_mut().skip(at);
         to.zip(value.to_le_bytes()).for_each(|(to, byte)| *to = byte);
     }
-    // A reader finds the file as it was or as it is, never a part.
-    let begun = path.with_extension("operations-new");
+    // A reader finds the file as it was or as it is, never a part. Others may write it as well:
+    // each recording into a directory ends with the names of all logs there.
+    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let begun = path.with_extension(format!("operations-new-{}-{number}", process::id()));
     let written = write_to(&begun, &page, entries).and_then(|()| fs::rename(&begun, &path));
     if written.is_err() {
         let _ = fs::remove_file(&begun);

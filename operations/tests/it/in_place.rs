@@ -145,3 +145,20 @@ proptest! {
         prop_assert_eq!((bytes.len(), &bytes), (length, &once));
     }
 }
+
+/// Recordings that end together name the same logs.
+#[test]
+fn several_at_once_leave_all_operations() {
+    for _ in 0..40 {
+        let directory = TempDir::new().unwrap();
+        let path = written(&directory);
+        let expected = of_log(&Log::open(&path).unwrap()).entries;
+        std::thread::scope(|scope| {
+            let each = (0..4).map(|_| scope.spawn(|| replace(&path, |_| false)));
+            let all: Vec<_> = each.collect();
+            all.into_iter().for_each(|one| drop(one.join().unwrap().unwrap()));
+        });
+        assert_eq!(read(&path), (expected, 0));
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
+    }
+}
