@@ -141,7 +141,7 @@ impl Messages for Imap {
     const BOUND: usize = OTHER_MESSAGE_BYTES;
 
     fn message(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
-        let Some((line, length)) = line(heard.bytes) else { return heard.more() };
+        let Some((line, length)) = line(heard.bytes) else { return self.begun(heard, out) };
         let behind = literal(line);
         if heard.speaker == Speaker::Client {
             self.asks(line, heard.place(0), out);
@@ -166,6 +166,17 @@ impl Messages for Imap {
 }
 
 impl Imap {
+    /// A line that is not all there: its first two words say what it is, where they are whole.
+    fn begun(&mut self, heard: &Heard<'_>, out: &mut Out<'_>) -> Step {
+        if heard.ended && heard.bytes.iter().filter(|byte| **byte == b' ').count() >= 2 {
+            match heard.speaker {
+                Speaker::Client => self.asks(heard.bytes, heard.place(0), out),
+                Speaker::Server => _ = self.answers(heard.bytes, heard.place(0), out),
+            }
+        }
+        heard.more()
+    }
+
     fn asks(&mut self, line: &[u8], place: Place, out: &mut Out<'_>) {
         self.has_begun = true;
         let Some((tag, verb)) = command(line).filter(|_| !self.continues) else { return };
@@ -258,6 +269,31 @@ mod tests {
             format!("< OK #{e}"),
         ];
         assert_eq!(samples()[0].told(), expected);
+    }
+
+    /// A line that is longer than what is kept of a turn.
+    #[test]
+    fn lines_that_are_cut_off() {
+        let long = "x".repeat(300);
+        let talk = Talk::other()
+            .server("* OK ready\r\n")
+            .client("a1 LOGIN a b\r\n")
+            .server(format!("a1 OK [{long}]\r\n"))
+            .client(format!("a2 SEARCH SUBJECT {long}\r\n"))
+            .server(format!("* SEARCH {long}\r\na2 OK\r\n"))
+            .client("a3 NOOP\r\n")
+            .server("a3 OK\r\n");
+        let [a, b, c] = ["a1", "a2", "a3"].map(|tag| number(tag.as_bytes()));
+        let expected = [
+            "< = greeting".to_owned(),
+            format!("> LOGIN #{a}"),
+            format!("< OK #{a}"),
+            format!("> SEARCH #{b}"),
+            format!("< #{b}"),
+            format!("> NOOP #{c}"),
+            format!("< OK #{c}"),
+        ];
+        assert_eq!(talk.told(), expected);
     }
 
     #[test]

@@ -111,35 +111,4 @@ impl Operation {
         self.call = Some(call);
         self
     }
-
-    /// Whether the call failed for whoever made it, as OpenTelemetry's conventions have it for the
-    /// client's span: of HTTP 400 and above, of gRPC every code but OK, of DNS a name that does not
-    /// exist, too.
-    pub fn is_error_to_caller(&self) -> bool {
-        let code = || self.status.parse::<u32>().unwrap_or(0);
-        self.is_error
-            || match self.protocol {
-                "http" | "http2" | "websocket" | "fastcgi" => code() >= 400,
-                "grpc" => !matches!(self.status.as_str(), "" | "OK"),
-                "dns" => self.status == "NXDOMAIN",
-                _ => false,
-            }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_not_found_is_an_error_to_the_caller_only() {
-        let of = |protocol, status: &str, is_error| {
-            let response = Operation::new(Place::default(), Role::Response, protocol);
-            response.ended(status, is_error).is_error_to_caller()
-        };
-        assert!(of("http", "404", false) && of("http", "500", true) && !of("http", "302", false));
-        assert!(of("grpc", "NOT_FOUND", false) && !of("grpc", "OK", false));
-        assert!(!of("grpc", "", false) && of("dns", "NXDOMAIN", false));
-        assert!(!of("redis", "MOVED", false) && of("redis", "ERR", true));
-    }
 }

@@ -41,6 +41,7 @@ fn open() -> Box<dyn Parser> {
         portals: Remembered::new(PREPARED_STATEMENTS),
         pending: None,
         answer: None,
+        is_idle: false,
     }))
 }
 
@@ -96,6 +97,8 @@ struct PostgreSql {
     pending: Option<Pending>,
     /// Where the server's answer began, and the latest message of it.
     answer: Option<(Place, u8)>,
+    /// The server is ready for a query, and none has come: what it says answers nothing.
+    is_idle: bool,
 }
 
 /// Messages that an execution may follow.
@@ -137,7 +140,10 @@ impl Messages for PostgreSql {
         let whole = there == length - 4;
         let body = Cursor(cursor.0.get(..there).unwrap_or_default());
         let step = match heard.speaker {
-            Speaker::Client => self.asks(kind, body, whole, heard, out),
+            Speaker::Client => {
+                self.is_idle = false;
+                self.asks(kind, body, whole, heard, out)
+            }
             Speaker::Server => self.answers(kind, body, whole, heard, out),
         };
         step.unwrap_or(Step::Skip(1 + length as u64))
@@ -274,6 +280,11 @@ impl PostgreSql {
     ) -> Option<Step> {
         match kind {
             b'E' if !whole && !heard.ended => return Some(Step::More),
+            b'E' if self.is_idle && sqlstate(body).is_some_and(ends_the_connection) => {
+                let told = Operation::new(heard.place(0), Role::OneWay, NAME).named("ERROR");
+                out.push(told.ended(sqlstate(body).unwrap_or_default(), true));
+                return None;
+            }
             // Parameters, notices, and what belongs to a login or a copy.
             b'S' | b'N' | b'K' | b'v' | b'c' => return None,
             b'A' => {
@@ -285,7 +296,7 @@ impl PostgreSql {
             | b'C' | b'I' | b'E' | b's' | b'V' => {
                 self.answer.get_or_insert((heard.place(0), kind)).1 = kind;
             }
-            b'Z' => {}
+            b'Z' => self.is_idle = true,
             _ => return Some(Step::Lost),
         }
         match kind {
@@ -324,6 +335,12 @@ fn sqlstate(mut body: Cursor<'_>) -> Option<&str> {
         }
     }
     None
+}
+
+/// Whether that is an error of the connection, which a server says without being asked: it is shut
+/// down, or the client was idle for too long.
+fn ends_the_connection(code: &str) -> bool {
+    code.starts_with("57P") || code == "25P03"
 }
 
 #[cfg(test)]

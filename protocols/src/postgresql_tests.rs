@@ -155,3 +155,14 @@ fn a_flow_that_is_joined_later() {
         .server([rows(1), done("SELECT 1"), ready()].concat());
     assert_eq!(talk.told()[talk.told().len() - 2..], ["> SELECT books", "<"]);
 }
+
+#[test]
+fn an_error_that_answers_nothing() {
+    let asked = || Talk::other().client(query("SELECT 1"));
+    let answered = || asked().server([done("SELECT 1"), ready()].concat());
+    let expected = ["> SELECT", "<", "< = ERROR 57P01!"];
+    assert_eq!(answered().server(error("57P01")).told(), expected);
+    // The first query of two was answered, and the second was not.
+    let second = answered().client(query("COMMIT")).server(error("57P01"));
+    assert_eq!(second.told(), ["> SELECT", "<", "> COMMIT", "< 57P01!"]);
+}

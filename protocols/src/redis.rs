@@ -94,6 +94,12 @@ fn number(bytes: &[u8], kind: u8) -> Option<(u64, usize)> {
     (number < GREATEST).then_some((number, length))
 }
 
+/// A response that is an error of this code.
+fn failed(response: Operation, code: &[u8]) -> Operation {
+    let code = known(code, ERRORS).unwrap_or("ERR");
+    response.ended(code, !matches!(code, "MOVED" | "ASK"))
+}
+
 #[derive(Debug, Default)]
 struct Redis {
     /// Texts of the client's command that are still to come.
@@ -166,7 +172,18 @@ impl Redis {
         if !b"+-:$*_#,(!=%~>|".contains(kind) {
             return Step::Lost;
         }
-        let Some((head, length)) = line(heard.bytes) else { return heard.more() };
+        let Some((head, length)) = line(heard.bytes) else {
+            // A value begins here for certain, and of an error the first word says which.
+            if heard.ended && self.elements == 0 && !b">|".contains(kind) && !self.is_subscribed {
+                let response = Operation::new(heard.place(0), Role::Response, NAME);
+                let end = heard.bytes.iter().position(|byte| *byte == b' ');
+                out.push(match end.and_then(|end| heard.bytes.get(1..end)) {
+                    Some(code) if *kind == b'-' => failed(response, code),
+                    _ => Operation { is_error: *kind == b'-', ..response },
+                });
+            }
+            return heard.more();
+        };
         let content = head.get(1..).unwrap_or_default();
         let is_null = content == b"-1";
         let count = decimal(content).filter(|count| *count < GREATEST);
@@ -217,8 +234,7 @@ impl Redis {
             b'-' | b'!' => {
                 let text = if kind == b'!' { rest } else { content };
                 let word = text.split(|byte| matches!(byte, b' ' | b'\r')).next();
-                let code = word.and_then(|word| known(word, ERRORS)).unwrap_or("ERR");
-                response.ended(code, !matches!(code, "MOVED" | "ASK"))
+                failed(response, word.unwrap_or_default())
             }
             _ if !may_be_told => response,
             _ => match first {
@@ -294,6 +310,16 @@ mod tests {
             "+PONG\r\n>2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n|1\r\n+a\r\n+b\r\n:1\r\n",
         );
         assert_eq!(pushed.told(), ["> PING", "<", "< = invalidate", "<"]);
+    }
+
+    /// A value that is longer than what is kept of a turn.
+    #[test]
+    fn a_value_that_is_cut_off_is_a_response() {
+        let pings = || Talk::other().client(array(&["PING"]).repeat(2));
+        for (value, told) in [("-ERR unknown", "< ERR!"), ("-E", "<!"), ("+x", "<")] {
+            let long = format!("{}{}", "+PONG\r\n", value.to_owned() + &"x".repeat(300));
+            assert_eq!(pings().server(long).told(), ["> PING", "> PING", "<", told], "{value}");
+        }
     }
 
     #[test]

@@ -47,6 +47,23 @@ pub struct OperationRow<'a> {
     pub parent_id: Option<u64>,
 }
 
+impl OperationRow<'_> {
+    /// Whether a call that this answers failed for whoever made it, as OpenTelemetry's conventions
+    /// have it for the client's span: of HTTP 400 and above, of gRPC every code but OK, of DNS a
+    /// name that does not exist, too.
+    pub fn is_error_to_caller(&self) -> bool {
+        self.is_error
+            || match self.protocol {
+                "http" | "http2" | "websocket" | "fastcgi" => {
+                    self.status.parse().is_ok_and(|code: u32| code >= 400)
+                }
+                "grpc" => !matches!(self.status, "" | "OK"),
+                "dns" => self.status == "NXDOMAIN",
+                _ => false,
+            }
+    }
+}
+
 fn schema() -> SchemaRef {
     columns::schema([
         required("message", DataType::Int64),
@@ -203,6 +220,29 @@ fn text<'a>(column: &[Option<&'a str>], row: usize) -> Option<&'a str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_found_is_an_error_to_the_caller_only() {
+        let of = |protocol, status, is_error| {
+            let row = OperationRow {
+                message: 1,
+                role: OperationRole::Response,
+                protocol,
+                name: "",
+                detail: "",
+                status,
+                is_error,
+                call: None,
+                trace_id: None,
+                parent_id: None,
+            };
+            row.is_error_to_caller()
+        };
+        assert!(of("http", "404", false) && of("http", "500", true) && !of("http", "302", false));
+        assert!(of("grpc", "NOT_FOUND", false) && !of("grpc", "OK", false));
+        assert!(!of("grpc", "", false) && of("dns", "NXDOMAIN", false));
+        assert!(!of("redis", "MOVED", false) && of("redis", "ERR", true));
+    }
 
     #[test]
     fn rows_are_read_as_they_were_written() {
