@@ -80,6 +80,11 @@ impl Label {
         }
     }
 
+    /// What follows the receiver's name: its port, the protocol, and what is asked for.
+    pub(crate) fn behind(&self) -> String {
+        format!("{}{}{}", self.port, self.protocol, self.operation)
+    }
+
     /// The number of characters of the whole label.
     pub(crate) fn width(&self) -> usize {
         [&self.src, &self.dst, &self.port, &self.protocol, &self.operation]

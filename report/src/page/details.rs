@@ -40,7 +40,7 @@ struct HopColumns {
     parent: Vec<i64>,
     src: Vec<u32>,
     dst: Vec<u32>,
-    /// Port and protocol, as they follow the receiver's name.
+    /// Port, protocol, and what is asked for, as they follow the receiver's name.
     port: Vec<u32>,
     /// The ends that were traced: 1 for the sender plus 2 for the receiver.
     traced: Vec<u8>,
@@ -48,6 +48,9 @@ struct HopColumns {
     /// The mean times of sending and receipt, since the sending of the root.
     sent: Vec<Number>,
     received: Vec<Number>,
+    /// Share of the calls that failed, of answers that say so; left out where none does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Option<Number>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -104,7 +107,7 @@ impl Details {
             hops.parent.push(parent(hop, index).map_or(-1, |parent| parent as i64));
             hops.src.push(names.number(ends.src));
             hops.dst.push(names.number(ends.dst));
-            hops.port.push(names.number(&format!("{}{}", label.port, label.protocol)));
+            hops.port.push(names.number(&label.behind()));
             hops.traced.push(u8::from(ends.src_traced) | u8::from(ends.dst_traced) << 1);
             hops.bytes.push(Number::whole(hop.bytes));
             hops.sent.push(Number::whole(timing.sent[index]));
@@ -120,11 +123,15 @@ impl Details {
                     delays.push(HopDelay { hop: index, part: word(part), share: None, delay });
                 }
             }
+            hops.errors.push(hop.outcomes.map(|outcomes| Number::of(outcomes.error_share)));
             if let Some(connect) = hop.connect {
                 let delay = Delay::of(&connect.delay, observed.take_delay(index, Part::Connect));
                 let share = Some(Number::of(connect.share));
                 delays.push(HopDelay { hop: index, part: word(Part::Connect), share, delay });
             }
+        }
+        if hops.errors.iter().all(Option::is_none) {
+            hops.errors.clear();
         }
         let critical = timing.critical.filter(|critical| critical.hop < shown);
         Details {

@@ -1,7 +1,7 @@
 //! The overview, which the page shows before a pattern is chosen: the trace in a few numbers, the
 //! patterns as columns, the map and the series.
 
-use analyze::paths::PathPattern;
+use analyze::paths::{Hop, PathPattern};
 use serde::Serialize;
 
 use super::map::PageMap;
@@ -81,8 +81,14 @@ struct PatternColumns {
     /// The nodes in the order in which the path first comes to them: twice the number of the name,
     /// plus one if the path goes on from the node before.
     nodes: Vec<Vec<u32>>,
-    /// The ports and protocols of the pattern.
+    /// The ports and protocols of the pattern, and what is asked for.
     ports: Vec<Vec<u32>>,
+    /// What the root asks for, as the number of a name; left out where no pattern says so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    asked: Vec<Option<u32>>,
+    /// Share of the instances whose root failed; left out where no pattern says so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Option<Number>>,
 }
 
 impl<'a> Overview<'a> {
@@ -155,9 +161,27 @@ impl PatternColumns {
             columns.family.push(report.families.lead(pattern));
             columns.nodes.push(nodes(pattern, names));
             columns.ports.push(ports(pattern, names));
+            let root = pattern.hops.first();
+            let asked = root.and_then(|root| root.operation.as_deref());
+            columns.asked.push(asked.map(|name| names.number(name)));
+            columns.errors.push(errors(pattern));
+        }
+        if columns.asked.iter().all(Option::is_none) {
+            columns.asked.clear();
+        }
+        if columns.errors.iter().all(Option::is_none) {
+            columns.errors.clear();
         }
         columns
     }
+}
+
+/// Share of the instances whose root failed, where its answer says so.
+fn errors(pattern: &PathPattern) -> Option<Number> {
+    let root = pattern.hops.first()?;
+    let is_answer = |hop: &&Hop| hop.src == root.dst && hop.dst == root.src;
+    let outcomes = pattern.hops.iter().rev().filter(is_answer).find_map(|hop| hop.outcomes)?;
+    Some(Number::of(outcomes.error_share))
 }
 
 fn nodes(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
@@ -171,7 +195,7 @@ fn ports(pattern: &PathPattern, names: &mut Names) -> Vec<u32> {
         .iter()
         .take(MAX_HOPS)
         .map(|hop| Label::of(hop, label::UNICODE))
-        .map(|label| names.number(&format!("{}{}", label.port, label.protocol)))
+        .map(|label| names.number(&label.behind()))
         .collect();
     ports.sort_unstable();
     ports.dedup();

@@ -1,6 +1,6 @@
 //! The data of the page as a whole, on patterns and instances made by hand.
 
-use analyze::paths::{TimedHop, WhichInstance};
+use analyze::paths::{Outcomes, TimedHop, WhichInstance};
 use serde_json::Value;
 
 use super::*;
@@ -73,6 +73,31 @@ fn an_overview_has_all_patterns_by_rank() {
     let expected: f64 =
         series["expected"].as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).sum();
     assert!((expected - 1.5).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
+    let mut patterns = [samples::lookup()];
+    let page = |patterns: &[PathPattern]| {
+        let report = report(patterns);
+        let mut builder = PageBuilder::new(&report, &Options::default());
+        add(&mut builder, &patterns[0], 3);
+        let page = builder.finish().unwrap();
+        (json(&page.overview), json(&page.details[0])[0].clone())
+    };
+    let (overview, details) = page(&patterns);
+    assert!(overview["patterns"].get("asked").is_none() && details["hops"].get("errors").is_none());
+    let (first, last) = (0, patterns[0].hops.len() - 1);
+    patterns[0].hops[first].operation = Some("GET /cart/{}".to_owned());
+    let outcomes = Outcomes { answers: 4, errors: 1, error_share: 0.25 };
+    patterns[0].hops[last].outcomes = Some(outcomes);
+    let (overview, details) = page(&patterns);
+    let name = |number: &Value| overview["names"][number.as_u64().unwrap() as usize].clone();
+    assert_eq!(name(&overview["patterns"]["asked"][0]), "GET /cart/{}");
+    assert_eq!(overview["patterns"]["errors"][0], 0.25);
+    let port = name(&details["hops"]["port"][first]);
+    assert!(port.as_str().unwrap().ends_with(" GET /cart/{}"), "{port}");
+    assert_eq!(details["hops"]["errors"][last], 0.25);
 }
 
 #[test]

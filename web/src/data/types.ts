@@ -75,7 +75,12 @@ export interface PatternColumns {
   family: number[];
   /** Twice the number of a node's name, plus one where the path goes on from the node before. */
   nodes: number[][];
+  /** Ports and protocols, and what is asked for. */
   ports: number[][];
+  /** What the root asks for, by the number of a name; left out where no pattern says so. */
+  asked?: (number | null)[];
+  /** The share of the instances whose root failed; left out where no pattern says so. */
+  errors?: (number | null)[];
 }
 
 export interface SystemMap {
@@ -139,6 +144,8 @@ export interface Details {
     bytes: number[];
     sent: number[];
     received: number[];
+    /** The share of the calls that failed, of answers that say so; left out where none does. */
+    errors?: (number | null)[];
   };
   omitted: number;
   critical: { hop: number; part: Part } | null;

@@ -90,6 +90,7 @@ export function TreeView({ details, names, chosen, choose }: Props) {
                       {traced & 2 ? "" : "◇"}
                       {names[dst]}
                       <span class="port">{names[hops.port[hop] ?? 0]}</span>
+                      {(hops.errors?.[hop] ?? 0) > 0 && <span class="error"> {percent(hops.errors?.[hop] ?? 0)} failed</span>}
                       {critical?.hop === hop && <span class="badge">critical</span>}
                     </span>
                   </div>

@@ -1,7 +1,7 @@
 // The ranked patterns: as many rows as fit are there, however many patterns there are. Those of the
 // same hops are one row that opens.
 
-import type { Overview, SortKey } from "../data/types";
+import type { Overview, PatternColumns, SortKey } from "../data/types";
 import { count, duration, expected, percent, plural } from "../format";
 import { Rows } from "../rows";
 import { choose, query, sort, toggle } from "../state";
@@ -109,11 +109,18 @@ function PatternRow({ overview, row }: RowProps) {
             </span>
           )}
           {count(row.values.count)}× · mean {duration(row.values.mean)} · p99 {duration(row.values.p99)}
+          {errors(patterns, rank)}
         </small>
       </span>
       <span class="metric" style={{ "--share": `${share * 100}%` }}>{metric(key, row, share)}</span>
     </>
   );
+}
+
+/** The share of a pattern's requests that failed, where some did. */
+function errors(patterns: PatternColumns, rank: number) {
+  const share = patterns.errors?.[rank] ?? 0;
+  return share > 0 && <span class="error"> · {percent(share)} failed</span>;
 }
 
 /** What a pattern is ranked by, as it is shown. */

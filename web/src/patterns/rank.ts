@@ -45,14 +45,19 @@ export function confidence(patterns: PatternColumns, rank: number): number {
   return (patterns.expected[rank] ?? 0) / Math.max(1, patterns.count[rank] ?? 0);
 }
 
-/** The path in words: its nodes, an arrow where it goes on from the one before and a comma where not. */
+/**
+ * The path in words: what its root asks for, where that is known, and its nodes, an arrow where it goes on from the one
+ * before and a comma where not.
+ */
 export function route(overview: Overview, rank: number, most = 8): string {
   const nodes = overview.patterns.nodes[rank] ?? [];
+  const asked = overview.patterns.asked?.[rank];
+  const name = asked == null ? "" : `${overview.names[asked] ?? ""}: `;
   const words = nodes.slice(0, most).map((node, place) => {
     const before = place === 0 ? "" : node % 2 === 1 ? " → " : ", ";
     return before + (overview.names[node >> 1] ?? "");
   });
-  return words.join("") + (nodes.length > most ? ` and ${nodes.length - most} more` : "");
+  return name + words.join("") + (nodes.length > most ? ` and ${nodes.length - most} more` : "");
 }
 
 /** What can be searched for, by rank: all names and ports of a pattern, in small letters. */

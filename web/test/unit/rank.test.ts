@@ -9,6 +9,14 @@ test("a route has an arrow where it goes on and a comma where it does not", () =
   expect(route(overview(), 1, 2)).toBe("CLIENT → nginx and 2 more");
 });
 
+test("a route begins with what its root asks for, where that is known", () => {
+  const made = overview();
+  made.names.push("GET /cart/{}");
+  made.patterns.asked = [null, made.names.length - 1, null];
+  expect(route(made, 1)).toBe("GET /cart/{}: CLIENT → nginx → app.py → redis");
+  expect(route(made, 2)).toBe("CLIENT → nginx, app.py");
+});
+
 test("each metric is that of WAP5 and ranks the largest first", () => {
   const made = overview();
   const texts = searchTexts(made);
