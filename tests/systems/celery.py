@@ -9,6 +9,7 @@ The pool's processes get their jobs from the worker's main process through pipes
 import time
 
 import harness
+import server_logs
 import shared_servers
 
 
@@ -53,6 +54,13 @@ class CeleryRedis(harness.System):
 
         run.wait_until(done, "the worker does not get through its jobs", 60)
         time.sleep(0.2)
+
+    def said(self, log):
+        # Not of Redis: jobs are so long that most of a pipeline is behind what is kept of it.
+        return {
+            "entry": server_logs.access(log / "web.log"),
+            "database": server_logs.postgres(log / "postgres.log"),
+        }
 
 
 class CeleryRabbitmq(CeleryRedis):

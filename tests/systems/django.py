@@ -6,6 +6,7 @@ It is a control: each of its processes does one thing at a time, so what belongs
 import subprocess
 
 import harness
+import server_logs
 import shared_servers
 
 
@@ -31,3 +32,10 @@ class Django(harness.System):
 
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/page/{id}"])
+
+    def said(self, log):
+        return {
+            "entry": server_logs.access(log / "web.log"),
+            "database": server_logs.postgres(log / "postgres.log"),
+            "redis": server_logs.redis(log / "redis-redis.counts"),
+        }

@@ -5,6 +5,7 @@ Express asks MariaDB by a pool, and a service, also Node's, by connections that 
 
 import harness
 import mariadb
+import server_logs
 import shared_servers
 
 
@@ -47,3 +48,11 @@ backend middle
 
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/order/{id}"])
+
+    def said(self, log):
+        return {
+            "entry": server_logs.access(log / "haproxy.log"),
+            "shop": server_logs.access(log / "shop.log"),
+            "stock": server_logs.access(log / "stock.log"),
+            "mariadb": server_logs.mariadb(log / "mariadb.general"),
+        }

@@ -5,6 +5,7 @@ behind is shared too: its questions are sent without waiting, and answered in th
 """
 
 import harness
+import server_logs
 import shared_servers
 
 
@@ -31,3 +32,11 @@ class GrpcNode(harness.System):
     def load(self, run, requests, concurrency):
         arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
         run.client("thinking_load.py", *arguments, "--think", 60, "/item/{id}")
+
+    def said(self, log):
+        return {
+            "entry": server_logs.access(log / "front.log"),
+            "back": server_logs.calls(log / "back.log"),
+            # Many commands go in one packet.
+            "redis": server_logs.redis(log / "redis-redis.counts", least=0.9),
+        }

@@ -7,6 +7,7 @@ connection, whose frames the C core of gRPC sends and receives by threads of its
 import subprocess
 
 import harness
+import server_logs
 import shared_servers
 
 
@@ -35,3 +36,10 @@ class GrpcPython(harness.System):
 
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/item/{id}"])
+
+    def said(self, log):
+        return {
+            "entry": server_logs.access(log / "front.log"),
+            "back": server_logs.calls(log / "back.log"),
+            "redis": server_logs.redis(log / "redis-redis.counts"),
+        }

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import harness
+import server_logs
 import shared_servers
 
 
@@ -42,3 +43,11 @@ class GrpcRust(harness.System):
     def load(self, run, requests, concurrency):
         arguments = [run.port("entry"), "--requests", requests, "--users", concurrency]
         run.client("thinking_load.py", *arguments, "--think", 10, "/item/{id}")
+
+    def said(self, log):
+        return {
+            "entry": server_logs.access(log / "front.log"),
+            "back": server_logs.calls(log / "back.log"),
+            # Many commands go in one packet.
+            "redis": server_logs.redis(log / "redis-redis.counts", least=0.9),
+        }

@@ -90,6 +90,11 @@ class System:
         """Sends the requests from a recorded client, each with its own id, to the end."""
         raise NotImplementedError
 
+    def said(self, log):
+        """What the servers' own logs in this folder say, as `server_logs.Said` by the name of a port. It is
+        asked of runs with `names`, where servers log (`Run.names`)."""
+        return {}
+
     def stop(self, run):
         """Ends what needs to be ended in order. All other processes are ended by the harness."""
 
@@ -97,11 +102,13 @@ class System:
 class Run:
     """One run of a system at one concurrency, in a folder of its own."""
 
-    def __init__(self, system, folder, requests, concurrency):
+    def __init__(self, system, folder, requests, concurrency, names=False):
         self.system = system
         self.folder = Path(folder)
         self.requests = requests
         self.concurrency = concurrency
+        # Whether heads of messages are recorded, and servers log what is asked of them.
+        self.names = names
         self.cache = CACHE / system.name
         self.data = self.folder / "data"
         self.state = self.folder / "state"
@@ -111,6 +118,8 @@ class Run:
         self.interface = "lo"
         self.capture_prefix = []
         self.started = []
+        # What is called after the load, while the servers still run.
+        self.at_end = []
 
     def port(self, name):
         """The port of that name: a free one, below those that clients are given."""
@@ -152,7 +161,11 @@ class Run:
         for folder in (self.data, logs.parent, logs):
             folder.chmod(0o1777)
         command = [*prefix, program("sockcap"), "record", "--no-config", "-d", self.data]
-        command += ["--host", host, *self.system.record_options, "--"]
+        command += ["--host", host, *self.system.record_options]
+        if self.names:
+            command.append("--protocols")
+            env = {**(env or {}), "ACCESS_LOG": "yes"}
+        command.append("--")
         if user:
             group = pwd.getpwnam(user).pw_gid
             command += ["setpriv", f"--reuid={user}", f"--regid={group}", "--init-groups", "--"]
@@ -179,6 +192,11 @@ class Run:
         process = self.record("client", argv, host=host)
         if process.wait(timeout) != 0:
             raise RuntimeError(f"client failed: {self.last_lines('client')}")
+
+    def count(self, name, counts):
+        """Writes what `counts()` says after the load to the log of that name, in a run with names."""
+        if self.names:
+            self.at_end.append(lambda: (self.log / name).write_text(counts()))
 
     def http_load(self, requests, concurrency, paths, port="entry", close=False):
         """Asks a web server for the paths in turn; `{id}` in them becomes the request's id."""
@@ -223,6 +241,8 @@ class Run:
             # gives tcpdump the last packets up to a second late.
             time.sleep(2.0)
             self.end_capture(capture)
+            for each in self.at_end:
+                each()
             self.system.stop(self)
         finally:
             processes.end_all()

@@ -5,7 +5,10 @@ and files of the queue, so the packets do not show it. The truth is that what is
 with an id is made for the mail that the client sent with that id.
 """
 
+import shutil
+
 import harness
+import server_logs
 
 # Postfix's own programs: name, kind, user limits and program, as the file of its master has them.
 SERVICES = """\
@@ -49,6 +52,9 @@ class Mail(harness.System):
     def start(self, run):
         dovecot = run.write("dovecot.conf", self.dovecot(run))
         # A host of its own, as Postfix has a program of the same name as one of Dovecot: lmtp.
+        if run.names:
+            (run.log / "imap").mkdir()
+            shutil.chown(run.log / "imap", "mail")
         run.record("dovecot", ["dovecot", "-F", "-c", dovecot], host="mailboxes")
         run.wait_port("lmtp")
         run.wait_port("imap")
@@ -112,6 +118,9 @@ service imap-login {{
     port = 0
   }}
 }}
+protocol imap {{
+  {f"rawlog_dir = {run.log}/imap" if run.names else ""}
+}}
 service lmtp {{
   inet_listener lmtp {{
     address = 127.0.0.1
@@ -126,6 +135,13 @@ protocol lmtp {{
     def load(self, run, requests, concurrency):
         arguments = [run.port("smtp"), run.port("imap"), "--requests", requests]
         run.client("mail_load.py", *arguments, "--concurrency", concurrency)
+
+    def said(self, log):
+        return {
+            "smtp": server_logs.smtp(log / "postfix.log"),
+            "lmtp": server_logs.lmtp(log / "postfix.log"),
+            "imap": server_logs.imap(log / "imap"),
+        }
 
     def stop(self, run):
         # Dovecot's and Postfix's masters end their own programs when they are asked to.

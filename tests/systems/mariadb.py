@@ -1,5 +1,6 @@
 """A MariaDB server of a run's own, for systems that need one."""
 
+import shutil
 import subprocess
 
 PACKAGES = ("mariadb-server",)
@@ -24,5 +25,10 @@ def start(run, database, password):
     server = ["/usr/sbin/mariadbd", "--no-defaults", f"--datadir={home}/data"]
     server += [f"--socket={home}/socket", f"--pid-file={home}/pid", f"--port={run.port('mariadb')}"]
     server += ["--bind-address=127.0.0.1", "--skip-name-resolve", f"--init-file={begin}"]
+    if run.names:
+        log = run.log / "mariadb.general"
+        log.touch()
+        shutil.chown(log, "mysql")
+        server += ["--general-log", f"--general-log-file={log}"]
     run.record("mariadb", server, user="mysql")
     run.wait_port("mariadb")

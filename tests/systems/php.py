@@ -8,6 +8,7 @@ from pathlib import Path
 
 import harness
 import mariadb
+import server_logs
 
 SOURCE = Path("/usr/share/wordpress")
 THEME = "twentytwentythree"
@@ -30,6 +31,7 @@ class WordPress(harness.System):
         memcached = ["memcached", "-l", "127.0.0.1", "-p", run.port("memcached"), "-U", "0"]
         run.record("memcached", memcached, user="nobody")
         run.wait_port("memcached")
+        run.count("memcached.counts", lambda: server_logs.memcached_counts(run.port("memcached")))
 
         site = run.directory("site")
         # Debian's package has links into folders of other packages; the copy has files only.
@@ -66,6 +68,13 @@ class WordPress(harness.System):
         run.http_load(requests, concurrency, paths)
 
 
+    def said(self, log):
+        return {
+            "mariadb": server_logs.mariadb(log / "mariadb.general"),
+            "memcached": server_logs.memcached(log / "memcached.counts"),
+        }
+
+
 class NginxFpm(WordPress):
     """nginx in front of php-fpm, over TCP."""
 
@@ -86,6 +95,11 @@ class NginxFpm(WordPress):
         run.record("nginx", ["nginx", "-e", f"{run.log}/nginx-errors.log", "-c", nginx(run, site)])
         run.wait_port("entry")
 
+    def said(self, log):
+        # WordPress answers all that nginx is asked for.
+        access = server_logs.access(log / "nginx-access.log")
+        return {"entry": access, "fpm": access, **super().said(log)}
+
     @staticmethod
     def program(name):
         """Debian has PHP's version in the name of the program."""
@@ -99,6 +113,10 @@ def nginx(run, site):
         f"{kind}_temp_path {home}/{kind};\n"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
+    access = "access_log off;"
+    if run.names:
+        access = "log_format names 'access $request_method $request_uri $status';\n"
+        access += f"access_log {run.log}/nginx-access.log names;"
     return run.write(
         "nginx.conf",
         f"""user www-data;
@@ -108,7 +126,7 @@ pid {home}/pid;
 events {{ worker_connections 256; }}
 http {{
 {temporary}
-access_log off;
+{access}
 include /etc/nginx/mime.types;
 server {{
     listen 127.0.0.1:{run.port('entry')};

@@ -2,6 +2,7 @@
 
 import harness
 import mariadb
+import server_logs
 import shared_servers
 
 
@@ -16,6 +17,7 @@ class Puma(harness.System):
         mariadb.start(run, "shop", "secret")
         run.record("memcached", ["memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", run.port("cache")])
         run.wait_port("cache")
+        run.count("memcached.counts", lambda: server_logs.memcached_counts(run.port("cache")))
         env = {"DATABASE": run.port("mariadb"), "CACHE": run.port("cache"), "RACK_ENV": "production"}
         argv = ["puma", "--quiet", "--threads", "8:8", "--bind", f"tcp://127.0.0.1:{run.port('entry')}"]
         run.record("puma", argv, env=env, cwd=shared_servers.copied(run, "puma_shop"))
@@ -23,3 +25,10 @@ class Puma(harness.System):
 
     def load(self, run, requests, concurrency):
         run.http_load(requests, concurrency, ["/order/{id}"])
+
+    def said(self, log):
+        return {
+            "entry": server_logs.access(log / "puma.log"),
+            "mariadb": server_logs.mariadb(log / "mariadb.general"),
+            "cache": server_logs.memcached(log / "memcached.counts"),
+        }

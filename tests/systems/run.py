@@ -2,7 +2,7 @@
 """Runs real systems under load, recorded by sockcap, and scores what sockcap says of them.
 
 usage: run.py [NAME...] [--at C...] [--requests N] [--keep DIR | --reuse DIR] [--json FILE] [--hops]
-              [--check]
+              [--names] [--check]
 
 NAME is a system, or a module with several. Without one all are run. The folder of sockcap's
 programs is SOCKCAP_BIN, or else the folder of target/ that SOCKCAP_PROFILE names: release, if it is
@@ -21,6 +21,7 @@ import tempfile
 from pathlib import Path
 
 import harness
+import names
 import score
 import table
 
@@ -60,7 +61,7 @@ LEAST = {
     "uwsgi": {1: 0.995, 8: 0.97},
 }
 
-OWN_MODULES = {"harness", "mariadb", "processes", "run", "score", "table", "wire"}
+OWN_MODULES = {"harness", "mariadb", "names", "processes", "run", "score", "server_logs", "table", "wire"}
 
 
 def systems():
@@ -102,6 +103,7 @@ def main():
     parser.add_argument("--options", default="", help="options for `sockcap analyze`")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--check", action="store_true", help="fail where fewer calls are right than LEAST says")
+    parser.add_argument("--names", dest="said", action="store_true", help="record what messages do, and hold it against the servers' logs")
     parser.add_argument("--hops", action="store_true", help="also figures by port, and errors")
     arguments = parser.parse_args()
 
@@ -124,10 +126,13 @@ def main():
         head = ("system", "at once", "port", "calls known", "calls seen", "calls right")
         print("\n" + table.markdown(head, table.hop_rows(scores)) + "\n")
         print("\n".join(table.wrong_lines(scores)))
+    named = [row for one in scores for row in one.get("names", [])]
+    if arguments.said:
+        print("\n" + table.markdown(table.NAMES_HEAD, table.names_rows(named)))
     if arguments.json:
         arguments.json.write_text(json.dumps(scores, indent=2) + "\n")
     if arguments.check:
-        for line in too_few(scores):
+        for line in [*too_few(scores), *wrongly_named(named)]:
             print(line, file=sys.stderr)
             failed = True
     return 1 if failed or not scores else 0
@@ -140,6 +145,15 @@ def too_few(scores):
         share = one["calls_right"] / one["calls_known"] if one["calls_known"] else 0
         if least is not None and share < least:
             yield f"{one['system']} at {one['concurrency']}: {share:.1%} of calls are right, and {least:.1%} must be"
+
+
+def wrongly_named(rows):
+    """Lines of the ports of which sockcap says anything else than the server's own log."""
+    for row in rows:
+        of = f"{row['system']} at {row['concurrency']}, {row['port']}"
+        if row["right"] < row["least"] * row["requests"]:
+            yield from (f"{of}: not told: {one}" for one in row["missing"][:5])
+        yield from (f"{of}: told, and not logged: {one}" for one in row["wrong"][:5])
 
 
 def recorded_whole(kind, concurrency, arguments):
@@ -157,7 +171,7 @@ def measured(system, concurrency, arguments):
     folder = f"{system.name}-{concurrency}"
     if arguments.reuse:
         kept = arguments.reuse / folder
-        return score.score(kept, arguments.options) if (kept / "run.json").exists() else None
+        return scored(system, kept, arguments) if (kept / "run.json").exists() else None
     cache = harness.CACHE / system.name
     cache.mkdir(parents=True, exist_ok=True)
     system.prepare(cache)
@@ -165,9 +179,9 @@ def measured(system, concurrency, arguments):
     work = Path(tempfile.mkdtemp(prefix="sockcap-system-"))
     work.chmod(0o755)
     try:
-        run = harness.Run(system, work, arguments.requests or system.requests, concurrency)
+        run = harness.Run(system, work, arguments.requests or system.requests, concurrency, arguments.said)
         run.execute()
-        figures = score.score(work, arguments.options)
+        figures = scored(system, work, arguments)
     except BaseException:
         if arguments.keep:
             keep(work, arguments.keep / f"{folder}-failed")
@@ -178,6 +192,14 @@ def measured(system, concurrency, arguments):
         return figures
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def scored(system, folder, arguments):
+    """All figures of a run."""
+    figures = score.score(folder, arguments.options)
+    if arguments.said:
+        figures["names"] = names.score(system, folder)
+    return figures
 
 
 def keep(work, target):

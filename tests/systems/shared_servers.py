@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import harness
+import server_logs
 
 APPS = harness.HERE / "apps"
 # What the applications here expect to be there.
@@ -43,6 +44,7 @@ def postgres(run, port="database", host="host", statements=TABLES, more=()):
         "unix_socket_directories": "",
         "fsync": "off",
         "max_connections": 100,
+        **(server_logs.POSTGRES if run.names else {}),
         **dict(more),
     }
     words = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -64,6 +66,7 @@ def redis(run, port="redis", host="host"):
     argv = ["redis-server", "--port", run.port(port), "--bind", "127.0.0.1", "--save", ""]
     run.record(f"redis-{port}", argv, host=host)
     run.wait_port(port)
+    run.count(f"redis-{port}.counts", lambda: server_logs.redis_counts(run.port(port)))
 
 
 def gunicorn(run, name, app, port, workers, threads=1, env=None, host="host"):
@@ -73,6 +76,8 @@ def gunicorn(run, name, app, port, workers, threads=1, env=None, host="host"):
     argv += ["--workers", workers, "--bind", f"127.0.0.1:{run.port(port)}", "--keep-alive", 30]
     if threads > 1:
         argv += ["--worker-class", "gthread", "--threads", threads]
+    if run.names:
+        argv += ["--access-logfile", "-", "--access-logformat", "access %(m)s %(U)s %(s)s"]
     run.record(name, [*argv, target], env=env, cwd=copied(run, folder), host=host)
 
 
@@ -110,6 +115,9 @@ http {{
 
 def haproxy(run, sections, name="haproxy", host="host"):
     """A haproxy with these sections, behind the usual defaults."""
+    log = ""
+    if run.names:
+        log = 'log stdout format raw local0 info\n    log-format "access %HM %HU %ST"'
     path = run.write(f"{name}/haproxy.cfg", f"""
 global
     maxconn 400
@@ -120,6 +128,7 @@ defaults
     timeout client 60s
     timeout server 60s
     option http-keep-alive
+    {log}
 {sections}
 """)
     run.record(name, ["haproxy", "-db", "-f", path], host=host)

@@ -6,6 +6,17 @@ HEAD = (
 )
 
 
+NAMES_HEAD = ("system", "at once", "port", "requests logged", "told as logged", "told otherwise")
+
+
+def names_rows(rows):
+    """A row for each port of which a server's log says something."""
+    for row in rows:
+        right = share(row["right"], row["requests"])
+        of = (row["system"], row["concurrency"], row["port"], row["requests"])
+        yield *of, right, len(row["missing"]) + len(row["wrong"])
+
+
 def share(part, whole):
     """`part / whole` with its percentage."""
     return f"{part}/{whole} ({100 * part / whole:.1f}%)" if whole else "-"

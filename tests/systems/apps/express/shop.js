@@ -16,6 +16,13 @@ async function stockOf(name) {
 }
 
 const app = express();
+if (process.env.ACCESS_LOG) {
+  app.use((request_, response, next) => {
+    response.on('finish', () => console.log(
+      `access ${request_.method} ${request_.originalUrl} ${response.statusCode}`));
+    next();
+  });
+}
 app.get('/order/:name', async (request_, response) => {
   const { name } = request_.params;
   const [[[order]], stock] = await Promise.all([

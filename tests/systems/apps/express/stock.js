@@ -12,4 +12,7 @@ http.createServer(async (request, response) => {
   const name = request.url.split('/').pop();
   const [[row]] = await pool.query(`SELECT 3 AS pieces /* ${name} */`);
   response.end(JSON.stringify({ name, pieces: row.pieces }));
+  if (process.env.ACCESS_LOG) {
+    console.log(`access ${request.method} ${request.url} ${response.statusCode}`);
+  }
 }).listen(Number(process.env.STOCK), '127.0.0.1');

@@ -20,14 +20,19 @@ async function reserve({ name }) {
   return { name, left: await store.decr(`stock:${name}`) };
 }
 
-const served = (answer) => (call, done) => {
-  answer(call.request).then((count) => done(null, count), done);
+const served = (name, answer) => (call, done) => {
+  answer(call.request).then((count) => {
+    if (process.env.ACCESS_LOG) console.log(`access shop.Stock/${name} OK`);
+    done(null, count);
+  }, done);
 };
 
 async function main() {
   await store.connect();
   const server = new grpc.Server();
-  server.addService(shop.Stock.service, { Look: served(look), Reserve: served(reserve) });
+  server.addService(shop.Stock.service, {
+    Look: served('Look', look), Reserve: served('Reserve', reserve),
+  });
   server.bindAsync(process.env.LISTEN, grpc.ServerCredentials.createInsecure(), (error) => {
     if (error) throw error;
   });

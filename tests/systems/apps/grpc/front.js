@@ -22,4 +22,7 @@ http.createServer(async (request, response) => {
     response.statusCode = 502;
     response.end(String(error));
   }
+  if (process.env.ACCESS_LOG) {
+    console.log(`access ${request.method} ${request.url} ${response.statusCode}`);
+  }
 }).listen(Number(process.env.PORT), '127.0.0.1');

@@ -3,6 +3,8 @@ require 'dalli'
 require 'mysql2'
 require 'sinatra/base'
 
+$stdout.sync = true
+
 POOL = SizedQueue.new(3)
 3.times do
   POOL << Mysql2::Client.new(host: '127.0.0.1', port: ENV['DATABASE'].to_i, username: 'shop',
@@ -16,6 +18,8 @@ CACHE = Dalli::Client.new("127.0.0.1:#{ENV['CACHE']}", threadsafe: true)
 # The application.
 class Shop < Sinatra::Base
   set :logging, false
+  # A log of what was asked, in a run that holds names against it.
+  after { puts "access #{request.request_method} #{request.path} #{response.status}" if ENV['ACCESS_LOG'] }
   get '/order/:name' do
     name = params['name']
     known = CACHE.get("order:#{name}")

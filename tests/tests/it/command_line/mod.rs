@@ -2,6 +2,7 @@
 
 mod info;
 mod names;
+mod names_of_servers;
 mod record;
 mod requests;
 mod services;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redis::AsyncCommands;
 use redis::aio::MultiplexedConnection;
 use shop::stock_server::{Stock, StockServer};
-use shop::{Count, Item, setting};
+use shop::{Count, Item, note, setting};
 use tonic::{Request, Response, Status};
 
 struct Store(MultiplexedConnection);
@@ -19,6 +19,7 @@ impl Stock for Store {
     async fn look(&self, request: Request<Item>) -> Result<Response<Count>, Status> {
         let name = request.into_inner().name;
         let left: Option<i64> = self.0.clone().get(format!("stock:{name}")).await.map_err(failed)?;
+        note("shop.Stock/Look", "OK");
         Ok(Response::new(Count { name, left: left.unwrap_or(0) }))
     }
 
@@ -29,6 +30,7 @@ impl Stock for Store {
         let _: bool = store.set_nx(&key, 100).await.map_err(failed)?;
         tokio::time::sleep(Duration::from_millis(1)).await;
         let left = store.decr(&key, 1).await.map_err(failed)?;
+        note("shop.Stock/Reserve", "OK");
         Ok(Response::new(Count { name, left }))
     }
 }

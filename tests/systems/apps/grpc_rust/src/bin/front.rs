@@ -4,7 +4,7 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::routing::get;
-use shop::{Item, setting, stock_client::StockClient};
+use shop::{Item, note, setting, stock_client::StockClient};
 use tonic::transport::Channel;
 
 async fn item(
@@ -14,6 +14,7 @@ async fn item(
     let failed = |status: tonic::Status| (StatusCode::BAD_GATEWAY, status.to_string());
     let seen = stock.look(Item { name: name.clone() }).await.map_err(failed)?.into_inner();
     let kept = stock.reserve(Item { name }).await.map_err(failed)?.into_inner();
+    note(&format!("GET /item/{}", kept.name), "200");
     Ok(format!("{}: {} seen, {} left", kept.name, seen.left, kept.left))
 }
 

@@ -1,0 +1,83 @@
+"""What sockcap says that messages do, against what the servers' own logs say they did.
+
+A run with `--names` records the heads of messages, and its servers log. `sockcap names` then puts
+names in place of the heads, and reconciliation gives them to messages. Requests and responses are
+paired here: by the ids of their calls, and without ids in the order of their connection.
+"""
+
+import csv
+import io
+import json
+import subprocess
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import harness
+import wire
+
+
+def table(data, name):
+    """The rows of a table, as `sockcap export` writes it."""
+    command = [harness.program("sockcap"), "export", name, "--no-config", "-d", str(data)]
+    done = subprocess.run([*command, "--format", "csv"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"sockcap export {name} failed: {done.stderr.strip()}")
+    return csv.DictReader(io.StringIO(done.stdout))
+
+
+def told(data):
+    """By port of the server, how often which name had which status."""
+    places = {}
+    for row in table(data, "messages"):
+        places[row["id"]] = (row["flow"], row["direction"], row["src_endpoint"], row["dst_endpoint"])
+    requests = defaultdict(list)
+    responses = defaultdict(list)
+    for row in table(data, "operations"):
+        flow, _, source, target = places[row["message"]]
+        # It is answered by a single byte, which could begin anything and is not kept.
+        if row["name"] == "TLS":
+            continue
+        if row["role"] == "request":
+            requests[flow, source, target, row["call_id"]].append(row["name"])
+        elif row["role"] == "response":
+            responses[flow, target, source, row["call_id"]].append(row["status"])
+    found = defaultdict(Counter)
+    for key, names in requests.items():
+        port = int(key[2].rpartition(":")[2] or 0) if ":" in key[2] else 0
+        statuses = responses.get(key, [])
+        statuses += [None] * (len(names) - len(statuses))
+        found[port].update(zip(names, statuses))
+    return found
+
+
+def secrets(data):
+    """The files below a folder in which an id of a request is found."""
+    files = (path for path in Path(data).rglob("*") if path.is_file())
+    return [str(path.relative_to(data)) for path in files if wire.ID.search(path.read_bytes())]
+
+
+def score(system, folder):
+    """A row for each port of which a log says something: how many requests, how many named right,
+    and what is wrong."""
+    data = Path(folder) / "data"
+    command = [harness.program("sockcap"), "names", "--no-config", "-d", str(data)]
+    subprocess.run(command, check=True, capture_output=True)
+    about = json.loads((Path(folder) / "run.json").read_text())
+    found = told(data)
+    rows = []
+    for name, said in system.said(Path(folder) / "log").items():
+        had = said.known(found[about["ports"][name]])
+        rows.append({
+            "system": about["system"],
+            "concurrency": about["concurrency"],
+            "port": name,
+            "requests": said.pairs.total(),
+            "right": (said.pairs & had).total(),
+            "least": said.least,
+            "missing": sorted(map(repr, (said.pairs - had).items())),
+            "wrong": sorted(map(repr, (had - said.pairs).items())),
+        })
+    left = secrets(data)
+    if left:
+        raise RuntimeError(f"ids that clients sent are in {', '.join(left[:5])}")
+    return rows
