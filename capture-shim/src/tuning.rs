@@ -112,9 +112,14 @@ pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
 pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
 
 /// Number of sessions of TLS libraries that are followed; another one in the same place takes it,
-/// and plain text that was read ahead for the former has no heads then. Each takes 192 bytes once
+/// and plain text that was read ahead for the former has no heads then. Each takes 640 bytes once
 /// it is used. Chosen, not measured.
 pub(crate) const TLS_SESSIONS: usize = 1 << 13;
+
+/// Number of records of TLS that one receive may bring and that are told apart; those behind them
+/// count as parts of the last one. Servers that read ahead find some requests of HTTP/2 in one.
+/// Chosen, not measured.
+pub(crate) const MAX_RECORDS_AHEAD: usize = 8;
 
 /// Number of places in programs that call functions of TLS libraries and are remembered. Programs
 /// have a handful. Chosen, not measured.

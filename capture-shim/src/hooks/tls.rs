@@ -20,7 +20,7 @@ macro_rules! own {
 }
 
 /// Makes the program's call on `session`, which moves plain text in this direction from or to
-/// `buffer`: as many bytes as `moved` says of its result.
+/// `buffer`: as many bytes as `moved` says of its result, and at most `most`.
 ///
 /// # Safety
 /// The buffer is readable as far as that.
@@ -29,13 +29,14 @@ unsafe fn moving<R: Copy>(
     session: *const c_void,
     direction: Direction,
     buffer: *const c_void,
+    most: usize,
     call: impl FnOnce() -> R,
     moved: impl FnOnce(R) -> usize,
 ) -> R {
     let Some(within) = plain::enter(session, direction) else { return call() };
     let result = call();
     // SAFETY: as the caller says.
-    unsafe { within.leave(buffer.cast(), moved(result)) };
+    unsafe { within.leave(buffer.cast(), moved(result), most) };
     result
 }
 
@@ -60,8 +61,9 @@ macro_rules! counted {
             // SAFETY: the program's own call.
             let call = || unsafe { own($session, $buffer, $size $(, $more)*) };
             let moved = |result: $result| result.max(0) as usize;
+            let most = $size as usize;
             // SAFETY: the library has just used this many bytes there.
-            unsafe { moving($session, Direction::$direction, $buffer, call, moved) }
+            unsafe { moving($session, Direction::$direction, $buffer, most, call, moved) }
         }
     )*};
 }
@@ -102,7 +104,7 @@ macro_rules! told {
             // SAFETY: the library has just written the number.
             let moved = |result| if result > 0 { unsafe { *count } } else { 0 };
             // SAFETY: the library has just used this many bytes there.
-            unsafe { moving(session, Direction::$direction, buffer, call, moved) }
+            unsafe { moving(session, Direction::$direction, buffer, size, call, moved) }
         }
     )*};
 }
@@ -126,7 +128,7 @@ pub(crate) unsafe extern "C" fn ssl_peek(
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size);
-        moving(session, Direction::Receive, buffer, call, |_| 0)
+        moving(session, Direction::Receive, buffer, 0, call, |_| 0)
     }
 }
 
@@ -144,7 +146,7 @@ pub(crate) unsafe extern "C" fn ssl_peek_ex(
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size, count);
-        moving(session, Direction::Receive, buffer, call, |_| 0)
+        moving(session, Direction::Receive, buffer, 0, call, |_| 0)
     }
 }
 

@@ -59,12 +59,13 @@ fn marked(session: usize, direction: Direction) -> usize {
 }
 
 impl Within {
-    /// Takes the mark away, and keeps the heads in the `bytes` bytes of plain text at `buffer`.
+    /// Takes the mark away, and keeps the heads in the `bytes` bytes of plain text at `buffer`,
+    /// where the program asked for at most `most`.
     ///
     /// # Safety
     /// The buffer is null or readable as far as that.
     #[inline(never)]
-    pub(crate) unsafe fn leave(self, buffer: *const u8, bytes: usize) {
+    pub(crate) unsafe fn leave(self, buffer: *const u8, bytes: usize, most: usize) {
         let Within { thread, session, direction, before: [mark, frame] } = self;
         thread.session.store(mark, Relaxed);
         thread.session_frame.store(frame, Relaxed);
@@ -76,7 +77,7 @@ impl Within {
                 Direction::Receive => &mut known.received,
                 Direction::Send => &mut known.sent,
             };
-            let origin = records.give(bytes);
+            let origin = records.give(bytes, most);
             if direction == Direction::Send {
                 records.forget();
             }

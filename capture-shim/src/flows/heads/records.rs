@@ -3,8 +3,13 @@
 //!
 //! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
 
+use crate::tuning::MAX_RECORDS_AHEAD;
+
 /// Number of bytes of a record's head.
 const HEAD: usize = 5;
+
+/// Number of bytes that a record of TLS 1.3 has beyond its plain text, with its head.
+const OVERHEAD: u32 = HEAD as u32 + 17;
 
 /// Call that moved bytes, in ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -13,59 +18,74 @@ pub(super) struct Moment {
     pub(super) end: u64,
 }
 
+/// Record whose plain text is to come: where it began, and its length.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Begun {
+    moment: Moment,
+    /// Offset in the bytes of its call.
+    at: u32,
+    /// Number of its bytes, with its head; 0 where that is not known.
+    length: u32,
+}
+
 /// Records of one direction. All of it may be zeros.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Records {
-    /// Call in which the record began that the next plain text is in.
-    first: Moment,
-    /// Call that brought what is behind the record's head, where that came alone.
-    behind: Moment,
-    /// Offset of the record in its call's bytes.
-    at: u32,
+    /// Records that have begun, in order. The next plain text is in the first one. Where there are
+    /// more than fit, those that do not are as if they were of the last one.
+    begun: [Begun; MAX_RECORDS_AHEAD],
+    count: u32,
     /// Number of bytes of the latest record that are still to come.
     left: u32,
-    /// Number of bytes of plain text that were given out since the call.
+    /// Number of bytes of plain text of the first one that were given out.
     given: u32,
-    /// Whether there was such a call.
-    is_known: bool,
-    /// Whether the record's head came alone, and whether what is behind it has come.
+    /// Whether the first one's head came alone, and the call that brought what is behind it.
     is_head_alone: bool,
     is_behind: bool,
+    behind: Moment,
 }
 
 impl Records {
     /// Nothing yet.
     pub(super) const NOTHING: Records = Records {
-        first: Moment { begin: 0, end: 0 },
-        behind: Moment { begin: 0, end: 0 },
-        at: 0,
+        begun: [Begun { moment: Moment { begin: 0, end: 0 }, at: 0, length: 0 }; MAX_RECORDS_AHEAD],
+        count: 0,
         left: 0,
         given: 0,
-        is_known: false,
         is_head_alone: false,
         is_behind: false,
+        behind: Moment { begin: 0, end: 0 },
     };
 
-    /// Notes `bytes` that were received by a call of that `moment`.
+    /// Notes `bytes` that were received by a call of that `moment`. A library receives once it has
+    /// given out all whole records.
     pub(super) fn received(&mut self, moment: Moment, bytes: &[u8]) {
+        if self.left == 0 {
+            self.forget();
+        } else if self.count > 1 {
+            let last = self.begun.get(self.count as usize - 1).copied();
+            let left = self.left;
+            self.forget();
+            self.left = left;
+            last.into_iter().for_each(|last| self.push(last));
+        }
         let mut at = (self.left as usize).min(bytes.len());
         self.left -= at as u32;
         if at > 0 && self.is_head_alone && !self.is_behind {
             (self.behind, self.is_behind) = (moment, true);
         }
-        let mut begins = true;
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            if begins {
-                *self =
-                    Records { first: moment, at: at as u32, is_known: true, ..Records::NOTHING };
-                self.is_head_alone = at == 0 && rest.len() == HEAD;
-                begins = false;
-            }
             // What is no record may go on as one: then its end is not known.
-            let length = record(rest).unwrap_or(rest.len());
+            let known = record(rest);
+            let length = known.unwrap_or(rest.len());
             let there = length.min(rest.len());
             self.left = (length - there) as u32;
+            if self.count == 0 {
+                self.is_head_alone = bytes.len() == HEAD;
+            }
+            self.push(Begun { moment, at: at as u32, length: known.unwrap_or(0) as u32 });
             at += there;
         }
     }
@@ -73,22 +93,39 @@ impl Records {
     /// Notes a send by a call of that `moment`: the first one since plain text was given begins
     /// its record.
     pub(super) fn sent(&mut self, moment: Moment) {
-        if !self.is_known {
-            *self = Records { first: moment, is_known: true, ..Records::NOTHING };
+        if self.count == 0 {
+            self.push(Begun { moment, at: 0, length: 0 });
         }
     }
 
-    /// Gives out `bytes` bytes of plain text. Returns where they came from; `None` where that is
-    /// not known.
-    pub(super) fn give(&mut self, bytes: usize) -> Option<Origin> {
-        let origin = self.is_known.then_some(Origin(*self));
-        self.given = self.given.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
-        origin
+    fn push(&mut self, begun: Begun) {
+        if let Some(place) = self.begun.get_mut(self.count as usize) {
+            *place = begun;
+            self.count += 1;
+        }
     }
 
-    /// Forgets the call.
+    /// Gives out `bytes` bytes of plain text to who asked for at most `most`. Returns where they
+    /// came from; `None` where that is not known.
+    pub(super) fn give(&mut self, bytes: usize, most: usize) -> Option<Origin> {
+        let begun = self.begun.first().filter(|_| self.count > 0)?;
+        let (is_behind, given) = (self.is_behind, self.given);
+        let origin = Origin { begun: *begun, behind: is_behind.then_some(self.behind), given };
+        self.given = given.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        // A library gives out what it has of one record, and goes on with the next one then.
+        let is_all = bytes < most || begun.length > 0 && self.given + OVERHEAD >= begun.length;
+        if bytes > 0 && is_all && self.count > 1 {
+            self.begun.copy_within(1.., 0);
+            self.count -= 1;
+            (self.given, self.is_head_alone, self.is_behind) = (0, false, false);
+        }
+        Some(origin)
+    }
+
+    /// Forgets all records.
     pub(super) fn forget(&mut self) {
-        *self = Records::NOTHING;
+        (self.count, self.left, self.given) = (0, 0, 0);
+        (self.is_head_alone, self.is_behind) = (false, false);
     }
 }
 
@@ -105,23 +142,31 @@ fn record(bytes: &[u8]) -> Option<usize> {
 
 /// Origin of plain text that was given out in one go.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Origin(Records);
+pub(super) struct Origin {
+    begun: Begun,
+    behind: Option<Moment>,
+    given: u32,
+}
 
 impl Origin {
     /// Call that the text is said to be of.
     pub(super) fn moment(&self) -> Moment {
-        self.0.first
+        self.begun.moment
     }
 
     /// Place of the byte at `offset` of the text: its call, and an offset in that, which is no
-    /// larger than that of its encrypted form, and larger than that of any byte before.
+    /// larger than that of its encrypted form, and larger than that of any byte before. Both ends
+    /// of a connection find the same byte of the stream: a record's first byte is where it begins,
+    /// and others lie behind its head as if they were not encrypted.
     pub(super) fn place(&self, offset: usize) -> (Moment, u32) {
-        let records = &self.0;
-        let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(records.given);
-        match (offset, records.is_behind) {
-            // The message begins with its record's head.
-            (1.., true) => (records.behind, offset),
-            _ => (records.first, records.at.saturating_add(offset)),
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX).saturating_add(self.given);
+        match (offset, self.behind) {
+            (0, _) => (self.begun.moment, self.begun.at),
+            (_, Some(behind)) => (behind, offset),
+            (_, None) => {
+                let at = self.begun.at.saturating_add(HEAD as u32);
+                (self.begun.moment, at.saturating_add(offset))
+            }
         }
     }
 }

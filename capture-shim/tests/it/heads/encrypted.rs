@@ -29,7 +29,7 @@ fn received(calls: &[&[u8]]) -> Records {
 
 /// Begin of the call and the offset in it of a byte of plain text that is given out now.
 fn place(records: &mut Records, offset: usize) -> (u64, u32) {
-    let (moment, at) = records.give(0).unwrap().place(offset);
+    let (moment, at) = records.give(0, 9).unwrap().place(offset);
     (moment.begin, at)
 }
 
@@ -39,12 +39,16 @@ fn a_record_whose_head_comes_alone_begins_with_it() {
     let mut records = received(&[&whole[..5], &whole[5..30], &whole[30..]]);
     assert_eq!(place(&mut records, 0), (10, 0));
     assert_eq!(place(&mut records, 7), (20, 7), "what is behind the first byte came with the rest");
-    records.give(40);
+    records.give(40, 40);
     assert_eq!(place(&mut records, 0), (20, 40));
     // The next one.
     records.received(moment(90), &whole[..5]);
     records.received(moment(100), &whole[5..]);
     assert_eq!(place(&mut records, 0), (90, 0));
+    // More records than are told apart keep their order.
+    let mut records = received(&[&record(30).repeat(20)]);
+    let places: Vec<_> = (0..20).map(|_| records.give(13, 100).unwrap().place(0).1).collect();
+    assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
 }
 
 #[test]
@@ -56,29 +60,33 @@ fn the_latest_record_is_the_one_whose_text_is_given() {
     // Several in one call.
     let both = [ticket.clone(), answer.clone()].concat();
     let mut records = received(&[&both]);
-    assert_eq!(place(&mut records, 3), (10, 3));
-    records.give(250);
-    assert_eq!(place(&mut records, 3), (10, 253), "no further than its encrypted form");
+    assert_eq!(place(&mut records, 3), (10, 8));
+    records.give(100, 100);
+    records.give(133, 9000);
+    assert_eq!(place(&mut records, 0), (10, 255), "where the next one begins");
+    assert_eq!(place(&mut records, 3), (10, 263));
     // One that ends in another call belongs to where it began.
     let (begun, rest) = both.split_at(300);
-    let mut records = received(&[begun, rest]);
-    records.give(250);
-    assert_eq!(place(&mut records, 0), (10, 250));
+    let mut records = received(&[begun]);
+    records.give(233, 233);
+    records.received(moment(20), rest);
+    assert_eq!(place(&mut records, 0), (10, 255));
 }
 
 #[test]
 fn what_was_not_seen_has_no_place() {
     let mut records = Records::NOTHING;
-    assert!(records.give(10).is_none());
+    assert!(records.give(10, 10).is_none());
     records.sent(moment(5));
     records.sent(moment(7));
-    assert_eq!(place(&mut records, 2), (5, 2), "the first send begins it");
+    assert_eq!(place(&mut records, 0), (5, 0), "the first send begins it");
+    assert_eq!(place(&mut records, 2), (5, 7));
     records.forget();
-    assert!(records.give(10).is_none());
+    assert!(records.give(10, 10).is_none());
 }
 
 proptest! {
-    /// Places of plain text never go back, and are in calls that were made.
+    /// Places of one text never go back, and are in calls that were made.
     #[test]
     fn any_bytes_in_any_calls(
         calls in prop::collection::vec(
@@ -89,19 +97,20 @@ proptest! {
     ) {
         let stream: Vec<u8> = lengths.iter().flat_map(|length| record(*length)).collect();
         let mut stream = stream.as_slice();
-        let (mut records, mut latest, mut times) = (Records::NOTHING, (0, 0), vec![0]);
+        let (mut records, mut times) = (Records::NOTHING, vec![0]);
         for (number, (bytes, given)) in calls.iter().enumerate() {
             let (next, rest) = stream.split_at(stream.len().min(bytes.len()));
             stream = rest;
             let time = 10 * (number as u64 + 1);
             times.push(time);
             records.received(moment(time), if damage { bytes } else { next });
-            if let Some(origin) = records.give(*given) {
-                for offset in [0, 1, given / 2 + 1, *given] {
+            if let Some(origin) = records.give(*given, 29) {
+                let mut latest = None;
+                for offset in [0, 1, given / 2 + 1, given + 1] {
                     let (moment, at) = origin.place(offset);
                     prop_assert!(times.contains(&moment.begin));
-                    prop_assert!((moment.begin, at) >= latest || offset < 2, "{latest:?}");
-                    latest = latest.max((moment.begin, at));
+                    prop_assert!(latest.is_none_or(|latest| latest <= (moment.begin, at)));
+                    latest = Some((moment.begin, at));
                 }
             }
         }

@@ -8,7 +8,9 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::Duration;
 
-use end_to_end::capture::{Recorded, Recording, program, python, successful};
+use end_to_end::capture::{
+    Recorded, Recording, library, program, python, resources_library, successful,
+};
 use end_to_end::oracle::free_port;
 use operations::{Told, of_log};
 use socket_log::Record;
@@ -185,25 +187,27 @@ print("right")
 
 #[test]
 fn python_at_both_ends() {
-    let recording = Recording::new();
-    certificate(&recording);
-    let script = written(&recording, "shop.py", PYTHON);
-    let mut command = recording.command(python());
-    command.env("SOCKCAP_PROTOCOLS", "1").arg(script);
-    assert_eq!(successful(&mut command), "right\n");
-    let log = recording.log();
     let asked = ["/a/{}", "/none", "/b", "/{}", "/{}", "/{}"].map(|path| format!("POST {path}"));
     let answered = ["200", "404", "200", "200", "200", "200"].map(str::to_owned);
     let mut expected = [asked, answered].concat();
     expected.sort();
-    // The process is both ends.
-    for direction in [Send, Receive] {
-        let mut told = told(&log, direction);
-        told.sort();
-        assert_eq!(told, expected, "{direction:?}");
+    for library in [library(), resources_library()] {
+        let recording = Recording::new();
+        certificate(&recording);
+        let script = written(&recording, "shop.py", PYTHON);
+        let mut command = recording.command(python());
+        command.env("LD_PRELOAD", library).env("SOCKCAP_PROTOCOLS", "1").arg(script);
+        assert_eq!(successful(&mut command), "right\n");
+        let log = recording.log();
+        // The process is both ends.
+        for direction in [Send, Receive] {
+            let mut told = told(&log, direction);
+            told.sort();
+            assert_eq!(told, expected, "{direction:?}");
+        }
+        assert!(is_at_calls(&log));
+        assert!(!holds_secrets(&recording));
     }
-    assert!(is_at_calls(&log));
-    assert!(!holds_secrets(&recording));
 }
 
 #[test]

@@ -110,7 +110,8 @@ fn requests_and_answers_of_http1() {
     assert!(!holds_secrets(&recording));
     // Nothing is kept without being asked for.
     let plain = Recording::new();
-    plain.python(HTTP1);
+    let mut command = plain.command(python());
+    successful(command.env("SOCKCAP_PROTOCOLS", "0").args(["-c", HTTP1]));
     assert!(!plain.log().log.header().heads);
     assert!(plain.log().records().all(|record| !matches!(record, Record::Head(_))));
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{python, successful};
+use end_to_end::capture::{program, python, successful};
 use end_to_end::sockcap;
 use operations::OperationFile;
 
@@ -81,4 +81,63 @@ fn a_recording_with_protocols_ends_with_names_alone() {
         twice("POST /user/{}/cart", "", false),
     ];
     assert_eq!(found, expected.concat());
+}
+
+/// A server and a client in processes of their own, over TLS. What is secret is in no argument.
+const ENCRYPTED: &str = r#"
+import http.client, http.server, os, ssl
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        body = (b"answer " + b"se" + b"same") * 5000
+        self.send_response(500 if "fail" in self.path else 200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("certificate", "key")
+child = os.fork()
+if child == 0:
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    for _ in range(2): server.handle_request()
+    os._exit(0)
+theirs = ssl._create_unverified_context()
+for _ in range(2):
+    client = http.client.HTTPSConnection(*server.server_address, context=theirs)
+    for path in ["/user/" + "86" + "7530/cart?token=hun" + "ter2", "/fail/86" + "7530"]:
+        client.request("POST", path, "text of pa" + "tience", {"cookie": "id=open" + "it"})
+        client.getresponse().read()
+    client.close()
+assert os.waitpid(child, 0)[1] == 0
+"#;
+
+/// Names of what was encrypted are of messages that the sockets moved, each of one.
+#[test]
+fn names_of_encrypted_messages_find_their_messages() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("data");
+    fs::write(place.path().join("talk.py"), ENCRYPTED).unwrap();
+    let mut openssl = Command::new(program("openssl"));
+    openssl.args("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split(' '));
+    openssl.args(["-keyout", "key", "-out", "certificate"]).current_dir(place.path());
+    successful(&mut openssl);
+    let mut record = Command::new(sockcap());
+    record.args(["record", "-d"]).arg(&data).arg("--").arg(python()).arg("talk.py");
+    successful(record.env("SOCKCAP_PROTOCOLS", "1").current_dir(place.path()));
+    successful(Command::new(sockcap()).args(["reconcile", "-d"]).arg(&data));
+    for path in files(&data) {
+        let bytes = fs::read(&path).unwrap();
+        for secret in ["867530", "hunter2", "openit", "sesame", "patience"] {
+            let is_there = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!is_there, "{secret} is in {}", path.display());
+        }
+    }
+    let outcome = fs::read_to_string(data.join("reconciliation.json")).unwrap();
+    let outcome: serde_json::Value = serde_json::from_str(&outcome).unwrap();
+    // Four requests and four answers: both ends tell that a message begins there.
+    assert_eq!(outcome["operations"], 8, "{outcome}");
+    assert_eq!(outcome.get("operations_without_message"), None, "{outcome}");
 }
