@@ -4,7 +4,8 @@
 //! A connection with ids has messages of its own beside (settings, windows, what closes a stream),
 //! and bodies that come behind their answers. They have no id and say nothing, and must not be
 //! taken for calls. What says that it asks or answers, but has no id, takes turns as elsewhere.
-//! What says that nothing answers it is one by itself, on any connection.
+//! What says that nothing answers it is one by itself. On connections without ids all is as without
+//! operations: the greeting of a server is nobody's answer, but that of the making of a connection.
 
 use message_trace::{MessageTrace, OperationRole};
 use rustc_hash::FxHashSet;
@@ -47,9 +48,12 @@ impl ToldFlows {
     /// What the message of that row is, which has no id.
     #[inline]
     pub(super) fn unnumbered(&self, trace: &MessageTrace, row: usize) -> Unnumbered {
+        if !self.has_ids(trace.flow(row)) {
+            return Unnumbered::MayPair;
+        }
         match trace.told(row).map(|told| told.role) {
             Some(OperationRole::OneWay) => Unnumbered::OneWay,
-            None if self.has_ids(trace.flow(row)) => Unnumbered::Own,
+            None => Unnumbered::Own,
             _ => Unnumbered::MayPair,
         }
     }
@@ -148,9 +152,12 @@ mod tests {
     fn what_nothing_answers_is_one_by_itself() {
         let (tell, told) = ((true, Some((TELLS, None))), (false, Some((TELLS, None))));
         let (ask, answer) = ((true, Some((ASKS, None))), (false, Some((ANSWERS, None))));
+        let with_id = (true, Some((ASKS, Some(1))));
         assert_eq!(
-            pairs(&[tell, ask, told, answer]),
-            [(Some(0), None), (Some(1), Some(3)), (Some(2), None)]
+            pairs(&[tell, ask, told, answer, with_id]),
+            [(Some(0), None), (Some(1), Some(3)), (Some(2), None), (Some(4), None)]
         );
+        // A server greets.
+        assert_eq!(pairs(&[tell, told]), [(Some(0), Some(1))]);
     }
 }
