@@ -18,7 +18,7 @@ use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 use crate::flags::{LIMIT, PATTERN};
 use crate::kind::Kind;
 use crate::traces::names::{described, operation};
-use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
+use crate::traces::{Operations, Said, Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
 
 /// The entry in the registry.
 pub(crate) static CHROME: Kind = Kind {
@@ -45,24 +45,27 @@ impl Exporter for Chrome {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let mut writer = EventWriter::new(&mut *output.writer);
+        let operations = Operations::read(source.data)?;
+        let mut writer = EventWriter::new(&mut *output.writer, &operations);
         write_traces(source, self.traces, &mut writer).map(Some)
     }
 }
 
 /// A writer of spans as trace events.
-struct EventWriter<W> {
+struct EventWriter<'a, W> {
     out: W,
+    operations: &'a Operations,
     lanes: lanes::Lanes,
     /// The time of the first event, from which all times are counted.
     begin: Option<i64>,
     named: Vec<bool>,
 }
 
-impl<W: Write> EventWriter<W> {
+impl<'a, W: Write> EventWriter<'a, W> {
     /// A writer to `out`, with nothing written yet.
-    fn new(out: W) -> EventWriter<W> {
-        EventWriter { out, lanes: lanes::Lanes::default(), begin: None, named: Vec::new() }
+    fn new(out: W, operations: &'a Operations) -> EventWriter<'a, W> {
+        let lanes = lanes::Lanes::default();
+        EventWriter { out, operations, lanes, begin: None, named: Vec::new() }
     }
 
     /// Writes an event on a line of its own.
@@ -99,7 +102,7 @@ impl<W: Write> EventWriter<W> {
     }
 }
 
-impl<W: Write> SpanWriter for EventWriter<W> {
+impl<W: Write> SpanWriter for EventWriter<'_, W> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
         let Some(first) = spans.first() else { return Ok(()) };
         if self.begin.is_none() {
@@ -118,10 +121,12 @@ impl<W: Write> SpanWriter for EventWriter<W> {
                 let name = lanes::name(span.side, lane.number);
                 self.event(&json!({"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}))?;
             }
+            let said = self.operations.of(span.call);
             self.event(&json!({
                 "ph": "X", "pid": pid, "tid": tid, "ts": time(span.start),
                 "dur": microseconds(span.end.saturating_sub(span.start)),
-                "cat": "call", "name": operation(span.call, parties), "args": arguments(span, parties),
+                "cat": "call", "name": operation(span.call, parties, &said),
+                "args": arguments(span, parties, &said),
             }))?;
             if let Some((from_pid, from_tid, above)) =
                 span.parent.and_then(|parent| drawn.get(&parent))
@@ -156,8 +161,9 @@ impl<W: Write> SpanWriter for EventWriter<W> {
     }
 }
 
-fn arguments(span: &Span<'_>, parties: &[Party]) -> Value {
+fn arguments(span: &Span<'_>, parties: &[Party], said: &Said<'_>) -> Value {
     let call = span.call;
+    let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let all = json!({
         "call": call.number,
         "parent_call": call.parent.map(|parent| parent.call),
@@ -167,6 +173,10 @@ fn arguments(span: &Span<'_>, parties: &[Party]) -> Value {
         "request_bytes": call.request.map(|request| request.bytes),
         "response_bytes": call.response.map(|response| response.bytes),
         "protocol": call.protocol.name(),
+        "spoken": known(said.protocol()),
+        "statement": known(said.request.map_or("", |request| request.detail)),
+        "status": known(said.status()),
+        "error": said.is_error(span.side).then_some(true),
     });
     match all {
         Value::Object(all) => all.into_iter().filter(|(_, value)| !value.is_null()).collect(),
@@ -186,9 +196,9 @@ mod tests {
     use proptest::prelude::*;
     use test_support::assert_golden;
 
-    fn chrome(web: &str) -> String {
+    fn chrome(web: &str, operations: &Operations) -> String {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let mut chrome = EventWriter::new(&mut out);
+        let mut chrome = EventWriter::new(&mut out, operations);
         chrome.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
         chrome.finish().unwrap();
         String::from_utf8(out).unwrap()
@@ -196,12 +206,14 @@ mod tests {
 
     #[test]
     fn the_events_of_a_small_trace() {
-        assert_golden!("chrome.json", &chrome("web"));
+        assert_golden!("chrome.json", &chrome("web", &Operations::default()));
+        let operations = testing::operations(testing::said());
+        assert_golden!("chrome-operations.json", &chrome("web", &operations));
     }
 
     #[test]
     fn arrows_begin_within_what_is_drawn_and_no_trace_is_a_trace_too() {
-        let text: Value = serde_json::from_str(&chrome("web")).unwrap();
+        let text: Value = serde_json::from_str(&chrome("web", &Operations::default())).unwrap();
         let events = text["traceEvents"].as_array().unwrap();
         let of = |phase: &str| {
             events.iter().filter(|event| event["ph"] == phase).cloned().collect::<Vec<_>>()
@@ -219,7 +231,7 @@ mod tests {
             assert_eq!(spans.iter().filter(holds).count(), 1, "{arrow}");
         }
         let mut out = Vec::new();
-        EventWriter::new(&mut out).finish().unwrap();
+        EventWriter::new(&mut out, &Operations::default()).finish().unwrap();
         let none: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(none["traceEvents"].as_array().unwrap().len(), 1);
     }
@@ -230,7 +242,8 @@ mod tests {
         #[test]
         fn names_come_back_whatever_they_hold(name in any::<String>()) {
             for name in [name.as_str(), testing::HOSTILE] {
-                let text: Value = serde_json::from_str(&chrome(name)).unwrap();
+                let text = chrome(name, &Operations::default());
+                let text: Value = serde_json::from_str(&text).unwrap();
                 let events = text["traceEvents"].as_array().unwrap();
                 let wanted = format!("{name}:80");
                 prop_assert!(events.iter().any(|event| event["name"] == wanted));

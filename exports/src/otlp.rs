@@ -6,7 +6,9 @@
 //! request ([`Collector`]).
 
 mod attributes;
+mod contexts;
 mod messages;
+mod operations;
 mod requests;
 mod send;
 mod spent;
@@ -18,11 +20,11 @@ use crate::error::Error;
 use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 use crate::flags::{FORMAT, Format, LIMIT, PATTERN};
 use crate::kind::Kind;
-use crate::traces::{TraceChoice, write_traces};
+use crate::traces::{Operations, TraceChoice, write_traces};
 use requests::{JsonLines, Protobuf};
 use send::{Collector, Retries};
 use spent::Spent;
-use writer::RequestWriter;
+use writer::{Known, RequestWriter};
 
 /// The address of a collector.
 static TO: Flag<String> =
@@ -124,20 +126,21 @@ impl Exporter for Otlp {
     ) -> Result<Option<TraceCount>, Error> {
         let file = &mut *output.writer;
         let spent = Spent::read(source.data)?;
-        let spent = Some(&spent);
+        let operations = Operations::read(source.data)?;
+        let known = Known { spent: Some(&spent), operations: &operations };
         let count = match (&self.to, self.encoding) {
             (Some(receiver), _) => {
-                let mut writer = RequestWriter::new(receiver.connect()?, spent);
+                let mut writer = RequestWriter::new(receiver.connect()?, known);
                 let count = write_traces(source, self.traces, &mut writer)?;
                 writer.into_requests().all_were_wanted(&receiver.url)?;
                 count
             }
             (None, Encoding::Json) => {
-                let mut writer = RequestWriter::new(JsonLines(file), spent);
+                let mut writer = RequestWriter::new(JsonLines(file), known);
                 write_traces(source, self.traces, &mut writer)?
             }
             (None, Encoding::Protobuf) => {
-                let mut writer = RequestWriter::new(Protobuf(file), spent);
+                let mut writer = RequestWriter::new(Protobuf(file), known);
                 write_traces(source, self.traces, &mut writer)?
             }
         };

@@ -18,7 +18,7 @@ use crate::exporter::{Exporter, Needs, Output, Source, TraceCount};
 use crate::flags::{LIMIT, PATTERN};
 use crate::kind::Kind;
 use crate::traces::names::{described, operation};
-use crate::traces::{Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
+use crate::traces::{Operations, Said, Side, Span, SpanWriter, TraceChoice, lanes, write_traces};
 use messages::{
     Annotated, Data, DebugAnnotation, INCREMENTAL_STATE_CLEARED, NOT_MERGED, SEQUENCE, SLICE_BEGIN,
     SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
@@ -54,7 +54,8 @@ impl Exporter for Perfetto {
         source: &Source<'_>,
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
-        let mut writer = TrackWriter::new(&mut *output.writer);
+        let operations = Operations::read(source.data)?;
+        let mut writer = TrackWriter::new(&mut *output.writer, &operations);
         // Threads are of no trace.
         if self.traces == TraceChoice::default() && source.data.own_events().is_file() {
             threads::write(source.data, &mut |time, data| writer.packet(time, data))?;
@@ -64,17 +65,19 @@ impl Exporter for Perfetto {
 }
 
 /// A writer of spans as track events.
-struct TrackWriter<W> {
+struct TrackWriter<'a, W> {
     out: W,
+    operations: &'a Operations,
     lanes: lanes::Lanes,
     named: Vec<bool>,
     begun: bool,
 }
 
-impl<W: Write> TrackWriter<W> {
+impl<'a, W: Write> TrackWriter<'a, W> {
     /// A writer to `out`, with nothing written yet.
-    fn new(out: W) -> TrackWriter<W> {
-        TrackWriter { out, lanes: lanes::Lanes::default(), named: Vec::new(), begun: false }
+    fn new(out: W, operations: &'a Operations) -> TrackWriter<'a, W> {
+        let lanes = lanes::Lanes::default();
+        TrackWriter { out, operations, lanes, named: Vec::new(), begun: false }
     }
 
     fn packet(&mut self, timestamp: Option<i64>, data: Data) -> Result<(), Error> {
@@ -119,7 +122,7 @@ impl<W: Write> TrackWriter<W> {
     }
 }
 
-impl<W: Write> SpanWriter for TrackWriter<W> {
+impl<W: Write> SpanWriter for TrackWriter<'_, W> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
         // A flow has the number of the span that it leads to. The event where it begins must name
         // it, too.
@@ -137,12 +140,13 @@ impl<W: Write> SpanWriter for TrackWriter<W> {
         }
         for span in spans {
             let track = self.track_of(span, parties)?;
+            let said = self.operations.of(span.call);
             let begin = TrackEvent {
-                debug_annotations: annotations(span, parties),
+                debug_annotations: annotations(span, parties, &said),
                 r#type: Some(SLICE_BEGIN),
                 track_uuid: Some(track),
                 categories: vec!["call".to_owned()],
-                name: Some(operation(span.call, parties)),
+                name: Some(operation(span.call, parties, &said)),
                 flow_ids: parts.remove(&span.id).unwrap_or_default(),
                 terminating_flow_ids: from(span).map(|_| span.id).into_iter().collect(),
             };
@@ -162,8 +166,9 @@ impl<W: Write> SpanWriter for TrackWriter<W> {
     }
 }
 
-fn annotations(span: &Span<'_>, parties: &[Party]) -> Vec<DebugAnnotation> {
+fn annotations(span: &Span<'_>, parties: &[Party], said: &Said<'_>) -> Vec<DebugAnnotation> {
     let call = span.call;
+    let text = |text: &str| (!text.is_empty()).then(|| Annotated::Text(text.to_owned()));
     let integer = |value: Option<i64>| value.map(Annotated::Integer);
     let all = [
         ("call", integer(Some(call.number as i64))),
@@ -174,6 +179,10 @@ fn annotations(span: &Span<'_>, parties: &[Party]) -> Vec<DebugAnnotation> {
         ("request_bytes", integer(call.request.map(|request| request.bytes))),
         ("response_bytes", integer(call.response.map(|response| response.bytes))),
         ("protocol", Some(Annotated::Text(call.protocol.name().to_owned()))),
+        ("spoken", text(said.protocol())),
+        ("statement", text(said.request.map_or("", |request| request.detail))),
+        ("status", text(said.status())),
+        ("error", said.is_error(span.side).then_some(Annotated::Integer(1))),
     ];
     let known = all.into_iter().filter(|(_, value)| value.is_some());
     known.map(|(name, value)| DebugAnnotation { name: Some(name.to_owned()), value }).collect()
@@ -188,7 +197,8 @@ mod tests {
     fn every_span_begins_and_ends_on_a_track_that_was_described() {
         let (calls, mut out) = (testing::calls(), Vec::new());
         let all = spans::of_calls(&calls);
-        let mut perfetto = TrackWriter::new(&mut out);
+        let operations = testing::operations(testing::said());
+        let mut perfetto = TrackWriter::new(&mut out, &operations);
         perfetto.write(&all, &testing::parties(testing::HOSTILE)).unwrap();
         perfetto.finish().unwrap();
         let trace = Trace::decode(&out[..]).unwrap();
@@ -240,7 +250,7 @@ mod tests {
             request.received = Some(100);
         }
         let mut out = Vec::new();
-        TrackWriter::new(&mut out)
+        TrackWriter::new(&mut out, &Operations::default())
             .write(&spans::of_calls(&calls[..2]), &testing::parties("web"))
             .unwrap();
         let trace = Trace::decode(&out[..]).unwrap();

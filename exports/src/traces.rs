@@ -5,6 +5,7 @@
 mod choice;
 pub(crate) mod lanes;
 pub(crate) mod names;
+mod operations;
 mod selection;
 pub(crate) mod spans;
 #[cfg(test)]
@@ -14,5 +15,6 @@ mod writer;
 pub(crate) use choice::TraceChoice;
 
 pub(crate) use choice::write_traces;
+pub(crate) use operations::{Context, Operations, Said};
 pub(crate) use spans::{Side, Span};
 pub(crate) use writer::SpanWriter;

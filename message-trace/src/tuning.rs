@@ -13,3 +13,7 @@ pub const BATCH_ROWS: usize = 64 * 1024;
 
 /// Number of bytes of JSON that are collected before they are written. Chosen, not measured.
 pub(crate) const LINES_BEFORE_WRITING: usize = 64 * 1024;
+
+/// Bytes of what messages do that are held in memory before more go to temporary files: 2.5 million
+/// messages. Chosen, not measured.
+pub(crate) const OPERATIONS_IN_MEMORY_BYTES: u64 = 256 << 20;

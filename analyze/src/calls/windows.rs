@@ -115,12 +115,13 @@ impl CallWindow<'_> {
 
     /// The request and the response of a call of the window.
     fn messages_of(&self, call: usize) -> [Option<CallMessage>; 2] {
-        let seen = |row: Option<usize>| row.map(|row| CallMessage::of(self.stretch, row));
+        let seen =
+            |row: Option<usize>| row.map(|row| CallMessage::of(self.stretch, self.first, row));
         let response = seen(self.calls.response(call)).or_else(|| self.late_answer(call));
         let request = self.calls.request(call).map(|row| {
             let mut receipt = Receipt::of(self.stretch, row);
             receipt.caused(response.and_then(|response| response.sent));
-            CallMessage { received: receipt.at, ..CallMessage::of(self.stretch, row) }
+            CallMessage { received: receipt.at, ..CallMessage::of(self.stretch, self.first, row) }
         });
         [request, response]
     }

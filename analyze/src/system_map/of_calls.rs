@@ -129,7 +129,7 @@ mod tests {
     }
 
     fn seen(sent: Option<i64>, received: Option<i64>, bytes: i64) -> Option<CallMessage> {
-        Some(CallMessage { sent, received, bytes })
+        Some(CallMessage { number: 0, sent, received, bytes })
     }
 
     /// A call of web to db.

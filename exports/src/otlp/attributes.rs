@@ -16,19 +16,24 @@ pub(super) fn named(key: &str, value: Value) -> KeyValue {
 
 /// A list of attributes. An attribute whose value is unknown is left out.
 #[derive(Default)]
-struct Attributes(Vec<KeyValue>);
+pub(super) struct Attributes(Vec<KeyValue>);
 
 impl Attributes {
-    fn add(&mut self, key: &str, value: Option<Value>) {
+    pub(super) fn add(&mut self, key: &str, value: Option<Value>) {
         self.0.extend(value.map(|value| named(key, value)));
     }
 
-    fn text(&mut self, key: &str, text: &str) {
+    pub(super) fn text(&mut self, key: &str, text: &str) {
         self.add(key, (!text.is_empty()).then(|| Value::StringValue(text.to_owned())));
     }
 
-    fn number(&mut self, key: &str, number: Option<i64>) {
+    pub(super) fn number(&mut self, key: &str, number: Option<i64>) {
         self.add(key, number.map(Value::IntValue));
+    }
+
+    /// The list.
+    pub(super) fn into_list(self) -> Vec<KeyValue> {
+        self.0
     }
 
     /// Adds an endpoint: an address and a port as two attributes, any other kind as one text.
@@ -52,7 +57,7 @@ pub(super) fn of_party(party: &Party) -> Vec<KeyValue> {
     all.number("process.pid", party.pid.map(i64::from));
     all.text("process.executable.name", &party.command);
     all.text("process.executable.path", &party.executable);
-    all.0
+    all.into_list()
 }
 
 /// The attributes of a call at one of its nodes.
@@ -93,7 +98,7 @@ pub(super) fn of_span(span: &Span<'_>, parties: &[Party]) -> Vec<KeyValue> {
         address.map_or("", |address| if address.is_ipv4() { "ipv4" } else { "ipv6" }),
     );
     all.number("thread.id", span.thread().map(i64::from));
-    all.0
+    all.into_list()
 }
 
 /// OpenTelemetry's word for what a protocol runs over; empty if that is unknown.

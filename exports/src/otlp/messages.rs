@@ -51,8 +51,7 @@ pub(super) struct InstrumentationScope {
     pub(super) version: String,
 }
 
-/// A span. The status is left out, which means `STATUS_CODE_UNSET`: whether a call succeeded is not
-/// seen.
+/// A span. A status that is left out means `STATUS_CODE_UNSET`: that no error is known.
 #[derive(Clone, PartialEq, Message, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Span {
@@ -81,6 +80,23 @@ pub(super) struct Span {
     pub(super) end_time_unix_nano: u64,
     #[prost(message, repeated, tag = "9")]
     pub(super) attributes: Vec<KeyValue>,
+    #[prost(message, optional, tag = "15")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) status: Option<Status>,
+}
+
+/// How a span ended.
+#[derive(Clone, Copy, PartialEq, Eq, Message, Serialize)]
+pub(super) struct Status {
+    /// A [`StatusCode`].
+    #[prost(int32, tag = "3")]
+    pub(super) code: i32,
+}
+
+/// The values of `Status.StatusCode` that are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StatusCode {
+    Error = 2,
 }
 
 /// The values of `Span.SpanKind` that are written.

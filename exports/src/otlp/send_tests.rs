@@ -9,8 +9,8 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 
 use super::*;
-use crate::otlp::writer::RequestWriter;
-use crate::traces::{SpanWriter, spans, testing};
+use crate::otlp::writer::{Known, RequestWriter};
+use crate::traces::{Operations, SpanWriter, spans, testing};
 
 const QUICK: Retries = Retries { tries: 3, wait: Duration::from_millis(1) };
 
@@ -50,7 +50,9 @@ fn collector(answers: Vec<(&'static str, Vec<u8>)>) -> (String, JoinHandle<Vec<R
 
 fn send(address: &str, headers: &[&str]) -> Result<Collector, Error> {
     let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
-    let mut otlp = RequestWriter::new(Collector::new(address, &headers, QUICK)?, None);
+    let operations = Operations::default();
+    let known = Known { spent: None, operations: &operations };
+    let mut otlp = RequestWriter::new(Collector::new(address, &headers, QUICK)?, known);
     let calls = testing::calls();
     otlp.write(&spans::of_calls(&calls), &testing::parties("web"))?;
     otlp.finish()?;
@@ -88,8 +90,12 @@ fn what_it_rejects_of_all_requests_is_known() {
         ExportTracePartialSuccess { rejected_spans: 3, error_message: "too old".to_owned() };
     let answer = ExportTraceServiceResponse { partial_success: Some(partial) }.encode_to_vec();
     let (address, thread) = collector(vec![("200 OK", answer); 2]);
-    let mut otlp =
-        RequestWriter::new(Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap(), None);
+    let operations = Operations::default();
+    let known = Known { spent: None, operations: &operations };
+    let mut otlp = RequestWriter::new(
+        Collector::new(&format!("{address}/custom"), &[], QUICK).unwrap(),
+        known,
+    );
     let (calls, parties) = (testing::calls(), testing::parties("web"));
     for _ in 0..2 {
         otlp.write(&spans::of_calls(&calls), &parties).unwrap();

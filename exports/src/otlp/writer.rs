@@ -4,64 +4,104 @@ use analyze::calls::windows::Party;
 use rustc_hash::FxHashMap;
 
 use super::attributes;
+use super::contexts::Contexts;
 use super::messages::{
     ExportTraceServiceRequest, InstrumentationScope, Resource, ResourceSpans, ScopeSpans,
     Span as OtlpSpan, SpanKind,
 };
+use super::operations;
 use super::requests::Requests;
 use super::spent::Spent;
 use crate::error::Error;
 use crate::traces::names::operation;
-use crate::traces::{Side, Span, SpanWriter};
+use crate::traces::{Operations, Side, Span, SpanWriter};
 use crate::tuning::SPANS_PER_REQUEST;
 
-/// A writer of spans as requests of OTLP.
-pub(super) struct RequestWriter<'spent, R> {
-    requests: R,
-    spent: Option<&'spent Spent>,
+/// What is known of calls beside their messages.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    /// What was done meanwhile.
+    pub(super) spent: Option<&'a Spent>,
+    /// What messages say.
+    pub(super) operations: &'a Operations,
 }
 
-impl<'spent, R: Requests> RequestWriter<'spent, R> {
-    /// A writer that gives its requests to `requests`. Spans say what `spent` knows of them.
-    pub(super) fn new(requests: R, spent: Option<&'spent Spent>) -> RequestWriter<'spent, R> {
-        RequestWriter { requests, spent }
+/// A writer of spans as requests of OTLP.
+pub(super) struct RequestWriter<'a, R> {
+    requests: R,
+    known: Known<'a>,
+    contexts: Contexts<'a>,
+}
+
+impl<'a, R: Requests> RequestWriter<'a, R> {
+    /// A writer that gives its requests to `requests`. Spans say what is `known` of them.
+    pub(super) fn new(requests: R, known: Known<'a>) -> RequestWriter<'a, R> {
+        RequestWriter { requests, known, contexts: Contexts::new(known.operations) }
     }
 
     /// The receiver of the requests.
     pub(super) fn into_requests(self) -> R {
         self.requests
     }
+
+    /// A request with these spans, by the nodes at which they were seen.
+    fn request(&self, spans: &[Span<'_>], parties: &[Party]) -> ExportTraceServiceRequest {
+        let mut places: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut of_nodes: Vec<ResourceSpans> = Vec::new();
+        for span in spans {
+            let place = *places.entry(span.party()).or_insert_with(|| {
+                of_nodes.push(of_node(parties.get(span.party())));
+                of_nodes.len() - 1
+            });
+            let scope = of_nodes.get_mut(place).and_then(|node| node.scope_spans.first_mut());
+            scope.into_iter().for_each(|scope| scope.spans.push(self.otlp(span, parties)));
+        }
+        ExportTraceServiceRequest { resource_spans: of_nodes }
+    }
+
+    fn otlp(&self, span: &Span<'_>, parties: &[Party]) -> OtlpSpan {
+        let pid = parties.get(span.party()).and_then(|party| party.pid);
+        let said = self.known.operations.of(span.call);
+        let mut attributes = operations::attributes(&said, span.side);
+        attributes.extend(attributes::of_span(span, parties));
+        attributes.extend(self.known.spent.iter().flat_map(|spent| spent.attributes(span, pid)));
+        // Producer and consumer are OpenTelemetry's words for the ends of a message without a
+        // response.
+        let answered = span.call.response.is_some();
+        let kind = match (span.side, answered) {
+            (Side::Caller, true) => SpanKind::Client,
+            (Side::Callee, true) => SpanKind::Server,
+            (Side::Caller, false) => SpanKind::Producer,
+            (Side::Callee, false) => SpanKind::Consumer,
+        };
+        let place = self.contexts.place(span);
+        let parent = place.parent.map(|parent| parent.to_be_bytes().to_vec());
+        OtlpSpan {
+            trace_id: place.trace.to_be_bytes().to_vec(),
+            span_id: span.id.to_be_bytes().to_vec(),
+            parent_span_id: parent.unwrap_or_default(),
+            name: operation(span.call, parties, &said),
+            kind: kind as i32,
+            start_time_unix_nano: span.start.max(0) as u64,
+            end_time_unix_nano: span.end.max(0) as u64,
+            attributes,
+            status: operations::status(&said, span.side),
+        }
+    }
 }
 
 impl<R: Requests> SpanWriter for RequestWriter<'_, R> {
     fn write(&mut self, spans: &[Span<'_>], parties: &[Party]) -> Result<(), Error> {
-        spans
-            .chunks(SPANS_PER_REQUEST)
-            .try_for_each(|batch| self.requests.take(&request(batch, parties, self.spent)))
+        self.contexts.begin(spans);
+        spans.chunks(SPANS_PER_REQUEST).try_for_each(|batch| {
+            let request = self.request(batch, parties);
+            self.requests.take(&request)
+        })
     }
 
     fn finish(&mut self) -> Result<(), Error> {
         self.requests.finish()
     }
-}
-
-/// A request with these spans, by the nodes at which they were seen.
-fn request(
-    spans: &[Span<'_>],
-    parties: &[Party],
-    spent: Option<&Spent>,
-) -> ExportTraceServiceRequest {
-    let mut places: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut of_nodes: Vec<ResourceSpans> = Vec::new();
-    for span in spans {
-        let place = *places.entry(span.party()).or_insert_with(|| {
-            of_nodes.push(of_node(parties.get(span.party())));
-            of_nodes.len() - 1
-        });
-        let scope = of_nodes.get_mut(place).and_then(|node| node.scope_spans.first_mut());
-        scope.into_iter().for_each(|scope| scope.spans.push(otlp(span, parties, spent)));
-    }
-    ExportTraceServiceRequest { resource_spans: of_nodes }
 }
 
 /// The entry of a node, without spans yet.
@@ -77,30 +117,6 @@ fn of_node(party: Option<&Party>) -> ResourceSpans {
     }
 }
 
-fn otlp(span: &Span<'_>, parties: &[Party], spent: Option<&Spent>) -> OtlpSpan {
-    let pid = parties.get(span.party()).and_then(|party| party.pid);
-    let mut attributes = attributes::of_span(span, parties);
-    attributes.extend(spent.into_iter().flat_map(|spent| spent.attributes(span, pid)));
-    // Producer and consumer are OpenTelemetry's words for the ends of a message without a response.
-    let answered = span.call.response.is_some();
-    let kind = match (span.side, answered) {
-        (Side::Caller, true) => SpanKind::Client,
-        (Side::Callee, true) => SpanKind::Server,
-        (Side::Caller, false) => SpanKind::Producer,
-        (Side::Callee, false) => SpanKind::Consumer,
-    };
-    OtlpSpan {
-        trace_id: span.trace().to_be_bytes().to_vec(),
-        span_id: span.id.to_be_bytes().to_vec(),
-        parent_span_id: span.parent.map(|parent| parent.to_be_bytes().to_vec()).unwrap_or_default(),
-        name: operation(span.call, parties),
-        kind: kind as i32,
-        start_time_unix_nano: span.start.max(0) as u64,
-        end_time_unix_nano: span.end.max(0) as u64,
-        attributes,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,9 +128,10 @@ mod tests {
     use prost::Message;
     use test_support::assert_golden;
 
-    fn json(web: &str) -> String {
+    fn json(web: &str, operations: &Operations) -> String {
         let (calls, mut out) = (testing::calls(), Vec::new());
-        let mut otlp = RequestWriter::new(JsonLines(&mut out), None);
+        let known = Known { spent: None, operations };
+        let mut otlp = RequestWriter::new(JsonLines(&mut out), known);
         otlp.write(&spans::of_calls(&calls), &testing::parties(web)).unwrap();
         otlp.finish().unwrap();
         String::from_utf8(out).unwrap()
@@ -122,7 +139,13 @@ mod tests {
 
     #[test]
     fn the_json_of_a_small_trace() {
-        assert_golden!("otlp.json", &json("web"));
+        assert_golden!("otlp.json", &json("web", &Operations::default()));
+    }
+
+    #[test]
+    fn the_json_of_calls_that_say_what_they_do() {
+        let operations = testing::operations(testing::said());
+        assert_golden!("otlp-operations.json", &json("web", &operations));
     }
 
     #[test]
@@ -130,7 +153,9 @@ mod tests {
         let calls = testing::calls();
         let (spans, parties) = (spans::of_calls(&calls), testing::parties("web"));
         let mut out = Vec::new();
-        let mut otlp = RequestWriter::new(Protobuf(&mut out), None);
+        let operations = testing::operations(testing::said());
+        let known = Known { spent: None, operations: &operations };
+        let mut otlp = RequestWriter::new(Protobuf(&mut out), known);
         otlp.write(&spans[..3], &parties).unwrap();
         otlp.write(&spans[3..], &parties).unwrap();
         otlp.finish().unwrap();
@@ -143,7 +168,7 @@ mod tests {
         let mut read = nodes(&read.resource_spans);
         assert_eq!(read.len(), spans.len());
         let from_json: published::ExportTraceServiceRequest =
-            serde_json::from_str(&json("web")).unwrap();
+            serde_json::from_str(&json("web", &operations)).unwrap();
         let mut from_json = nodes(&from_json.resource_spans);
         let key = |span: &Span| span.span_id.clone();
         read.sort_by_key(key);
@@ -152,7 +177,9 @@ mod tests {
         for span in &read {
             assert_eq!((span.trace_id.len(), span.span_id.len()), (16, 8));
             let parent = read.iter().find(|other| other.span_id == span.parent_span_id);
-            assert_eq!(parent.is_some(), !span.parent_span_id.is_empty());
+            // One is of the tracer whose trace it is.
+            let is_ours = span.parent_span_id != 0xbb_u64.to_be_bytes();
+            assert_eq!(parent.is_some(), is_ours && !span.parent_span_id.is_empty());
             assert!(parent.is_none_or(|parent| parent.trace_id == span.trace_id));
         }
     }
@@ -173,7 +200,8 @@ mod tests {
         }
         let calls = testing::calls();
         let spans = vec![spans::of_calls(&calls)[0]; 2 * SPANS_PER_REQUEST + 1];
-        let mut otlp = RequestWriter::new(Sizes(Vec::new()), None);
+        let known = Known { spent: None, operations: &Operations::default() };
+        let mut otlp = RequestWriter::new(Sizes(Vec::new()), known);
         otlp.write(&spans, &testing::parties("web")).unwrap();
         assert_eq!(otlp.into_requests().0, [SPANS_PER_REQUEST, SPANS_PER_REQUEST, 1]);
     }
@@ -184,7 +212,7 @@ mod tests {
         #[test]
         fn names_come_back_whatever_they_hold(name in any::<String>()) {
             for name in [name.as_str(), testing::HOSTILE] {
-                let text = json(name);
+                let text = json(name, &Operations::default());
                 prop_assert_eq!(text.lines().count(), 1);
                 let read: published::ExportTraceServiceRequest = serde_json::from_str(&text).unwrap();
                 let names: Vec<&str> = read.resource_spans.iter()

@@ -2,9 +2,15 @@
 
 use analyze::calls::windows::{Party, TracedCall};
 
-/// The name of a call: that of the callee and, if the callee accepted the connection, its port or
-/// other endpoint. There are few names, however many calls there are.
-pub(crate) fn operation(call: &TracedCall<'_>, parties: &[Party]) -> String {
+use super::operations::Said;
+
+/// The name of a call: what it says that it does. Where that is not known, that of the callee and,
+/// if the callee accepted the connection, its port or other endpoint. There are few names, however
+/// many calls there are.
+pub(crate) fn operation(call: &TracedCall<'_>, parties: &[Party], said: &Said<'_>) -> String {
+    if !said.name().is_empty() {
+        return said.name().to_owned();
+    }
     let name = parties.get(call.callee).map_or("", |party| party.name.as_str());
     let Some(endpoint) = call.dst_endpoint.filter(|_| call.from_connecting) else {
         return name.to_owned();
@@ -37,13 +43,16 @@ mod tests {
         let parties = testing::parties("web");
         let [call, .., lookup] = testing::calls()[..] else { panic!("there are calls") };
         let name = |dst_endpoint: Option<&'static str>, from_connecting| {
-            operation(&TracedCall { dst_endpoint, from_connecting, ..call }, &parties)
+            let call = TracedCall { dst_endpoint, from_connecting, ..call };
+            operation(&call, &parties, &Said::default())
         };
         assert_eq!(name(Some("[::1]:80"), true), "web:80");
         assert_eq!(name(Some("[::1]:80"), false), "web");
         assert_eq!(name(Some("unix:/run/web"), true), "web unix:/run/web");
         assert_eq!(name(Some("unix:#17"), true), "web");
         assert_eq!(name(None, true), "web");
-        assert_eq!(operation(&lookup, &parties), "10.0.0.2:53");
+        assert_eq!(operation(&lookup, &parties, &Said::default()), "10.0.0.2:53");
+        let operations = testing::operations(testing::said());
+        assert_eq!(operation(&call, &parties, &operations.of(&call)), "GET /cart/{}");
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Span<'call> {
     pub(crate) id: u64,
     /// The number of the parent span.
     pub(crate) parent: Option<u64>,
+    /// Whether the other span of the call, if there is one, is a part of this one.
+    pub(crate) is_outer: bool,
     /// The time at which the span begins.
     pub(crate) start: i64,
     /// The time at which the span ends, never before it begins.
@@ -76,12 +78,13 @@ pub(crate) fn of_calls<'calls>(calls: &'calls [TracedCall<'calls>]) -> Vec<Span<
         let at_caller = at_caller(call);
         let of_caller = at_caller.clone().map(|_| span_id(call.number, Side::Caller));
         let sides = [
-            (Side::Caller, at_caller, above),
-            (Side::Callee, at_callee(call), of_caller.or(above)),
+            (Side::Caller, at_caller, above, true),
+            (Side::Callee, at_callee(call), of_caller.or(above), of_caller.is_none()),
         ];
-        for (side, times, parent) in sides {
+        for (side, times, parent, is_outer) in sides {
             let Some(Range { start, end }) = times else { continue };
-            spans.push(Span { call, side, id: span_id(call.number, side), parent, start, end });
+            let id = span_id(call.number, side);
+            spans.push(Span { call, side, id, parent, is_outer, start, end });
         }
     }
     spans.sort_by_key(|span| (span.start, span.call.number, span.side));
@@ -144,6 +147,7 @@ mod tests {
         assert_eq!((client.parent, client.start, client.end), (Some(root.id), 2_000, 7_000));
         assert_eq!((server.parent, server.start, server.end), (Some(client.id), 3_000, 6_000));
         assert_eq!((client.party(), client.peer(), server.party()), (1, 2, 2));
+        assert!(root.is_outer && client.is_outer && !server.is_outer);
         assert_eq!(client.trace(), root.trace());
         // A message without a response: a span while on the network, a moment at the receiver.
         let [client, server] = of(3)[..] else { panic!("{spans:?}") };
@@ -161,7 +165,8 @@ mod tests {
         let [_, to_db, ..] = testing::calls()[..] else { panic!("there are calls") };
         let parent = |at_caller, at_callee| Some(ParentCall { call: 0, at_caller, at_callee });
         // The response is before the request, as clocks are off.
-        let early = Some(CallMessage { sent: Some(1_000), received: Some(1_500), bytes: 20 });
+        let early =
+            Some(CallMessage { number: 11, sent: Some(1_000), received: Some(1_500), bytes: 20 });
         let calls = [
             TracedCall { parent: parent(true, false), response: early, ..to_db },
             TracedCall { number: 7, parent: parent(false, false), ..to_db },

@@ -2,6 +2,9 @@
 
 use analyze::calls::windows::{CallMessage, ParentCall, Party, Root, TracedCall};
 use message_trace::Protocol;
+use message_trace::table::operations::{OperationRole, OperationRow};
+
+use super::operations::Operations;
 
 /// Names that would be markup, a separator or the end of a line in some format.
 pub(crate) const HOSTILE: &str = "w\"e;b\\ <b>\n#1|{x}\u{1f600}\u{7}]%%-->";
@@ -29,7 +32,7 @@ pub(crate) fn parties(web: &str) -> Vec<Party> {
 /// server.
 pub(crate) fn calls() -> Vec<TracedCall<'static>> {
     let parent = |call, at_caller| Some(ParentCall { call, at_caller, at_callee: true });
-    let seen = |sent, received, bytes| Some(CallMessage { sent, received, bytes });
+    let seen = |number, sent, received, bytes| Some(CallMessage { number, sent, received, bytes });
     let call = TracedCall {
         number: 0,
         parent: None,
@@ -42,8 +45,8 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
         dst_endpoint: Some("10.0.0.1:80"),
         from_connecting: true,
         protocol: Protocol::Tcp,
-        request: seen(None, Some(1_000), 100),
-        response: seen(Some(9_000), None, 2_000),
+        request: seen(0, None, Some(1_000), 100),
+        response: seen(10, Some(9_000), None, 2_000),
         id: None,
     };
     let to_db = TracedCall {
@@ -55,14 +58,14 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
         threads: [Some(21), Some(22)],
         src_endpoint: Some("[::1]:41000"),
         dst_endpoint: Some("[::1]:5432"),
-        request: seen(Some(2_000), Some(3_000), 10),
-        response: seen(Some(6_000), Some(7_000), 20),
+        request: seen(1, Some(2_000), Some(3_000), 10),
+        response: seen(11, Some(6_000), Some(7_000), 20),
         ..call
     };
     let again = TracedCall {
         number: 2,
-        request: seen(Some(2_500), Some(3_500), 10),
-        response: seen(Some(4_000), Some(4_500), 20),
+        request: seen(2, Some(2_500), Some(3_500), 10),
+        response: seen(12, Some(4_000), Some(4_500), 20),
         ..to_db
     };
     let to_log = TracedCall {
@@ -71,7 +74,7 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
         protocol: Protocol::UnixDatagram,
         src_endpoint: None,
         dst_endpoint: Some("unix:/run/log"),
-        request: seen(Some(7_500), Some(7_900), 50),
+        request: seen(3, Some(7_500), Some(7_900), 50),
         response: None,
         id: Some("id-3"),
         ..to_db
@@ -87,9 +90,62 @@ pub(crate) fn calls() -> Vec<TracedCall<'static>> {
         protocol: Protocol::Udp,
         src_endpoint: Some("10.0.0.5:999"),
         dst_endpoint: Some("10.0.0.2:53"),
-        request: seen(Some(20_000), None, 30),
-        response: seen(None, Some(24_000), 40),
+        request: seen(4, Some(20_000), None, 30),
+        response: seen(14, None, Some(24_000), 40),
         ..call
     };
     vec![call, to_db, again, to_log, lookup]
+}
+
+/// A request that says what it does, maybe with the trace and span of a tracer.
+pub(crate) fn request(
+    message: u64,
+    protocol: &'static str,
+    name: &'static str,
+    (trace_id, parent_id): (Option<u128>, Option<u64>),
+) -> OperationRow<'static> {
+    OperationRow {
+        message,
+        role: OperationRole::Request,
+        protocol,
+        name,
+        detail: "",
+        status: "",
+        is_error: false,
+        call: None,
+        trace_id,
+        parent_id,
+    }
+}
+
+/// What the messages of [`calls`] say: web is asked for a page that is not there, and the first
+/// question to db fails.
+pub(crate) fn said() -> Vec<OperationRow<'static>> {
+    let none = (None, None);
+    let answer = |message, protocol, status, is_error| OperationRow {
+        role: OperationRole::Response,
+        status,
+        is_error,
+        ..request(message, protocol, "", none)
+    };
+    vec![
+        request(0, "http", "GET /cart/{}", (Some(0xaa), Some(0xbb))),
+        OperationRow {
+            detail: "SELECT a FROM books WHERE b = ?",
+            ..request(1, "postgresql", "SELECT books", none)
+        },
+        request(2, "postgresql", "INSERT orders", none),
+        OperationRow {
+            role: OperationRole::OneWay,
+            ..request(3, "amqp", "basic.publish orders", none)
+        },
+        answer(10, "http", "404", false),
+        answer(11, "postgresql", "23505", true),
+        answer(12, "postgresql", "", false),
+    ]
+}
+
+/// These operations, in the order of their messages.
+pub(crate) fn operations(rows: impl IntoIterator<Item = OperationRow<'static>>) -> Operations {
+    Operations::of_rows(rows)
 }

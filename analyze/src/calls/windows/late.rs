@@ -59,7 +59,7 @@ impl Late {
                         if answer >= end {
                             let request = first + request as u64;
                             open.remove(trace, response, request);
-                            late.add(request, answer, CallMessage::of(trace, response));
+                            late.add(request, answer, CallMessage::of(trace, first, response));
                         }
                     }
                     (None, Some(response)) if own.contains(&response) => {
@@ -67,7 +67,7 @@ impl Late {
                         if taken.contains(&answer) {
                             late.numbers.insert(answer);
                         } else if let Some(request) = open.answered(trace, response) {
-                            late.add(request, answer, CallMessage::of(trace, response));
+                            late.add(request, answer, CallMessage::of(trace, first, response));
                         }
                     }
                     _ => {}

@@ -5,6 +5,8 @@ use message_trace::MessageTrace;
 /// A message of a call. Times are nanoseconds since the Unix epoch on the common clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallMessage {
+    /// Its number in the whole trace.
+    pub number: u64,
     /// When it was sent, if that was seen.
     pub sent: Option<i64>,
     /// When it was received: with its last byte or, if it is a request that was answered before
@@ -15,9 +17,10 @@ pub struct CallMessage {
 }
 
 impl CallMessage {
-    /// The message of that row.
-    pub(super) fn of(trace: &MessageTrace, row: usize) -> CallMessage {
+    /// The message of that row of `trace`, whose first message has the number `first`.
+    pub(super) fn of(trace: &MessageTrace, first: u64, row: usize) -> CallMessage {
         CallMessage {
+            number: first + row as u64,
             sent: trace.send_ts(row),
             received: trace.recv_ts(row),
             bytes: trace.bytes(row),

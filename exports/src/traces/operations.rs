@@ -1,0 +1,138 @@
+//! What the messages of calls say they do, where that was recorded (`record --protocols`): found by
+//! the numbers of messages, in whatever order calls are written.
+
+use analyze::calls::windows::TracedCall;
+use message_trace::table::OperationIndex;
+use message_trace::table::operations::OperationRow;
+use message_trace::{DataDir, PathError};
+
+use super::spans::Side;
+
+/// The operations of a recording; none where it has none.
+#[derive(Debug, Default)]
+pub(crate) struct Operations(OperationIndex);
+
+/// What the two messages of a call say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said<'a> {
+    /// What the request says.
+    pub(crate) request: Option<OperationRow<'a>>,
+    /// What the response says.
+    pub(crate) response: Option<OperationRow<'a>>,
+}
+
+/// The span of a tracer that made a request: the number of its trace, and its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Context {
+    pub(crate) trace: u128,
+    pub(crate) span: u64,
+}
+
+impl Operations {
+    /// The operations of the recording in `data`.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or a temporary file cannot be written.
+    pub(crate) fn read(data: &DataDir) -> Result<Operations, PathError> {
+        OperationIndex::read(data).map(Operations)
+    }
+
+    /// These operations, in the order of their messages.
+    #[cfg(test)]
+    pub(super) fn of_rows<'a>(rows: impl IntoIterator<Item = OperationRow<'a>>) -> Operations {
+        let mut index = OperationIndex::default();
+        rows.into_iter().for_each(|row| index.push(&row).unwrap());
+        Operations(index)
+    }
+
+    /// Whether any operation belongs to a trace of a tracer.
+    pub(crate) fn have_traces(&self) -> bool {
+        self.0.has_traces()
+    }
+
+    /// What the messages of a call say.
+    pub(crate) fn of(&self, call: &TracedCall<'_>) -> Said<'_> {
+        let of = |number| self.0.of_message(number);
+        Said {
+            request: call.request.and_then(|request| of(request.number)),
+            response: call.response.and_then(|response| of(response.number)),
+        }
+    }
+
+    /// The span of a tracer that made the message of that number.
+    pub(crate) fn context(&self, message: u64) -> Option<Context> {
+        self.0.of_message(message).and_then(|said| context(said.trace_id, said.parent_id))
+    }
+}
+
+fn context(trace: Option<u128>, span: Option<u64>) -> Option<Context> {
+    trace.zip(span).map(|(trace, span)| Context { trace, span })
+}
+
+impl<'a> Said<'a> {
+    /// What the call does; empty where that is not known.
+    pub(crate) fn name(&self) -> &'a str {
+        self.request.map_or("", |request| request.name)
+    }
+
+    /// The protocol; empty where it is not known.
+    pub(crate) fn protocol(&self) -> &'a str {
+        self.request.or(self.response).map_or("", |said| said.protocol)
+    }
+
+    /// How the call ended, in the protocol's own word; empty where that is not known.
+    pub(crate) fn status(&self) -> &'a str {
+        self.response.or(self.request).map_or("", |said| said.status)
+    }
+
+    /// Whether it failed, as the node on that side sees it.
+    pub(crate) fn is_error(&self, side: Side) -> bool {
+        self.response.or(self.request).is_some_and(|said| match side {
+            Side::Caller => said.is_error_to_caller(),
+            Side::Callee => said.is_error,
+        })
+    }
+
+    /// The span of a tracer that made the request.
+    pub(crate) fn context(&self) -> Option<Context> {
+        self.request.and_then(|request| context(request.trace_id, request.parent_id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::traces::testing;
+    use message_trace::table::operations::OperationWriter;
+
+    #[test]
+    fn messages_of_calls_are_found_by_their_numbers() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        let calls = testing::calls();
+        assert_eq!(Operations::read(&data).unwrap().of(&calls[0]), Said::default());
+        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        testing::said().iter().for_each(|row| writer.push(row).unwrap());
+        writer.finish().unwrap();
+
+        let operations = Operations::read(&data).unwrap();
+        let said: Vec<(&str, &str, &str)> = calls
+            .iter()
+            .map(|call| operations.of(call))
+            .map(|said| (said.protocol(), said.name(), said.status()))
+            .collect();
+        let expected = [
+            ("http", "GET /cart/{}", "404"),
+            ("postgresql", "SELECT books", "23505"),
+            ("postgresql", "INSERT orders", ""),
+            ("amqp", "basic.publish orders", ""),
+            ("", "", ""),
+        ];
+        assert_eq!(said, expected);
+        let not_found = operations.of(&calls[0]);
+        assert!(not_found.is_error(Side::Caller) && !not_found.is_error(Side::Callee));
+        assert!(operations.of(&calls[1]).is_error(Side::Callee));
+        assert_eq!(operations.context(0), Some(Context { trace: 0xaa, span: 0xbb }));
+        assert_eq!((operations.context(1), operations.have_traces()), (None, true));
+    }
+}

@@ -1,0 +1,142 @@
+//! Operations by the numbers of their messages, for whoever reads messages in another order than the
+//! table has them.
+
+use out_of_core::{MemoryPool, NameId, Names, SpillableVec};
+
+use crate::table::operations::{OperationReader, OperationRole, OperationRow};
+use crate::tuning::OPERATIONS_IN_MEMORY_BYTES;
+use crate::{DataDir, PathError};
+
+/// The operations of a recording. Texts are in memory, each once; rows go to a temporary file where
+/// there are many.
+#[derive(Debug, Default)]
+pub struct OperationIndex {
+    /// In the order of their messages.
+    rows: SpillableVec<Row>,
+    names: Names,
+    has_traces: bool,
+}
+
+/// A row of the table; texts by their numbers.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    message: u64,
+    trace_id: Option<u128>,
+    parent_id: Option<u64>,
+    call: Option<u64>,
+    protocol: NameId,
+    name: NameId,
+    detail: NameId,
+    status: NameId,
+    role: OperationRole,
+    is_error: bool,
+}
+
+impl OperationIndex {
+    /// The operations of the recording in `data`; none where what messages do was not recorded.
+    ///
+    /// # Errors
+    /// When the table cannot be read, or a temporary file cannot be written.
+    pub fn read(data: &DataDir) -> Result<OperationIndex, PathError> {
+        let pool = MemoryPool::new(OPERATIONS_IN_MEMORY_BYTES, data.path());
+        let mut this =
+            OperationIndex { rows: SpillableVec::new(&pool), ..OperationIndex::default() };
+        if let Some(mut reader) = OperationReader::open(&data.operations())? {
+            let mut result = Ok(());
+            while reader.read(|row| {
+                if result.is_ok() {
+                    result = this.push(row);
+                }
+            })? {}
+            result?;
+        }
+        Ok(this)
+    }
+
+    /// Adds the operation of a message behind those of all others.
+    ///
+    /// # Errors
+    /// When a temporary file cannot be written.
+    pub fn push(&mut self, row: &OperationRow<'_>) -> Result<(), PathError> {
+        let mut number = |text: &str| self.names.number(text);
+        let [protocol, name] = [row.protocol, row.name].map(&mut number);
+        let [detail, status] = [row.detail, row.status].map(&mut number);
+        let OperationRow { message, role, is_error, call, trace_id, parent_id, .. } = *row;
+        self.has_traces |= trace_id.is_some();
+        self.rows.push(Row {
+            message,
+            trace_id,
+            parent_id,
+            call,
+            protocol,
+            name,
+            detail,
+            status,
+            role,
+            is_error,
+        })
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Whether any belongs to a trace of a tracer.
+    pub fn has_traces(&self) -> bool {
+        self.has_traces
+    }
+
+    /// What the message of that number does; `None` where that is not known.
+    pub fn of_message(&self, message: u64) -> Option<OperationRow<'_>> {
+        let place = self.rows.partition_point(0..self.rows.len(), |row| row.message < message);
+        let row = self.rows.get(place).filter(|row| row.message == message)?;
+        let text = |number| self.names.text(number);
+        Some(OperationRow {
+            message,
+            role: row.role,
+            protocol: text(row.protocol),
+            name: text(row.name),
+            detail: text(row.detail),
+            status: text(row.status),
+            is_error: row.is_error,
+            call: row.call,
+            trace_id: row.trace_id,
+            parent_id: row.parent_id,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::operations::OperationWriter;
+
+    #[test]
+    fn operations_are_found_by_their_messages() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        assert!(OperationIndex::read(&data).unwrap().is_empty());
+        let row = |message, name| OperationRow {
+            message,
+            role: OperationRole::Request,
+            protocol: "http",
+            name,
+            detail: "",
+            status: "",
+            is_error: false,
+            call: Some(1),
+            trace_id: (message == 9).then_some(7),
+            parent_id: None,
+        };
+        let rows = [row(2, "GET /a"), row(5, "GET /b"), row(9, "GET /a")];
+        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        rows.iter().for_each(|row| writer.push(row).unwrap());
+        writer.finish().unwrap();
+
+        let index = OperationIndex::read(&data).unwrap();
+        let found: Vec<_> = (0..11).filter_map(|message| index.of_message(message)).collect();
+        assert_eq!(found, rows);
+        assert!(index.has_traces() && !index.is_empty());
+    }
+}
