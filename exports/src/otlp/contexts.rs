@@ -1,6 +1,6 @@
-//! The traces that tracers of the system have numbered: where a request says which span of which
-//! trace made it (`traceparent`, `b3`), our spans are parts of that trace, below that span. So they
-//! fill the gaps between a system's own.
+//! The traces that tracers of the system have numbered: where a request carries the numbers of a
+//! trace and of the span that made it (`traceparent`, `b3`), our spans are parts of that trace,
+//! below that span. So they fill the gaps between a system's own.
 //!
 //! What was called without a number belongs to the trace of its parent. What is above the first
 //! number belongs to the trace that comes first below it.

@@ -1,5 +1,5 @@
-//! Operations by the numbers of their messages, for whoever reads messages in another order than the
-//! table has them.
+//! Operations by the numbers of their messages, for whoever reads messages in another order than
+//! the table has them.
 
 use out_of_core::{MemoryPool, NameId, Names, SpillableVec};
 
