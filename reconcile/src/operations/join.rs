@@ -1,5 +1,6 @@
 //! The join: an operation and the message that begins where the log says are of one place and one
 //! time. Both come in that order, and several of one place and time are in the order of the stream.
+//! Those without ids that one call moves at once are a pipeline, which is one message.
 
 use message_trace::PathError;
 use out_of_core::{ExternalSorter, Keyed, ReadFailure, SortedRuns};
@@ -27,22 +28,30 @@ impl Keyed for Joined {
     }
 }
 
-/// Gives each of `operations` to the one of `messages` that begins where it does; they go to
-/// `joined`. Returns the number of operations without a message.
+/// Gives each of `operations` to the one of `messages` that begins where it does, or to the last one
+/// there if it may be one of several, by its number; they go to `joined`. Returns the number of operations without a message.
 ///
 /// # Errors
 /// When a temporary file cannot be read or written.
 pub(crate) fn join(
     messages: &SortedRuns<Begun>,
     operations: &SortedRuns<Begun>,
+    may_be_one_of_several: impl Fn(u64) -> bool,
     joined: &mut ExternalSorter<Joined>,
 ) -> Result<u64, PathError> {
     let failed = ReadFailure::default();
     let mut messages = messages.iter(&failed).peekable();
     let mut alone = 0;
+    let mut last: Option<Begun> = None;
     for operation in operations.iter(&failed) {
         while messages.next_if(|message| message.common() < operation.common()).is_some() {}
-        match messages.next_if(|message| message.common() == operation.common()) {
+        let next = messages.next_if(|message| message.common() == operation.common());
+        let is_more = |last: &Begun| {
+            last.common() == operation.common() && may_be_one_of_several(operation.number)
+        };
+        let message = next.or(last.filter(is_more));
+        last = message.or(last);
+        match message {
             Some(message) => joined.push(Joined {
                 message: message.number,
                 side: message.side(),
@@ -76,7 +85,9 @@ mod tests {
             sorter.finish()
         };
         let mut pairs = ExternalSorter::new(&budget, directory.path(), 2);
-        let alone = join(&sorted(messages), &sorted(operations), &mut pairs).unwrap();
+        let (messages, operations) = (sorted(messages), sorted(operations));
+        let may = |number| number % 2 == 1;
+        let alone = join(&messages, &operations, may, &mut pairs).unwrap();
         let failed = ReadFailure::default();
         let pairs = pairs.finish();
         let found = pairs.iter(&failed).map(|pair| (pair.message, pair.operation)).collect();
@@ -96,7 +107,15 @@ mod tests {
     #[test]
     fn what_finds_nothing_takes_nothing_from_others() {
         let messages = [(7, 10, 1), (7, 10, 2), (7, 30, 4)];
-        let operations = [(6, 10, 90), (7, 10, 100), (7, 20, 101), (7, 30, 102), (7, 30, 103)];
-        assert_eq!(joined(&messages, &operations), (vec![(1, 100), (4, 102)], 3));
+        let operations = [(6, 10, 90), (7, 10, 100), (7, 20, 102), (7, 30, 104), (7, 30, 106)];
+        assert_eq!(joined(&messages, &operations), (vec![(1, 100), (4, 104)], 3));
+    }
+
+    #[test]
+    fn a_pipeline_is_one_message() {
+        let messages = [(7, 10, 1), (7, 30, 4)];
+        let operations = [(7, 10, 101), (7, 10, 103), (7, 20, 105), (7, 30, 107), (7, 30, 109)];
+        let expected = vec![(1, 101), (1, 103), (4, 107), (4, 109)];
+        assert_eq!(joined(&messages, &operations), (expected, 1));
     }
 }

@@ -1,5 +1,6 @@
-//! The table: a row for each message that begins an operation. Where both ends tell it, what the
-//! sender's log says comes first, and what that one does not know is the receiver's.
+//! The table: a row for each operation, by the message that it is of; a pipeline has several. Where
+//! both ends tell it, what the sender's log says comes first, and what that one does not know is the
+//! receiver's.
 
 use std::path::Path;
 
@@ -23,27 +24,43 @@ pub(crate) fn write(
 ) -> Result<u64, PathError> {
     let mut writer = OperationWriter::create(path)?;
     let failed = ReadFailure::default();
-    let mut of: Option<(u64, Operation)> = None;
+    let (mut last, mut sides) = (0, [Vec::new(), Vec::new()]);
     let mut count = 0;
     for next in joined.iter(&failed) {
         let Some(operation) = told.get(next.operation as usize) else { continue };
-        match &mut of {
-            Some((message, known)) if *message == next.message => *known = both(known, operation),
-            before => {
-                if let Some((message, known)) = before.replace((next.message, *operation)) {
-                    writer.push(&row(message, &known, told))?;
-                    count += 1;
-                }
-            }
+        if next.message != last {
+            count += push(&mut writer, last, &mut sides, told)?;
         }
+        last = next.message;
+        let [sender, receiver] = &mut sides;
+        if next.side == 0 { sender } else { receiver }.push(*operation);
     }
-    if let Some((message, known)) = of {
-        writer.push(&row(message, &known, told))?;
-        count += 1;
-    }
+    count += push(&mut writer, last, &mut sides, told)?;
     failed.check()?;
     writer.finish()?;
     Ok(count)
+}
+
+/// Writes the operations of a message, as each side tells them in their order, and forgets them.
+/// Returns how many there are.
+fn push(
+    writer: &mut OperationWriter,
+    message: u64,
+    [sender, receiver]: &mut [Vec<Operation>; 2],
+    told: &Told,
+) -> Result<u64, PathError> {
+    let count = sender.len().max(receiver.len());
+    for place in 0..count {
+        let of = match (sender.get(place), receiver.get(place)) {
+            (Some(one), Some(other)) => both(one, other),
+            (Some(one), None) | (None, Some(one)) => *one,
+            (None, None) => continue,
+        };
+        writer.push(&row(message, &of, told))?;
+    }
+    sender.clear();
+    receiver.clear();
+    Ok(count as u64)
 }
 
 /// What two logs know of an operation together; the first one comes first.

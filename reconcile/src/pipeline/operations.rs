@@ -65,7 +65,9 @@ pub(crate) fn operations(
         }
     }
     let mut joined = ExternalSorter::<Joined>::new(budget, run.data.path(), SORTED_AT_ONCE);
-    let alone = join(&messages.finish(), &all.finish(), &mut joined)?;
+    let has_no_id =
+        |number: u64| told.get(number as usize).is_some_and(|operation| operation.call.is_none());
+    let alone = join(&messages.finish(), &all.finish(), has_no_id, &mut joined)?;
     add(&mut outcome.operations_without_message, "no message begins there", alone);
     outcome.operations = write(&path, &joined.finish(), told)?;
     Ok(outcome.write(run.data)?)

@@ -28,7 +28,9 @@ impl<'a> ToldOfLog<'a> {
     }
 
     /// Calls `piece` for each piece of a transfer of `bytes` bytes, with its size and whether an
-    /// operation begins with its first byte. Every operation begins a piece.
+    /// operation begins with its first byte. An operation begins a piece if it is the first of the
+    /// transfer or has an id. Without ids, what one call sends at once was made for one cause: a
+    /// pipeline, whose operations are all told of one message.
     pub(crate) fn divide(&mut self, call: CallKey, bytes: u32, mut piece: impl FnMut(u32, bool)) {
         let (mut done, mut begins) = (0, false);
         // Of two calls with one key all is told of the first.
@@ -36,6 +38,9 @@ impl<'a> ToldOfLog<'a> {
             for at in self.places(call).filter_map(|place| self.operations.get(place)) {
                 if at.at >= bytes {
                     break;
+                }
+                if begins && at.call.is_none() {
+                    continue;
                 }
                 if at.at > done {
                     piece(at.at - done, begins);
@@ -87,7 +92,7 @@ mod tests {
     use super::*;
 
     /// Operations at these places: flow, ticks and offset.
-    fn told(places: &[(u32, u64, u32)]) -> SpillableVec<Operation> {
+    fn told(places: &[(u32, u64, u32)], call: Option<u64>) -> SpillableVec<Operation> {
         let operation = |(flow, ticks, at): &(u32, u64, u32)| Operation {
             flow: *flow,
             direction: Direction::Send,
@@ -99,7 +104,7 @@ mod tests {
             name: 0,
             detail: 0,
             status: 0,
-            call: None,
+            call,
             trace: None,
         };
         SpillableVec::collect(&MemoryPool::default(), places.iter().map(operation)).unwrap()
@@ -107,7 +112,7 @@ mod tests {
 
     #[test]
     fn each_operation_begins_a_piece() {
-        let all = told(&[(1, 10, 0), (1, 10, 30), (1, 20, 5), (1, 20, 99), (2, 10, 7)]);
+        let all = told(&[(1, 10, 0), (1, 10, 30), (1, 20, 5), (1, 20, 99), (2, 10, 7)], Some(3));
         let mut of_log = ToldOfLog::new(&all, 0..5);
         let mut pieces = |flow, direction, ticks, bytes| {
             let mut pieces = Vec::new();
@@ -127,8 +132,21 @@ mod tests {
     }
 
     #[test]
+    fn a_pipeline_without_ids_is_one_piece() {
+        let all = told(&[(1, 10, 4), (1, 10, 30), (1, 10, 50), (1, 20, 0)], None);
+        let mut of_log = ToldOfLog::new(&all, 0..4);
+        let mut pieces = Vec::new();
+        for ticks in [10, 20] {
+            of_log.divide((1, Direction::Send, ticks), 100, |bytes, begins| {
+                pieces.push((bytes, begins));
+            });
+        }
+        assert_eq!(pieces, [(4, false), (96, true), (100, true)]);
+    }
+
+    #[test]
     fn datagrams_of_one_call_have_an_operation_each() {
-        let all = told(&[(1, 5, 0), (1, 10, 0), (1, 10, 0), (1, 20, 0)]);
+        let all = told(&[(1, 5, 0), (1, 10, 0), (1, 10, 0), (1, 20, 0)], None);
         let mut of_log = ToldOfLog::new(&all, 0..4);
         let mut next = |ticks| of_log.datagram((1, Direction::Send, ticks));
         assert_eq!([next(10), next(10), next(10), next(20), next(10)], [2, 3, 0, 4, 2]);

@@ -195,7 +195,7 @@ fn a_signal_that_nobody_hears_is_for_the_only_thread_that_waits_there() {
         server.thread(72);
         wake(&mut server, 1_100, 300);
         wake(&mut server, 2_100, 300);
-        wake(&mut server.thread(last_waiter), 4_100, 300);
+        wake(server.thread(last_waiter), 4_100, 300);
         system.add("one", "server", &server);
         run(&system);
         let lines = events(&system).into_iter();
