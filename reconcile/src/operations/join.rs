@@ -28,8 +28,9 @@ impl Keyed for Joined {
     }
 }
 
-/// Gives each of `operations` to the one of `messages` that begins where it does, or to the last one
-/// there if it may be one of several, by its number; they go to `joined`. Returns the number of operations without a message.
+/// Gives each of `operations` to the one of `messages` that begins where it does, or to the last
+/// one there if it may be one of several, by its number; they go to `joined`. Returns the number of
+/// operations without a message.
 ///
 /// # Errors
 /// When a temporary file cannot be read or written.

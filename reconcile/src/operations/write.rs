@@ -1,6 +1,6 @@
 //! The table: a row for each operation, by the message that it is of; a pipeline has several. Where
-//! both ends tell it, what the sender's log says comes first, and what that one does not know is the
-//! receiver's.
+//! both ends tell it, what the sender's log says comes first, and what that one does not know is
+//! the receiver's.
 
 use std::path::Path;
 
