@@ -52,7 +52,7 @@ Examples:
   sockcap report --node host                       hosts as nodes
   sockcap report --through AP1 --through DB2       paths that pass both
   sockcap report --operation 'GET /cart/{}'        paths that ask for that
-  sockcap report --errors                          paths in which something failed
+  sockcap report --errors                          paths with an error
   sockcap report --pattern 3                       only #3 of the list
   sockcap report --from 10 --to 12.5               paths begun in these seconds
   sockcap report --from 2026-11-22T15:04:05Z --min-confidence 0.5
