@@ -4,7 +4,6 @@
 // Prints a line for each call: name, p10 bare, p10 hooked, mean bare, mean hooked, in ns a call.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -95,14 +94,8 @@ static void connections(void) {
 }
 
 int main(int count, char **arguments) {
-    rounds = count > 1 ? atol(arguments[1]) : 1000;
-    if (rounds < 10 || rounds > MOST) return 2;
-    stay(count > 2 ? atoi(arguments[2]) : 0);
-    void *libc = dlopen("libc.so.6", RTLD_NOW);
+    void *libc = begin_with(count, arguments);
     if (!libc) return 2;
-#define FIND(name)                                                                                                   \
-    if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \
-    *(void **)&ways[1].name = dlsym(RTLD_DEFAULT, #name)
     FIND(read); FIND(write); FIND(readv); FIND(writev); FIND(send); FIND(recv); FIND(sendto); FIND(recvfrom);
     FIND(socket); FIND(accept); FIND(connect); FIND(close);
 

@@ -6,7 +6,6 @@
 // kept, and each of these is one.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,14 +54,8 @@ static void datagrams(void) {
 }
 
 int main(int count, char **arguments) {
-    rounds = count > 1 ? atol(arguments[1]) : 1000;
-    if (rounds < 10 || rounds > MOST) return 2;
-    stay(count > 2 ? atoi(arguments[2]) : 0);
-    void *libc = dlopen("libc.so.6", RTLD_NOW);
+    void *libc = begin_with(count, arguments);
     if (!libc) return 2;
-#define FIND(name)                                                                                                   \
-    if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \
-    *(void **)&ways[1].name = dlsym(RTLD_DEFAULT, #name)
     FIND(read); FIND(write); FIND(send); FIND(recv);
 
     EXCHANGES("HTTP/1, 9 and 6 lines",

@@ -3,7 +3,6 @@
 // usage: resource_calls ROUNDS [PROCESSOR]
 // Prints a line for each call: name, p10 bare, p10 hooked, mean bare, mean hooked, in ns a call.
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -34,12 +33,10 @@ struct functions {
 #include "slices.h"
 
 int main(int count, char **arguments) {
-    rounds = count > 1 ? atol(arguments[1]) : 1000;
-    if (rounds < 10 || rounds > MOST) return 2;
-    stay(count > 2 ? atoi(arguments[2]) : 0);
-    void *libc = dlopen("libc.so.6", RTLD_NOW);
+    void *libc = begin_with(count, arguments);
     if (!libc) return 2;
     // The program's names are bound by their versions, which condition variables have two of.
+#undef FIND
 #define FIND(name)                                                                                                   \
     if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \
     ways[1].name = name

@@ -6,6 +6,7 @@
 // of the call under whatever watches from outside.
 //
 // Included behind `struct functions`.
+#include <dlfcn.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,6 +56,20 @@ static void report(const char *name, int size) {
     printf("\t%.1f\t%.1f\t%.1f\t%.1f\n", tenth[0], tenth[1], mean[0], mean[1]);
     fflush(stdout);
 }
+
+// Begins by the arguments, `[ROUNDS [PROCESSOR]]`. Returns libc, by its own name; null where the
+// arguments or libc are not as they must be.
+static void *begin_with(int count, char **arguments) {
+    rounds = count > 1 ? atol(arguments[1]) : 1000;
+    if (rounds < 10 || rounds > MOST) return NULL;
+    stay(count > 2 ? atoi(arguments[2]) : 0);
+    return dlopen("libc.so.6", RTLD_NOW);
+}
+
+// Finds both ways of a function, by its name, where `libc` is at hand in `main`.
+#define FIND(name)                                                                                                   \
+    if (!(*(void **)&ways[0].name = dlsym(libc, #name))) return 2;                                                   \
+    *(void **)&ways[1].name = dlsym(RTLD_DEFAULT, #name)
 
 // Runs `prepare` and then CALLS times `call` (timed), and `clean` behind, in alternating ways.
 #define MEASURE(name, size, calls, prepare, call, clean)                                                              \
