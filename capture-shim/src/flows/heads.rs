@@ -11,11 +11,14 @@
 
 mod conversation;
 mod direction;
+mod fields;
 mod hpack;
 mod http1;
 mod http2;
 mod lines;
+mod newlines;
 mod opening;
+mod pieces;
 pub(crate) mod plain;
 mod records;
 mod sessions;
@@ -53,6 +56,7 @@ pub(super) fn begin(fd: c_int, flow: u32, found: bool) {
 }
 
 /// Takes the direction of a transfer, and notes its call.
+#[inline(always)]
 fn take(moved: &Transfer) -> Option<Taken> {
     let is_sent = moved.direction == Direction::Send;
     let mut taken = table::take(moved.flow, is_sent)?;

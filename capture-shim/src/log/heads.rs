@@ -3,6 +3,7 @@
 //! A head may be longer than a record, and a record no longer than what is left of the thread's
 //! chunk. So a record is reserved for as many bytes as it can have, and committed once it has them.
 
+use core::ops::Range;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, fence};
 
@@ -24,6 +25,40 @@ pub(crate) struct OpenHead {
 }
 
 impl Writer {
+    /// Writes the record of a `head` that has all bytes of `pieces` of `bytes`, where one record is
+    /// enough and the thread's chunk has room for it. False where nothing was written.
+    #[inline(always)]
+    pub(crate) fn head(self, head: &Head, bytes: &[u8], pieces: &[Range<usize>], now: u64) -> bool {
+        let length = head.length as usize;
+        let count = HEAD_WORDS + length.div_ceil(4);
+        if length > LARGEST_HEAD_BYTES || !self.is_near(now) {
+            return false;
+        }
+        let Some(place) = self.reserve_words(count, || true) else { return false };
+        let words = encode::head(head);
+        // SAFETY: the words were reserved for this record, and no more of them are written. What
+        // pads the last one is zero already.
+        unsafe {
+            AtomicU32::from_ptr(place).store(encode::reserved(count), Relaxed);
+            // As in `open_head`.
+            fence(Release);
+            // One by one: read as a whole where they were just stored, they would be waited for.
+            for (index, word) in words.iter().enumerate().skip(1) {
+                place.add(index).write(*word);
+            }
+            let mut to = place.add(HEAD_WORDS).cast::<u8>();
+            let mut room = length;
+            for piece in pieces.iter().filter_map(|piece| bytes.get(piece.clone())) {
+                let count = piece.len().min(room);
+                to.copy_from_nonoverlapping(piece.as_ptr(), count);
+                to = to.add(count);
+                room -= count;
+            }
+            AtomicU32::from_ptr(place).store(words[0], Release);
+        }
+        true
+    }
+
     /// Begins a record of `head`, which has `length` bytes, or as many of them as fit. `None` where
     /// the log takes no more.
     pub(crate) fn open_head(self, head: &Head, length: usize, now: u64) -> Option<OpenHead> {

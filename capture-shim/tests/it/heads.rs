@@ -5,6 +5,8 @@
 mod conversation;
 #[path = "../../src/flows/heads/direction.rs"]
 mod direction;
+#[path = "../../src/flows/heads/fields.rs"]
+mod fields;
 #[path = "../../src/flows/heads/hpack.rs"]
 mod hpack;
 #[path = "../../src/flows/heads/http1.rs"]
@@ -13,8 +15,12 @@ mod http1;
 mod http2;
 #[path = "../../src/flows/heads/lines.rs"]
 mod lines;
+#[path = "../../src/flows/heads/newlines.rs"]
+mod newlines;
 #[path = "../../src/flows/heads/opening.rs"]
 mod opening;
+#[path = "../../src/flows/heads/pieces.rs"]
+mod pieces;
 #[allow(dead_code, reason = "the library asks more of it")]
 #[path = "../../src/flows/heads/records.rs"]
 mod records;
@@ -26,4 +32,5 @@ mod encrypted;
 mod frames;
 mod of_http1;
 mod talk;
+mod whole;
 mod words;

@@ -31,7 +31,7 @@ pub struct Head {
 }
 
 /// Words of a head's record before its bytes, which follow in [`padded`](super::padded) words.
-#[inline]
+#[inline(always)]
 pub fn head(head: &Head) -> [u32; HEAD_WORDS] {
     let flags = [
         (head.direction == Direction::Receive, head::RECEIVED),
@@ -40,10 +40,8 @@ pub fn head(head: &Head) -> [u32; HEAD_WORDS] {
         (head.datagram, head::DATAGRAM),
         (head.plain, head::PLAIN),
     ];
-    let aux = flags
-        .into_iter()
-        .filter(|(is_set, _)| *is_set)
-        .fold(u16::from(head.class), |aux, (_, flag)| aux | flag);
+    let flags = flags.into_iter().map(|(is_set, flag)| u16::from(is_set) * flag);
+    let aux = flags.fold(u16::from(head.class), |aux, flag| aux | flag);
     // Plain text may come long after the transfer, so its low bits would not do.
     let time = if head.plain { (head.ticks >> 32 << head::LENGTH_BITS) as u32 } else { 0 };
     let words = HEAD_WORDS + (head.length as usize).div_ceil(4);

@@ -3,11 +3,14 @@
 //!
 //! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
 
+use core::slice;
+
 use super::conversation::Conversation;
 use super::http1::{Behind, Gathered, Head};
 use super::http2::Frames;
 use super::lines::{Beginning, FirstLine, Held, START, View, beginning, first_line, newline};
 use super::opening::{Opening, opening};
+use super::pieces::Pieces;
 use super::sink::{Class, Run, Sink};
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_TURN_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
@@ -134,9 +137,30 @@ impl Direction {
         }
     }
 
+    /// Passes bytes of a body, where `most` are there. Returns how many.
+    #[inline(always)]
+    fn body(&mut self, most: usize) -> usize {
+        let length = self.rest.min(most as u64);
+        self.skip(length);
+        length as usize
+    }
+
     /// Walks over the first bytes of a transfer, or over those behind them, which lie at `at` of
     /// it.
     pub(super) fn walk(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) {
+        self.walk_by::<true>(bytes, at, conversation, sink);
+    }
+
+    /// The same, where heads that lie in `bytes` as a whole are passed by a way of their own only
+    /// if `WHOLE`. What is kept is the same.
+    #[inline(always)]
+    pub(super) fn walk_by<const WHOLE: bool>(
         &mut self,
         bytes: &[u8],
         at: usize,
@@ -147,21 +171,30 @@ impl Direction {
             self.expect();
         }
         let mut from = 0;
+        // Most transfers are a head, or begin with one.
+        if WHOLE && self.stage == Stage::Beginning {
+            from = self.whole(bytes, at, conversation, sink).unwrap_or(0);
+            if self.stage == Stage::Body {
+                from += self.body(bytes.len() - from);
+            }
+        }
         while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
             let at = at + from;
             from += match self.stage {
-                Stage::Beginning => self.recognise(rest, at, conversation, sink),
+                Stage::Beginning => {
+                    let whole = match WHOLE && from > 0 {
+                        true => self.whole(rest, at, conversation, sink),
+                        false => None,
+                    };
+                    whole.unwrap_or_else(|| self.recognise(rest, at, conversation, sink))
+                }
                 Stage::Words => self.words(None, rest, at, sink),
                 Stage::FirstLine => self.first_line(rest, at, conversation, sink),
                 Stage::Lines => {
                     let mut gathered = Gathered::NOTHING;
                     self.lines(&mut gathered, rest, 0, at, conversation, sink)
                 }
-                Stage::Body => {
-                    let length = self.rest.min(rest.len() as u64);
-                    self.skip(length);
-                    length as usize
-                }
+                Stage::Body => self.body(rest.len()),
                 Stage::Frames => {
                     if !self.frames.walk(rest, at, sink) {
                         self.stage = Stage::Hidden;
@@ -171,6 +204,29 @@ impl Direction {
                 Stage::Open | Stage::Hidden => rest.len(),
             };
         }
+    }
+
+    /// Passes a head that lies in `bytes` as a whole, and returns its length; `None` where there is
+    /// no such one, and nothing is done.
+    #[inline(always)]
+    fn whole(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> Option<usize> {
+        if !matches!(bytes, [b'A'..=b'Z', ..]) || self.head.line.length() > 0 {
+            return None;
+        }
+        let mut pieces = Pieces::NONE;
+        let (end, behind) = self.head.whole(&mut pieces, bytes, conversation)?;
+        let (class, length) = (Class::Http1, pieces.length());
+        let run = Run { class, offset: at, length, continues: false, cut: false };
+        sink.pieces(run, bytes, pieces.ranges());
+        self.is_http1 = true;
+        self.go_behind(behind, conversation);
+        Some(end)
     }
 
     /// Finds out what begins with `bytes`, and goes on with it. Returns how many were taken.
@@ -319,9 +375,14 @@ impl Direction {
         let length = all.min(MAX_KEPT_TURN_BYTES.saturating_sub(usize::from(self.kept)));
         if length > 0 {
             let (continues, cut) = (self.kept > 0, length < all);
-            sink.begin(Run { class: Class::Other, offset: at, length, continues, cut });
-            sink.put(held);
-            sink.put(bytes);
+            let run = Run { class: Class::Other, offset: at, length, continues, cut };
+            if held.is_empty() {
+                sink.pieces(run, bytes, slice::from_ref(&(0..length)));
+            } else {
+                sink.begin(run);
+                sink.put(held);
+                sink.put(bytes);
+            }
             self.kept += length as u16;
         }
         bytes.len()
@@ -373,13 +434,23 @@ impl Direction {
         else {
             return bytes.len();
         };
-        match behind {
-            Behind::Head => self.expect(),
-            Behind::Body(length) => (self.stage, self.rest) = (Stage::Body, length),
-            Behind::Unknown => self.stage = Stage::Open,
-            Behind::Frames => self.begin_frames(false, conversation),
-        }
+        self.go_behind(behind, conversation);
         end
+    }
+
+    /// Goes on with what comes behind a head.
+    fn go_behind(&mut self, behind: Behind, conversation: &Conversation) {
+        // By values and not by a jump, which would be guessed wrong as often as not.
+        let (stage, rest) = match behind {
+            Behind::Head | Behind::Frames => (Stage::Beginning, 0),
+            Behind::Body(length) => (Stage::Body, length),
+            Behind::Unknown => (Stage::Open, 0),
+        };
+        self.expect();
+        (self.stage, self.rest) = (stage, rest);
+        if behind == Behind::Frames {
+            self.begin_frames(false, conversation);
+        }
     }
 
     fn begin_frames(&mut self, behind_preface: bool, conversation: &Conversation) {

@@ -3,9 +3,12 @@
 use core::ops::Range;
 
 use super::conversation::Conversation;
-use super::lines::{self, Choice, Field, FirstLine, Held, Line, View, choice, newline};
+use super::fields::{self, Begins, Choice, Field, begins, choice, is_left_out, word};
+use super::lines::{FirstLine, Held, Line, START, newline, usual_first_line};
+use super::newlines::Newlines;
+use super::pieces::Pieces;
 use super::sink::{Class, Run, Sink};
-use crate::tuning::{MAX_KEPT_LINES_BYTES, MAX_PIECES};
+use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
 
 /// Head that is passing, and the line of it that is. All of it may be zeros.
 #[repr(C)]
@@ -42,11 +45,13 @@ enum Told {
 }
 
 impl Told {
-    fn of(field: Field, line: View) -> Told {
+    /// What a whole line of that `field` tells, by its beginning.
+    fn of(field: Field, line: &[u8]) -> Told {
+        let start = line.get(..START).unwrap_or(line);
         match field {
-            Field::ContentLength => Told::Length(lines::number(line)),
+            Field::ContentLength => Told::Length(fields::number(start)),
             Field::TransferEncoding => Told::Encoding,
-            Field::Upgrade => Told::Protocol { is_http2: lines::is_http2(line) },
+            Field::Upgrade => Told::Protocol { is_http2: fields::is_http2(start) },
             Field::Naming => Told::Nothing,
         }
     }
@@ -131,6 +136,48 @@ impl Head {
         }
     }
 
+    /// Passes a usual head that lies in `bytes`, from their first byte on, as a whole. Puts what is
+    /// kept of it into `pieces`, and says what [`Head::lines`] would return; `None` where it is
+    /// another, about which nothing is known then.
+    #[inline(never)]
+    pub(super) fn whole(
+        &mut self,
+        pieces: &mut Pieces,
+        bytes: &[u8],
+        conversation: &Conversation,
+    ) -> Option<(usize, Behind)> {
+        let mut newlines = Newlines::of(bytes);
+        let end = newlines.next().filter(|end| *end < MAX_FIRST_LINE_BYTES)?;
+        let first = usual_first_line(bytes.get(..end)?)?;
+        self.begin();
+        self.is(first);
+        pieces.add(0..end + 1);
+        let mut from = end + 1;
+        loop {
+            let first = word(bytes, from);
+            if is_left_out(first) {
+                from = newlines.next()? + 1;
+                continue;
+            }
+            let begins = begins(bytes, from, first);
+            let behind = newlines.next()? + 1;
+            if let Begins::Field(field) = begins {
+                if pieces.is_full() {
+                    return None;
+                }
+                pieces.add(from..behind);
+                if field != Field::Naming {
+                    self.note(Told::of(field, bytes.get(from..behind - 1)?));
+                }
+            } else if begins == Begins::End {
+                pieces.add(from..behind);
+                let is_short = pieces.length() <= MAX_KEPT_LINES_BYTES;
+                return is_short.then(|| (behind, self.behind(conversation)));
+            }
+            from = behind;
+        }
+    }
+
     /// Goes on with the lines in `bytes` from `from` on; what was gathered so far is kept too.
     /// Returns the index of the first byte that is no longer the head's, and what is there; `None`
     /// where all are the head's and it goes on.
@@ -162,19 +209,22 @@ impl Head {
                 }
                 continue;
             }
-            if matches!(line, b"" | b"\r") {
-                gathered.add(range);
-                self.keep(gathered, bytes, at, sink);
-                return Some((from, self.behind(conversation)));
-            }
-            if let Some(field) = lines::field(line) {
-                if gathered.is_full() {
+            match begins(rest, 0, word(rest, 0)) {
+                Begins::Other => {}
+                Begins::End => {
+                    gathered.add(range);
                     self.keep(gathered, bytes, at, sink);
-                    gathered.clear();
+                    return Some((from, self.behind(conversation)));
                 }
-                gathered.add(range);
-                if field != Field::Naming {
-                    self.note(Told::of(field, View::of(line)));
+                Begins::Field(field) => {
+                    if gathered.pieces.is_full() {
+                        self.keep(gathered, bytes, at, sink);
+                        gathered.clear();
+                    }
+                    gathered.add(range);
+                    if field != Field::Naming {
+                        self.note(Told::of(field, line));
+                    }
                 }
             }
         }
@@ -191,7 +241,7 @@ impl Head {
         let is_end = view.is_empty();
         let kept = if is_end { Choice::Keep(Field::Naming) } else { choice(view.start()) };
         if let Choice::Keep(field) = kept {
-            let told = Told::of(field, view);
+            let told = Told::of(field, view.start());
             self.note(told);
             if before == Choice::Undecided {
                 gathered.hold(held);
@@ -238,18 +288,18 @@ impl Head {
         sink: &mut impl Sink,
     ) {
         let held = gathered.held.as_slice();
-        let all = held.len() + gathered.length();
+        let all = held.len() + gathered.pieces.length();
         let length = all.min(most.saturating_sub(self.kept as usize));
         if length == 0 {
             return;
         }
         // What was held came before this transfer.
-        let first = gathered.ranges().first().map_or(0, |range| range.start);
+        let first = gathered.pieces.ranges().first().map_or(0, |range| range.start);
         let offset = if held.is_empty() { at + first } else { at };
         let (continues, cut) = (self.kept > 0, length < all);
         sink.begin(Run { class: Class::Http1, offset, length, continues, cut });
         sink.put(held);
-        for range in gathered.ranges() {
+        for range in gathered.pieces.ranges() {
             sink.put(bytes.get(range.clone()).unwrap_or(&[]));
         }
         self.kept += length as u32;
@@ -260,20 +310,18 @@ impl Head {
     }
 }
 
-/// Bytes of a transfer that are kept: those that were held from before, and ranges.
+/// Bytes of a transfer that are kept: those that were held from before, and pieces.
 pub(super) struct Gathered {
-    /// Bytes of a line whose end is in the first range.
+    /// Bytes of a line whose end is in the first piece.
     held: Held,
-    ranges: [Range<usize>; MAX_PIECES],
-    count: usize,
+    pieces: Pieces,
 }
 
 impl Gathered {
     /// Nothing yet.
-    pub(super) const NOTHING: Gathered =
-        Gathered { held: Held::NOTHING, ranges: [const { 0..0 }; MAX_PIECES], count: 0 };
+    pub(super) const NOTHING: Gathered = Gathered { held: Held::NOTHING, pieces: Pieces::NONE };
 
-    /// Puts what was `held`, if anything was, before all ranges. There are none yet.
+    /// Puts what was `held`, if anything was, before all pieces. There are none yet.
     pub(super) fn hold(&mut self, held: Held) {
         if !held.as_slice().is_empty() {
             self.held = held;
@@ -283,33 +331,11 @@ impl Gathered {
     /// Forgets everything.
     fn clear(&mut self) {
         self.held = Held::NOTHING;
-        self.count = 0;
+        self.pieces.clear();
     }
 
-    /// Whether there is no room for another range.
-    fn is_full(&self) -> bool {
-        self.count == MAX_PIECES
-    }
-
-    /// The ranges.
-    fn ranges(&self) -> &[Range<usize>] {
-        self.ranges.get(..self.count).unwrap_or(&self.ranges)
-    }
-
-    /// Number of bytes in the ranges.
-    fn length(&self) -> usize {
-        self.ranges().iter().map(ExactSizeIterator::len).sum()
-    }
-
-    /// Adds a range behind the others.
+    /// Adds a piece behind the others.
     pub(super) fn add(&mut self, range: Range<usize>) {
-        if let Some(last) = self.count.checked_sub(1).and_then(|last| self.ranges.get_mut(last))
-            && last.end == range.start
-        {
-            last.end = range.end;
-        } else if let Some(place) = self.ranges.get_mut(self.count) {
-            *place = range;
-            self.count += 1;
-        }
+        self.pieces.add(range);
     }
 }

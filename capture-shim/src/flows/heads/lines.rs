@@ -1,7 +1,8 @@
-//! Lines of text: where they end, what the first one of a head says, and which of the others are
-//! kept.
+//! Lines of text: where they end, and what the first one of a head says.
 
 use core::ffi::c_int;
+
+use super::newlines::Newlines;
 
 /// Number of bytes of a line's beginning that are looked at, and held where they come in parts.
 pub(super) const START: usize = 40;
@@ -50,33 +51,13 @@ const NEAR: usize = 64;
 #[inline]
 pub(super) fn newline(bytes: &[u8]) -> Option<usize> {
     let near = bytes.get(..NEAR).unwrap_or(bytes);
-    match near_newline(near) {
-        None if near.len() < bytes.len() => {
-            far_newline(bytes.get(NEAR..).unwrap_or(&[])).map(|index| NEAR + index)
-        }
-        found => found,
-    }
+    Newlines::of(near).next().or_else(|| {
+        let far = bytes.get(NEAR..)?;
+        far_newline(far).map(|index| NEAR + index)
+    })
 }
 
-/// The same in a few bytes.
-#[inline]
-fn near_newline(bytes: &[u8]) -> Option<usize> {
-    const NEWLINES: u64 = 0x0a0a_0a0a_0a0a_0a0a;
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        // The lowest byte that is a newline has its highest bit set in this, and none below it.
-        let other = u64::from_le_bytes(*word) ^ NEWLINES;
-        let found = other.wrapping_sub(ONES) & !other & (ONES << 7);
-        if found != 0 {
-            return Some(8 * index + found.trailing_zeros() as usize / 8);
-        }
-    }
-    let index = rest.iter().position(|byte| *byte == b'\n')?;
-    Some(8 * words.len() + index)
-}
-
-/// The same in many.
+/// The same by libc's function.
 fn far_newline(bytes: &[u8]) -> Option<usize> {
     // SAFETY: the search stays within the bytes. It is libc's own function, not one that is
     // interposed, and every program may call it at any time.
@@ -239,6 +220,32 @@ fn ends_with_version(end: &[u8]) -> bool {
     major.is_ascii_digit() && minor.is_ascii_digit() && length >= 3 && space == Some(&b' ')
 }
 
+/// Methods that most requests have, and whether their answers are without a body.
+const USUAL_METHODS: [(&[u8], bool); 7] = [
+    (b"GET ", false),
+    (b"POST ", false),
+    (b"PUT ", false),
+    (b"HEAD ", true),
+    (b"DELETE ", false),
+    (b"PATCH ", false),
+    (b"OPTIONS ", false),
+];
+
+/// Reads a whole line as the first of a usual head, in less time than [`first_line`], which says
+/// the same; `None` where it is something else.
+#[inline(always)]
+pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
+    if line.starts_with(b"HTTP/1.") {
+        return status(line).map(|status| FirstLine::Response { status });
+    }
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if !line.ends_with(b" HTTP/1.1") && !line.ends_with(b" HTTP/1.0") {
+        return None;
+    }
+    let method = USUAL_METHODS.iter().find(|(method, _)| line.starts_with(method));
+    method.map(|(_, is_bodiless)| FirstLine::Request { is_bodiless: *is_bodiless })
+}
+
 /// Likelihood that a line is the first of a head, by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
@@ -284,115 +291,4 @@ fn is_in_capitals(start: &[u8]) -> bool {
 /// Whether a proxy's line, which has up to 107 bytes, begins here.
 fn is_proxy(start: &[u8]) -> bool {
     start.len() < START && PROXY.iter().zip(start).all(|(known, byte)| known == byte)
-}
-
-/// Line of a header that is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
-    /// It tells the length of the body.
-    ContentLength,
-    /// It tells that the body's length is told elsewhere.
-    TransferEncoding,
-    /// It tells of another protocol.
-    Upgrade,
-    /// It tells something else.
-    Naming,
-}
-
-/// Names of the lines that are kept, each with the colon behind it, but for the last: all that
-/// begin with that are kept.
-const FIELDS: [(&[u8], Field); 9] = [
-    (b"host:", Field::Naming),
-    (b"content-length:", Field::ContentLength),
-    (b"content-type:", Field::Naming),
-    (b"transfer-encoding:", Field::TransferEncoding),
-    (b"upgrade:", Field::Upgrade),
-    (b"traceparent:", Field::Naming),
-    (b"x-request-id:", Field::Naming),
-    (b"b3:", Field::Naming),
-    (b"x-b3-", Field::Naming),
-];
-
-/// Decision about a line of a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// It is kept.
-    Keep(Field),
-    /// It is left out.
-    Skip,
-    /// Too little of it is there.
-    Undecided,
-}
-
-/// Decides about the line that begins with `start`, which may be all of it so far. A line that goes
-/// on from the one before begins with a space, and so is left out.
-#[inline]
-pub(super) fn choice(start: &[u8]) -> Choice {
-    // Most lines are decided by their first byte.
-    match start.first() {
-        // It may be the empty one.
-        None => return Choice::Undecided,
-        Some(b'\r') if start.len() == 1 => return Choice::Undecided,
-        Some(b'h' | b'H' | b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b'x' | b'X' | b'b' | b'B') => {
-        }
-        Some(_) => return Choice::Skip,
-    }
-    let mut choice = Choice::Skip;
-    for (name, field) in FIELDS {
-        let is_so_far = name.iter().zip(start).all(|(a, b)| *a == b.to_ascii_lowercase());
-        if is_so_far && start.len() >= name.len() {
-            return Choice::Keep(field);
-        }
-        if is_so_far {
-            choice = Choice::Undecided;
-        }
-    }
-    choice
-}
-
-/// Field of a whole line that begins with `start`; `None` where it is left out. The same as
-/// [`choice`], which also knows lines that are not whole.
-#[inline]
-pub(super) fn field(start: &[u8]) -> Option<Field> {
-    // Most lines are decided by two bytes: the first, and the one where a name of that letter ends.
-    let [first, second, ..] = start else { return None };
-    let names: &[usize] = match (first | 0x20, second | 0x20) {
-        (b'h', b'o') => &[0],
-        (b'c', b'o') => &[1, 2],
-        (b't', b'r') => &[3, 5],
-        (b'u', b'p') => &[4],
-        // A hyphen, and a digit.
-        (b'x', b'-') => &[6, 8],
-        (b'b', b'3') => &[7],
-        _ => return None,
-    };
-    let all = names.iter().filter_map(|index| FIELDS.get(*index));
-    // It ends at the first byte that differs, which is an early one where the line is another.
-    let begins = |name: &[u8]| {
-        start.len() >= name.len()
-            && name.iter().zip(start).all(|(a, b)| *a == b.to_ascii_lowercase())
-    };
-    all.into_iter().find(|(name, _)| begins(name)).map(|(_, field)| *field)
-}
-
-/// Value of the field in a whole line: what is behind the colon, without the spaces around it.
-fn value(line: View<'_>) -> Option<&[u8]> {
-    let colon = line.start.iter().position(|byte| *byte == b':')?;
-    // A value that is longer than what is looked at is none of those that are asked for.
-    let is_whole = line.start.len() < START;
-    is_whole.then(|| line.start.get(colon + 1..).unwrap_or(&[]).trim_ascii())
-}
-
-/// Number that a line of [`Field::ContentLength`] tells; `None` where it makes no sense.
-pub(super) fn number(line: View) -> Option<u64> {
-    let digits = value(line).filter(|digits| !digits.is_empty())?;
-    digits.iter().try_fold(0u64, |number, digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
-}
-
-/// Whether a line of [`Field::Upgrade`] tells of HTTP/2.
-pub(super) fn is_http2(line: View) -> bool {
-    value(line) == Some(b"h2c")
 }

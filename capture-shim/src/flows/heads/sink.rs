@@ -1,5 +1,7 @@
 //! Sink of heads: what is kept of a transfer goes there, run by run.
 
+use core::ops::Range;
+
 /// Class of a head, as in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -34,6 +36,14 @@ pub(super) trait Sink {
 
     /// Takes bytes.
     fn put(&mut self, bytes: &[u8]);
+
+    /// Takes a run that consists of `pieces` of `bytes`, as a whole.
+    fn pieces(&mut self, run: Run, bytes: &[u8], pieces: &[Range<usize>]) {
+        self.begin(run);
+        for piece in pieces {
+            self.put(bytes.get(piece.clone()).unwrap_or(&[]));
+        }
+    }
 
     /// Takes `count` bytes in the place of others, which are not to be kept.
     fn blank(&mut self, count: usize);

@@ -1,5 +1,7 @@
 //! Heads as they are written into the log, behind the record of their transfer.
 
+use core::ops::Range;
+
 use socket_log::encode::{Direction, Head};
 
 use super::records::Origin;
@@ -67,6 +69,31 @@ impl Written {
         written
     }
 
+    /// Ends the run before, and notes what the records of `run` say. False where it is not kept.
+    #[inline(always)]
+    fn prepare(&mut self, run: Run) -> bool {
+        if let Some(open) = self.open.take() {
+            open.commit();
+        }
+        self.left = 0;
+        if run.length == 0 || !options().keeps_heads(run.class as u8) {
+            return false;
+        }
+        self.next.class = run.class as u8;
+        self.next.offset = u32::try_from(run.offset).unwrap_or(u32::MAX);
+        if let Some(origin) = &self.origin {
+            let (moment, offset) = origin.place(run.offset);
+            self.next.offset = offset;
+            self.next.ticks = match self.next.direction {
+                Direction::Send => moment.begin,
+                Direction::Receive => moment.end,
+            };
+        }
+        (self.next.continues, self.next.cut) = (run.continues, run.cut);
+        self.next.length = run.length as u32;
+        true
+    }
+
     /// Begins the next record of the run.
     fn open(&mut self) {
         self.open = self.writer.open_head(&self.next, self.left, self.now);
@@ -93,26 +120,22 @@ impl Written {
 
 impl Sink for Written {
     fn begin(&mut self, run: Run) {
-        if let Some(open) = self.open.take() {
-            open.commit();
+        if self.prepare(run) {
+            self.left = run.length;
+            self.open();
         }
-        self.left = 0;
-        if run.length == 0 || !options().keeps_heads(run.class as u8) {
+    }
+
+    #[inline(always)]
+    fn pieces(&mut self, run: Run, bytes: &[u8], pieces: &[Range<usize>]) {
+        if !self.prepare(run) || self.writer.head(&self.next, bytes, pieces, self.now) {
             return;
         }
-        self.next.class = run.class as u8;
-        self.next.offset = u32::try_from(run.offset).unwrap_or(u32::MAX);
-        if let Some(origin) = &self.origin {
-            let (moment, offset) = origin.place(run.offset);
-            self.next.offset = offset;
-            self.next.ticks = match self.next.direction {
-                Direction::Send => moment.begin,
-                Direction::Receive => moment.end,
-            };
-        }
-        (self.next.continues, self.next.cut) = (run.continues, run.cut);
         self.left = run.length;
         self.open();
+        for piece in pieces {
+            self.put(bytes.get(piece.clone()).unwrap_or(&[]));
+        }
     }
 
     fn put(&mut self, bytes: &[u8]) {

@@ -35,6 +35,8 @@ pub(super) struct Talk {
     pub(super) kept: Vec<Kept>,
     pub(super) transfers: usize,
     now: u64,
+    /// Whether heads that lie in one buffer are passed as a whole.
+    passes_whole: bool,
 }
 
 struct Taker<'talk> {
@@ -77,7 +79,14 @@ impl Talk {
         let conversation = unsafe { MaybeUninit::<Conversation>::zeroed().assume_init() };
         let conversation = Box::new(conversation);
         let directions = [direction(), direction()];
-        Talk { conversation, directions, kept: Vec::new(), transfers: 0, now: 1 }
+        Talk {
+            conversation,
+            directions,
+            kept: Vec::new(),
+            transfers: 0,
+            now: 1,
+            passes_whole: true,
+        }
     }
 
     /// Joins the conversation in its midst.
@@ -85,6 +94,11 @@ impl Talk {
         let mut talk = Talk::new();
         talk.directions.iter_mut().for_each(|direction| direction.begin(true));
         talk
+    }
+
+    /// Conversation in which every head is passed line by line.
+    pub(super) fn by_lines() -> Talk {
+        Talk { passes_whole: false, ..Talk::new() }
     }
 
     /// Goes on with the plain text of a TLS library's `session`. Tells whether it is that of this
@@ -119,7 +133,10 @@ impl Talk {
         let mut taker = Taker { by, transfer: self.transfers, kept: &mut self.kept };
         let mut at = 0;
         for buffer in buffers {
-            direction.walk(buffer, at, &self.conversation, &mut taker);
+            match self.passes_whole {
+                true => direction.walk(buffer, at, &self.conversation, &mut taker),
+                false => direction.walk_by::<false>(buffer, at, &self.conversation, &mut taker),
+            }
             at += buffer.len();
         }
         self.transfers += 1;

@@ -1,0 +1,229 @@
+//! Fields of a header: which lines are kept, and what those tell that the next bytes depend on.
+
+use super::lines::START;
+
+/// Line of a header that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Field {
+    /// It tells the length of the body.
+    ContentLength,
+    /// It tells that the body's length is told elsewhere.
+    TransferEncoding,
+    /// It tells of another protocol.
+    Upgrade,
+    /// It tells something else.
+    Naming,
+}
+
+/// Names of the lines that are kept, each with the colon behind it, but for the last: all that
+/// begin with that are kept.
+pub(super) const FIELDS: [(&[u8], Field); 9] = [
+    (b"host:", Field::Naming),
+    (b"content-length:", Field::ContentLength),
+    (b"content-type:", Field::Naming),
+    (b"transfer-encoding:", Field::TransferEncoding),
+    (b"upgrade:", Field::Upgrade),
+    (b"traceparent:", Field::Naming),
+    (b"x-request-id:", Field::Naming),
+    (b"b3:", Field::Naming),
+    (b"x-b3-", Field::Naming),
+];
+
+/// Decision about a line of a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// It is kept.
+    Keep(Field),
+    /// It is left out.
+    Skip,
+    /// Too little of it is there.
+    Undecided,
+}
+
+/// Decides about the line that begins with `start`, which may be all of it so far. A line that goes
+/// on from the one before begins with a space, and so is left out.
+#[inline]
+pub(super) fn choice(start: &[u8]) -> Choice {
+    // Most lines are decided by their first byte.
+    match start.first() {
+        // It may be the empty one.
+        None => return Choice::Undecided,
+        Some(b'\r') if start.len() == 1 => return Choice::Undecided,
+        Some(b'h' | b'H' | b'c' | b'C' | b't' | b'T' | b'u' | b'U' | b'x' | b'X' | b'b' | b'B') => {
+        }
+        Some(_) => return Choice::Skip,
+    }
+    let mut choice = Choice::Skip;
+    for (name, field) in FIELDS {
+        let is_so_far = name.iter().zip(start).all(|(a, b)| *a == b.to_ascii_lowercase());
+        if is_so_far && start.len() >= name.len() {
+            return Choice::Keep(field);
+        }
+        if is_so_far {
+            choice = Choice::Undecided;
+        }
+    }
+    choice
+}
+
+/// Value of the field in a whole line whose name is `name`: what is behind the colon, without the
+/// spaces around it. `start` is the line's beginning.
+#[inline]
+fn value<'line>(start: &'line [u8], name: &[u8]) -> Option<&'line [u8]> {
+    // A value that is longer than what is looked at is none of those that are asked for.
+    let is_whole = start.len() < START;
+    is_whole.then(|| start.get(name.len()..).unwrap_or(&[]).trim_ascii())
+}
+
+/// Number that a line of [`Field::ContentLength`] tells; `None` where it makes no sense.
+pub(super) fn number(start: &[u8]) -> Option<u64> {
+    let digits = value(start, b"content-length:").filter(|digits| !digits.is_empty())?;
+    digits.iter().try_fold(0u64, |number, digit| {
+        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// Whether a line of [`Field::Upgrade`] tells of HTTP/2.
+pub(super) fn is_http2(start: &[u8]) -> bool {
+    value(start, b"upgrade:") == Some(b"h2c")
+}
+
+/// Eight bytes of a name, or fewer at its end.
+#[derive(Clone, Copy)]
+struct Word {
+    /// The bytes, in small letters.
+    value: u64,
+    /// The bit that tells small letters from capitals, for each byte that is a letter.
+    letters: u64,
+    /// All bits of the bytes that the name has.
+    known: u64,
+}
+
+impl Word {
+    /// Bytes of `name` from `at` on.
+    const fn of(name: &[u8], at: usize) -> Word {
+        let mut word = Word { value: 0, letters: 0, known: 0 };
+        let mut index = 0;
+        while index < 8 && at + index < name.len() {
+            let byte = name[at + index];
+            word.value |= (byte as u64) << (8 * index);
+            word.known |= 0xff << (8 * index);
+            if byte.is_ascii_lowercase() {
+                word.letters |= 0x20 << (8 * index);
+            }
+            index += 1;
+        }
+        word
+    }
+
+    #[inline(always)]
+    fn is(self, bytes: u64) -> bool {
+        (bytes | self.letters) & self.known == self.value
+    }
+}
+
+/// Field of this number in [`FIELDS`], if the line at `at` of `text`, whose first word is at hand,
+/// begins with its name.
+#[inline(always)]
+fn named<const NUMBER: usize>(text: &[u8], at: usize, first: u64) -> Option<Field> {
+    let (name, field) = const { FIELDS[NUMBER] };
+    let is_named = const { Word::of(FIELDS[NUMBER].0, 0) }.is(first)
+        && (name.len() <= 8 || const { Word::of(FIELDS[NUMBER].0, 8) }.is(word(text, at + 8)))
+        && (name.len() <= 16 || const { Word::of(FIELDS[NUMBER].0, 16) }.is(word(text, at + 16)));
+    is_named.then_some(field)
+}
+
+/// A bit for each letter that a name in [`FIELDS`] begins with, small and capital, by its distance
+/// from the first capital.
+const FIRST_LETTERS: u64 = {
+    let mut letters = 0;
+    let mut index = 0;
+    while index < FIELDS.len() {
+        let letter = FIELDS[index].0[0];
+        letters |= 1 << (letter - b'A') | 1 << (letter - b'a');
+        index += 1;
+    }
+    letters
+};
+
+/// Eight bytes of `text` from `at` on. Those behind its end are zeros.
+#[inline(always)]
+pub(super) fn word(text: &[u8], at: usize) -> u64 {
+    if at + 8 > text.len() {
+        return last_word(text, at);
+    }
+    // SAFETY: as many bytes are there.
+    u64::from_le(unsafe { text.as_ptr().add(at).cast::<u64>().read_unaligned() })
+}
+
+/// The same where the text ends before.
+#[inline(never)]
+fn last_word(text: &[u8], at: usize) -> u64 {
+    match (text.get(at..), text.last_chunk()) {
+        (Some(rest), Some(last)) => {
+            u64::from_le_bytes(*last).unbounded_shr(64 - 8 * rest.len() as u32)
+        }
+        (rest, _) => {
+            let bytes = rest.unwrap_or(&[]).iter().rev();
+            bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
+        }
+    }
+}
+
+/// Beginning of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    /// It is the empty one, which ends a head.
+    End,
+    /// It has this field, and is kept.
+    Field(Field),
+    /// It is left out.
+    Other,
+}
+
+/// Whether a line whose first bytes are those of `first` is left out, as most are that are: by its
+/// first byte.
+#[inline(always)]
+pub(super) fn is_left_out(first: u64) -> bool {
+    let letter = (first as u8).wrapping_sub(b'A');
+    match letter < 64 {
+        true => FIRST_LETTERS >> letter & 1 == 0,
+        false => !ends(first),
+    }
+}
+
+/// Whether a line that begins like that is the empty one.
+#[inline(always)]
+fn ends(first: u64) -> bool {
+    first as u8 == b'\n' || first as u16 == u16::from_le_bytes(*b"\r\n")
+}
+
+/// Judges the line that begins at `at` of `text`, which has its newline, and whose first bytes are
+/// those of `first`. The same as [`choice`], which also knows lines that are not whole.
+#[inline(always)]
+pub(super) fn begins(text: &[u8], at: usize, first: u64) -> Begins {
+    // What is behind a newline matches no name, so what does is the line's.
+    if ends(first) {
+        return Begins::End;
+    }
+    // Compared one after the other: a jump by a table is guessed wrong more often.
+    let pair = first as u16 | 0x2020;
+    let is = |letters: &[u8; 2]| pair == u16::from_le_bytes(*letters);
+    let field = if is(b"co") {
+        named::<1>(text, at, first).or_else(|| named::<2>(text, at, first))
+    } else if is(b"ho") {
+        named::<0>(text, at, first)
+    } else if is(b"tr") {
+        named::<3>(text, at, first).or_else(|| named::<5>(text, at, first))
+    } else if is(b"up") {
+        named::<4>(text, at, first)
+    } else if is(b"x-") {
+        named::<6>(text, at, first).or_else(|| named::<8>(text, at, first))
+    } else if is(b"b3") {
+        named::<7>(text, at, first)
+    } else {
+        None
+    };
+    field.map_or(Begins::Other, Begins::Field)
+}

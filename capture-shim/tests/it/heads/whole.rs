@@ -1,0 +1,211 @@
+//! Heads that lie in one buffer as a whole: what is kept of them is what is kept line by line, and
+//! its parts (newlines, names of lines) say what the plain ways say.
+
+use proptest::prelude::*;
+
+use super::fields::{Begins, Choice, FIELDS, begins, choice, is_left_out, word};
+use super::lines::{View, first_line, usual_first_line};
+use super::newlines::{Newlines, in_words};
+use super::talk::By::{Client, Server};
+use super::talk::Talk;
+
+/// First lines, usual and strange, with and without a return behind.
+fn first() -> impl Strategy<Value = String> {
+    let words = prop::sample::select(vec![
+        "GET",
+        "POST",
+        "PUT",
+        "HEAD",
+        "DELETE",
+        "PATCH",
+        "OPTIONS",
+        "CONNECT",
+        "PRI",
+        "PROXY",
+        "BREW",
+        "get",
+        "G=T",
+        "HTTP/1.1",
+        "HTTP/1.0",
+        "HTTP/1.x",
+        "HTTP/2",
+        "RTSP/1.0",
+        "",
+        "*",
+        "200",
+        "204",
+        "304",
+        "101",
+        "100",
+        "99",
+        "/a?b=c",
+        "OK",
+        "HTTP/2.0",
+        "/ HTTP/1.1",
+    ]);
+    let usual = prop::sample::select(vec![
+        "GET / HTTP/1.1",
+        "HEAD /a HTTP/1.0",
+        "POST /b?c HTTP/1.1",
+        "HTTP/1.1 200 OK",
+        "HTTP/1.1 304 Not Modified",
+        "HTTP/1.0 100 Continue",
+        "HTTP/1.1 101 Switching",
+    ]);
+    let any = prop::collection::vec(words, 0..5).prop_map(|words| words.join(" "));
+    let line = prop_oneof![3 => usual.prop_map(str::to_owned), 1 => any];
+    (line, prop::sample::select(vec!["", "\r"])).prop_map(|(line, end)| line + end)
+}
+
+/// Lines of a header: those that are kept, those that are nearly such, others, and the empty one.
+fn line() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec![
+        "Host:",
+        "content-length:",
+        "CONTENT-TYPE:",
+        "Transfer-Encoding:",
+        "upgrade:",
+        "traceparent:",
+        "X-Request-ID:",
+        "b3:",
+        "x-b3-sampled:",
+        "X-B3-",
+        "host",
+        "hos",
+        "Content-Lengthy:",
+        "Cookie:",
+        "Connection:",
+        "Upgrade-Insecure-Requests:",
+        "tracestate:",
+        "x",
+        "b",
+        "c",
+        "co\r",
+        "Accept:",
+        "content\rlength:",
+        "traceparen",
+        "x_b3-a:",
+        "B\u{13}:",
+        " Host:",
+        "",
+    ]);
+    let value = prop::sample::select(vec![
+        " 5",
+        "5",
+        " 0",
+        " 18446744073709551616",
+        " -1",
+        "",
+        " h2c",
+        " websocket",
+        " chunked",
+        " a b",
+        " 00000000000000000000000000000000000000000007",
+        "\r",
+    ]);
+    // Some are so long that a head of them is cut.
+    let long = prop_oneof![9 => Just(0), 1 => 500..1100usize];
+    let end = prop::sample::select(vec!["\n", "\r\n"]);
+    let field = (name, value, long, end.clone()).prop_map(|(name, value, long, end)| {
+        format!("{name}{value}{}{end}", "y".repeat(long))
+    });
+    prop_oneof![6 => field, 2 => end.prop_map(str::to_owned)]
+}
+
+/// Bytes of one end: heads, bodies, and what is neither.
+fn said() -> impl Strategy<Value = Vec<u8>> {
+    let head = (first(), prop::collection::vec(line(), 0..14))
+        .prop_map(|(first, lines)| format!("{first}\n{}", lines.concat()).into_bytes());
+    let body = prop::collection::vec(any::<u8>(), 0..20);
+    let long = (1..1500usize).prop_map(|count| vec![b'x'; count]);
+    let piece = prop_oneof![6 => head, 2 => body, 1 => long];
+    prop::collection::vec(piece, 1..4).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+
+    #[test]
+    fn whole_heads_are_kept_as_line_by_line(
+        transfers in prop::collection::vec((any::<bool>(), said()), 1..8),
+        size in 1..400usize,
+    ) {
+        let (mut talk, mut by_lines) = (Talk::new(), Talk::by_lines());
+        for (index, (asks, bytes)) in transfers.iter().enumerate() {
+            let by = if *asks { Client } else { Server };
+            // As it is, in several buffers, and in several transfers.
+            let size = if index % 3 == 0 { bytes.len().max(1) } else { size };
+            let parts: Vec<&[u8]> = bytes.chunks(size).collect();
+            for talk in [&mut talk, &mut by_lines] {
+                match index % 3 {
+                    2 => parts.iter().for_each(|part| { talk.say(by, part); }),
+                    _ => { talk.say_in(by, &parts); }
+                }
+            }
+        }
+        prop_assert_eq!(&talk.kept, &by_lines.kept);
+    }
+
+    #[test]
+    fn first_lines_are_what_the_plain_way_says(line in first()) {
+        if let Some(usual) = usual_first_line(line.as_bytes()) {
+            prop_assert_eq!(Some(usual), first_line(View::of(line.as_bytes())));
+        }
+    }
+
+    #[test]
+    fn lines_are_chosen_as_the_plain_way_does(
+        line in line(),
+        behind in prop::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let text = [line.as_bytes(), &behind].concat();
+        let line = &text[..text.iter().position(|byte| *byte == b'\n').unwrap()];
+        let expected = match choice(line) {
+            _ if matches!(line, b"" | b"\r") => Begins::End,
+            Choice::Keep(field) => Begins::Field(field),
+            Choice::Skip | Choice::Undecided => Begins::Other,
+        };
+        let first = word(&text, 0);
+        prop_assert_eq!(begins(&text, 0, first), expected);
+        prop_assert!(!is_left_out(first) || expected == Begins::Other);
+    }
+
+    #[test]
+    fn all_newlines_are_found(
+        bytes in prop::collection::vec(
+            prop_oneof![3 => Just(b'\n'), 1 => Just(b'\x0b'), 1 => Just(b'\x8a'), 9 => any::<u8>()],
+            0..300,
+        ),
+        from in 0..40usize,
+    ) {
+        let text = &bytes[from.min(bytes.len())..];
+        let is_one = |index: &usize| text[*index] == b'\n';
+        let places: Vec<usize> = (0..text.len()).filter(is_one).collect();
+        prop_assert_eq!(Newlines::of(text).collect::<Vec<_>>(), places);
+        for part in text.as_chunks().0 {
+            let bits = part.iter().enumerate().map(|(at, byte)| u16::from(*byte == b'\n') << at);
+            prop_assert_eq!(in_words(part), bits.sum::<u16>());
+        }
+    }
+}
+
+#[test]
+fn names_that_are_kept_are_known_however_they_are_written() {
+    for (name, field) in FIELDS {
+        let small = String::from_utf8(name.to_vec()).unwrap();
+        for written in [small.clone(), small.to_uppercase()] {
+            let line = format!("{written} 1\r\n");
+            let text = line.as_bytes();
+            assert_eq!(begins(text, 0, word(text, 0)), Begins::Field(field), "{line:?}");
+            for index in 0..name.len() {
+                let mut other = line.clone().into_bytes();
+                other[index] ^= 1;
+                assert_ne!(
+                    begins(&other, 0, word(&other, 0)),
+                    Begins::Field(field),
+                    "{index} of {line:?}"
+                );
+            }
+        }
+    }
+}
