@@ -1,0 +1,33 @@
+"""The shop: an order asks for a price, then for the stock, then takes it.
+
+A cart asks for the stock first, then for the price.
+"""
+import os
+
+import requests
+from flask import Flask
+from requests.adapters import HTTPAdapter
+
+app = Flask(__name__)
+session = requests.Session()
+session.mount("http://", HTTPAdapter(pool_connections=4, pool_maxsize=64))
+
+
+def asked(service, route, name):
+    """What a service answers."""
+    answer = session.get(f"http://127.0.0.1:{os.environ[service]}/{route}/{name}", timeout=30)
+    answer.raise_for_status()
+    return answer.json()
+
+
+@app.get("/order/<name>")
+def order(name):
+    price = asked("PRICES", "price", name)
+    stock = asked("STOCK", "stock", name)
+    taken = asked("STOCK", "reserve", name)
+    return {**price, **stock, **taken}
+
+
+@app.get("/cart/<name>")
+def cart(name):
+    return {**asked("STOCK", "stock", name), **asked("PRICES", "price", name)}
