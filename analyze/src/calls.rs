@@ -47,6 +47,8 @@ pub struct Calls {
     /// The pieces of answers before the last one, which is the response: the call and the row of
     /// each, in order.
     pieces: Vec<(u32, u32)>,
+    /// Calls that are none: messages of a connection's own, in order.
+    own: Vec<u32>,
     /// Calls whose imported id an earlier one has, too.
     repeated: FxHashSet<u32>,
     /// Calls whose pairing is doubtful, in order.
@@ -83,6 +85,12 @@ impl Calls {
     /// The row of the call's response.
     pub fn response(&self, call: usize) -> Option<usize> {
         Some(self.response[call] as usize).filter(|row| *row != NONE as usize)
+    }
+
+    /// Whether the call is none, but a message of a connection's own: settings, or a window that
+    /// opens.
+    pub(crate) fn is_own(&self, call: usize) -> bool {
+        self.own.binary_search(&(call as u32)).is_ok()
     }
 
     /// Probability that the response is another call's, from 0 (sure) to 1, where nothing but their

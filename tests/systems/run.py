@@ -61,7 +61,7 @@ LEAST = {
     "uwsgi": {1: 0.995, 8: 0.97},
 }
 
-OWN_MODULES = {"harness", "mariadb", "names", "processes", "run", "score", "server_logs", "table", "wire"}
+OWN_MODULES = {"harness", "mariadb", "names", "processes", "requests_on_wire", "run", "score", "server_logs", "table", "wire"}
 
 
 def systems():

@@ -3,6 +3,7 @@
 import bisect
 import csv
 import io
+import itertools
 import json
 import shlex
 import subprocess
@@ -94,19 +95,35 @@ class Truth:
             if not exchanges:
                 continue
             starts = [exchange.start for exchange in exchanges]
+            streams = {exchange.stream: exchange for exchange in exchanges}
             for call in of_flow:
                 # Whose sender was not recorded has the time of its receipt, shortly after.
                 if not call["request_send"] and call.get("request_recv"):
                     begun = bisect.bisect_right(starts, int(call["request_recv"]) + SLACK_NS)
                     if begun > 0 and port_of(flow[1]) not in self.multiplexed:
                         matched[call["call_id"]] = exchanges[begun - 1]
-            of_flow = [call for call in of_flow if call["request_send"]]
+                # An id of HTTP/2 is the number of its connection, and that of the stream.
+                stream = call["call_id"].partition("/")[2]
+                if stream.isdigit() and int(stream) in streams:
+                    matched[call["call_id"]] = streams[int(stream)]
+            of_flow = [
+                call for call in of_flow if call["request_send"] and call["call_id"] not in matched
+            ]
             of_flow.sort(key=lambda call: int(call["request_send"]))
-            times = [int(call["request_send"]) - SLACK_NS for call in of_flow]
-            times.append(2**63)
-            for call, begin, end in zip(of_flow, times, times[1:]):
+            together = [
+                (begin - SLACK_NS, list(group))
+                for begin, group in itertools.groupby(of_flow, lambda call: int(call["request_send"]))
+            ]
+            ends = [begin for begin, _ in together[1:]] + [2**63]
+            for (begin, group), end in zip(together, ends):
                 low, high = bisect.bisect_left(starts, begin), bisect.bisect_left(starts, end)
                 between = exchanges[low:high]
+                if len(group) > 1 and len(group) == len(between):
+                    # One packet had several requests, and each is a call.
+                    matched.update(zip((call["call_id"] for call in group), between))
+                    continue
+                call = group[-1]
+                mixed += len(group) - 1
                 several = len({self.id_of.get(id(one)) for one in between}) > 1
                 if several and str(between[0].size) != call["request_bytes"]:
                     # One call of several requests: of none of them. Where it is as long as the

@@ -2,12 +2,15 @@
 
 It is read from the packets that tcpdump has written, and from nothing that sockcap says. An
 exchange is what a client sends on a connection before the server answers, and the answer. Where a
-protocol carries several requests at once (HTTP/2), each packet with an id is its own exchange.
+connection carries several requests at once, each stream of HTTP/2 and each command of Redis is its
+own exchange (requests_on_wire), and of other protocols each packet with an id.
 """
 
 import re
 import struct
 from dataclasses import dataclass, field
+
+import requests_on_wire
 
 ID = re.compile(rb"skid\d{7}x")
 # An id may be cut by the end of a packet: so much of the one before is looked at again.
@@ -25,6 +28,8 @@ class Exchange:
     asked: set = field(default_factory=set)
     answered: set = field(default_factory=set)
     connection: "Connection" = None
+    # Of HTTP/2: which stream it is.
+    stream: int = None
 
     def ids(self):
         """The ids of the request, or where it has none those of the answer."""
@@ -157,6 +162,7 @@ def connections(path, server_ports, multiplexed=(), marked=()):
     done = []
     both = []
     greetings = {}
+    shared = {}
     for packet in packets(path):
         to_server = int(packet.dst.rpartition(":")[2]) in server_ports
         if not to_server and int(packet.src.rpartition(":")[2]) not in server_ports:
@@ -181,6 +187,9 @@ def connections(path, server_ports, multiplexed=(), marked=()):
             continue
         port = int(connection.server.rpartition(":")[2])
         many = port in multiplexed
+        if many and to_server:
+            side = shared.setdefault(id(connection), (connection, requests_on_wire.Bytes()))
+            side[1].take(packet)
         # A server that greets first does so before the first exchange; its greeting is none, unless
         # nothing else is ever sent.
         if to_server:
@@ -207,6 +216,17 @@ def connections(path, server_ports, multiplexed=(), marked=()):
             greeting.connection = connection
             connection.exchanges.append(greeting)
             connection.turned = True
+    for connection, side in shared.values():
+        if (requests := requests_on_wire.requests(side)) is not None:
+            connection.exchanges = [exchange_of(request, connection) for request in requests]
     if gaps := sum(len(direction.missing) for direction in both):
         raise ValueError(f"{path}: {gaps} gaps between the packets of connections")
     return done
+
+
+def exchange_of(request, connection):
+    """A request that was divided from others on its connection."""
+    asked = {found.decode() for found in ID.findall(request.text)}
+    exchange = Exchange(request.start, request.sent, request.size, asked)
+    exchange.connection, exchange.stream = connection, request.stream
+    return exchange

@@ -36,6 +36,9 @@ impl Calls {
             if other != NONE {
                 calls.of_message[other as usize] = call;
             }
+            if other == NONE && told.is_own(trace, row) {
+                calls.own.push(call);
+            }
             if let Some(id) = trace.call_number(row).map(|id| id as usize) {
                 if ids.len() <= id {
                     ids.resize(id + 1, false);

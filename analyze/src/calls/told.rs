@@ -45,6 +45,11 @@ impl ToldFlows {
         self.with_ids.contains(&flow)
     }
 
+    /// Whether the message of that row is its connection's own.
+    pub(super) fn is_own(&self, trace: &MessageTrace, row: usize) -> bool {
+        trace.call_number(row).is_none() && self.unnumbered(trace, row) == Unnumbered::Own
+    }
+
     /// What the message of that row is, which has no id.
     #[inline]
     pub(super) fn unnumbered(&self, trace: &MessageTrace, row: usize) -> Unnumbered {
@@ -86,6 +91,11 @@ mod tests {
             }
         }
         let calls = Calls::of(&trace.trace());
+        for (row, (_, told)) in messages.iter().enumerate() {
+            let has_ids = messages.iter().any(|(_, told)| matches!(told, Some((_, Some(_)))));
+            let is_own = calls.is_own(calls.of_message(row));
+            assert_eq!(is_own, has_ids && told.is_none(), "message {row}");
+        }
         (0..calls.len()).map(|call| (calls.request(call), calls.response(call))).collect()
     }
 

@@ -15,8 +15,9 @@
 //!   tell which request a call was made for ([`traced`]). Calls of
 //!   timers are put aside ([`timers`]), pools of threads are looked for ([`workers`], with
 //!   [`hand_offs`] where they were recorded), processes of one program are put together
-//!   ([`together`]), calls are told apart by size ([`size_kinds`]), and the rest is told beforehand
-//!   ([`prepare`], [`afterwards`], [`holders`], [`fits`]).
+//!   ([`together`]), calls are told apart by what they ask for ([`operation_kinds`]) or by size
+//!   ([`size_kinds`]), and the rest is told beforehand ([`prepare`], [`afterwards`], [`holders`],
+//!   [`fits`]). Messages that one system call sent or received are in order ([`side_by_side`]).
 //! - **Learning** ([`estimate`]): beginnings ([`beginnings`], [`first_assignments`], [`correlate`],
 //!   [`waits`]), how far they agree ([`agreement`]), and rounds of learning ([`rounds`],
 //!   [`learner`]).
@@ -82,6 +83,7 @@ mod node_clocks;
 mod observe;
 mod offsets;
 mod one_way;
+mod operation_kinds;
 mod parts;
 mod pool;
 #[cfg(test)]
@@ -100,6 +102,7 @@ mod service;
 mod service_parts;
 mod services;
 mod shapes;
+mod side_by_side;
 mod size_kinds;
 mod sizes;
 mod spawned;
@@ -108,6 +111,7 @@ mod spawned_tests;
 mod states;
 #[cfg(test)]
 mod tests;
+mod thread_numbers;
 mod thread_time;
 mod threads;
 mod timers;
@@ -128,6 +132,7 @@ use crate::doubts::{Doubt, Doubts};
 use crate::links::Links;
 use estimate::Known;
 use groundwork::Groundwork;
+use operation_kinds::OperationKinds;
 use services::Services;
 use size_kinds::SizeKinds;
 
@@ -147,6 +152,8 @@ pub(super) static ALGORITHM: AlgorithmEntry = AlgorithmEntry {
 #[derive(Debug, Default)]
 struct Auto {
     known: Vec<Option<Known>>,
+    /// The kinds of requests and calls by what they ask for.
+    operation_kinds: OperationKinds,
     /// The sizes by which the calls of each node are told apart, as the first stretch with any had
     /// them.
     size_kinds: Vec<Option<SizeKinds>>,
@@ -158,7 +165,8 @@ struct Auto {
 impl Inference for Auto {
     fn infer(&mut self, input: &Input<'_>) -> Links {
         let groundwork = Groundwork::of(input);
-        let services = Services::of(input, &groundwork, &mut self.size_kinds);
+        let services =
+            Services::of(input, &groundwork, &mut self.operation_kinds, &mut self.size_kinds);
         self.handed_on = services.handed_on(&groundwork.calls);
         input.progress.step("learning services", services.calls());
         let assignments = assign::assign(&services.all, &mut self.known, input.progress);

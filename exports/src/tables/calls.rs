@@ -43,11 +43,86 @@ impl Exporter for Calls {
         output: &mut Output<'_>,
     ) -> Result<Option<TraceCount>, Error> {
         let path = source.data.messages();
-        let trace = MessageTrace::read(&path, &source.data.nodes())?;
+        let mut trace = MessageTrace::read(&path, &source.data.nodes())?;
         let (options, links) = (source.analysis()?.options, Links::read(&source.data.links())?);
+        // The calls are those that the analysis found, which pairs by the ids of operations.
+        analyze::tell(&mut trace, source.data, &options)?;
         let calls = CallTable::new(&trace, &links, &options, &path);
         let schema = CallTable::schema();
         export_batches(schema, calls, self.format, &mut *output.writer, output.name)?;
         Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use analyze::Options;
+    use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
+    use message_trace::{
+        DataDir, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Node, Nodes, Protocol,
+    };
+
+    use super::*;
+
+    /// Two calls on one connection that are open together. The later one is answered first.
+    fn recorded(data: &DataDir) {
+        let mut nodes = Nodes::default();
+        let node = |command: &str| Node {
+            host: "h".into(),
+            command: command.into(),
+            traced: true,
+            ..Node::default()
+        };
+        let [web, back] = [nodes.push(node("web")), nodes.push(node("back"))];
+        let mut trace = MessageTrace::new(nodes);
+        let [asks, answers] = [OperationRole::Request, OperationRole::Response];
+        let said = [(10, asks, 1), (20, asks, 3), (40, answers, 3), (60, answers, 1)];
+        let mut writer = OperationWriter::create(&data.operations()).unwrap();
+        for (message, (time, role, call)) in (0..).zip(said) {
+            let (from, to, direction) = match role {
+                OperationRole::Response => (back, web, FROM_ACCEPTING),
+                _ => (web, back, FROM_CONNECTING),
+            };
+            let ends = Ends { src: End::of(from, 0), dst: End::of(to, 0), protocol: Protocol::Tcp };
+            let sent = Message::between(ends, 0, direction).at(Some(time), Some(time + 5));
+            trace.push(&Message { bytes: 100, ..sent }, None);
+            let row = OperationRow {
+                message,
+                role,
+                protocol: "grpc",
+                name: "",
+                detail: "",
+                status: "",
+                is_error: false,
+                call: Some(call),
+                trace_id: None,
+                parent_id: None,
+            };
+            writer.push(&row).unwrap();
+        }
+        writer.finish().unwrap();
+        trace.write(&data.messages(), &data.nodes()).unwrap();
+        analyze::analyze(data, &Options::default(), &()).unwrap();
+    }
+
+    #[test]
+    fn calls_have_the_answers_that_ids_of_operations_give_them() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = DataDir::new(directory.path());
+        recorded(&data);
+        let aliases = Options::default().aliases;
+        let source = Source { data: &data, aliases: &aliases, progress: &() };
+        let mut written = Vec::new();
+        let mut output = Output { writer: &mut written, name: "calls".as_ref() };
+        Calls::default().write(&source, &mut output).unwrap();
+        let text = String::from_utf8(written).unwrap();
+        let times = |line: &str| {
+            let fields: Vec<String> = line.split(',').map(str::to_owned).collect();
+            (fields[0].clone(), [8, 11].map(|field| fields[field].clone()))
+        };
+        let found: Vec<_> = text.lines().skip(1).map(times).collect();
+        let expected = [("0/1", ["10", "65"]), ("0/3", ["20", "45"])];
+        let expected = expected.map(|(id, times)| (id.to_owned(), times.map(str::to_owned)));
+        assert_eq!(found, expected, "{text}");
     }
 }

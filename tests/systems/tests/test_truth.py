@@ -232,5 +232,49 @@ def call(number, parent, client, server, time):
     return about | ends | sent | {"caller": "a", "callee": "b"}
 
 
+def frame(kind, stream, payload, flags=0):
+    """A frame of HTTP/2."""
+    head = len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big")
+    return head + payload
+
+
+class Shared(Folder):
+    """Connections that carry several requests at once."""
+
+    def test_each_stream_of_http2_is_a_request_whatever_its_packets(self):
+        ask = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, b"")
+        ask += frame(1, 1, b"head") + frame(1, 3, b"head") + frame(8, 1, bytes(4))
+        ask += frame(0, 3, named(3).encode()) + frame(0, 1, named(1).encode())
+        self.capture.send(10, 5000, BACK, ask[:40])
+        self.capture.send(20, 5000, BACK, ask[40:])
+        (connection,) = self.seen(multiplexed={BACK})
+        found = [(one.stream, one.ids(), one.start) for one in connection.exchanges]
+        self.assertEqual(found, [(1, {named(1)}, 10), (3, {named(3)}, 20)])
+        self.assertEqual([one.size for one in connection.exchanges], [9 + 4 + 9 + 12] * 2)
+
+    def test_each_command_of_redis_is_a_request(self):
+        command = lambda number: b"*2\r\n$3\r\nGET\r\n$12\r\n" + named(number).encode() + b"\r\n"
+        self.capture.send(10, 5000, BACK, command(1) + command(2)[:9])
+        self.capture.send(20, BACK, 5000, b"$1\r\n0\r\n")
+        self.capture.send(30, 5000, BACK, command(2)[9:] + command(3))
+        (connection,) = self.seen(multiplexed={BACK})
+        found = [(one.start, one.ids()) for one in connection.exchanges]
+        self.assertEqual(found, [(10, {named(1)}), (10, {named(2)}), (30, {named(3)})])
+
+    def test_calls_are_found_by_their_streams_or_by_their_order_in_one_packet(self):
+        ask = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+        ask += b"".join(frame(1, stream, named(stream).encode()) for stream in (1, 3, 5))
+        self.capture.send(10_000, 5000, BACK, ask)
+        truth = self.truth(multiplexed=["back"])
+        ends = {"src_endpoint": "127.0.0.1:5000", "dst_endpoint": "127.0.0.1:81"}
+        call = lambda number: {**ends, "call_id": number, "request_send": "9500", "request_bytes": "1"}
+        for numbers in (["7/5", "7/1", "7/3"], ["#0", "#1", "#2"]):
+            matched, mixed = truth.match(list(map(call, numbers)))
+            found = [truth.id_of[id(matched[number])] for number in numbers]
+            expected = [5, 1, 3] if "/" in numbers[0] else [1, 3, 5]
+            self.assertEqual((found, mixed), (list(map(named, expected)), 0))
+        self.assertEqual(truth.match([call("#0")]), ({}, 1))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -20,4 +20,36 @@ impl Assignment {
         let shares = if with_shares { vec![Vec::new(); calls.len()] } else { Vec::new() };
         Assignment { owner: vec![NONE; calls.len()], shares }
     }
+
+    /// Makes the request of the best hypothesis the likeliest one of each call that `is_meant`, if
+    /// it is likely at all. It exchanges its probability with the one that was. Where many calls
+    /// have the same time, there are hundreds of hypotheses in which one of them is shifted, and
+    /// their sum is more than the best one of all.
+    pub(super) fn prefer_best(&mut self, is_meant: impl Fn(usize) -> bool) {
+        let calls = self.owner.iter().zip(&mut self.shares).enumerate();
+        for (_, (owner, shares)) in calls.filter(|(call, _)| is_meant(*call)) {
+            let likeliest = (0..shares.len()).max_by(|a, b| shares[*a].1.total_cmp(&shares[*b].1));
+            let best = shares.iter().position(|(request, _)| request == owner);
+            if let Some((best, likeliest)) = best.zip(likeliest) {
+                let share = shares[best].1;
+                shares[best].1 = std::mem::replace(&mut shares[likeliest].1, share);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_hypothesis_is_preferred_where_it_is_meant_to_be() {
+        let shares = vec![(4, 0.3), (7, 0.5), (NONE, 0.2)];
+        let mut found = Assignment { owner: vec![4, 4, 9], shares: vec![shares; 3] };
+        found.prefer_best(|call| call != 1);
+        assert_eq!(found.shares[0], [(4, 0.5), (7, 0.3), (NONE, 0.2)]);
+        for call in [1, 2] {
+            assert_eq!(found.shares[call], [(4, 0.3), (7, 0.5), (NONE, 0.2)], "{call}");
+        }
+    }
 }

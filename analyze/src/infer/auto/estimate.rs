@@ -93,6 +93,7 @@ impl Known {
         self.model.threads = std::mem::take(&mut self.model.threads).in_all_of(service);
         let events = events(service);
         let mut found = search(service, &events, &self.shapes, &self.model, LAST_WIDTH, true);
+        found.prefer_best(|call| service.shared_write(service.calls[call].begin).is_some());
         self.model.agreement.temper(service, &events, &mut found.shares);
         pool::temper(service, &mut found.shares);
         early::temper(service, &mut found.shares);

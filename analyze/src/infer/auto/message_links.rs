@@ -101,6 +101,10 @@ impl MessageLinks<'_> {
         let Input { trace, naming, .. } = *self.input;
         let Groundwork { linked, calls, .. } = self.groundwork;
         for message in (0..trace.len()).filter(|message| !self.is_linked[*message]) {
+            if calls.is_own(calls.of_message(message)) {
+                self.links.set(message, &[], 1.0);
+                continue;
+            }
             let known = calls
                 .begun_by(message)
                 .or_else(|| answered_by_another::request_of(trace, naming, calls, message));

@@ -7,16 +7,19 @@
 //! source knows one end only. Then the peers' times stand in for it, and all times of the node are
 //! those of the common clock, or moved by what the peers' clocks seem to differ ([`offsets`]).
 
-use message_trace::{Message, MessageTrace, NodeId};
+use message_trace::MessageTrace;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::hand_offs::HandOff;
 use super::jobs::Jobs;
 use super::middle::Middle;
 use super::node_clocks::NodeClocks;
+use super::operation_kinds::OperationKinds;
 use super::service::{OPEN, Service, Span, UNKNOWN_SIZE, UNKNOWN_THREAD};
 use super::service_parts::{CallRow, RequestRow};
+use super::side_by_side::SideBySide;
 use super::spawned::Spawned;
+use super::thread_numbers::ThreadNumbers;
 use super::{NONE, hand_offs, offsets};
 use crate::calls::Calls;
 use crate::evidence::{Evidence, Without};
@@ -36,11 +39,13 @@ pub(super) fn services(
     calls: &Calls,
     jobs: &Jobs,
     spawned: &Spawned,
+    operation_kinds: &OperationKinds,
 ) -> (Vec<Service>, FxHashMap<u32, Vec<HandOff>>) {
-    let mut observer = Observer::of(input, calls, jobs, spawned);
+    let mut observer = Observer::of(input, calls, jobs, spawned, operation_kinds);
     for call in 0..calls.len() {
         // A delivery that nobody asked for is a job, and no request.
-        if let Some(row) = calls.request(call).filter(|row| !jobs.is_delivery(*row)) {
+        let row = calls.request(call).filter(|row| !jobs.is_delivery(*row));
+        if let Some(row) = row.filter(|_| !calls.is_own(call)) {
             observer.request(call as u32, row);
             observer.made_call(call as u32, row);
         }
@@ -67,6 +72,9 @@ struct Observer<'a> {
     threads: ThreadNumbers,
     /// The last call of a node on each flow.
     last_on_flow: FxHashMap<(i64, u32), u32>,
+    operation_kinds: &'a OperationKinds,
+    /// Messages that one system call sent or received.
+    side_by_side: SideBySide,
     /// The kinds of requests, and of calls, whose times are their peers'.
     requests_by_peers: FxHashSet<u32>,
     calls_by_peers: FxHashSet<u32>,
@@ -79,6 +87,7 @@ impl<'a> Observer<'a> {
         calls: &'a Calls,
         jobs: &'a Jobs<'a>,
         spawned: &'a Spawned,
+        operation_kinds: &'a OperationKinds,
     ) -> Observer<'a> {
         let Input { trace, naming, options, .. } = *input;
         let (without, window) = (Without::of(&options.without), options.window);
@@ -100,6 +109,8 @@ impl<'a> Observer<'a> {
             middle: Middle::of(trace, naming, calls),
             threads: ThreadNumbers::default(),
             last_on_flow: FxHashMap::default(),
+            operation_kinds,
+            side_by_side: SideBySide::of(trace),
             requests_by_peers: FxHashSet::default(),
             calls_by_peers: FxHashSet::default(),
             services,
@@ -108,6 +119,9 @@ impl<'a> Observer<'a> {
 
     /// The kind of a call, whose request is that row.
     fn kind(&self, row: usize) -> u32 {
+        if let Some(kind) = self.operation_kinds.of(self.trace, self.naming, row) {
+            return kind;
+        }
         self.naming.hop(row) + if self.trace.is_connect(row) { CONNECTING } else { 0 }
     }
 
@@ -118,14 +132,26 @@ impl<'a> Observer<'a> {
             .map(|row| if row < self.trace.len() { self.trace.bytes(row) } else { UNKNOWN_SIZE })
     }
 
+    /// When the message of that row was sent, by the clock of its sender.
+    fn sent(&self, sender: u32, row: usize) -> Option<i64> {
+        let time = self.clocks.sent(sender, self.trace, row)?;
+        Some(self.side_by_side.sent(row, time))
+    }
+
+    /// When the message of that row was received, by the clock of its receiver.
+    fn received(&self, receiver: u32, row: usize) -> Option<i64> {
+        let time = self.clocks.received(receiver, self.trace, row)?;
+        Some(self.side_by_side.received(row, time))
+    }
+
     /// Adds a call, whose request is that row, to the requests of the node that was called.
     fn request(&mut self, call: u32, row: usize) {
         let Observer { trace, naming, calls, .. } = *self;
         let callee = naming.dst(row);
-        let Some(begin) = self.clocks.received(callee, trace, row) else { return };
+        let Some(begin) = self.received(callee, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
         let response = calls.response(call as usize).filter(|row| naming.src(*row) == callee);
-        let end = response.and_then(|row| self.clocks.sent(callee, trace, row));
+        let end = response.and_then(|row| self.sent(callee, row));
         if !self.clocks.known(trace, row)[1] {
             self.requests_by_peers.insert(kind);
         }
@@ -170,18 +196,21 @@ impl<'a> Observer<'a> {
             self.services[caller as usize].timer_calls.push(call);
             return;
         }
-        let Some(begin) = self.clocks.sent(caller, trace, row) else { return };
+        let Some(begin) = self.sent(caller, row) else { return };
         let (kind, bytes) = (self.kind(row), self.bytes(call, row));
         // A delivery is no answer.
         let response = calls
             .response(call as usize)
             .filter(|row| naming.dst(*row) == client && !jobs.is_delivery(*row));
-        let end = response.and_then(|row| self.clocks.received(caller, trace, row));
+        let end = response.and_then(|row| self.received(caller, row));
         if !self.clocks.known(trace, row)[0] {
             self.calls_by_peers.insert(kind);
         }
         let request = trace.message(row);
         let service = &mut self.services[caller as usize];
+        if self.side_by_side.is_sent_with_another(row) {
+            service.add_to_write(begin);
+        }
         let before = match request.protocol.has_connections() {
             true => self.last_on_flow.insert((request.flow, caller), service.calls.len() as u32),
             false => None,
@@ -221,6 +250,7 @@ impl<'a> Observer<'a> {
             service.keep_requests(&by_time(&service.requests, &service.request_calls, number));
             service.keep_calls(&by_time(&service.calls, &service.made_calls, number));
             spawned.hold(service);
+            service.shared_writes.sort_unstable();
             let threads = || service.request_threads.iter().chain(&service.call_threads).flatten();
             if !without.has(Evidence::Threads) || threads().all(|thread| *thread == UNKNOWN_THREAD)
             {
@@ -242,26 +272,6 @@ impl<'a> Observer<'a> {
 fn answering(trace: &MessageTrace, row: usize) -> i64 {
     let sent = trace.send_first(row).zip(trace.send_last(row));
     sent.map_or(0, |(first, last)| last.saturating_sub(first).max(0))
-}
-
-/// Numbers for threads. A process and a thread of it are one thread, whichever name the process
-/// goes by.
-#[derive(Default)]
-struct ThreadNumbers(FxHashMap<(NodeId, i32), u32>);
-
-impl ThreadNumbers {
-    fn sender(&mut self, message: &Message) -> u32 {
-        self.number(message.src, message.src_tid)
-    }
-
-    fn receiver(&mut self, message: &Message) -> u32 {
-        self.number(message.dst, message.dst_tid)
-    }
-
-    fn number(&mut self, node: NodeId, thread: Option<i32>) -> u32 {
-        let next = self.0.len() as u32;
-        thread.map_or(UNKNOWN_THREAD, |thread| *self.0.entry((node, thread)).or_insert(next))
-    }
 }
 
 /// The places of spans in the order of time, and those of equal times in that of their numbers.

@@ -88,6 +88,9 @@ pub(super) struct Service {
     /// When the one thread did something, sorted, where delays are measured in its time. Else
     /// empty.
     pub(super) active_at: Vec<i64>,
+    /// The times of the first and the last call that one system call sent, of those that sent
+    /// several, in order.
+    pub(super) shared_writes: Vec<[i64; 2]>,
 }
 
 /// The kind of the reply, as if it were a call.
@@ -179,6 +182,14 @@ impl Service {
         }
         let (all, most) = (counts.values().sum::<usize>(), counts.values().max());
         most.is_some_and(|most| (all - most) * EVENTS_PER_OTHER_THREAD <= *most)
+    }
+
+    /// When the first call was sent by the system call that sent the one of `time`, if that sent
+    /// several. None of them triggers another one.
+    #[inline]
+    pub(super) fn shared_write(&self, time: i64) -> Option<i64> {
+        let place = self.shared_writes.partition_point(|[_, last]| *last < time);
+        self.shared_writes.get(place).map(|[first, _]| *first).filter(|first| *first <= time)
     }
 
     /// Whether the request and the call are the two ends of one call that the node makes to itself.

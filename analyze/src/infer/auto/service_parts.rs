@@ -57,6 +57,15 @@ impl Service {
         self.made_calls.push(call);
     }
 
+    /// Notes that the call of that time was sent by the same system call as the one before it, a
+    /// nanosecond earlier.
+    pub(super) fn add_to_write(&mut self, time: i64) {
+        match self.shared_writes.last_mut() {
+            Some([_, last]) if *last == time - 1 => *last = time,
+            _ => self.shared_writes.push([time - 1, time]),
+        }
+    }
+
     /// The beginning, of about `size` requests and as many calls, but not many times as many calls.
     pub(super) fn beginning(&self, size: usize) -> Service {
         if size >= self.requests.len() && MAX_CALLS_PER_REQUEST * size >= self.calls.len() {
@@ -130,6 +139,7 @@ impl Service {
             until,
             without: self.without,
             active_at: self.active_at.clone(),
+            shared_writes: self.shared_writes.clone(),
         }
     }
 }

@@ -4,12 +4,13 @@ use rustc_hash::FxHashSet;
 
 use super::groundwork::Groundwork;
 use super::jobs::Jobs;
+use super::operation_kinds::OperationKinds;
 use super::service::Service;
 use super::size_kinds::SizeKinds;
 use super::spawned::Spawned;
 use super::{early, observe, one_way, together};
 use crate::calls::Calls;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, Without};
 use crate::infer::input::Input;
 
 /// The services of a stretch, one for each node.
@@ -25,17 +26,23 @@ pub(super) struct Services {
 
 impl Services {
     /// Observes the services and settles, service by service, what their requests and calls are.
-    /// `size_kinds` has the sizes of earlier stretches, and gets those of this one.
+    /// `operation_kinds` and `size_kinds` have those of earlier stretches, and get those of this
+    /// one.
     pub(super) fn of(
         input: &Input<'_>,
         groundwork: &Groundwork,
+        operation_kinds: &mut OperationKinds,
         size_kinds: &mut Vec<Option<SizeKinds>>,
     ) -> Services {
         let Input { trace, naming, options, .. } = *input;
         let Groundwork { linked, calls, queues } = groundwork;
         let jobs = Jobs::of(trace, naming, calls, queues, options.window);
         let spawned = Spawned::of(trace, naming, calls, &jobs);
-        let (mut all, hand_offs) = observe::services(input, calls, &jobs, &spawned);
+        if Without::of(&options.without).has(Evidence::Operations) {
+            operation_kinds.add(trace, naming, calls);
+        }
+        let (mut all, hand_offs) =
+            observe::services(input, calls, &jobs, &spawned, operation_kinds);
         let (mut early, mut asked) = (FxHashSet::default(), None);
         let mut handed_on = FxHashSet::default();
         for (node, service) in (0..).zip(&mut all) {

@@ -104,6 +104,8 @@ fn joined(parts: &[Service]) -> Service {
         all.request_calls.extend(&part.request_calls);
         all.made_calls.extend(&part.made_calls);
         all.timer_calls.extend(&part.timer_calls);
+        let writes = part.shared_writes.iter();
+        all.shared_writes.extend(writes.map(|times| times.map(|at| at.saturating_add(shift))));
     }
     all
 }

@@ -32,7 +32,9 @@ impl Trigger {
         time: i64,
     ) -> Option<i64> {
         let begin = service.requests[request as usize].begin;
+        let before = service.shared_write(time).unwrap_or(i64::MAX);
         let calls = made.iter().map(|call| &service.calls[*call as usize]);
+        let calls = calls.filter(|call| call.begin < before);
         let ended = |call: &&Span| call.end <= time;
         match self {
             Trigger::Receipt => Some(begin),
@@ -93,6 +95,11 @@ mod tests {
         assert_eq!((at(Trigger::LastEnd, 25), at(Trigger::LastEnd, 70)), (Some(0), Some(60)));
         assert_eq!((at(Trigger::Start(2), 50), at(Trigger::Start(3), 50)), (Some(20), None));
         assert_eq!((at(Trigger::End(2), 50), at(Trigger::End(2), 60)), (None, Some(60)));
+        // What one system call sent first triggers nothing else that it sent.
+        let service = Service { shared_writes: vec![[20, 21]], ..service };
+        let at = |trigger: Trigger, time| trigger.time(&service, 0, &[0, 1], time);
+        assert_eq!([at(Trigger::Last, 21), at(Trigger::Start(2), 21)], [Some(10), None]);
+        assert_eq!([at(Trigger::Last, 22), at(Trigger::Last, 20)], [Some(20), Some(10)]);
         assert_eq!((open_calls(&service, &[0, 1], 25), open_calls(&service, &[0, 1], 60)), (2, 0));
     }
 }

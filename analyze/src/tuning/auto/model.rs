@@ -78,6 +78,13 @@ pub(crate) mod promises {
     pub(crate) const OTHERS: usize = 6;
 }
 
+/// Requests and calls told apart by what they ask for (docs/decisions/0434).
+pub(crate) mod operation_kinds {
+    /// Minimum number of calls of a stretch that ask for the same between two nodes. Delays and
+    /// shapes are learned from no fewer.
+    pub(crate) const MIN_CALLS: usize = 20;
+}
+
 /// Calls told apart by their sizes (docs/decisions/0419).
 pub(crate) mod size_kinds {
     /// Maximum number of sizes of one kind that are told apart.

@@ -1,0 +1,88 @@
+//! Kinds of requests and calls by what they ask for, where that was recorded. Two procedures of one
+//! service, or two statements to one database, go between the same two nodes and are still
+//! different steps: which of them a request has, in which order, and how long after what, is
+//! learned for each by itself. Of what is asked for rarely too little is learned. It stays together
+//! as it is without operations.
+
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+use crate::calls::Calls;
+use crate::naming::Naming;
+use crate::tuning::auto::model::operation_kinds::MIN_CALLS;
+
+/// Kinds by operation are from here on, and below those by size.
+const NAMED: u32 = 1 << 28;
+
+/// The kinds of the stretches so far, by hop and number of the operation's name.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OperationKinds(FxHashMap<(u32, u32), u32>);
+
+impl OperationKinds {
+    /// Adds the kinds that a stretch has often enough.
+    pub(super) fn add(&mut self, trace: &MessageTrace, naming: &Naming, calls: &Calls) {
+        if !trace.has_told() {
+            return;
+        }
+        let mut counts: FxHashMap<(u32, u32), usize> = FxHashMap::default();
+        for row in (0..calls.len()).filter_map(|call| calls.request(call)) {
+            if let Some(key) = key(trace, naming, row) {
+                *counts.entry(key).or_default() += 1;
+            }
+        }
+        counts.retain(|key, count| *count >= MIN_CALLS && !self.0.contains_key(key));
+        let mut new: Vec<(u32, u32)> = counts.into_keys().collect();
+        new.sort_unstable();
+        for key in new {
+            let next = NAMED + self.0.len() as u32;
+            self.0.insert(key, next);
+        }
+    }
+
+    /// The kind of the call whose request is that row; `None` where it has none of its own.
+    pub(super) fn of(&self, trace: &MessageTrace, naming: &Naming, row: usize) -> Option<u32> {
+        self.0.get(&key(trace, naming, row)?).copied()
+    }
+}
+
+/// Between whom a request goes, and what it asks for.
+fn key(trace: &MessageTrace, naming: &Naming, row: usize) -> Option<(u32, u32)> {
+    Some((naming.hop(row), trace.told(row)?.name?))
+}
+
+#[cfg(test)]
+mod tests {
+    use message_trace::OperationRole;
+
+    use super::*;
+    use crate::fixture::Fixture;
+    use crate::options::Options;
+
+    /// Calls from web to db that ask for what has these numbers.
+    fn calls(names: impl Iterator<Item = Option<u32>>) -> MessageTrace {
+        let mut trace = Fixture::new();
+        for (at, name) in (0..).zip(names) {
+            let call = trace.send("web", "db", 100 * at, 100 * at + 10).on(1);
+            call.tells(OperationRole::Request, None).named(name, false);
+        }
+        trace.trace()
+    }
+
+    fn add(kinds: &mut OperationKinds, trace: &MessageTrace) -> Vec<Option<u32>> {
+        let naming = Naming::new(trace, &Options::default());
+        kinds.add(trace, &naming, &Calls::of(trace));
+        (0..trace.len()).map(|row| kinds.of(trace, &naming, row)).collect()
+    }
+
+    #[test]
+    fn what_is_asked_for_often_is_a_kind_and_stays_it() {
+        let mut kinds = OperationKinds::default();
+        let often = |name: u32, count: usize| std::iter::repeat_n(Some(name), count);
+        let rest = || [Some(9), None].into_iter();
+        let found = add(&mut kinds, &calls(often(7, MIN_CALLS).chain(rest())));
+        assert_eq!([found[0], found[MIN_CALLS], found[MIN_CALLS + 1]], [Some(NAMED), None, None]);
+        // In the next stretch there is more of the other, and little of the first.
+        let found = add(&mut kinds, &calls(often(9, MIN_CALLS).chain(often(7, 1))));
+        assert_eq!([found[0], found[MIN_CALLS]], [Some(NAMED + 1), Some(NAMED)]);
+    }
+}

@@ -1,0 +1,62 @@
+//! Messages that one system call sent or received, where operations tell them apart. Their times
+//! are the same, but their bytes have an order, and in it they were written and are taken up. So
+//! each is a nanosecond later here than the one before it: far less than anything is learned from,
+//! and enough to tell who waits longer.
+
+use message_trace::MessageTrace;
+use rustc_hash::FxHashMap;
+
+/// Nanoseconds by which the times of each message at its sender and at its receiver are later than
+/// those of the system call.
+#[derive(Debug, Default)]
+pub(super) struct SideBySide(Vec<[i64; 2]>);
+
+/// The latest message of one side of a connection, as one end saw it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latest {
+    time: Option<i64>,
+    later: i64,
+}
+
+impl SideBySide {
+    /// The messages of `trace`, which are in the order of time and, where that is the same, of
+    /// their bytes.
+    pub(super) fn of(trace: &MessageTrace) -> SideBySide {
+        if !trace.has_told() {
+            return SideBySide::default();
+        }
+        let mut latest: FxHashMap<(i64, i8), [Latest; 2]> = FxHashMap::default();
+        let later = (0..trace.len()).map(|row| {
+            if trace.told(row).is_none() {
+                return [0; 2];
+            }
+            let seen = latest.entry((trace.flow(row), trace.direction(row))).or_default();
+            let times = [trace.send_ts(row), trace.arrival(row)];
+            for (latest, time) in seen.iter_mut().zip(times) {
+                let is_same = time.is_some() && latest.time == time;
+                *latest = Latest { time, later: if is_same { latest.later + 1 } else { 0 } };
+            }
+            seen.map(|latest| latest.later)
+        });
+        SideBySide(later.collect())
+    }
+
+    /// When the message of that row was sent, if its system call did that at `time`.
+    pub(super) fn sent(&self, row: usize, time: i64) -> i64 {
+        time.saturating_add(self.0.get(row).map_or(0, |[sent, _]| *sent))
+    }
+
+    /// When it was received, likewise.
+    pub(super) fn received(&self, row: usize, time: i64) -> i64 {
+        time.saturating_add(self.0.get(row).map_or(0, |[_, received]| *received))
+    }
+
+    /// Whether the message was sent by the same system call as one before it.
+    pub(super) fn is_sent_with_another(&self, row: usize) -> bool {
+        self.0.get(row).is_some_and(|[sent, _]| *sent > 0)
+    }
+}
+
+#[cfg(test)]
+#[path = "side_by_side_tests.rs"]
+mod tests;

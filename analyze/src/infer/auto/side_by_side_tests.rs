@@ -1,0 +1,114 @@
+use message_trace::{FROM_CONNECTING, OperationRole};
+
+use super::*;
+use crate::fixture::Fixture;
+use crate::infer::auto::tests::{MS, infer, lot, parents};
+
+const ASKS: OperationRole = OperationRole::Request;
+const ANSWERS: OperationRole = OperationRole::Response;
+
+#[test]
+fn messages_of_one_system_call_are_a_nanosecond_apart() {
+    let mut trace = Fixture::new();
+    // Two connections, one after the other; the third message of the first is received later.
+    for (flow, send, recv, is_told) in [
+        (1, 10, 50, true),
+        (1, 10, 50, true),
+        (1, 10, 60, true),
+        (1, 11, 60, true),
+        (2, 20, 70, true),
+        (2, 20, 70, false),
+    ] {
+        let message = trace.send("x", "s", send, recv).on(flow);
+        if is_told {
+            message.tells(ASKS, None);
+        }
+    }
+    let all = SideBySide::of(&trace.trace());
+    let times = |row: usize| [all.sent(row, 1000), all.received(row, 1000)];
+    assert_eq!(
+        (0..4).map(times).collect::<Vec<_>>(),
+        [[1000, 1000], [1001, 1001], [1002, 1000], [1000, 1001]]
+    );
+    assert_eq!([4, 5].map(times), [[1000; 2]; 2], "what tells nothing stays as it is");
+    assert_eq!(
+        [0, 1, 2, 3, 5].map(|row| all.is_sent_with_another(row)),
+        [false, true, true, false, false]
+    );
+    assert_eq!(SideBySide::default().sent(3, 7), 7);
+}
+
+/// An event loop that reads all that has come, and writes at once what that leads to: for each
+/// request a question of the first name to a server behind, and a second one when that is answered.
+/// All questions go over one connection, whose own messages come in between. The request of each
+/// question, by its row.
+fn event_loop(requests: u32) -> (MessageTrace, Vec<(usize, u32)>) {
+    let mut trace = Fixture::new();
+    // What has come to the loop: when, its request, and how many answers that has.
+    let mut come: Vec<(i64, u32, u64)> =
+        (0..requests).map(|at| (i64::from(at) * MS + lot(at.into(), MS), at, 0)).collect();
+    let mut now = 0;
+    while !come.is_empty() {
+        come.sort_unstable();
+        now = come[0].0.max(now) + lot(now, 2 * MS);
+        let read = come.partition_point(|(at, ..)| *at <= now);
+        let batch: Vec<_> = come.drain(..read).collect();
+        let written = now + MS / 10 + lot(now + 2, MS);
+        let answered = written + 3 * MS + lot(now + 1, 5 * MS);
+        for (number, (_, request, answers)) in (0..).zip(batch) {
+            let (flow, port) = (i64::from(request) + 10, 1_000 + request as u16);
+            let id = u64::from(request) * 2 + answers;
+            if answers == 0 {
+                let came = now + number * MS / 100;
+                let sent = trace.send("x", "web", came - MS / 10, came).on(flow).threads(2, 1);
+                sent.ports(port, 80).tells(ASKS, None).named(Some(1), false);
+            } else {
+                let back = trace.send("back", "web", now - MS / 10, now).on(1).threads(3, 1);
+                back.ports(80, 40_000).accepting().tells(ANSWERS, Some(id - 1));
+            }
+            if answers == 2 {
+                let done = written + number * MS / 100;
+                let sent = trace.send("web", "x", done, done + MS / 10).on(flow).threads(1, 2);
+                sent.ports(80, port).accepting().tells(ANSWERS, None);
+                continue;
+            }
+            let asked = trace.send("web", "back", written, written + MS / 10).on(1).threads(1, 3);
+            asked.tells(ASKS, Some(id)).named(Some(2 + answers as u32), false);
+            asked.bytes(1_000 + id as i64);
+            come.push((answered, request, answers + 1));
+        }
+        // A window opens.
+        trace.send("web", "back", written, written + MS / 10).on(1).threads(1, 3).bytes(9);
+        now = written;
+    }
+    let trace = trace.trace();
+    let questions = (0..trace.len()).filter(|row| trace.bytes(*row) >= 1_000);
+    let questions = questions.map(|row| (row, ((trace.bytes(row) - 1_000) / 2) as u32)).collect();
+    (trace, questions)
+}
+
+#[test]
+fn what_an_event_loop_writes_at_once_is_for_what_it_read_in_that_order() {
+    let (trace, questions) = event_loop(400);
+    let links = infer(&trace);
+    let parents = parents(&links);
+    let of = |row: u32| match trace.flow(row as usize) {
+        1 => questions.iter().find(|(_, request)| {
+            trace.call_number(row as usize).is_some() && *request == id_of(&trace, row) / 2
+        }),
+        flow => questions.iter().find(|(_, request)| i64::from(*request) + 10 == flow),
+    };
+    let right = questions.iter().filter(|(row, request)| {
+        parents[*row].and_then(of).is_some_and(|(_, parent)| parent == request)
+    });
+    let right = right.count();
+    assert!(100 * right >= 99 * questions.len(), "{right} of {}", questions.len());
+    let own = (0..trace.len()).filter(|row| trace.bytes(*row) == 9);
+    let own: Vec<usize> = own.filter(|row| trace.direction(*row) == FROM_CONNECTING).collect();
+    assert!(!own.is_empty() && own.iter().all(|row| parents[*row].is_none()));
+}
+
+/// The id of the call that the message of that row is of.
+fn id_of(trace: &MessageTrace, row: u32) -> u32 {
+    trace.call_id(row as usize).and_then(|id| id.split_once('/')?.1.parse().ok()).unwrap_or(0)
+}

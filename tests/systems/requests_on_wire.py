@@ -1,0 +1,103 @@
+"""The requests of a connection that carries several at once, read from its bytes on the wire.
+
+Of HTTP/2 each stream is a request, of Redis each command: one packet may have many of them, and one
+of them may be in many packets. Other protocols are not divided here.
+"""
+
+import bisect
+from dataclasses import dataclass, field
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+FRAME_HEAD = 9
+HEADERS = 1
+
+
+@dataclass
+class Bytes:
+    """All that one side of a connection sent, and when."""
+
+    parts: list = field(default_factory=list)
+
+    def take(self, packet):
+        """Takes a segment, in any order."""
+        if packet.payload:
+            self.parts.append((packet.sequence, packet.time, packet.payload))
+
+    def assembled(self):
+        """The bytes in their order, and a function that gives the time of the byte at a place."""
+        if not self.parts:
+            return b"", None
+        first = self.parts[0][0]
+        # Distances of sequence numbers are modulo 2^32.
+        placed = [((at - first + 2**31) % 2**32 - 2**31, time, part) for at, time, part in self.parts]
+        placed.sort(key=lambda one: one[:2])
+        whole, places, times = bytearray(), [], []
+        begin = placed[0][0]
+        for at, time, part in placed:
+            new = part[max(begin + len(whole) - at, 0):]
+            if new:
+                places.append(len(whole))
+                times.append(time)
+                whole += new
+        return bytes(whole), lambda place: times[bisect.bisect_right(places, place) - 1]
+
+
+@dataclass
+class Request:
+    """A request: when its first and its last byte were sent, its bytes, and its stream."""
+
+    start: int
+    sent: int
+    text: bytes
+    size: int
+    stream: int = None
+
+
+def requests(side):
+    """The requests that one side of a connection sent, or `None` where it speaks another protocol."""
+    whole, time = side.assembled()
+    if whole.startswith(PREFACE):
+        return list(streams(whole, time))
+    if whole[:1] == b"*" and whole[1:2].isdigit():
+        return list(commands(whole, time))
+    return None
+
+
+def streams(whole, time):
+    """Each stream of HTTP/2 that began with headers, in the order of these."""
+    found = {}
+    at = len(PREFACE)
+    while at + FRAME_HEAD <= len(whole):
+        length = int.from_bytes(whole[at : at + 3], "big")
+        kind, stream = whole[at + 3], int.from_bytes(whole[at + 5 : at + 9], "big") & 0x7FFFFFFF
+        end = at + FRAME_HEAD + length
+        if end > len(whole):
+            break
+        if kind == HEADERS and stream not in found:
+            found[stream] = Request(time(at), 0, b"", 0, stream)
+        if (request := found.get(stream)) is not None and kind < 2:
+            # Only headers and data are parts of the request; others steer its stream.
+            request.text += whole[at + FRAME_HEAD : end]
+            request.size += end - at
+            request.sent = time(end - 1)
+        at = end
+    return found.values()
+
+
+def commands(whole, time):
+    """Each command of Redis: an array of strings, each with its length."""
+    at = 0
+    while at < len(whole):
+        begin = at
+        line = whole.find(b"\r\n", at)
+        if whole[at : at + 1] != b"*" or line < 0 or not whole[at + 1 : line].isdigit():
+            return
+        count, at = int(whole[at + 1 : line]), line + 2
+        for _ in range(count):
+            line = whole.find(b"\r\n", at)
+            if whole[at : at + 1] != b"$" or line < 0 or not whole[at + 1 : line].isdigit():
+                return
+            at = line + 2 + int(whole[at + 1 : line]) + 2
+        if at > len(whole):
+            return
+        yield Request(time(begin), time(at - 1), whole[begin:at], at - begin)
