@@ -100,8 +100,10 @@ unsafe fn walk(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
     // SAFETY: as the caller says.
     let each = unsafe { buffers.filled(moved.bytes as usize) };
     each.for_each(|bytes| {
+        sink.held = taken.direction().held();
         taken.direction().walk(bytes, at, conversation, &mut sink);
         at += bytes.len();
+        taken.direction().note_held(moved.ticks, at);
     });
 }
 
@@ -127,7 +129,7 @@ pub(super) unsafe fn datagram(writer: Writer, moved: &Transfer, buffers: Buffers
     let length = there.min(MAX_KEPT_TURN_BYTES);
     let mut sink = Written::new(writer, direction, flow, ticks, now).of_datagram();
     let (class, cut) = (Class::Other, length < bytes as usize);
-    sink.begin(Run { class, offset: 0, length, continues: false, cut });
+    sink.begin(Run { class, offset: 0, held: false, length, continues: false, cut });
     // SAFETY: as above.
     unsafe { buffers.filled(length) }.for_each(|bytes| sink.put(bytes));
 }

@@ -31,6 +31,7 @@ mod any_bytes;
 mod encrypted;
 mod frames;
 mod of_http1;
+mod places;
 mod talk;
 mod whole;
 mod words;

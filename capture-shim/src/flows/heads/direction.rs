@@ -36,6 +36,16 @@ enum Stage {
     Hidden,
 }
 
+/// Place of a byte in a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct HeldAt {
+    /// Time of the transfer, in ticks.
+    pub(super) ticks: u64,
+    /// Number of bytes before it in the transfer.
+    pub(super) offset: u32,
+}
+
 /// State of one direction of a flow. All of it may be zeros.
 #[repr(C)]
 pub(super) struct Direction {
@@ -54,6 +64,8 @@ pub(super) struct Direction {
     latest: [u64; 2],
     /// Number of bytes of the body that are still to come.
     rest: u64,
+    /// Place where the line or the frame began that came in parts.
+    held: HeldAt,
     head: Head,
     frames: Frames,
 }
@@ -117,6 +129,29 @@ impl Direction {
             _ if self.is_http1 => Stage::Open,
             _ => Stage::Words,
         };
+    }
+
+    /// Number of bytes of a line, or of a frame's head, that has only begun.
+    fn begun(&self) -> usize {
+        match self.stage {
+            Stage::Frames => self.frames.begun(),
+            _ => self.head.line.length(),
+        }
+    }
+
+    /// Where the line or the frame began that has only begun, if there is one.
+    pub(super) fn held(&self) -> Option<HeldAt> {
+        (self.begun() > 0).then_some(self.held)
+    }
+
+    /// Notes that a transfer of the time `ticks` was walked over as far as `end`. What has only
+    /// begun may have begun in it.
+    pub(super) fn note_held(&mut self, ticks: u64, end: usize) {
+        let begun = self.begun();
+        if 0 < begun && begun <= end {
+            let offset = u32::try_from(end - begun).unwrap_or(u32::MAX);
+            self.held = HeldAt { ticks, offset };
+        }
     }
 
     /// Passes `bytes` bytes that nobody sees.
@@ -222,7 +257,8 @@ impl Direction {
         let mut pieces = Pieces::NONE;
         let (end, behind) = self.head.whole(&mut pieces, bytes, conversation)?;
         let (class, length) = (Class::Http1, pieces.length());
-        let run = Run { class, offset: at, length, continues: false, cut: false };
+        let (held, continues, cut) = (false, false, false);
+        let run = Run { class, offset: at, held, length, continues, cut };
         sink.pieces(run, bytes, pieces.ranges());
         self.is_http1 = true;
         self.go_behind(behind, conversation);
@@ -375,7 +411,8 @@ impl Direction {
         let length = all.min(MAX_KEPT_TURN_BYTES.saturating_sub(usize::from(self.kept)));
         if length > 0 {
             let (continues, cut) = (self.kept > 0, length < all);
-            let run = Run { class: Class::Other, offset: at, length, continues, cut };
+            let (class, has_held) = (Class::Other, !held.is_empty());
+            let run = Run { class, offset: at, held: has_held, length, continues, cut };
             if held.is_empty() {
                 sink.pieces(run, bytes, slice::from_ref(&(0..length)));
             } else {

@@ -297,7 +297,8 @@ impl Head {
         let first = gathered.pieces.ranges().first().map_or(0, |range| range.start);
         let offset = if held.is_empty() { at + first } else { at };
         let (continues, cut) = (self.kept > 0, length < all);
-        sink.begin(Run { class: Class::Http1, offset, length, continues, cut });
+        let held_too = !held.is_empty();
+        sink.begin(Run { class: Class::Http1, offset, held: held_too, length, continues, cut });
         sink.put(held);
         for range in gathered.pieces.ranges() {
             sink.put(bytes.get(range.clone()).unwrap_or(&[]));

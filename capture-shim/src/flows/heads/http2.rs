@@ -41,6 +41,8 @@ pub(super) struct Frames {
     preface: u8,
     /// Offset in the transfer of the frame's first byte.
     offset: u32,
+    /// Whether the frame began in an earlier transfer.
+    is_held: bool,
     /// Number of bytes of the payload that are still to come.
     rest: u32,
     /// Number of bytes of the payload that were kept.
@@ -58,6 +60,12 @@ impl Frames {
     /// Notes that what follows is of another transfer than what was before.
     pub(super) fn transfer_begins(&mut self) {
         self.offset = 0;
+        self.is_held = self.begun() > 0;
+    }
+
+    /// Number of bytes of a frame's head that has only begun.
+    pub(super) fn begun(&self) -> usize {
+        usize::from(self.known) % HEAD
     }
 
     /// Passes `bytes` bytes that nobody sees. False where that is no longer known where frames
@@ -89,7 +97,7 @@ impl Frames {
                 from += count;
             } else if usize::from(self.known) < HEAD {
                 if self.known == 0 {
-                    self.offset = (at + from) as u32;
+                    (self.offset, self.is_held) = ((at + from) as u32, false);
                 }
                 let places = self.head.iter_mut().skip(usize::from(self.known));
                 let count = places.zip(rest).map(|(place, byte)| *place = *byte).count();
@@ -158,6 +166,7 @@ impl Frames {
         let run = Run {
             class: Class::Http2,
             offset: self.offset as usize,
+            held: self.is_held,
             length: HEAD + length,
             continues: false,
             // The payload of DATA is never kept, so nothing is missing.
@@ -173,7 +182,14 @@ impl Frames {
             let room = MAX_KEPT_FRAME_BYTES.saturating_sub(self.kept as usize);
             let length = bytes.len().min(room);
             let cut = length < bytes.len();
-            sink.begin(Run { class: Class::Http2, offset, length, continues: true, cut });
+            sink.begin(Run {
+                class: Class::Http2,
+                offset,
+                held: false,
+                length,
+                continues: true,
+                cut,
+            });
             self.kept += length as u32;
         }
         match self.payload {

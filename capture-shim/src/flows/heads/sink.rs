@@ -19,8 +19,10 @@ pub(super) enum Class {
 pub(super) struct Run {
     /// Class of the head.
     pub(super) class: Class,
-    /// Offset of the first byte in the transfer.
+    /// Offset of the first byte in the transfer, or of the first one that is not held.
     pub(super) offset: usize,
+    /// Whether they begin with bytes that were held, and came with earlier transfers.
+    pub(super) held: bool,
     /// Number of bytes.
     pub(super) length: usize,
     /// Whether they go on where those of the run before ended.

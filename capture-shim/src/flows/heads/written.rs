@@ -4,10 +4,15 @@ use core::ops::Range;
 
 use socket_log::encode::{Direction, Head};
 
+use super::direction::HeldAt;
 use super::records::Origin;
 use super::sink::{Class, Run, Sink};
 use crate::log::{OpenHead, Writer};
 use crate::state::options::options;
+
+/// Number of ticks by which a record may be older than those around it. Times are kept as their low
+/// 32 bits, and read as the nearest to the time of the chunk.
+const MAX_TICKS_BACK: u64 = 1 << 30;
 
 /// Byte in the place of one that is not kept.
 const BLANK: u8 = b'*';
@@ -20,6 +25,10 @@ pub(super) struct Written {
     next: Head,
     /// Number of bytes of the run that have no record yet.
     left: usize,
+    /// Time of the transfer, in ticks.
+    ticks: u64,
+    /// Place of the first byte that is held from before.
+    pub(super) held: Option<HeldAt>,
     /// Origin of plain text, which is not where its transfer says.
     origin: Option<Origin>,
     open: Option<OpenHead>,
@@ -46,7 +55,7 @@ impl Written {
             datagram: false,
             plain: false,
         };
-        Written { writer, now, next, left: 0, origin: None, open: None }
+        Written { writer, now, next, left: 0, ticks, held: None, origin: None, open: None }
     }
 
     /// The same for a datagram.
@@ -81,6 +90,11 @@ impl Written {
         }
         self.next.class = run.class as u8;
         self.next.offset = u32::try_from(run.offset).unwrap_or(u32::MAX);
+        self.next.ticks = self.ticks;
+        let is_recent = |held: &HeldAt| self.ticks.wrapping_sub(held.ticks) < MAX_TICKS_BACK;
+        if let Some(held) = self.held.filter(|_| run.held).filter(is_recent) {
+            (self.next.ticks, self.next.offset) = (held.ticks, held.offset);
+        }
         if let Some(origin) = &self.origin {
             let (moment, offset) = origin.place(run.offset);
             self.next.offset = offset;

@@ -1,5 +1,6 @@
 //! Conversation of two ends, and what is kept of it.
 
+use std::collections::HashMap;
 use std::mem::MaybeUninit;
 
 use super::conversation::Conversation;
@@ -13,13 +14,15 @@ pub(super) enum By {
     Server,
 }
 
-/// What was kept: the number of the transfer, the run, and its bytes.
+/// What was kept: the number of the transfer, the run, its bytes, and where in all that was said
+/// the first of them is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) by: By,
     pub(super) transfer: usize,
     pub(super) run: Run,
     pub(super) bytes: Vec<u8>,
+    pub(super) place: usize,
 }
 
 impl Kept {
@@ -35,6 +38,9 @@ pub(super) struct Talk {
     pub(super) kept: Vec<Kept>,
     pub(super) transfers: usize,
     now: u64,
+    /// Number of bytes that each has said, and where the transfer of each time begins.
+    said: [usize; 2],
+    begins: HashMap<u64, usize>,
     /// Whether heads that lie in one buffer are passed as a whole.
     passes_whole: bool,
 }
@@ -42,6 +48,9 @@ pub(super) struct Talk {
 struct Taker<'talk> {
     by: By,
     transfer: usize,
+    /// Where the transfer begins, and where what is held from before does.
+    begin: usize,
+    held: usize,
     kept: &'talk mut Vec<Kept>,
 }
 
@@ -59,7 +68,8 @@ impl Sink for Taker<'_> {
         if let Some(last) = self.kept.last() {
             assert_eq!(last.run.length, last.bytes.len(), "a run has as many bytes as it said");
         }
-        self.kept.push(Kept { by, transfer, run, bytes: Vec::new() });
+        let place = if run.held { self.held } else { self.begin + run.offset };
+        self.kept.push(Kept { by, transfer, run, bytes: Vec::new(), place });
     }
 
     fn put(&mut self, bytes: &[u8]) {
@@ -85,6 +95,8 @@ impl Talk {
             kept: Vec::new(),
             transfers: 0,
             now: 1,
+            said: [0; 2],
+            begins: HashMap::new(),
             passes_whole: true,
         }
     }
@@ -130,15 +142,23 @@ impl Talk {
     pub(super) fn say_at(&mut self, by: By, begin: u64, end: u64, buffers: &[&[u8]]) -> &mut Talk {
         self.call(by, begin, end);
         let direction = &mut self.directions[usize::from(by == By::Server)];
-        let mut taker = Taker { by, transfer: self.transfers, kept: &mut self.kept };
+        let said = &mut self.said[usize::from(by == By::Server)];
+        let begin = *said;
+        self.begins.insert(end, begin);
+        let mut taker =
+            Taker { by, transfer: self.transfers, begin, held: 0, kept: &mut self.kept };
         let mut at = 0;
         for buffer in buffers {
+            let held = direction.held().map(|held| self.begins[&held.ticks] + held.offset as usize);
+            taker.held = held.unwrap_or(usize::MAX);
             match self.passes_whole {
                 true => direction.walk(buffer, at, &self.conversation, &mut taker),
                 false => direction.walk_by::<false>(buffer, at, &self.conversation, &mut taker),
             }
             at += buffer.len();
+            direction.note_held(end, at);
         }
+        *said += at;
         self.transfers += 1;
         self
     }
@@ -162,6 +182,7 @@ impl Talk {
         let now = self.now;
         self.call(by, now - 1, now);
         self.directions[usize::from(by == By::Server)].pass(bytes, &self.conversation);
+        self.said[usize::from(by == By::Server)] += bytes as usize;
         self.transfers += 1;
         self
     }

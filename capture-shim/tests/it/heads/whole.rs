@@ -106,9 +106,8 @@ fn line() -> impl Strategy<Value = String> {
     // Some are so long that a head of them is cut.
     let long = prop_oneof![9 => Just(0), 1 => 500..1100usize];
     let end = prop::sample::select(vec!["\n", "\r\n"]);
-    let field = (name, value, long, end.clone()).prop_map(|(name, value, long, end)| {
-        format!("{name}{value}{}{end}", "y".repeat(long))
-    });
+    let field = (name, value, long, end.clone())
+        .prop_map(|(name, value, long, end)| format!("{name}{value}{}{end}", "y".repeat(long)));
     prop_oneof![6 => field, 2 => end.prop_map(str::to_owned)]
 }
 
