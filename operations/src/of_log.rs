@@ -58,6 +58,8 @@ struct Talk {
     from_client: Direction,
     /// Number of the latest head.
     latest: u64,
+    /// Whether the latest head of each direction was not blank.
+    is_taken: [bool; 2],
 }
 
 impl Flows {
@@ -66,10 +68,26 @@ impl Flows {
             Record::Endpoints { flow, role: role @ (Role::Connect | Role::Accept), .. } => {
                 self.roles.insert(*flow, *role);
             }
-            Record::Head(head) if head.bytes.iter().all(|byte| *byte == 0) => self.blank += 1,
+            Record::Head(head) if self.is_blank(head) => {
+                self.blank += 1;
+                if let Some(talk) = self.talks.get_mut(&head.flow) {
+                    talk.is_taken[index(head.direction)] = false;
+                }
+            }
             Record::Head(head) => self.head(entry.ticks, head),
             _ => {}
         }
+    }
+
+    /// Whether names were put in the place of a head: all its bytes are zeros. Bytes may be zeros by
+    /// themselves, where they go on with some that were taken: a length of nothing, in a buffer of
+    /// its own.
+    fn is_blank(&self, head: &socket_log::Head) -> bool {
+        let goes_on = || {
+            let talk = self.talks.get(&head.flow);
+            head.continues && talk.is_some_and(|talk| talk.is_taken[index(head.direction)])
+        };
+        head.bytes.iter().all(|byte| *byte == 0) && !goes_on()
     }
 
     fn head(&mut self, ticks: u64, head: &socket_log::Head) {
@@ -83,8 +101,10 @@ impl Flows {
             is_plain: head.plain,
             from_client: from_client(role, head),
             latest: 0,
+            is_taken: [false; 2],
         });
         talk.latest = self.heads;
+        talk.is_taken[index(head.direction)] = true;
         if head.plain && !talk.is_plain {
             // What was said before led to encryption, and what follows begins anew.
             talk.is_plain = true;
@@ -142,6 +162,11 @@ impl Talk {
         };
         Entry { flow, direction, operation: said.operation }
     }
+}
+
+/// Place of a direction among both.
+fn index(direction: Direction) -> usize {
+    usize::from(direction == Direction::Receive)
 }
 
 /// Direction in which the client's messages go on a flow: away from the side that connected. Where

@@ -112,3 +112,47 @@ fn plain_text_begins_anew() {
     let expected = [(early, 0, "get"), (early, 40, "get")];
     assert_eq!(told, expected.map(|(ticks, at, name)| (ticks, at, name.to_owned())));
 }
+
+/// gRPC's library writes names and lengths of fields from buffers of their own, and the last of its
+/// trailers is the length of nothing: a piece that is one zero.
+#[test]
+fn a_zero_that_goes_on_with_a_frame_is_not_blank() {
+    let mut log = LogWriter::new("shop", 7, "/bin/server");
+    log.flow(100, 1, TCP, Origin::Accept, 11);
+    log.endpoints(100, 1, Role::Accept, &inet(([127, 0, 0, 1], 80).into()), &[], 0);
+    let frame = |flags: u8, stream: u8, block: &[u8]| {
+        [&[0, 0, block.len() as u8, 1, flags, 0, 0, 0, stream], block].concat()
+    };
+    let settings = b"\0\0\0\x04\0\0\0\0\0".as_slice();
+    let mut said = |direction, ticks, pieces: &[&[u8]]| {
+        let mut at = 0;
+        for (index, bytes) in pieces.iter().enumerate() {
+            let class = socket_log::layout::head::HTTP2;
+            let of = Head { class, offset: at, continues: index > 0, ..http(direction, 1, ticks) };
+            log.head(&of, bytes);
+            at += bytes.len() as u32;
+        }
+    };
+    said(Direction::Receive, 200, &[settings]);
+    said(Direction::Send, 210, &[settings]);
+    for stream in [1, 3, 5] {
+        let time = 1000 * u64::from(stream);
+        let ask =
+            frame(4, stream, b"\x83\0\x05:path\x08/a.B/See\0\x0ccontent-type\x10application/grpc");
+        said(Direction::Receive, time, &[&ask]);
+        said(Direction::Send, time + 10, &[&frame(4, stream, b"\x88")]);
+        // The first has the name and the value, the others their number in the table.
+        let status: &[u8] =
+            if stream == 1 { b"\x40\x0bgrpc-status\x010\0\x0c" } else { b"\xbe\0\x0c" };
+        let trailers = frame(5, stream, &[status, b"grpc-message\0"].concat());
+        let (rest, zero) = trailers.split_at(trailers.len() - 1);
+        let (begin, name) = rest.split_at(rest.len() - 12);
+        said(Direction::Send, time + 20, &[begin, name, zero]);
+    }
+    let log = Log::from_bytes("made".as_ref(), log.bytes()).unwrap();
+    let all = of_log(&log);
+    let mut statuses: Vec<&str> =
+        all.entries.iter().map(|entry| entry.operation.status.as_str()).collect();
+    statuses.retain(|status| !status.is_empty());
+    assert_eq!((statuses, all.blank), (vec!["OK"; 3], 0));
+}
