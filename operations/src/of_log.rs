@@ -79,9 +79,9 @@ impl Flows {
         }
     }
 
-    /// Whether names were put in the place of a head: all its bytes are zeros. Bytes may be zeros by
-    /// themselves, where they go on with some that were taken: a length of nothing, in a buffer of
-    /// its own.
+    /// Whether names were put in the place of a head: all its bytes are zeros. Bytes may be zeros
+    /// by themselves, where they go on with some that were taken: a length of nothing, in a buffer
+    /// of its own.
     fn is_blank(&self, head: &socket_log::Head) -> bool {
         let goes_on = || {
             let talk = self.talks.get(&head.flow);

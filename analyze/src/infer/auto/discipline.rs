@@ -11,7 +11,9 @@ use super::events::Event;
 use super::model::Model;
 use super::service::{Service, recent};
 use super::shapes::Shapes;
-use crate::tuning::auto::learning::discipline::{LOOP_NATS, LOOP_PRIOR, MAX_NATS, MIN_NATS, PRIOR};
+use crate::tuning::auto::learning::discipline::{
+    LOOP_NATS, LOOP_PRIOR, MAX_NATS, MIN_NATS, PRIOR, TOGETHER_NS,
+};
 use crate::tuning::auto::search::hypotheses::MAX_OPEN_REQUESTS;
 
 /// Supposes, before anything is learned, how much less often than by their delays requests
@@ -121,15 +123,18 @@ pub(super) fn learn(
 }
 
 /// Probability that one overtakes, and whether it did, for requests given by since when they wait,
-/// their fit, and whether the call was for them. `None`: the call was for none of them.
+/// their fit, and whether the call was for them. `None`: the call was for none of them. Those that
+/// one system call woke together overtake nobody: an assignment that has all of them the wrong way
+/// round fits as well, and would go on to be believed.
 fn overtaken(waiting: &[(i64, f64, bool)]) -> Option<(f64, bool)> {
     let (since, _, _) = waiting.iter().find(|(_, _, own)| *own)?;
     let first = waiting.iter().map(|(since, _, _)| *since).min()?;
+    let is_later = |since: i64| since.saturating_sub(first) >= TOGETHER_NS;
     let most = waiting.iter().map(|(_, score, _)| *score).fold(f64::NEG_INFINITY, f64::max);
     let weight = |(_, score, _): &&(i64, f64, bool)| (score - most).exp();
     let late: f64 =
-        waiting.iter().filter(|(since, _, _)| *since > first).map(|way| weight(&way)).sum();
-    Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), *since > first))
+        waiting.iter().filter(|(since, _, _)| is_later(*since)).map(|way| weight(&way)).sum();
+    Some((late / waiting.iter().map(|way| weight(&way)).sum::<f64>(), is_later(*since)))
 }
 
 /// Nats by which the odds must be less, so that as many overtake as did: found by halving.
@@ -157,6 +162,17 @@ mod tests {
         // ln 3: a quarter instead of a half.
         assert!((less_often(&even(10)) - 3f64.ln()).abs() < 1e-6);
         assert!(less_often(&even(0)) > 3.9);
+    }
+
+    #[test]
+    fn those_that_were_woken_together_overtake_nobody() {
+        let likely = 0.5f64.ln();
+        let waiting = |own: i64| [7, 8, 2_000].map(|since| (since, likely, since == own));
+        let found = [7, 8, 2_000].map(|own| overtaken(&waiting(own)));
+        let third = |did| found.iter().flatten().filter(|(_, other)| *other == did).count();
+        assert_eq!([third(false), third(true)], [2, 1]);
+        assert!(found.iter().flatten().all(|(late, _)| (late - 1.0 / 3.0).abs() < 1e-9));
+        assert_eq!(overtaken(&waiting(5)), None);
     }
 
     #[test]

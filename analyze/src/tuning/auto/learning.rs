@@ -97,6 +97,9 @@ pub(crate) mod discipline {
     pub(crate) const PRIOR: (usize, usize) = (6, 2);
     /// Cases taken as seen beforehand in an event loop: order was kept in 58 of 60.
     pub(crate) const LOOP_PRIOR: (usize, usize) = (60, 2);
+    /// Time between two that wait below which one system call woke both, in nanoseconds: messages
+    /// that it received are a nanosecond apart. Nothing else is told apart below a microsecond.
+    pub(crate) const TOGETHER_NS: i64 = 1_000;
     /// Lower bound of what is learned, in nats.
     pub(crate) const MIN_NATS: f64 = -1.0;
     /// Upper bound of what is learned, in nats.
