@@ -12,6 +12,7 @@ mod encrypted;
 mod forgotten;
 mod heads;
 mod host;
+mod hostile;
 mod languages;
 mod limits;
 mod musl;
