@@ -24,6 +24,7 @@ pub(crate) mod locks;
 #[cfg(feature = "resources")]
 pub(crate) mod meetings;
 pub(crate) mod new_descriptors;
+pub(crate) mod nss;
 pub(crate) mod processes;
 pub(crate) mod programs;
 pub(crate) mod read_write;

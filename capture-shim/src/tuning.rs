@@ -121,6 +121,10 @@ pub(crate) const TLS_SESSIONS: usize = 1 << 13;
 /// Chosen, not measured.
 pub(crate) const MAX_RECORDS_AHEAD: usize = 8;
 
+/// Maximum number of layers of one of NSPR's descriptors that are looked at for that of NSS.
+/// Programs have two or three. Chosen, not measured.
+pub(crate) const MAX_NSPR_LAYERS: usize = 16;
+
 /// Number of places in programs that call functions of TLS libraries and are remembered. Programs
 /// have a handful. Chosen, not measured.
 pub(crate) const MAX_TLS_CALLERS: usize = 256;

@@ -34,6 +34,9 @@ const OPENSSL: &[&CStr] = &[c"libssl.so.3", c"libssl.so.1.1", c"libssl.so.10", c
 /// Files of GnuTLS.
 const GNUTLS: &[&CStr] = &[c"libgnutls.so.30"];
 
+/// Files of NSPR, whose functions NSS puts its layers below.
+const NSPR: &[&CStr] = &[c"libnspr4.so"];
+
 /// Stand-in that fails by a negative number.
 extern "C" fn negative() -> isize {
     -1
@@ -76,6 +79,13 @@ define! {
     GNUTLS_RECORD_SEND2(c"gnutls_record_send2", GNUTLS, negative);
     GNUTLS_RECORD_SEND_RANGE(c"gnutls_record_send_range", GNUTLS, negative);
     GNUTLS_DEINIT(c"gnutls_deinit", GNUTLS, zero);
+    PR_READ(c"PR_Read", NSPR, negative);
+    PR_WRITE(c"PR_Write", NSPR, negative);
+    PR_RECV(c"PR_Recv", NSPR, negative);
+    PR_SEND(c"PR_Send", NSPR, negative);
+    PR_WRITEV(c"PR_Writev", NSPR, negative);
+    PR_CLOSE(c"PR_Close", NSPR, negative);
+    PR_GET_NAME_FOR_IDENTITY(c"PR_GetNameForIdentity", NSPR, zero);
 }
 
 /// Function as one place calls it.

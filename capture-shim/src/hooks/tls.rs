@@ -4,6 +4,7 @@
 //! within. Each hook gets, behind the program's arguments, the place that it is called from.
 
 use core::ffi::{c_int, c_void};
+use core::iter::once;
 
 use libc::{size_t, ssize_t};
 use socket_log::encode::Direction;
@@ -15,9 +16,15 @@ use crate::flows::heads::plain;
 macro_rules! own {
     ($function:ident, $caller:ident, $type:ty) => {
         // SAFETY: the library's own function of that name, whose type is documented.
-        unsafe { core::mem::transmute::<*mut c_void, $type>(tls::$function.for_caller($caller)) }
+        unsafe {
+            core::mem::transmute::<*mut c_void, $type>(
+                crate::c_library::tls::$function.for_caller($caller),
+            )
+        }
     };
 }
+
+pub(super) use own;
 
 /// Makes the program's call on `session`, which moves plain text in this direction from or to
 /// `buffer`: as many bytes as `moved` says of its result, and at most `most`.
@@ -36,7 +43,7 @@ unsafe fn moving<R: Copy>(
     let Some(within) = plain::enter(session, direction) else { return call() };
     let result = call();
     // SAFETY: as the caller says.
-    unsafe { within.leave(buffer.cast(), moved(result), most) };
+    unsafe { within.leave(once((buffer.cast(), usize::MAX)), moved(result), most) };
     result
 }
 

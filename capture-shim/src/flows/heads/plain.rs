@@ -38,6 +38,12 @@ pub(crate) fn enter(session: *const c_void, direction: Direction) -> Option<With
     if options().keeps_any_heads() { mark(session.addr(), direction) } else { None }
 }
 
+/// Whether plain text is looked at.
+#[inline(always)]
+pub(crate) fn is_wanted() -> bool {
+    options().keeps_any_heads()
+}
+
 #[inline(never)]
 fn mark(session: usize, direction: Direction) -> Option<Within> {
     let thread = thread::current();
@@ -59,13 +65,18 @@ fn marked(session: usize, direction: Direction) -> usize {
 }
 
 impl Within {
-    /// Takes the mark away, and keeps the heads in the `bytes` bytes of plain text at `buffer`,
-    /// where the program asked for at most `most`.
+    /// Takes the mark away, and keeps the heads in the `bytes` bytes of plain text that lie in
+    /// `parts`, each a place and its largest length, where the program asked for at most `most`.
     ///
     /// # Safety
-    /// The buffer is null or readable as far as that.
+    /// The parts are null or readable as far as that.
     #[inline(never)]
-    pub(crate) unsafe fn leave(self, buffer: *const u8, bytes: usize, most: usize) {
+    pub(crate) unsafe fn leave(
+        self,
+        parts: impl Iterator<Item = (*const u8, usize)>,
+        bytes: usize,
+        most: usize,
+    ) {
         let Within { thread, session, direction, before: [mark, frame] } = self;
         thread.session.store(mark, Relaxed);
         thread.session_frame.store(frame, Relaxed);
@@ -90,17 +101,25 @@ impl Within {
             return;
         }
         taken.direction().become_plain();
-        let Some(origin) = origin.filter(|_| !buffer.is_null()) else {
+        let Some(origin) = origin else {
             return taken.direction().pass(bytes as u64, conversation);
         };
         let Moment { begin, end } = origin.moment();
         let turns = conversation.turns(u8::from(direction == Direction::Send));
         taken.direction().call(begin, end, turns, conversation);
         if let Some(writer) = log::existing() {
-            // SAFETY: as the caller says.
-            let text = unsafe { core::slice::from_raw_parts(buffer, bytes) };
             let mut sink = Written::of_plain(writer, direction, flow, origin, clock::now());
-            taken.direction().walk(text, 0, conversation, &mut sink);
+            let mut at = 0;
+            for (start, length) in parts {
+                let length = length.min(bytes - at);
+                if start.is_null() || length == 0 {
+                    continue;
+                }
+                // SAFETY: as the caller says.
+                let text = unsafe { core::slice::from_raw_parts(start, length) };
+                taken.direction().walk(text, at, conversation, &mut sink);
+                at += length;
+            }
         }
     }
 }

@@ -60,7 +60,8 @@ const TABLE: &[(&str, &str)] = &[
     (
         "tls",
         "SSL_read SSL_read_ex SSL_peek SSL_peek_ex SSL_write SSL_write_ex SSL_free gnutls_record_recv \
-         gnutls_record_recv_seq gnutls_record_send gnutls_record_send2 gnutls_record_send_range gnutls_deinit",
+         gnutls_record_recv_seq gnutls_record_send gnutls_record_send2 gnutls_record_send_range gnutls_deinit \
+         PR_Read PR_Write PR_Recv PR_Send PR_Writev PR_Close",
     ),
     (
         "waiting",

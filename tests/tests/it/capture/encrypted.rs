@@ -277,6 +277,41 @@ fn postgres_and_psql() {
     assert!(!holds_secrets(&recording));
 }
 
+/// The server and the client that NSS brings. The server answers by a call with several buffers.
+#[test]
+fn nss_at_both_ends() {
+    let recording = Recording::new();
+    let root = recording.file("").into_os_string().into_string().unwrap();
+    fs::create_dir(recording.file("keys")).unwrap();
+    let noise: Vec<u8> =
+        (0..2000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    fs::write(recording.file("noise"), noise).unwrap();
+    let certutil = |arguments: &str| {
+        let mut certutil = Command::new(program("certutil"));
+        successful(certutil.args(arguments.split(' ')).current_dir(&root));
+    };
+    certutil("-N -d sql:keys --empty-password");
+    certutil("-S -d sql:keys -n shop -s CN=localhost -x -t CT,C,C -z noise -v 12");
+    let port = free_port();
+    let text = port.to_string();
+    let mut server = recorded(&recording, "selfserv", &["-d", "sql:keys", "-n", "shop"]);
+    let server = started(server.args(["-p", &text, "-w", ""]), port);
+    let request = "GET /user/1234/cart HTTP/1.0\r\nHost: shop\r\nCookie: SECRET\r\n\r\n";
+    let request = fs::File::open(written(&recording, "request", request)).unwrap();
+    let mut client = recorded(&recording, "tstclnt", &["-h", "localhost", "-p", &text]);
+    let answer = successful(client.args(["-d", "sql:keys", "-o"]).stdin(request));
+    assert!(answer.contains("HTTP/1.0 200 OK"), "{answer}");
+    stop(server, "KILL");
+    assert!(!holds_secrets(&recording));
+    let logs = recording.logs();
+    let of = |name: &str| logs.iter().find(|log| program_of(log) == name).expect("a log");
+    for (log, asks, answers) in [(of("tstclnt"), Send, Receive), (of("selfserv"), Receive, Send)] {
+        assert_eq!(told(log, asks), ["GET /user/{}/cart"]);
+        assert_eq!(told(log, answers), ["200"]);
+        assert!(is_at_calls(log));
+    }
+}
+
 /// A library that has functions of OpenSSL, and a module that needs it and calls one.
 const LIBRARY: &str = "int SSL_read(void *s, void *b, int n) { return NUMBER + n; }\n\
     int SSL_read_ex(void *s, void *b, unsigned long n, unsigned long *m) { *m = n; return 1; }\n";

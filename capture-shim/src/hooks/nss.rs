@@ -1,0 +1,178 @@
+//! Reads and writes of NSPR, where a layer of NSS encrypts: where heads are kept, the plain text is
+//! looked at.
+//!
+//! NSPR's descriptors are stacks of layers, and these functions are called on the topmost one. What
+//! a program reads and writes there is plain text if a layer of NSS is in the stack. NSS does not
+//! call these functions for what is below it. Each hook gets, behind the program's arguments, the
+//! place that it is called from.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::iter::once;
+use core::sync::atomic::AtomicI32;
+use core::sync::atomic::Ordering::Relaxed;
+
+use socket_log::encode::Direction;
+
+use super::tls::own;
+use crate::flows::heads::plain;
+use crate::tuning::MAX_NSPR_LAYERS;
+
+/// Descriptor of NSPR (`PRFileDesc`), or one layer of it.
+#[repr(C)]
+pub(crate) struct Layer {
+    methods: *const c_void,
+    secret: *mut c_void,
+    lower: *const Layer,
+    higher: *const Layer,
+    destructor: *const c_void,
+    /// Number of the kind of layer; 0 for NSPR's own.
+    identity: c_int,
+}
+
+/// Buffer of several (`PRIOVec`).
+#[repr(C)]
+pub(crate) struct Part {
+    start: *const u8,
+    length: c_int,
+}
+
+/// Kind of layer that NSS encrypts in; 0 while none was seen.
+static NSS: AtomicI32 = AtomicI32::new(0);
+
+/// Flag of `PR_Recv`: what it looks at is read later.
+const PEEK: c_int = 2;
+
+/// Whether a layer of NSS is in the stack of `top`.
+///
+/// # Safety
+/// The descriptor is null or open.
+unsafe fn is_encrypted(top: *const Layer, caller: *const c_void) -> bool {
+    let mut next = top;
+    for _ in 0..MAX_NSPR_LAYERS {
+        // SAFETY: the layers of an open descriptor, as the program's own calls go over them.
+        let Some(layer) = (unsafe { next.as_ref() }) else { return false };
+        // SAFETY: as the caller says.
+        if layer.identity > 0 && unsafe { is_nss(layer.identity, caller) } {
+            return true;
+        }
+        next = layer.lower;
+    }
+    false
+}
+
+/// Whether layers of this kind are those of NSS.
+///
+/// # Safety
+/// The kind is that of a layer.
+unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
+    if NSS.load(Relaxed) == identity {
+        return true;
+    }
+    type Own = unsafe extern "C" fn(c_int) -> *const c_char;
+    let own = own!(PR_GET_NAME_FOR_IDENTITY, caller, Own);
+    // SAFETY: NSPR's own function; a name that it gives stays.
+    let is_nss = unsafe {
+        let name = own(identity);
+        !name.is_null() && CStr::from_ptr(name) == c"SSL"
+    };
+    if is_nss {
+        NSS.store(identity, Relaxed);
+    }
+    is_nss
+}
+
+/// Makes the program's call on `top`, which moves bytes in this direction from or to `parts`, as
+/// many as its result says, and at most `most`.
+///
+/// # Safety
+/// The descriptor is null or open, and the parts are readable as far as that.
+#[inline(always)]
+unsafe fn moving(
+    top: *const Layer,
+    direction: Direction,
+    parts: impl Iterator<Item = (*const u8, usize)>,
+    most: usize,
+    caller: *const c_void,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    // SAFETY: as the caller says.
+    let is_encrypted = || unsafe { is_encrypted(top, caller) };
+    let within = plain::is_wanted() && is_encrypted();
+    let within = within.then(|| plain::enter(top.cast(), direction)).flatten();
+    let Some(within) = within else { return call() };
+    let result = call();
+    // SAFETY: as the caller says.
+    unsafe { within.leave(parts, result.max(0) as usize, most) };
+    result
+}
+
+/// Defines the hooks of functions with one buffer; `unless` the call only looks at bytes.
+macro_rules! with_buffer {
+    ($(
+        $hook:ident(buffer: $pointer:ty $(, $more:ident: $kind:ty)*) => $function:ident,
+            $direction:ident, unless $peeks:expr;
+    )*) => {$(
+        /// # Safety
+        /// As the function of that name.
+        pub(crate) unsafe extern "C" fn $hook(
+            top: *mut Layer,
+            buffer: $pointer,
+            size: i32,
+            $($more: $kind,)*
+            caller: *const c_void,
+        ) -> i32 {
+            type Own = unsafe extern "C" fn(*mut Layer, $pointer, i32 $(, $kind)*) -> i32;
+            let own = own!($function, caller, Own);
+            let most = size.max(0) as usize;
+            // SAFETY: the program's own call, and NSPR has just used the buffer.
+            unsafe {
+                let call = || own(top, buffer, size $(, $more)*);
+                if $peeks {
+                    return call();
+                }
+                let parts = once((buffer.cast_const().cast(), usize::MAX));
+                moving(top, Direction::$direction, parts, most, caller, call)
+            }
+        }
+    )*};
+}
+
+with_buffer! {
+    read(buffer: *mut c_void) => PR_READ, Receive, unless false;
+    write(buffer: *mut c_void) => PR_WRITE, Send, unless false;
+    recv(buffer: *mut c_void, flags: c_int, timeout: u32) => PR_RECV, Receive,
+        unless flags & PEEK != 0;
+    send(buffer: *mut c_void, flags: c_int, timeout: u32) => PR_SEND, Send, unless false;
+}
+
+/// # Safety
+/// As `PR_Writev`.
+pub(crate) unsafe extern "C" fn writev(
+    top: *mut Layer,
+    parts: *const Part,
+    count: i32,
+    timeout: u32,
+    caller: *const c_void,
+) -> i32 {
+    type Own = unsafe extern "C" fn(*mut Layer, *const Part, i32, u32) -> i32;
+    let own = own!(PR_WRITEV, caller, Own);
+    // SAFETY: the program's own call, and NSPR has just used the parts.
+    unsafe {
+        let each = (0..count.max(0) as usize).map(|index| {
+            let Part { start, length } = parts.add(index).read();
+            (start, length.max(0) as usize)
+        });
+        let call = || own(top, parts, count, timeout);
+        moving(top, Direction::Send, each, usize::MAX, caller, call)
+    }
+}
+
+/// # Safety
+/// As `PR_Close`.
+pub(crate) unsafe extern "C" fn close(top: *mut Layer, caller: *const c_void) -> c_int {
+    type Own = unsafe extern "C" fn(*mut Layer) -> c_int;
+    let own = own!(PR_CLOSE, caller, Own);
+    plain::forget(top.cast());
+    // SAFETY: the program's own call.
+    unsafe { own(top) }
+}
