@@ -215,35 +215,41 @@ impl OperationFile {
         let length = file.metadata().map_err(io)?.len();
         let mut rest = io::BufReader::with_capacity(READ_BYTES, file);
         io::copy(&mut rest.by_ref().take(HEADER_BYTES as u64), &mut io::sink()).map_err(io)?;
-        let mut good = (HEADER_BYTES as u64).min(length);
-        let mut texts: Vec<String> = Vec::new();
-        let mut bytes = Vec::new();
-        loop {
-            bytes.resize(4, 0);
-            if !fill(&mut rest, &mut bytes).map_err(io)? {
-                break;
-            }
-            let size =
-                u32::from_le_bytes(bytes.as_slice().try_into().unwrap_or([0xff; 4])) as usize;
-            if size > MAX_ENTRY_BYTES {
-                break;
-            }
-            bytes.resize(size, 0);
-            if !fill(&mut rest, &mut bytes).map_err(io)? {
-                break;
-            }
-            match postcard::from_bytes(&bytes) {
-                Ok(Stored::Text(text)) => texts.push(text),
-                Ok(Stored::Operation(of)) => match entry(&of, &texts) {
-                    Some(entry) => each(entry),
-                    None => break,
-                },
-                Err(_) => break,
-            }
-            good += 4 + size as u64;
-        }
-        Ok(length - good)
+        let good = entries(&mut rest, &mut each).map_err(io)?;
+        Ok(length - (HEADER_BYTES as u64).min(length) - good)
     }
+}
+
+/// Calls `each` with the operations in what is behind a file's header. Returns how many of its
+/// bytes could be read.
+pub(crate) fn entries(rest: &mut impl Read, each: &mut impl FnMut(Entry)) -> io::Result<u64> {
+    let mut good = 0;
+    let mut texts: Vec<String> = Vec::new();
+    let mut bytes = Vec::new();
+    loop {
+        bytes.resize(4, 0);
+        if !fill(rest, &mut bytes)? {
+            break;
+        }
+        let size = u32::from_le_bytes(bytes.as_slice().try_into().unwrap_or([0xff; 4])) as usize;
+        if size > MAX_ENTRY_BYTES {
+            break;
+        }
+        bytes.resize(size, 0);
+        if !fill(rest, &mut bytes)? {
+            break;
+        }
+        match postcard::from_bytes(&bytes) {
+            Ok(Stored::Text(text)) => texts.push(text),
+            Ok(Stored::Operation(of)) => match entry(&of, &texts) {
+                Some(entry) => each(entry),
+                None => break,
+            },
+            Err(_) => break,
+        }
+        good += 4 + size as u64;
+    }
+    Ok(good)
 }
 
 /// Fills `bytes`; false where the file ends before.

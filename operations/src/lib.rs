@@ -2,6 +2,7 @@
 
 mod entry;
 mod file;
+pub mod fuzz;
 mod in_order;
 mod in_place;
 mod of_log;

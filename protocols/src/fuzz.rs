@@ -1,6 +1,7 @@
 //! Protocols on any bytes, for fuzzing and property tests.
 
 use crate::conversation::Conversation;
+use crate::names::{Dialect, label, path, statement};
 use crate::operation::{Operation, Out, Said};
 use crate::piece::{Class, Piece, Place, Speaker};
 use crate::protocol::Protocol;
@@ -36,12 +37,32 @@ pub fn fuzz(protocol: &Protocol, bytes: &[u8]) {
     of_parser.iter().chain(&of_conversation).for_each(|said| check(said, &pieces));
 }
 
+/// Gives any bytes as a text to what makes names. Panics where these are long or not printable.
+pub fn fuzz_names(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut names = vec![path(&text), label(&text)];
+    for dialect in [Dialect::PostgreSql, Dialect::MySql] {
+        for whole in [true, false] {
+            let summary = statement(bytes, whole, dialect);
+            assert!(summary.detail.len() <= DETAIL_BYTES, "{summary:?}");
+            assert!(is_printable(&summary.detail), "{summary:?}");
+            names.push(summary.name);
+        }
+    }
+    for name in names {
+        assert!(name.len() <= NAME_BYTES && is_printable(&name), "{name:?}");
+    }
+}
+
+fn is_printable(text: &str) -> bool {
+    text.chars().all(|of| of == ' ' || of.is_ascii_graphic())
+}
+
 fn check(Said { speaker, operation }: &Said, pieces: &[Piece<'_>]) {
     let Operation { name, status, detail, place, .. } = operation;
     assert!(name.len() <= NAME_BYTES && status.len() <= 32, "{operation:?}");
     assert!(detail.len() <= DETAIL_BYTES, "{operation:?}");
-    let printable = |text: &String| text.chars().all(|of| of == ' ' || of.is_ascii_graphic());
-    assert!(printable(name) && printable(status) && printable(detail), "{operation:?}");
+    assert!([name, status, detail].iter().all(|text| is_printable(text)), "{operation:?}");
     let is_place =
         |piece: &Piece<'_>| piece.place.ticks == place.ticks && piece.speaker == *speaker;
     assert!(pieces.iter().any(is_place), "{speaker:?}: {operation:?}");

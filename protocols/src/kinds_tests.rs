@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cases::run;
-use crate::fuzz::{encode, fuzz};
+use crate::fuzz::{encode, fuzz, fuzz_names};
 use crate::operation::{Operation, Said};
 use crate::talk::{Owned, Talk, said, taken};
 
@@ -39,16 +39,42 @@ fn entries_are_whole() {
 #[test]
 fn seeds_for_fuzzing() {
     let mut numbers = std::collections::HashMap::new();
+    let mut seeds = Vec::new();
     for (protocol, talk) in samples() {
         let seed = encoded(&talk);
         fuzz(protocol, &seed);
-        if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
-            let directory = Path::new(&corpus).join(protocol.about.name);
-            std::fs::create_dir_all(&directory).unwrap();
-            let number = numbers.entry(protocol.about.name).or_insert(0);
-            std::fs::write(directory.join(format!("seed-{number}")), seed).unwrap();
-            *number += 1;
-        }
+        // What the library keeps is fuzzed by the same conversations.
+        seeds.extend([("heads", seed.clone()), (protocol.about.name, seed)]);
+    }
+    for text in TEXTS {
+        fuzz_names(text.as_bytes());
+        seeds.push(("names", text.as_bytes().to_vec()));
+    }
+    let Some(corpus) = std::env::var_os("FUZZ_SEEDS") else { return };
+    for (target, seed) in seeds {
+        let directory = Path::new(&corpus).join(target);
+        std::fs::create_dir_all(&directory).unwrap();
+        let number = numbers.entry(target).or_insert(0);
+        std::fs::write(directory.join(format!("seed-{number}")), seed).unwrap();
+        *number += 1;
+    }
+}
+
+/// Texts that names are made of.
+const TEXTS: &[&str] = &[
+    "/api/v1/products/OLJCESPC7Z.html;a=b?x=/y#z",
+    "http://alice:secret@shop.test/how-to-cook/%61lice",
+    "user.alice.created-550e8400_orders2024",
+    "SELECT a, f('x') FROM s.books AS b JOIN \"c d\" ON b.x = c.y WHERE b.i IN (1, 2e3) LIMIT 10",
+    "INSERT INTO `books` (a, b) VALUES (_utf8'x''y', 0x1f), ($$z$$, $1) /* why */ -- so",
+    "WITH w AS (UPDATE t SET a = E'\\n' RETURNING *) DELETE FROM ONLY w USING u WHERE a::int > ?",
+    "CREATE USER x PASSWORD 'y'; SET z = DEFAULT; CALL p(@a, N'b')",
+];
+
+#[test]
+fn any_texts() {
+    for text in TEXTS {
+        run(300, mutated(text.as_bytes().to_vec()), |bytes| fuzz_names(&bytes));
     }
 }
 

@@ -37,7 +37,7 @@ mod tuning;
 mod websocket;
 
 pub use conversation::Conversation;
-pub use fuzz::fuzz;
+pub use fuzz::{fuzz, fuzz_names};
 pub use kinds::{PROTOCOLS, protocol_name};
 pub use names::{Dialect, Summary, label, path, statement};
 pub use operation::{Operation, Role, Said};

@@ -1,4 +1,6 @@
 //! Heads: what is kept of the bytes of a conversation.
+//!
+//! The fuzz target of heads takes this in as its own, without the tests.
 
 #[allow(dead_code, reason = "the library begins anew in the place of another flow")]
 #[path = "../../src/flows/heads/conversation.rs"]
@@ -27,11 +29,21 @@ mod records;
 #[path = "../../src/flows/heads/sink.rs"]
 mod sink;
 
+#[cfg(test)]
 mod any_bytes;
+#[cfg(test)]
 mod encrypted;
+#[cfg(test)]
 mod frames;
+#[path = "heads/fuzz.rs"]
+pub(crate) mod fuzz;
+#[cfg(test)]
 mod of_http1;
+#[cfg(test)]
 mod places;
+#[path = "heads/talk.rs"]
 mod talk;
+#[cfg(test)]
 mod whole;
+#[cfg(test)]
 mod words;

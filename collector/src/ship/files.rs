@@ -122,7 +122,9 @@ impl Opened {
         }
         // Heads never leave the host.
         if is_log && self.header.heads {
-            for chunk in buffer[..read].chunks_mut(PAGE) {
+            // The first page is the header.
+            let header = usize::from(first == 0);
+            for chunk in buffer[..read].chunks_mut(PAGE).skip(header) {
                 blank_heads(chunk);
             }
         }

@@ -109,6 +109,35 @@ fn a_record_that_is_being_written_is_made_blank_too() {
     assert!(!bytes[chunk..chunk + 4096].windows(7).any(|window| window == b"hunter2"));
 }
 
+#[test]
+fn a_head_is_made_blank_wherever_a_damaged_log_has_it() {
+    let whole = server().bytes();
+    let put_in: [&[u8]; 3] = [b"xyz", b"GET /1234567", &[0; 8]];
+    for (at, put_in) in
+        [4096, 4098, 5000, 8192].into_iter().flat_map(|at| put_in.map(|of| (at, of)))
+    {
+        let directory = TempDir::new().unwrap();
+        let path = written(&directory);
+        let damaged = [&whole[..at], put_in, &whole[at..]].concat();
+        fs::write(&path, damaged).unwrap();
+        replace(&path, |_| false).unwrap();
+        let is_there = [&b"hunter2"[..], b"1234567", b"7654321"].map(|text| holds(&path, text));
+        assert_eq!(is_there, [false; 3], "{put_in:?} at {at}");
+        assert_eq!(replace(&path, |_| false).unwrap(), Replaced::Nothing);
+        assert_eq!(Log::open(&path).unwrap().length(), (whole.len() + put_in.len()) as u64);
+    }
+}
+
+#[test]
+fn a_chunk_that_is_being_cleared_is_made_blank() {
+    let mut bytes = server().bytes();
+    bytes[4096..4100].copy_from_slice(b"FREE");
+    assert_eq!(blank_heads(&mut bytes[4096..8192]), 1);
+    assert_eq!(&bytes[4096..4100], b"FREE");
+    assert_eq!(bytes[4100..8192], [0; 4092]);
+    assert_eq!(blank_heads(&mut bytes[4096..8192]), 0);
+}
+
 proptest! {
     /// A file that is cut off or damaged gives what is before the damage, and never fails.
     #[test]

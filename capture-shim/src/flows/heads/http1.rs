@@ -194,6 +194,7 @@ impl Head {
             let rest = bytes.get(from..).unwrap_or(&[]);
             let Some(end) = newline(rest) else {
                 if !rest.is_empty() {
+                    self.make_room(gathered, bytes, at, sink);
                     self.go_on(gathered, rest, from);
                 }
                 self.keep(gathered, bytes, at, sink);
@@ -217,16 +218,28 @@ impl Head {
                     return Some((from, self.behind(conversation)));
                 }
                 Begins::Field(field) => {
-                    if gathered.pieces.is_full() {
-                        self.keep(gathered, bytes, at, sink);
-                        gathered.clear();
-                    }
+                    self.make_room(gathered, bytes, at, sink);
                     gathered.add(range);
                     if field != Field::Naming {
                         self.note(Told::of(field, line));
                     }
                 }
             }
+        }
+    }
+
+    /// Keeps what was gathered where there is no room for another piece.
+    #[inline]
+    fn make_room(
+        &mut self,
+        gathered: &mut Gathered,
+        bytes: &[u8],
+        at: usize,
+        sink: &mut impl Sink,
+    ) {
+        if gathered.pieces.is_full() {
+            self.keep(gathered, bytes, at, sink);
+            gathered.clear();
         }
     }
 
@@ -290,23 +303,24 @@ impl Head {
         let held = gathered.held.as_slice();
         let all = held.len() + gathered.pieces.length();
         let length = all.min(most.saturating_sub(self.kept as usize));
+        let is_continued = self.kept > 0;
+        self.kept += length as u32;
+        if length < all {
+            // What lies behind would be read as if it went on here.
+            self.kept = MAX_KEPT_LINES_BYTES as u32;
+        }
         if length == 0 {
             return;
         }
         // What was held came before this transfer.
         let first = gathered.pieces.ranges().first().map_or(0, |range| range.start);
         let offset = if held.is_empty() { at + first } else { at };
-        let (continues, cut) = (self.kept > 0, length < all);
+        let (continues, cut) = (is_continued, length < all);
         let held_too = !held.is_empty();
         sink.begin(Run { class: Class::Http1, offset, held: held_too, length, continues, cut });
         sink.put(held);
         for range in gathered.pieces.ranges() {
             sink.put(bytes.get(range.clone()).unwrap_or(&[]));
-        }
-        self.kept += length as u32;
-        if cut {
-            // What lies behind would be read as if it went on here.
-            self.kept = MAX_KEPT_LINES_BYTES as u32;
         }
     }
 }

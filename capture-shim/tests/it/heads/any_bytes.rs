@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 
+use super::fuzz;
 use super::sink::Class;
 use super::talk::{By, Kept, Talk};
 use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_KEPT_LINES_BYTES, MAX_KEPT_TURN_BYTES};
@@ -74,6 +75,20 @@ proptest! {
                 prop_assert!(length <= longest(run.class), "{:?}", run);
             }
         }
+    }
+
+    /// What is kept was said, whatever is said and whatever happens.
+    #[test]
+    fn kept_bytes_were_said(pieces in prop::collection::vec((any::<u8>(), any::<bool>(), piece()), 1..20)) {
+        let mut bytes = Vec::new();
+        for (flags, is_event, piece) in &pieces {
+            // Most pieces are bytes.
+            bytes.push(if *is_event { *flags } else { flags & 0x7f });
+            bytes.extend((piece.len() as u16).to_le_bytes());
+            bytes.extend(piece);
+        }
+        fuzz::any(&bytes);
+        fuzz::frames(&pieces.into_iter().flat_map(|(_, _, piece)| piece).collect::<Vec<u8>>());
     }
 
     #[test]

@@ -56,6 +56,31 @@ fn a_head_in_parts_is_the_whole_head() {
 }
 
 #[test]
+fn a_first_line_that_is_too_long_has_no_hole() {
+    let line = format!("GET /{} HTTP/1.1\r\n", "a".repeat(400));
+    for first in [MAX_KEPT_UNFINISHED_BYTES - 1, MAX_KEPT_UNFINISHED_BYTES, 300] {
+        let mut talk = Talk::new();
+        // Its end comes alone: it must not be joined to what was kept before.
+        talk.say(Client, &line[..first]).say(Client, &line[first..400]);
+        talk.say(Client, format!("{}\r\n", &line[400..]));
+        let kept = line[..MAX_KEPT_UNFINISHED_BYTES].to_owned();
+        assert_eq!(talk.http1(Client), [kept], "{first}");
+    }
+}
+
+#[test]
+fn a_line_in_parts_behind_many_pieces_is_whole() {
+    for lines in 0..20 {
+        let chosen = "Host: a\r\nCookie: SECRET\r\n".repeat(lines);
+        let said = format!("GET / HTTP/1.1\r\n{chosen}Content-Type: text/plain\r\n\r\n");
+        let kept = said.replace("Cookie: SECRET\r\n", "");
+        let mut talk = Talk::new();
+        talk.say(Client, &said[..said.len() - 12]).say(Client, &said[said.len() - 12..]);
+        assert_eq!(talk.http1(Client), [kept], "{lines}");
+    }
+}
+
+#[test]
 fn bodies_that_an_answer_does_not_have_are_not_waited_for() {
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n";
     let cases = [

@@ -1,0 +1,205 @@
+//! The walkers on any bytes in any parts, for fuzzing and property tests. Panics where they break
+//! their word: what is kept are bytes that were said where the run says, and lines that are chosen.
+
+use super::sink::Class;
+use super::talk::{By, Kept, Talk};
+use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_KEPT_LINES_BYTES, MAX_KEPT_TURN_BYTES};
+
+/// Bits of the byte in front of each piece. The first two are those of the pieces of protocols, so
+/// that seeds of these are seeds of this.
+const SERVER: u8 = 1;
+const CONTINUES: u8 = 2;
+/// The piece is no bytes but something that happens; the bits below say what.
+const EVENT: u8 = 128;
+const PASSES: u8 = 2;
+const OVERLAPS: u8 = 4;
+const DECRYPTS: u8 = 8;
+
+/// Largest number of bytes that are held from one buffer to the next.
+const MAX_HELD_BYTES: usize = 40;
+
+/// What the client of HTTP/2 says first.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Lines that may be kept behind the first one of a head, as they begin.
+const CHOSEN: [&str; 9] = [
+    "host:",
+    "content-length:",
+    "content-type:",
+    "transfer-encoding:",
+    "upgrade:",
+    "traceparent:",
+    "x-request-id:",
+    "b3:",
+    "x-b3-",
+];
+
+/// Bytes of one end.
+#[derive(Default)]
+struct Stream {
+    bytes: Vec<u8>,
+    /// Places where transfers begin, by the number of the transfer.
+    begins: Vec<(usize, usize)>,
+}
+
+impl Stream {
+    /// Place of the byte that a run begins with, but for what was held, and the end of its
+    /// transfer.
+    fn place(&self, kept: &Kept) -> (usize, usize) {
+        let found = self.begins.iter().position(|(number, _)| *number == kept.transfer).unwrap();
+        let end = self.begins.get(found + 1).map_or(self.bytes.len(), |(_, begin)| *begin);
+        let place = self.begins[found].1 + kept.run.offset;
+        assert!(place <= end, "{kept:?} is not in its transfer");
+        (place, end)
+    }
+}
+
+/// Lets two ends say any bytes in any parts, and checks what is kept. Returns that.
+pub(super) fn walk(bytes: &[u8]) -> Vec<Kept> {
+    let mut talk = match bytes.first() {
+        Some(first) if first & EVENT != 0 && first & SERVER != 0 => Talk::joined(),
+        _ => Talk::new(),
+    };
+    let mut streams = [Stream::default(), Stream::default()];
+    let mut transfer: Option<(By, Vec<&[u8]>)> = None;
+    for (flags, piece) in pieces(bytes) {
+        let by = if flags & SERVER != 0 { By::Server } else { By::Client };
+        if flags & EVENT == 0 {
+            match &mut transfer {
+                Some((last, buffers)) if *last == by && flags & CONTINUES != 0 => {
+                    buffers.push(piece);
+                    continue;
+                }
+                _ => say(&mut talk, &mut streams, transfer.replace((by, vec![piece]))),
+            }
+            continue;
+        }
+        say(&mut talk, &mut streams, transfer.take());
+        if flags & PASSES != 0 {
+            let stream = &mut streams[usize::from(by == By::Server)];
+            stream.begins.push((talk.transfers, stream.bytes.len()));
+            stream.bytes.resize(stream.bytes.len() + piece.len(), 0);
+            talk.pass(by, piece.len() as u64);
+        } else if flags & OVERLAPS != 0 {
+            talk.say_at(by, 0, u64::MAX / 2, &[]);
+        } else if flags & DECRYPTS != 0 {
+            talk.decrypt(16);
+        }
+    }
+    say(&mut talk, &mut streams, transfer);
+    check(&talk.kept, &streams);
+    talk.kept
+}
+
+/// A piece is a byte of flags, its length in two bytes (little-endian), and its bytes.
+fn pieces(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    std::iter::from_fn(move || {
+        let [flags, low, high, rest @ ..] = bytes else { return None };
+        let length = usize::from(u16::from_le_bytes([*low, *high])).min(rest.len());
+        let (piece, behind) = rest.split_at(length);
+        bytes = behind;
+        Some((*flags, piece))
+    })
+}
+
+fn say(talk: &mut Talk, streams: &mut [Stream; 2], transfer: Option<(By, Vec<&[u8]>)>) {
+    let Some((by, buffers)) = transfer else { return };
+    let stream = &mut streams[usize::from(by == By::Server)];
+    stream.begins.push((talk.transfers, stream.bytes.len()));
+    buffers.iter().for_each(|buffer| stream.bytes.extend(*buffer));
+    talk.say_in(by, &buffers);
+}
+
+fn check(kept: &[Kept], streams: &[Stream; 2]) {
+    for (by, stream) in [By::Client, By::Server].into_iter().zip(streams) {
+        let mut head: Vec<&Kept> = Vec::new();
+        for kept in kept.iter().filter(|kept| kept.by == by) {
+            assert_eq!(kept.run.length, kept.bytes.len(), "{kept:?}");
+            match kept.run.class {
+                Class::Other => verbatim(kept, stream, |said, kept| said == kept),
+                // Values may be blanked, and are no longer in Huffman's code then.
+                Class::Http2 => verbatim(kept, stream, |said, kept| {
+                    said == kept || kept == b'*' || said & 0x7f == kept
+                }),
+                Class::Http1 => {}
+            }
+            if !kept.run.continues {
+                check_head(&head, stream);
+                head.clear();
+            }
+            if let Some(before) = head.last() {
+                assert_eq!(before.run.class, kept.run.class, "{kept:?}");
+                assert!(!before.run.cut, "{kept:?} goes on behind what was left out");
+            }
+            head.push(kept);
+        }
+        check_head(&head, stream);
+    }
+}
+
+/// The bytes of a run follow each other in what was said, from a place that is said or, where
+/// something was held, from one a little before.
+fn verbatim(kept: &Kept, stream: &Stream, is_same: impl Fn(u8, u8) -> bool) {
+    let (place, end) = stream.place(kept);
+    let is_there = (0..=MAX_HELD_BYTES.min(place)).any(|held| {
+        stream.bytes.get(place - held..place - held + kept.bytes.len()).is_some_and(|said| {
+            place - held + kept.bytes.len() <= end
+                && said.iter().zip(&kept.bytes).all(|(said, kept)| is_same(*said, *kept))
+        })
+    });
+    assert!(is_there, "{kept:?} was not said at {place}");
+}
+
+/// A head as a whole: it is no longer than it may be, and of HTTP/1 it is lines that were said, all
+/// but the first of them chosen.
+fn check_head(head: &[&Kept], stream: &Stream) {
+    let Some(first) = head.first() else { return };
+    let bytes: Vec<u8> = head.iter().flat_map(|kept| kept.bytes.iter().copied()).collect();
+    let most = match first.run.class {
+        Class::Http1 => MAX_KEPT_LINES_BYTES,
+        Class::Http2 => MAX_KEPT_FRAME_BYTES + 9,
+        Class::Other => MAX_KEPT_TURN_BYTES,
+    };
+    assert!(bytes.len() <= most, "{head:?} is too long");
+    if first.run.class != Class::Http1 {
+        return;
+    }
+    let (place, _) = stream.place(first);
+    let mut from = place.saturating_sub(MAX_HELD_BYTES);
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    for (number, line) in lines.iter().enumerate() {
+        let is_last = number + 1 == lines.len();
+        let found = stream.bytes[from..].windows(line.len()).enumerate().position(|(at, said)| {
+            let begins = number == 0 || stream.bytes[from + at - 1] == b'\n';
+            said == *line && begins
+        });
+        let at = found.unwrap_or_else(|| panic!("line {number} of {head:?} was not said so"));
+        from += at + line.len();
+        let text = String::from_utf8_lossy(line).to_ascii_lowercase();
+        let is_end = matches!(text.as_str(), "\n" | "\r\n");
+        let is_chosen = CHOSEN.iter().any(|chosen| text.starts_with(chosen))
+            || is_last && (text == "\r" || CHOSEN.iter().any(|chosen| chosen.starts_with(&text)));
+        assert!(number == 0 || is_end && is_last || is_chosen, "{text:?} is kept: {head:?}");
+    }
+}
+
+/// Frames of HTTP/2 are the same in whatever parts they come. The first byte says how long the
+/// parts are, the others are what a client says behind its beginning.
+pub(super) fn frames(bytes: &[u8]) {
+    let Some((size, frames)) = bytes.split_first() else { return };
+    let said = [PREFACE, frames].concat();
+    let of = |size: usize| {
+        let mut talk = Talk::new();
+        talk.say_parts(By::Client, &said, size);
+        let kept = talk.kept.iter().filter(|kept| kept.run.class == Class::Http2);
+        kept.flat_map(|kept| kept.bytes.clone()).collect::<Vec<u8>>()
+    };
+    let size = usize::from(*size).max(1);
+    assert_eq!(of(said.len()), of(size), "frames in parts of {size} bytes");
+}
+
+/// Takes any bytes as both.
+pub(crate) fn any(bytes: &[u8]) {
+    frames(bytes);
+    walk(bytes);
+}
