@@ -4,6 +4,7 @@
 
 mod connects;
 mod delays;
+mod operations;
 mod patterns;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ mod filtered;
 mod html;
 mod json;
 mod label;
+mod operations;
 mod options;
 mod output;
 pub mod page;

@@ -15,6 +15,7 @@ mod names;
 mod number;
 mod observed;
 mod one_sided;
+mod operations;
 mod overview;
 mod sample;
 mod series;
@@ -42,6 +43,7 @@ use details::Details;
 use names::Names;
 use observed::Observed;
 use one_sided::OneSidedMessages;
+use operations::PageOperations;
 use overview::Overview;
 use series::{Series, Slices};
 
@@ -71,6 +73,7 @@ pub struct PageBuilder<'a> {
     limits: Vec<usize>,
     series: Series,
     slices: Slices,
+    operations: PageOperations<'a>,
     begin: i64,
     one_sided: OneSidedMessages,
     contexts: Option<PageContexts>,
@@ -89,6 +92,7 @@ impl<'a> PageBuilder<'a> {
         let limits = instances_of_each(&ranked);
         let series = Series::of(begin, span);
         let slices = Slices::of(begin, span, PATTERN_SLICES);
+        let operations = PageOperations::of(&report.operations, &ranked, slices);
         let one_sided = OneSidedMessages::default();
         PageBuilder {
             report,
@@ -99,6 +103,7 @@ impl<'a> PageBuilder<'a> {
             limits,
             series,
             slices,
+            operations,
             begin,
             one_sided,
             contexts: None,
@@ -134,6 +139,7 @@ impl<'a> PageBuilder<'a> {
         if let Some(rank) = self.rank(instance.which.pattern) {
             let hops = &self.ranked[rank].hops;
             self.observed[rank].add(instance, hops, self.begin, self.slices, self.limits[rank]);
+            self.operations.add(rank, instance, self.begin);
             let (path, pattern) = (instance.which.path, instance.which.pattern);
             let root = instance.hops.first().map_or(-1, |hop| hop.message);
             let messages = hops.len().min(MAX_HOPS);
@@ -167,9 +173,9 @@ impl<'a> PageBuilder<'a> {
             details.push(serde_json::to_vec(&group)?.into());
         }
         // The overview comes last, as it has the names of all pieces.
-        let series = self.series.columns();
+        let over_time = (self.series.columns(), self.operations.columns(&mut names));
         let mut overview =
-            Overview::of(self.report, &self.ranked, &self.options, &map, series, &mut names);
+            Overview::of(self.report, &self.ranked, &self.options, &map, over_time, &mut names);
         overview.one_sided = self.one_sided;
         overview.contexts = self.contexts.is_some();
         overview.workload = self.workload.is_some();

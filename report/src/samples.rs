@@ -1,7 +1,7 @@
 //! Reports made by hand, on which the outputs are tested and looked at. The patterns are those of
 //! `tests/support`, which the tests of other crates have, too.
 
-use analyze::paths::{DelayTable, Delays, HopDelays, NodeDelays};
+use analyze::paths::{DelayTable, Delays, HopDelays, NodeDelays, Outcomes, PathPattern};
 use message_trace::Protocol;
 
 use crate::clocks::{Clock, ClockStep};
@@ -32,6 +32,25 @@ pub(crate) fn meta() -> Meta {
         filtered: None,
         next_steps: vec!["timelines: sockcap report --html FILE".to_owned()],
     }
+}
+
+/// Two patterns that say what they ask for. Of the first, a fourth of the requests fails, and so do
+/// its calls of redis; of the second, answers of redis are known of half, and some of these fail.
+pub(crate) fn asked() -> Vec<PathPattern> {
+    let outcomes = |answers, errors, error_share| Some(Outcomes { answers, errors, error_share });
+    let (mut cart, mut start) = (cached(), cached());
+    (cart.count, cart.expected) = (200, 200.0);
+    cart.hops[0].operation = Some("GET /cart/{}".to_owned());
+    cart.hops[1].operation = Some("GET /cart/{}".to_owned());
+    cart.hops[2].operation = Some("GET".to_owned());
+    cart.hops[3].outcomes = outcomes(200, 50, 0.25);
+    cart.hops[5].outcomes = outcomes(200, 51, 0.255);
+    (start.id, start.count, start.expected) = (1, 100, 50.0);
+    start.hops[0].operation = Some("GET /".to_owned());
+    start.hops[2].operation = Some("GET".to_owned());
+    start.hops[3].outcomes = outcomes(50, 10, 0.16);
+    start.hops[5].outcomes = outcomes(100, 0, 0.0);
+    vec![cart, start]
 }
 
 /// A reference, a clock that is hours ahead, one that was set, one with messages in one direction

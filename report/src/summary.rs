@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::clocks::Clock;
 use crate::families::{Families, Family};
 use crate::filtered::Filtered;
+use crate::operations::Operations;
 use crate::options::Options;
 
 /// A report: the data of every output.
@@ -16,6 +17,8 @@ pub struct Report<'a> {
     pub(crate) patterns: &'a [PathPattern],
     /// The families of the patterns.
     pub(crate) families: Families<'a>,
+    /// What the patterns ask for.
+    pub(crate) operations: Operations<'a>,
     /// The trace that the patterns were found in.
     pub meta: Meta,
 }
@@ -91,7 +94,8 @@ impl<'a> Report<'a> {
     /// The report of `patterns`, in any order. Where they are not all ([`Meta::rest`]), they are
     /// those that come first by the metric that the reader chose.
     pub fn new(patterns: &'a [PathPattern], meta: Meta) -> Report<'a> {
-        Report { patterns, families: Families::of(patterns), meta }
+        let families = Families::of(patterns);
+        Report { patterns, families, operations: Operations::of(patterns), meta }
     }
 
     /// The patterns in the order of `options`, up to its limit.

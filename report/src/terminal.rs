@@ -6,6 +6,7 @@ mod delays;
 mod footer;
 mod header;
 mod headline;
+mod operations;
 mod paint;
 mod screen;
 #[cfg(test)]
@@ -40,6 +41,7 @@ impl Output for Terminal {
             screen.alike(family, report, out)?;
             tree::write(family.lead, &columns, &screen, out)?;
         }
+        screen.operations(report, options, out)?;
         screen.footer(report, &families, out)
     }
 }

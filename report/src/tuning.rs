@@ -31,6 +31,10 @@ pub(crate) const FEW_INSTANCES: usize = 2;
 /// Maximum number of messages of all instances together in a page on disk.
 pub(crate) const MAX_MESSAGES: usize = 200_000;
 
+/// Maximum number of operations whose calls and errors the page has: those with the most errors.
+/// One with calls at all times takes some 2 kB as JSON. A system has some hundred of them.
+pub(crate) const MAX_PAGE_OPERATIONS: usize = 300;
+
 /// Maximum number of operations whose contexts the page has: those that context explains most of.
 pub(crate) const MAX_OPERATIONS: usize = 200;
 

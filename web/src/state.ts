@@ -34,6 +34,9 @@ export const context = signal<number | null>(null);
 /** The number of the request whose steps and threads are shown; null: the one that stands for the largest cluster. */
 export const request = signal<number | null>(null);
 
+/** The place of the operation whose calls and errors are shown over time; null: those of all requests. */
+export const asked = signal<number | null>(null);
+
 const SORT_KEYS: SortKey[] = ["total", "count", "expected", "confidence", "evidence", "mean", "p99"];
 const PARTS: Part[] = ["node", "network", "untraced", "connect"];
 
@@ -58,6 +61,7 @@ export function address(): string {
   if (level.value) said.set("level", level.value);
   if (context.value !== null) said.set("context", String(context.value));
   if (request.value !== null) said.set("request", String(request.value));
+  if (asked.value !== null) said.set("asked", String(asked.value));
   const text = said.toString();
   return tab.value + (text ? `?${text}` : "");
 }
@@ -80,6 +84,7 @@ function lookAt(text: string): void {
   level.value = one(LEVELS, said.get("level"));
   context.value = whole(said.get("context"));
   request.value = whole(said.get("request"));
+  asked.value = whole(said.get("asked"));
   const [hop = null, word = null] = said.get("delay")?.split(".") ?? [];
   const [number, part] = [whole(hop), one(PARTS, word)];
   delay.value = number !== null && part ? { hop: number, part } : null;

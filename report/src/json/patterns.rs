@@ -4,6 +4,7 @@ use analyze::paths::{Hop, PathPattern};
 use serde::Serialize;
 
 use super::connects::JsonConnects;
+use super::operations::JsonOperation;
 use super::trace::Trace;
 use crate::ends::Ends;
 use crate::options::Options;
@@ -19,6 +20,9 @@ pub(super) struct Document<'a> {
     /// The number of all patterns; `patterns` may be some of them.
     pattern_count: u64,
     total_time: f64,
+    /// What the patterns ask for; left out where none says so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    operations: Vec<JsonOperation<'a>>,
     patterns: Vec<Pattern<'a>>,
 }
 
@@ -81,6 +85,7 @@ impl<'a> Document<'a> {
             sort: options.sort.name(),
             pattern_count: report.pattern_count(),
             total_time,
+            operations: JsonOperation::all(&report.operations),
             patterns: report
                 .ranked(options)
                 .into_iter()

@@ -81,6 +81,18 @@ fn what_is_asked_for_and_how_it_ends_is_told_where_it_is_known() {
 }
 
 #[test]
+fn operations_are_told_with_their_errors() {
+    let json = written(&samples::asked(), &Options::default());
+    let redis = serde_json::json!({
+        "operation": "GET", "node": "redis-server", "root": false, "calls": 250.0,
+        "answered": 225.0, "errors": 54.0, "error_share": 0.24
+    });
+    assert_eq!(json["operations"][0], redis);
+    assert_eq!(json["operations"][3]["error_share"], serde_json::Value::Null);
+    assert!(written(&samples::some(), &Options::default()).get("operations").is_none());
+}
+
+#[test]
 fn a_part_says_of_what() {
     let filter = PathFilter { through: vec!["app".into()], from: Some(7), ..PathFilter::default() };
     let filtered = Filtered { filter, begin: 5, of_patterns: 9, of_instances: 400 };

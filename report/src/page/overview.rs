@@ -8,6 +8,7 @@ use super::map::PageMap;
 use super::names::Names;
 use super::number::Number;
 use super::one_sided::OneSidedMessages;
+use super::operations::OperationColumns;
 use super::series::SeriesColumns;
 use crate::filtered::Filtered;
 use crate::label;
@@ -54,6 +55,9 @@ pub(super) struct Overview<'a> {
     patterns: PatternColumns,
     pub(super) map: &'a PageMap,
     pub(super) series: SeriesColumns,
+    /// What the patterns ask for; left out where none says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations: Option<OperationColumns>,
     /// The names of nodes, ports and protocols, in the order of their numbers.
     pub(super) names: Vec<String>,
 }
@@ -99,7 +103,7 @@ impl<'a> Overview<'a> {
         ranked: &[&PathPattern],
         options: &Options,
         map: &'a PageMap,
-        series: SeriesColumns,
+        (series, operations): (SeriesColumns, Option<OperationColumns>),
         names: &mut Names,
     ) -> Overview<'a> {
         let meta = &report.meta;
@@ -131,6 +135,7 @@ impl<'a> Overview<'a> {
             patterns,
             map,
             series,
+            operations,
             names: names.shown(),
         }
     }

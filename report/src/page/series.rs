@@ -25,6 +25,11 @@ impl Slices {
         Slices { begin, step, number }
     }
 
+    /// The length of a slice, in nanoseconds.
+    pub(super) fn step(&self) -> i64 {
+        self.step
+    }
+
     /// The slice of a time. A time outside of the trace is in the first or the last slice.
     pub(super) fn at(&self, time: i64) -> usize {
         let slice = time.saturating_sub(self.begin).max(0) / self.step;

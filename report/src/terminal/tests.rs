@@ -63,6 +63,26 @@ fn what_connections_take_has_columns_where_it_is_noticeable() {
 }
 
 #[test]
+fn operations_have_a_table_with_the_most_errors_first() {
+    for width in [100, 60, 40] {
+        let options = Options { width, unicode: width > 40, ..Options::default() };
+        let text = written(&samples::asked(), samples::meta(), &options);
+        assert_fits(&text, width);
+        assert!(text.is_ascii() == (width == 40), "{text}");
+    }
+    let text = written(&samples::asked(), samples::meta(), &Options::default());
+    assert_golden!("operations.txt", &text);
+    let options = Options { limit: Some(1), ..Options::default() };
+    let text = written(&samples::asked(), samples::meta(), &options);
+    assert!(
+        text.contains("redis-server GET ") && text.contains("3 operations not shown"),
+        "{text}"
+    );
+    let text = written(&samples::some(), samples::meta(), &Options::default());
+    assert!(!text.contains("operation"), "{text}");
+}
+
+#[test]
 fn coloured() {
     let options = Options { color: true, limit: Some(2), ..Options::default() };
     let text = written(&samples::some(), samples::meta(), &options);
@@ -139,10 +159,12 @@ fn errors_have_a_column_where_there_are_any() {
     patterns[0].hops[0].operation = Some("GET /cart/{}".to_owned());
     (patterns[0].hops[5].outcomes, patterns[0].hops[3].outcomes) = (ended(0, 0.0), ended(0, 0.0));
     let text = written(&patterns, samples::meta(), &Options::default());
-    assert!(text.contains("nginx:8080 GET /cart/{}") && !text.contains("errors"), "{text}");
+    let trees = text.split("\noperation ").next().unwrap();
+    assert!(text.contains("nginx:8080 GET /cart/{}") && !trees.contains("errors"), "{text}");
     patterns[0].hops[5].outcomes = ended(53, 0.25);
     let text = written(&patterns, samples::meta(), &Options::default());
-    assert!(text.contains(" errors ") && text.contains(" 25% "), "{text}");
+    let trees = text.split("\noperation ").next().unwrap();
+    assert!(trees.contains(" errors ") && trees.contains(" 25% "), "{text}");
     assert_fits(&text, 100);
 }
 

@@ -40,7 +40,29 @@ export interface Overview {
   patterns: PatternColumns;
   map: SystemMap;
   series: Series;
+  /** What the patterns ask for; left out where none says so. */
+  operations?: Operations;
   names: string[];
+}
+
+/** What is asked for, a column each; those with the most errors first. Numbers are of calls that are expected to be real. */
+export interface Operations {
+  /** How long a slice is. */
+  step: number;
+  /** How many more there are. */
+  omitted: number;
+  /** What is asked for, by the number of a name. */
+  name: number[];
+  /** Who is asked, likewise. */
+  node: number[];
+  /** Whether paths begin with it. */
+  root: boolean[];
+  calls: number[];
+  /** Calls whose answers say how they ended. */
+  answered: number[];
+  errors: number[];
+  /** Slice, calls, those that were answered, those that failed, and so on. */
+  series: number[][];
 }
 
 /** Messages between two nodes that were seen at one end only. */

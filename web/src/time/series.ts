@@ -21,7 +21,7 @@ export interface PatternCharts {
 
 /** Columns of slice, expected paths and mean duration, for a trace of `span` nanoseconds. */
 export function ofPattern(series: number[], span: number): PatternCharts {
-  const together = TOGETHER.find((number) => isEnough(series, number)) ?? TOGETHER[TOGETHER.length - 1] ?? 1;
+  const together = togetherOf(series, 3);
   const step = (Math.floor(Math.max(0, span) / PATTERN_SLICES) + 1) * together;
   const times = Array.from({ length: PATTERN_SLICES / together }, (_, slice) => (slice * step) / 1e9);
   const [expected, sums] = [times.map(() => 0), times.map(() => 0)];
@@ -38,9 +38,14 @@ export function ofPattern(series: number[], span: number): PatternCharts {
   };
 }
 
-function isEnough(series: number[], together: number): boolean {
-  const slices = new Set(series.filter((_, place) => place % 3 === 0).map((slice) => Math.floor(slice / together)));
-  const paths = series.filter((_, place) => place % 3 === 1).reduce((sum, one) => sum + one, 0);
+/** How many slices become one, so that each has enough: of columns that begin with a slice and how much is in it. */
+export function togetherOf(series: number[], columns: number): number {
+  return TOGETHER.find((number) => isEnough(series, columns, number)) ?? TOGETHER[TOGETHER.length - 1] ?? 1;
+}
+
+function isEnough(series: number[], columns: number, together: number): boolean {
+  const slices = new Set(series.filter((_, place) => place % columns === 0).map((slice) => Math.floor(slice / together)));
+  const paths = series.filter((_, place) => place % columns === 1).reduce((sum, one) => sum + one, 0);
   return paths >= WANTED * slices.size;
 }
 

@@ -2,7 +2,7 @@
 // are made up here.
 
 import { execFileSync, spawn } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,6 +25,7 @@ declare module "vitest" {
     view: string;
     viewed: string;
     contexts: string;
+    asked: string;
     costs: string;
     costly: string;
     ports: Record<string, string>;
@@ -97,12 +98,22 @@ function recorded(sockcap: string, directory: string): Record<string, string> {
   return Object.fromEntries([...printed.matchAll(/^(\w+) (\d+)$/gm)].map(([, kind, port]) => [kind, port]));
 }
 
+const ASKED = path.join(path.dirname(fileURLToPath(import.meta.url)), "asked.mjs");
+
+/** Records a server that is asked for carts and orders, with what messages say they do, into `asked`. */
+function named(sockcap: string, directory: string): void {
+  const server = path.join(directory, "shopd");
+  symlinkSync(process.execPath, server);
+  const said = ["record", "--protocols", "-d", "asked", "--", process.execPath, ASKED, "ask", server];
+  execFileSync(sockcap, said, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] });
+}
+
 export default async function setup(project: TestProject): Promise<() => void> {
   // Pages that are there already are measured as they are.
   if (process.env.SOCKCAP_PAGES) return () => {};
-  const named = process.env.SOCKCAP;
-  if (!named) throw new Error("SOCKCAP does not name the program sockcap, of which the pages are tested");
-  const sockcap = path.resolve(named);
+  const program = process.env.SOCKCAP;
+  if (!program) throw new Error("SOCKCAP does not name the program sockcap, of which the pages are tested");
+  const sockcap = path.resolve(program);
   const directory = mkdtempSync(path.join(tmpdir(), "sockcap-pages-"));
   const run = (...said: string[]) => execFileSync(sockcap, said, { cwd: directory, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" });
   const page = (name: string, table: string) => {
@@ -157,6 +168,9 @@ export default async function setup(project: TestProject): Promise<() => void> {
   project.provide("fifteen", made("fifteen", tiers(2, 7, 5, 12, 2)));
   project.provide("forty", made("forty", tiers(4, 20, 15, 40, 3)));
 
+  named(sockcap, directory);
+  run("report", "-d", "asked", "--html", "asked.html");
+  project.provide("asked", `file://${path.join(directory, "asked.html")}`);
   project.provide("ports", recorded(sockcap, directory));
   run("report", "-d", "costs", "--html", "costs.html");
   project.provide("costs", `file://${path.join(directory, "costs.html")}`);

@@ -1,0 +1,35 @@
+//! The operations of a report, in the document of the patterns.
+
+use serde::Serialize;
+
+use crate::operations::Operations;
+
+/// An operation. Numbers of calls are those that are expected to be real.
+#[derive(Serialize)]
+pub(super) struct JsonOperation<'a> {
+    operation: &'a str,
+    node: &'a str,
+    root: bool,
+    calls: f64,
+    answered: f64,
+    errors: f64,
+    /// Null where no answer says how the call ended.
+    error_share: Option<f64>,
+}
+
+impl<'a> JsonOperation<'a> {
+    /// All of `operations`, those with the most errors first.
+    pub(super) fn all(operations: &Operations<'a>) -> Vec<JsonOperation<'a>> {
+        let rows = operations.rows.iter();
+        rows.map(|(of, calls)| JsonOperation {
+            operation: of.name,
+            node: of.node,
+            root: of.is_root,
+            calls: calls.calls,
+            answered: calls.answered,
+            errors: calls.errors,
+            error_share: calls.error_share(),
+        })
+        .collect()
+    }
+}
