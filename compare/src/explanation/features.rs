@@ -74,6 +74,12 @@ fn is_name(parameter: &str) -> bool {
     })
 }
 
+/// Whether numbers of this parameter are codes of what happened, as 404: they have no order that
+/// means something, but mean the same in all recordings.
+fn is_code(parameter: &str) -> bool {
+    parameter.ends_with("status_code") || parameter == "sockcap.status"
+}
+
 /// The features of the step of a request that is at a place.
 pub(super) fn of_step(
     request: &Request,
@@ -101,7 +107,7 @@ pub(super) fn of_step(
         let name = name_of(name);
         let number = value.parse().ok().filter(|number: &f64| number.is_finite());
         let value = match number {
-            Some(number) if !is_name(&name) => Value::Number(number),
+            Some(number) if !is_name(&name) && !is_code(&name) => Value::Number(number),
             _ => Value::Text(value.to_owned()),
         };
         each(Feature::Step(place, OfStep::Parameter(name)), value);
@@ -111,6 +117,14 @@ pub(super) fn of_step(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_are_codes() {
+        for name in ["http.response.status_code", "http.status_code", "db.response.status_code"] {
+            assert!(is_code(name) && !is_name(name), "{name}");
+        }
+        assert!(!is_code("http.response.body.size") && !is_code("process.pid"));
+    }
 
     #[test]
     fn numbers_that_are_names() {

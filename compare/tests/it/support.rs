@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) failing: u64,
     /// Share of the requests whose cart is large, and takes 20 ms more, of 100.
     pub(crate) large: u64,
+    /// Share of the requests whose cart is not found, which takes 20 ms more, of 100.
+    pub(crate) missing: u64,
     /// Share of the requests that ask for another page, of 100.
     pub(crate) other_kind: u64,
     /// All times, of 100.
@@ -48,6 +50,7 @@ impl World {
         cached: 70,
         failing: 0,
         large: 0,
+        missing: 0,
         other_kind: 0,
         percent: 100,
         operations: 1,
@@ -79,12 +82,13 @@ impl World {
             0 => name("get"),
             which => name(&format!("get {which}")),
         };
-        let size = names.number("items");
+        let of_cart = ["items", "http.response.status_code"].map(|name| names.number(name));
         let of = |what, mean| self.around(number, what, mean);
         let hit = self.drawn(number, 90) % 100 < self.cached;
         let fails = self.drawn(number, 91) % 100 < self.failing;
         let is_large = self.drawn(number, 92) % 100 < self.large;
-        let items = if is_large { "40" } else { "3" };
+        let is_missing = self.drawn(number, 94) % 100 < self.missing;
+        let said = [if is_large { "40" } else { "3" }, if is_missing { "404" } else { "200" }];
         let begin = number as i64 * 100 * MS;
         let mut request = Request { caller: client, probability: 1.0, ..Request::default() };
         // The front end asks cart, then cache; the cart asks the store.
@@ -97,13 +101,14 @@ impl World {
             caller_end: Some(at + way + takes),
             ..Step::of(node, operation)
         };
-        let (own, way) = (of(2, self.cart) + if is_large { 20 * MS } else { 0 }, of(3, MS / 4));
+        let more = if is_large || is_missing { 20 * MS } else { 0 };
+        let (own, way) = (of(2, self.cart) + more, of(3, MS / 4));
         let (store_way, store_takes) = (of(4, self.to_store), of(5, MS));
         let asked = if fails { 0 } else { store_way + store_takes };
-        let mut of_cart = call(0, time, way, own + asked, cart, get);
-        of_cart.failed = fails;
-        let cart_begin = of_cart.begin.unwrap();
-        let mut steps = vec![of_cart];
+        let mut cart_step = call(0, time, way, own + asked, cart, get);
+        cart_step.failed = fails;
+        let cart_begin = cart_step.begin.unwrap();
+        let mut steps = vec![cart_step];
         if !fails {
             steps.push(call(1, cart_begin + own / 2, store_way, store_takes, store, read));
         }
@@ -123,7 +128,8 @@ impl World {
         let root = Step { begin: Some(begin), end: Some(time), ..Step::of(front, page) };
         request.push(root, []);
         for (number, step) in steps.into_iter().enumerate() {
-            request.push(step, (number == 0).then_some((size, items)));
+            let parameters = of_cart.into_iter().zip(said).filter(|_| number == 0);
+            request.push(step, parameters);
         }
         request
     }

@@ -4,6 +4,8 @@
 //! Of RPC the names of the stable conventions are written, and beside them those that were used
 //! before and say the same by another name, as back ends still look for these.
 
+use message_trace::table::operations::OperationRow;
+
 use super::attributes::Attributes;
 use super::messages::{KeyValue, Status, StatusCode};
 use crate::traces::{Said, Side};
@@ -101,18 +103,19 @@ pub(super) fn attributes(said: &Said<'_>, side: Side) -> Vec<KeyValue> {
         }
         Kind::Http | Kind::Other => all.text("sockcap.operation", name),
     }
+    let key = OperationRow::status_attribute(protocol);
     match kind {
         Kind::Http => match status.parse() {
-            Ok(code) => all.number("http.response.status_code", Some(code)),
+            Ok(code) => all.number(key, Some(code)),
             Err(_) => all.text("sockcap.status", status),
         },
         Kind::Rpc => {
-            all.text("rpc.response.status_code", status);
+            all.text(key, status);
             let code = GRPC_CODES.iter().position(|code| *code == status);
             all.number("rpc.grpc.status_code", code.and_then(|code| i64::try_from(code).ok()));
         }
         Kind::Statements | Kind::Commands if said.is_error(side) => {
-            all.text("db.response.status_code", status);
+            all.text(key, status);
         }
         _ => all.text("sockcap.status", status),
     }

@@ -48,6 +48,17 @@ pub struct OperationRow<'a> {
 }
 
 impl OperationRow<'_> {
+    /// The attribute that says how a call ended, by OpenTelemetry's conventions; `sockcap.status`
+    /// where there is none.
+    pub fn status_attribute(protocol: &str) -> &'static str {
+        match protocol {
+            "http" | "http2" | "websocket" | "fastcgi" => "http.response.status_code",
+            "grpc" => "rpc.response.status_code",
+            "postgresql" | "mysql" | "redis" | "memcached" | "mongodb" => "db.response.status_code",
+            _ => "sockcap.status",
+        }
+    }
+
     /// Whether a call that this answers failed for whoever made it, as OpenTelemetry's conventions
     /// have it for the client's span: of HTTP 400 and above, of gRPC every code but OK, of DNS a
     /// name that does not exist, too.

@@ -1,6 +1,7 @@
 //! The steps of one path instance.
 
 use analyze::paths::{CalledInstance, PathCall};
+use message_trace::table::operations::OperationRow;
 use message_trace::{Endpoint, Protocol};
 
 use crate::parameter;
@@ -29,7 +30,7 @@ impl StepNames {
         request.clear();
         for call in &instance.calls.calls {
             let step = self.step(instance, call);
-            self.find_parameters(instance, call.request);
+            self.find_parameters(instance, call);
             let mut begin = 0;
             let values = self.parameters.iter().map(|(name, end)| {
                 let value = self.text.get(begin..*end).unwrap_or_default();
@@ -98,10 +99,14 @@ impl StepNames {
         }
     }
 
-    /// Finds the parameters of the step that the message at `hop` calls for.
-    fn find_parameters(&mut self, instance: &CalledInstance<'_>, hop: usize) {
+    /// Finds the parameters of the step that `call` is for.
+    fn find_parameters(&mut self, instance: &CalledInstance<'_>, call: &PathCall) {
         self.text.clear();
         self.parameters.clear();
+        if let Some(answer) = call.response.and_then(|hop| instance.said(hop)) {
+            self.parameter(OperationRow::status_attribute(answer.protocol), answer.status);
+        }
+        let hop = call.request;
         let Some((labels, receiver)) = instance.labels(hop).zip(instance.receiver(hop)) else {
             return;
         };

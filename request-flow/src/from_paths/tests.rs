@@ -182,7 +182,7 @@ fn requests_come_by_their_begins() {
 }
 
 #[test]
-fn a_step_is_called_as_its_call_says_and_fails_as_its_answer_says() {
+fn a_step_is_called_as_its_call_says_and_ends_as_its_answer_says() {
     let mut trace = Trace::default();
     trace.send(["a/curl", "b/web"], 1, 80, [0, 10], false);
     trace.send(["b/web", "c/db"], 2, 5432, [20, 25], false);
@@ -190,23 +190,23 @@ fn a_step_is_called_as_its_call_says_and_fails_as_its_answer_says() {
     trace.send(["b/web", "d/cache"], 3, 6379, [55, 60], false);
     trace.send(["d/cache", "b/web"], 3, 6379, [65, 70], true);
     trace.send(["b/web", "a/curl"], 1, 80, [80, 90], true);
-    let of = |message, role, name, is_error| OperationRow {
+    let of = |message, role, protocol, name, status| OperationRow {
         message,
         role,
         name,
-        is_error,
-        protocol: "http",
+        protocol,
+        status,
+        is_error: status == "42P01",
         detail: "",
-        status: "",
         call: None,
         trace_id: None,
         parent_id: None,
     };
     trace.operations = vec![
-        of(0, OperationRole::Request, "GET /cart/{}", false),
-        of(1, OperationRole::Request, "SELECT books", false),
-        of(2, OperationRole::Response, "", true),
-        of(5, OperationRole::Response, "", false),
+        of(0, OperationRole::Request, "http", "GET /cart/{}", ""),
+        of(1, OperationRole::Request, "postgresql", "SELECT books", ""),
+        of(2, OperationRole::Response, "postgresql", "", "42P01"),
+        of(5, OperationRole::Response, "http", "", "404"),
     ];
     let (requests, names) = requests(trace);
     let [request] = &requests[..] else { panic!("{requests:?}") };
@@ -214,4 +214,13 @@ fn a_step_is_called_as_its_call_says_and_fails_as_its_answer_says() {
     let steps: Vec<_> = steps.map(|step| (names.text(step.operation), step.failed)).collect();
     // Of what says nothing, the node and its port are told.
     assert_eq!(steps, [("GET /cart/{}", false), ("SELECT books", true), ("d/cache:6379", false)]);
+    let status = |step: usize| {
+        let mut all = request.parameters.of(step).map(|(name, value)| (names.text(name), value));
+        all.find(|(name, _)| name.contains("status"))
+    };
+    let [cart, select] =
+        ["http.response.status_code", "db.response.status_code"].map(|name| names.find(name));
+    assert_eq!(request.parameter(0, cart.unwrap()), Some("404"));
+    assert_eq!(request.parameter(1, select.unwrap()), Some("42P01"));
+    assert_eq!(status(2), None);
 }

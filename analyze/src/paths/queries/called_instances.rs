@@ -3,6 +3,8 @@
 //! receivers. Pieces are read by several threads and in any order, as those of
 //! [`timed_instances`](super::timed_instances); a message takes some 50 bytes more.
 
+use message_trace::table::OperationIndex;
+use message_trace::table::operations::OperationRow;
 use message_trace::{DataDir, PathError};
 
 use super::hop_ends::{End, Hop, HopEnds};
@@ -14,7 +16,8 @@ use crate::options::Options;
 use crate::paths::call_tree::CallTree;
 use crate::stretches::Overview;
 
-/// The tables of paths, patterns, messages and nodes, open for being read together.
+/// The tables of paths, patterns, messages and nodes, open for being read together, and that of
+/// operations, whose rows are in memory or in a temporary file.
 pub struct CalledInstances {
     timed: TimedInstances,
     ends: MessageEnds,
@@ -22,6 +25,7 @@ pub struct CalledInstances {
     /// By label: that of the answer.
     answers: Vec<Option<u32>>,
     nodes: Vec<NodeFacts>,
+    operations: OperationIndex,
 }
 
 /// The labels of a hop: names at the grain of the analysis.
@@ -88,6 +92,7 @@ impl CalledInstances {
             answers: labels.answers(),
             labels,
             nodes: facts_of_all(&whole.outline, options),
+            operations: OperationIndex::read(dir)?,
         })
     }
 
@@ -148,6 +153,12 @@ impl CalledInstance<'_> {
         let (Hop { src, dst, dst_port, protocol, .. }, _) = self.all.labels.hop(key)?;
         let operation = self.all.labels.operation(self.timed.which.pattern, hop);
         Some(HopLabels { src, dst, dst_port, protocol: *protocol, operation })
+    }
+
+    /// What a message says it does; `None` where that was not recorded.
+    pub fn said(&self, hop: usize) -> Option<OperationRow<'_>> {
+        let message = self.timed.hops.get(hop)?.message;
+        self.all.operations.of_message(u64::try_from(message).ok()?)
     }
 
     /// The sender of a message; `None` where the table of nodes has no such node.
