@@ -2,7 +2,8 @@
 //!
 //! Chunks come in the order in which they were begun, so no record of a later chunk is older than
 //! the beginning of the present one. Records behind that moment wait, and only these are in memory:
-//! a chunk's worth for each thread.
+//! a chunk's worth for each thread. Heads that came in parts may be older, and come later then; of
+//! their direction of a flow nothing comes in between.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

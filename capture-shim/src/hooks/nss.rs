@@ -102,7 +102,7 @@ unsafe fn moving(
     let Some(within) = within else { return call() };
     let result = call();
     // SAFETY: as the caller says.
-    unsafe { within.leave(parts, result.max(0) as usize, most) };
+    unsafe { within.leave(parts, (result.max(0) as usize).min(most), most) };
     result
 }
 
@@ -127,9 +127,8 @@ macro_rules! with_buffer {
             // SAFETY: the program's own call, and NSPR has just used the buffer.
             unsafe {
                 let call = || own(top, buffer, size $(, $more)*);
-                if $peeks {
-                    return call();
-                }
+                // What it looks at is read later. But the socket is read now.
+                let most = if $peeks { 0 } else { most };
                 let parts = once((buffer.cast_const().cast(), usize::MAX));
                 moving(top, Direction::$direction, parts, most, caller, call)
             }

@@ -110,7 +110,10 @@ impl<'a> Observer<'a> {
             threads: ThreadNumbers::default(),
             last_on_flow: FxHashMap::default(),
             operation_kinds,
-            side_by_side: SideBySide::of(trace),
+            side_by_side: match without.has(Evidence::Operations) {
+                true => SideBySide::of(trace),
+                false => SideBySide::default(),
+            },
             requests_by_peers: FxHashSet::default(),
             calls_by_peers: FxHashSet::default(),
             services,

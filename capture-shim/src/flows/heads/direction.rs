@@ -319,6 +319,7 @@ impl Direction {
                 Opening::Http2 => {
                     self.begin_frames(false, conversation);
                     self.frames.walk(held.as_slice(), 0, sink);
+                    self.frames.is_of_before();
                     return 0;
                 }
                 Opening::Proxy(length) if !has_held => {

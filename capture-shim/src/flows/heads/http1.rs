@@ -170,6 +170,9 @@ impl Head {
                     self.note(Told::of(field, bytes.get(from..behind - 1)?));
                 }
             } else if begins == Begins::End {
+                if pieces.is_full() {
+                    return None;
+                }
                 pieces.add(from..behind);
                 let is_short = pieces.length() <= MAX_KEPT_LINES_BYTES;
                 return is_short.then(|| (behind, self.behind(conversation)));
@@ -213,6 +216,7 @@ impl Head {
             match begins(rest, 0, word(rest, 0)) {
                 Begins::Other => {}
                 Begins::End => {
+                    self.make_room(gathered, bytes, at, sink);
                     gathered.add(range);
                     self.keep(gathered, bytes, at, sink);
                     return Some((from, self.behind(conversation)));

@@ -63,6 +63,11 @@ impl Frames {
         self.is_held = self.begun() > 0;
     }
 
+    /// Notes that the frame's head that has only begun is from bytes that were held.
+    pub(super) fn is_of_before(&mut self) {
+        self.is_held = self.begun() > 0;
+    }
+
     /// Number of bytes of a frame's head that has only begun.
     pub(super) fn begun(&self) -> usize {
         usize::from(self.known) % HEAD

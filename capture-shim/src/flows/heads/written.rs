@@ -91,7 +91,7 @@ impl Written {
         self.next.class = run.class as u8;
         self.next.offset = u32::try_from(run.offset).unwrap_or(u32::MAX);
         self.next.ticks = self.ticks;
-        let is_recent = |held: &HeldAt| self.ticks.wrapping_sub(held.ticks) < MAX_TICKS_BACK;
+        let is_recent = |held: &HeldAt| self.now.wrapping_sub(held.ticks) < MAX_TICKS_BACK;
         if let Some(held) = self.held.filter(|_| run.held).filter(is_recent) {
             (self.next.ticks, self.next.offset) = (held.ticks, held.offset);
         }

@@ -60,6 +60,15 @@ proptest! {
     }
 
     #[test]
+    fn frames_of_a_server_are_where_they_begin(sizes in prop::collection::vec(1..60usize, 1..6)) {
+        let mut talk = Talk::new();
+        talk.say(By::Client, PREFACE);
+        let settings = &PREFACE[PREFACE.len() - 9..];
+        say(&mut talk, By::Server, &[settings, HEADERS].concat(), &sizes);
+        prop_assert_eq!(places(&talk, By::Server), [0, 9]);
+    }
+
+    #[test]
     fn words_are_where_their_turn_begins(sizes in prop::collection::vec(1..60usize, 1..6)) {
         let mut talk = Talk::new();
         for turn in [&b"GETEX a\r\n"[..], b"HELO me\r\n", b"*1\r\n$4\r\nPING\r\n"] {
