@@ -8,8 +8,8 @@ use core::slice;
 use super::conversation::Conversation;
 use super::http1::{Behind, Gathered, Head};
 use super::http2::Frames;
-use super::lines::{Beginning, FirstLine, Held, START, View, beginning, first_line, newline};
-use super::opening::{Opening, opening};
+use super::lines::{Beginning, FirstLine, Held, View, beginning, first_line, is_head, newline};
+use super::opening::{Opening, opening, opening_in_parts};
 use super::pieces::Pieces;
 use super::sink::{Class, Run, Sink};
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_TURN_BYTES, MAX_KEPT_UNFINISHED_BYTES};
@@ -497,30 +497,4 @@ impl Direction {
         self.frames.begin(behind_preface);
         conversation.speaks_http2();
     }
-}
-
-/// Opening of the bytes that were held and those behind them.
-#[cold]
-fn opening_in_parts(held: &[u8], behind: &[u8], is_http2: bool) -> Opening {
-    let mut start = [0; START];
-    let mut length = 0;
-    for (place, byte) in start.iter_mut().zip(held.iter().chain(behind)) {
-        *place = *byte;
-        length += 1;
-    }
-    opening(start.get(..length).unwrap_or(&[]), is_http2)
-}
-
-/// Whether a head begins with `bytes` beyond doubt, in the midst of something else: its first line
-/// is whole, and its method is known or it is an answer.
-fn is_head(bytes: &[u8]) -> bool {
-    let searched = bytes.get(..MAX_FIRST_LINE_BYTES).unwrap_or(bytes);
-    // Most are not.
-    let begins = searched.get(..START).unwrap_or(searched);
-    if beginning(begins) == Beginning::Other {
-        return false;
-    }
-    let line = newline(searched).and_then(|end| searched.get(..end));
-    let first = line.and_then(|line| first_line(View::of(line)));
-    matches!(first, Some(FirstLine::Request { .. } | FirstLine::Response { .. }))
 }

@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 
 use super::newlines::Newlines;
+use crate::tuning::MAX_FIRST_LINE_BYTES;
 
 /// Number of bytes of a line's beginning that are looked at, and held where they come in parts.
 pub(super) const START: usize = 40;
@@ -291,4 +292,18 @@ fn is_in_capitals(start: &[u8]) -> bool {
 /// Whether a proxy's line, which has up to 107 bytes, begins here.
 fn is_proxy(start: &[u8]) -> bool {
     start.len() < START && PROXY.iter().zip(start).all(|(known, byte)| known == byte)
+}
+
+/// Whether a head begins with `bytes` beyond doubt, in the midst of something else: its first line
+/// is whole, and its method is known or it is an answer.
+pub(super) fn is_head(bytes: &[u8]) -> bool {
+    let searched = bytes.get(..MAX_FIRST_LINE_BYTES).unwrap_or(bytes);
+    // Most are not.
+    let begins = searched.get(..START).unwrap_or(searched);
+    if beginning(begins) == Beginning::Other {
+        return false;
+    }
+    let line = newline(searched).and_then(|end| searched.get(..end));
+    let first = line.and_then(|line| first_line(View::of(line)));
+    matches!(first, Some(FirstLine::Request { .. } | FirstLine::Response { .. }))
 }

@@ -1,6 +1,8 @@
 //! Openings: what begins with bytes that are no text, as far as heads of it are kept or must not
 //! be.
 
+use super::lines::START;
+
 /// Beginning of what one end says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
@@ -60,4 +62,16 @@ fn settings(start: &[u8], is_http2: bool) -> Opening {
         true => Opening::Http2,
         false => Opening::Other,
     }
+}
+
+/// Opening of the bytes that were held and those behind them.
+#[cold]
+pub(super) fn opening_in_parts(held: &[u8], behind: &[u8], is_http2: bool) -> Opening {
+    let mut start = [0; START];
+    let mut length = 0;
+    for (place, byte) in start.iter_mut().zip(held.iter().chain(behind)) {
+        *place = *byte;
+        length += 1;
+    }
+    opening(start.get(..length).unwrap_or(&[]), is_http2)
 }
