@@ -296,8 +296,10 @@ fn trees() -> impl Strategy<Value = MadeTree> {
         let mut tree: Vec<(Option<usize>, usize, [i64; 2], bool)> = Vec::new();
         for (place, (parent, node, after, is_call)) in steps.into_iter().enumerate() {
             let parent = (place > 0).then(|| parent.index(place));
-            // Begins are all different, so that siblings are in one order.
-            let begin = parent.map_or(0, |parent| tree[parent].2[0]) + 100 * after + place as i64;
+            // Begins are all different, so that siblings are in one order. They are two apart, as
+            // the caller's begin is one before the step's.
+            let apart = 100 * after + 2 * place as i64;
+            let begin = parent.map_or(0, |parent| tree[parent].2[0]) + apart;
             tree.push((parent, node, [begin, begin + 5_000], is_call && parent.is_some()));
         }
         MadeTree(tree)
@@ -363,7 +365,7 @@ fn expected(tree: &MadeTree) -> Vec<ToldStep> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 20000, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever the order of the spans, and whether they fit in memory or not.
     #[test]
