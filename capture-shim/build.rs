@@ -1,8 +1,15 @@
 //! Linker settings of `libsockcap.so`: no start files and no symbol bound late, so that the library
-//! depends on libc alone and no hook ever runs into the dynamic linker.
+//! depends on libc alone and no hook ever runs into the dynamic linker. The library that is injected
+//! depends on nothing.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    let injected = std::env::var_os("CARGO_FEATURE_INJECTED").is_some();
+    // Without libc, nothing may be left to a dynamic linker.
+    let alone = ["-nostdlib", "-Wl,-Bsymbolic", "-Wl,-z,defs", "-Wl,-z,norelro"];
+    for argument in alone.iter().filter(|_| injected) {
+        println!("cargo:rustc-cdylib-link-arg={argument}");
+    }
     for argument in
         ["-nostartfiles", "-Wl,--as-needed", "-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,--gc-sections"]
     {

@@ -6,10 +6,13 @@ pub(crate) mod functions;
 mod interposed;
 #[cfg(feature = "resources")]
 mod interposed_for_resources;
+#[cfg(feature = "injected")]
+pub(crate) mod stand_ins;
 pub(crate) mod tls;
 pub(crate) mod types;
 
 pub(crate) use functions::real;
+#[cfg_attr(feature = "injected", allow(unused_imports, reason = "nothing is interposed"))]
 pub(crate) use interposed::interposed;
 #[cfg(feature = "resources")]
 pub(crate) use interposed_for_resources::interposed_for_resources;

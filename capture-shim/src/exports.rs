@@ -1,8 +1,15 @@
 //! Floor 8, exports: symbols that the program finds in place of libc's, and the constructor.
 
+#[cfg(not(feature = "injected"))]
 mod dlopen;
+#[cfg(feature = "injected")]
+mod injected;
 mod load;
+#[cfg(not(feature = "injected"))]
 mod table;
+#[cfg(not(feature = "injected"))]
 mod tls;
+#[cfg(not(feature = "injected"))]
 mod variadic;
+#[cfg(not(feature = "injected"))]
 mod vfork;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![no_std]
+#![cfg_attr(feature = "injected", allow(dead_code, reason = "functions of libc are not there"))]
 
 mod c_library;
 mod descriptors;

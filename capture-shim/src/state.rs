@@ -10,6 +10,8 @@ mod preload_list;
 mod process;
 mod queue;
 pub(crate) mod settings;
+#[cfg(feature = "injected")]
+pub(crate) mod slot;
 pub(crate) mod thread;
 
 pub(crate) use own_word::replace;

@@ -25,6 +25,12 @@ pub fn resources_library() -> &'static Path {
     LIBRARY.get_or_init(|| build_library("preload-resources", &["--features", "resources"]))
 }
 
+/// The library that is injected into programs which load none, likewise.
+pub fn injected_library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| build_library("preload-injected", &["--features", "injected"]))
+}
+
 /// Builds the library into a target directory of its own, because a build of the whole workspace
 /// links it with the standard library that the other crates bring.
 fn build_library(directory: &str, features: &[&str]) -> PathBuf {

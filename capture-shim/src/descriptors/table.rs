@@ -57,6 +57,10 @@ pub(crate) fn is_captured(domain: c_int) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry(u64);
 
+/// Word of a descriptor that is not captured, for code that reads the table by itself.
+#[cfg(feature = "injected")]
+pub(crate) const OTHER: u64 = Entry::OTHER.0;
+
 impl Entry {
     /// Entry of a descriptor that nobody has looked at.
     pub(crate) const UNKNOWN: Entry = Entry(Kind::Unknown as u64);
@@ -205,7 +209,7 @@ impl Entry {
 }
 
 /// Table of entries; null where no descriptor is captured.
-static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
+pub(crate) static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the table. False without memory.
 pub(crate) fn create() -> bool {

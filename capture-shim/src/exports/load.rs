@@ -11,12 +11,13 @@ use crate::platform::{arguments, clock, test_clock};
 use crate::state::{self, inherit, lineage, options, settings};
 
 /// Entry by which the dynamic linker calls the constructor.
+#[cfg(not(feature = "injected"))]
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const c_char) = constructor;
 
 /// Prepares the library before the program runs.
-extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
+pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
     // SAFETY: this is the constructor, and glibc hands it the program's arguments.
     unsafe { arguments::keep(count, arguments) };
     functions::resolve();
@@ -27,7 +28,10 @@ extern "C" fn constructor(count: c_int, arguments: *const *const c_char) {
     let birth = clock::anchor();
     lineage::read();
     lineage::enter(birth.realtime);
-    inherit::complete_own();
+    // Without libc, nobody else would ask for it.
+    if !cfg!(feature = "injected") {
+        inherit::complete_own();
+    }
     if !usable
         || !options::selects_this_command()
         || !state::create()

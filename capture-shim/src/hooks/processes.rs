@@ -49,6 +49,34 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
     pid
 }
 
+/// Makes a call that is `fork` by another name, in a process without libc.
+#[cfg(feature = "injected")]
+pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
+    share_count();
+    let pid = call();
+    if pid > 0 {
+        event(ProcessEvent::Fork, pid);
+        collect_counts();
+    }
+    pid
+}
+
+/// Whether the child of a `clone3` with the arguments at `address` shares this process's memory
+/// without being a thread of its own.
+///
+/// # Safety
+/// The kernel will read the arguments, or refuse the call.
+#[cfg(feature = "injected")]
+pub(crate) unsafe fn shares_memory(address: i64) -> bool {
+    let flags: *const u64 = core::ptr::with_exposed_provenance(address as usize);
+    if !crate::platform::raw::is_readable(flags) {
+        return false;
+    }
+    // SAFETY: just found readable.
+    let flags = unsafe { flags.read() };
+    flags & libc::CLONE_VM as u64 != 0 && flags & libc::CLONE_SETTLS as u64 == 0
+}
+
 /// Prepares a child, which begins without a log and gets one when it uses a socket.
 fn begin_child() {
     let Some(state) = state::current() else { return };

@@ -123,3 +123,9 @@ unsafe extern "C" fn begin() {
         arrive = sym arrive,
     )
 }
+
+/// Leaves the rest of the thread's chunk to others: the calling thread ends.
+#[cfg(feature = "injected")]
+pub(crate) fn ends() {
+    crate::log::leavings::thread_ends();
+}

@@ -69,6 +69,11 @@ pub(crate) fn expect_end() {
 
 /// Leaves the rest of the thread's chunk to others, called by libc when the thread ends.
 unsafe extern "C" fn on_end(_: *mut c_void) {
+    thread_ends();
+}
+
+/// Leaves the rest of the calling thread's chunk to others.
+pub(crate) fn thread_ends() {
     let (Some(state), thread) = (state::current(), thread::current()) else { return };
     if thread.attached.load(Relaxed) != state.generation.load(Relaxed) {
         return; // It came from the parent of this process, and so did its chunk.

@@ -29,12 +29,13 @@ static KEPT: StartArgumentsCell =
 /// Keeps the arguments that the loader handed to the constructor.
 ///
 /// # Safety
-/// To be called by the constructor alone. Under glibc, `arguments` are `count` strings.
+/// To be called by the constructor alone. Under glibc, and without any libc, `arguments` are `count`
+/// strings.
 pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
     // SAFETY: asks for a name, which only glibc has.
-    let is_glibc =
-        !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"gnu_get_libc_version".as_ptr()) }.is_null();
-    if !is_glibc || arguments.is_null() {
+    let is_told = cfg!(feature = "injected")
+        || !unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"gnu_get_libc_version".as_ptr()) }.is_null();
+    if !is_told || arguments.is_null() {
         return;
     }
     // SAFETY: the constructor is alone.

@@ -10,6 +10,8 @@ mod own_process;
 mod sockets;
 
 pub(crate) use call::PAGE;
+#[cfg(feature = "injected")]
+pub(crate) use call::again;
 pub(crate) use files::*;
 pub(crate) use memory::*;
 pub(crate) use own_process::*;

@@ -1,7 +1,9 @@
 //! Settings that the user gave as variables of the environment. They are read once, at load;
 //! [`super::inherit`] hands them on to other programs.
 
-use core::ffi::{CStr, c_int, c_void};
+#[cfg(not(feature = "injected"))]
+use core::ffi::c_void;
+use core::ffi::{CStr, c_int};
 
 use crate::platform::clock::TickChoice;
 use crate::platform::environment::{find, present, separates};
@@ -125,7 +127,22 @@ fn absolute(to: &mut Text<LONGEST>, path: &[u8]) {
     to.push(path);
 }
 
+/// Appends the path of the library that programs with a dynamic linker load, as the list for that
+/// linker has it.
+#[cfg(feature = "injected")]
+fn push_own_path(to: &mut Text<LONGEST>) {
+    let list = find(present(), PRELOAD).unwrap_or(&[]);
+    let is_library = |path: &&[u8]| {
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+        name.starts_with(b"libsockcap")
+    };
+    if let Some(path) = list.split(separates).find(is_library) {
+        absolute(to, path);
+    }
+}
+
 /// Appends the path of this library, as the dynamic linker knows it.
+#[cfg(not(feature = "injected"))]
 fn push_own_path(to: &mut Text<LONGEST>) {
     // SAFETY: a struct of pointers may be all zeros.
     let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };

@@ -1,6 +1,6 @@
 //! State of each thread: its place in the log, and what proves that place to be its own.
 //!
-//! The memory is initial-exec thread-local storage made by hand, because the general kind goes
+//! The memory is a part of the thread's slot where the library was injected. Elsewhere it is initial-exec thread-local storage made by hand, because the general kind goes
 //! through `__tls_get_addr`, which may call `malloc`, and because `#[thread_local]` is not stable.
 //! There is no destructor: a thread's end leaves nothing to do.
 //!
@@ -55,6 +55,7 @@ pub(crate) struct Thread {
 
 const _: () = assert!(size_of::<Thread>() == 512);
 
+#[cfg(not(feature = "injected"))]
 core::arch::global_asm!(
     ".pushsection .tbss.sockcap_thread,\"awT\",@nobits",
     ".globl sockcap_thread",
@@ -68,7 +69,23 @@ core::arch::global_asm!(
 );
 
 /// State of the calling thread.
-#[cfg(target_arch = "x86_64")]
+#[cfg(feature = "injected")]
+#[inline(always)]
+pub(crate) fn current() -> &'static Thread {
+    let address: usize;
+    // SAFETY: hooks run only where GS leads to a slot, which is never unmapped.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr gs:[0]",
+            out(reg) address,
+            options(pure, readonly, nostack),
+        );
+        &*core::ptr::with_exposed_provenance(address + super::slot::THREAD)
+    }
+}
+
+/// State of the calling thread.
+#[cfg(all(target_arch = "x86_64", not(feature = "injected")))]
 #[inline(always)]
 pub(crate) fn current() -> &'static Thread {
     let address: usize;

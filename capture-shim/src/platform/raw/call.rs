@@ -21,6 +21,16 @@ pub(super) unsafe fn call(number: c_long, arguments: [usize; 6]) -> isize {
     unsafe { direct(number, arguments) }
 }
 
+/// Makes a system call of the program's, one more than the program itself makes at that place.
+///
+/// # Safety
+/// As the system call demands.
+#[cfg(feature = "injected")]
+pub(crate) unsafe fn again(number: c_long, arguments: [c_long; 6]) -> i64 {
+    // SAFETY: as the caller says.
+    unsafe { direct(number, arguments.map(|word| word as usize)) as i64 }
+}
+
 /// Makes system call `number`.
 ///
 /// # Safety

@@ -1,0 +1,141 @@
+//! Stand-ins for the functions of libc that the library itself uses, where there is no libc: in an
+//! image that the library is injected into, see `exports/injected.rs`.
+//!
+//! The rest of the library calls them by libc's names. What only a dynamic linker could answer, such
+//! as the address of a function of another library, they answer as if there were none.
+
+use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicUsize};
+
+mod memory;
+mod vdso;
+
+/// Address of the function that makes the program's own system call; null before it is known.
+static OWN_CALL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Address of the auxiliary vector that the kernel gave to the program, or 0.
+static AUXILIARY: AtomicUsize = AtomicUsize::new(0);
+
+/// Environment of the program, where libc's own variable would be.
+#[unsafe(no_mangle)]
+static mut environ: *mut *const c_char = ptr::null_mut();
+
+/// Takes over what the kernel gave to the program, before anything else of the library runs.
+///
+/// # Safety
+/// To be called once, before the program runs. `environment` is an array of strings that ends with
+/// a null pointer, and the auxiliary vector lies behind it, as at the entry of a program.
+/// `own_call` has the type of libc's `syscall` with six arguments.
+pub(crate) unsafe fn begin(environment: *mut *const c_char, own_call: *mut c_void) {
+    OWN_CALL.store(own_call, Relaxed);
+    // SAFETY: the program has not begun, so nobody else reads it.
+    unsafe { (&raw mut environ).write(environment) };
+    let mut end = environment;
+    // SAFETY: as the caller says.
+    unsafe {
+        while !end.read().is_null() {
+            end = end.add(1);
+        }
+        AUXILIARY.store(end.add(1).expose_provenance(), Relaxed);
+    }
+    vdso::find(getauxval(libc::AT_SYSINFO_EHDR) as usize);
+}
+
+/// Value of an entry of the auxiliary vector, or 0.
+#[unsafe(no_mangle)]
+extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
+    let mut entry: *const [c_ulong; 2] = ptr::with_exposed_provenance(AUXILIARY.load(Relaxed));
+    while !entry.is_null() {
+        // SAFETY: the vector ends with an entry of kind 0.
+        let [present, value] = unsafe { entry.read() };
+        if present == kind {
+            return value;
+        }
+        if present == libc::AT_NULL {
+            break;
+        }
+        // SAFETY: not the last entry.
+        entry = unsafe { entry.add(1) };
+    }
+    0
+}
+
+/// Address of a function: only the program's own system call has one.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlsym(_: *mut c_void, name: *const c_char) -> *mut c_void {
+    // SAFETY: the library's own names end with a zero byte.
+    match unsafe { CStr::from_ptr(name) }.to_bytes() {
+        b"syscall" => OWN_CALL.load(Relaxed),
+        b"dup2" => dup2 as *mut c_void,
+        _ => ptr::null_mut(),
+    }
+}
+
+/// The program's own `dup2`, by its number.
+unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
+    type Call = unsafe extern "C" fn(i64, i64, i64, i64, i64, i64, i64) -> i64;
+    let call = OWN_CALL.load(Relaxed);
+    // SAFETY: set before the first hook runs, with this type.
+    unsafe {
+        core::mem::transmute::<*mut c_void, Call>(call)(
+            libc::SYS_dup2,
+            old.into(),
+            new.into(),
+            0,
+            0,
+            0,
+            0,
+        ) as c_int
+    }
+}
+
+/// Text of the dynamic linker's last error: there is none.
+#[unsafe(no_mangle)]
+extern "C" fn dlerror() -> *mut c_char {
+    ptr::null_mut()
+}
+
+/// Library around an address: none is known.
+#[unsafe(no_mangle)]
+extern "C" fn dladdr(_: *const c_void, _: *mut libc::Dl_info) -> c_int {
+    0
+}
+
+/// Time of a clock.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { vdso::clock_gettime(clock, time) }
+}
+
+/// Lock for calls of the dynamic linker, which are never made here.
+mod lock {
+    use core::ffi::{c_int, c_void};
+
+    #[unsafe(no_mangle)]
+    extern "C" fn pthread_mutexattr_init(_: *mut c_void) -> c_int {
+        0
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn pthread_mutexattr_settype(_: *mut c_void, _: c_int) -> c_int {
+        0
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn pthread_mutex_init(_: *mut c_void, _: *const c_void) -> c_int {
+        0
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn pthread_mutex_lock(_: *mut c_void) -> c_int {
+        0
+    }
+
+    #[unsafe(no_mangle)]
+    extern "C" fn pthread_mutex_unlock(_: *mut c_void) -> c_int {
+        0
+    }
+}

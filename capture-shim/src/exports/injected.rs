@@ -1,0 +1,32 @@
+//! Entries of the library in an image that it is injected into: static programs, and those whose
+//! runtime makes its system calls itself, as Go's does.
+//!
+//! Nothing there can be interposed. Instead, the instructions around each system call are replaced
+//! by jumps to stubs (the crate `patching`), and these jump to the entries here: one before the
+//! system call, one behind it. A hook is written as a function around the program's call, so it
+//! runs as a coroutine on a stack of the thread's own:
+//!
+//! ```text
+//!    program             stub                 stack of the slot
+//!    -------             ----                 -----------------
+//!    mov eax, 0  ------> entries::before ---> coroutine::enter
+//!                                               hooks::syscall(call, ...)
+//!                                                 clock, descriptor ...
+//!    syscall    <---------------------------------call()
+//!      (waits here)
+//!    cmp rax, .. ------> entries::after  ------>  ... record
+//!                                               result
+//!    cmp rax, .. <---------------------------- registers as they were
+//! ```
+//!
+//! The program waits at its own place, with its own stack pointer: profilers, debuggers,
+//! cancellation and restarts see what they always saw. No byte of the program's stack is used, as a
+//! goroutine's may have none left.
+//!
+//! A signal that arrives while the hook itself runs has its handler on the slot's stack, unless it
+//! has a stack of its own. The handler's own system calls are then made without a hook, and counted.
+
+mod coroutine;
+mod entries;
+mod relocate;
+mod slots;

@@ -1,0 +1,192 @@
+//! Hooks as coroutines: one runs up to the program's system call, waits while the program makes it,
+//! and goes on with its result.
+
+use core::ffi::c_long;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::entries;
+use crate::c_library::errno;
+use crate::hooks::{processes, syscall, threads};
+use crate::log;
+use crate::state::slot::{self, Slot};
+
+/// Registers of the program at a system call, on the stack of the slot, and what the hook needs to
+/// go on. `entries` writes and reads it.
+#[repr(C, align(16))]
+pub(super) struct Frame {
+    /// `xmm0` to `xmm15`.
+    vectors: [u128; 16],
+    /// Stack pointer of the hook while it waits.
+    pub(super) stopped_at: usize,
+    /// Frame that waited before this one.
+    pub(super) before: *mut Frame,
+    /// Whether the hook has left for the program's system call.
+    has_left: u64,
+    /// `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
+    pub(super) registers: [u64; 6],
+    /// `r9`, `r8`, `r10`, `rdx`, `rsi`, `rdi`.
+    arguments: [i64; 6],
+    /// `rax`.
+    number: i64,
+    /// Address in the stub to go on at.
+    pub(super) go_on: usize,
+    /// Stack pointer of the program.
+    pub(super) stack: usize,
+}
+
+const _: () = assert!(size_of::<Frame>() == 400);
+
+/// Room that a hook may use, in bytes, with handlers that interrupt it. With less, the program's
+/// call is made without a hook.
+const ROOM: usize = 128 * 1024;
+
+/// Errors of the kernel are the numbers from here to -1.
+const FIRST_ERROR: i64 = -4095;
+
+/// Runs the hook of a system call. Returns what `rax` is to be: the result, or the number of a call
+/// that is still to be made.
+pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
+    let slot = slot::current();
+    frame.has_left = 0;
+    frame.before = ptr::null_mut();
+    forget_abandoned(slot, frame.stack);
+    let number = frame.number;
+    let start = slot.stack_end.load(Relaxed) - slot.stack_length.load(Relaxed);
+    if ptr::from_ref(frame).addr() < start + ROOM {
+        slot.skipped.fetch_add(1, Relaxed);
+        return number;
+    }
+    let [f, e, d, c, b, a] = frame.arguments;
+    if is_plain(number, a) {
+        prepare(slot, frame, number, a);
+        return number;
+    }
+    slot.running.store(ptr::from_mut(frame).cast(), Relaxed);
+    // SAFETY: the program's own call with its arguments.
+    let result = unsafe {
+        match number {
+            // With the program's own arguments, though `fork` has none: the child has them still.
+            libc::SYS_fork | libc::SYS_clone => {
+                let fork = || own_call(number, a, b, c, d, e, f) as libc::pid_t;
+                processes::forked(fork).into()
+            }
+            libc::SYS_sigaltstack => {
+                let result = own_call(number, a, b, c, d, e, f);
+                if result == 0 {
+                    learn_alternate(slot, a);
+                }
+                result
+            }
+            _ => syscall::syscall(own_call, number, a, b, c, d, e, f),
+        }
+    };
+    if frame.has_left == 0 {
+        // The hook answers for the kernel. The program is at its system call all the same, so it
+        // makes one that does nothing.
+        frame.has_left = 1;
+        let words = [libc::SYS_getpid, 0, 0, 0, 0, 0, 0];
+        // SAFETY: this hook's frame, which has not left.
+        unsafe { entries::leave(frame, &words) };
+    }
+    if result == -1 { i64::from(-errno::get()) } else { result }
+}
+
+/// Forgets frames whose system call will never end: a handler has jumped out of it.
+///
+/// A handler on the program's own stack is below what it has interrupted; one on a stack of its own
+/// does not come here.
+fn forget_abandoned(slot: &Slot, stack: usize) {
+    let mut newest: *mut Frame = slot.waiting.load(Relaxed).cast();
+    // SAFETY: null or a frame on this slot's stack, above the one that runs.
+    while let Some(frame) = unsafe { newest.as_ref() }
+        && frame.stack <= stack
+    {
+        newest = frame.before;
+        slot.waiting.store(newest.cast(), Relaxed);
+    }
+}
+
+/// Whether the program makes the call without a hook around it, as it does not come back in the
+/// same way, or twice.
+fn is_plain(number: c_long, flags: i64) -> bool {
+    match number {
+        libc::SYS_exit | libc::SYS_vfork | libc::SYS_clone3 => true,
+        libc::SYS_clone => flags as i32 & libc::CLONE_VM != 0,
+        _ => false,
+    }
+}
+
+/// Does what must be done before such a call.
+fn prepare(slot: &Slot, frame: &Frame, number: c_long, flags: i64) {
+    match number {
+        libc::SYS_exit => threads::ends(),
+        // SAFETY: the program's own arguments; the kernel reads the same.
+        libc::SYS_clone3 if !unsafe { processes::shares_memory(flags) } => {}
+        _ => {
+            let is_thread = number == libc::SYS_clone && flags as i32 & libc::CLONE_SETTLS != 0;
+            if !is_thread {
+                // Its child runs on this thread's memory, and has its slot.
+                log::set_aside();
+                slot.vfork_waiting.store(slot.waiting.load(Relaxed), Relaxed);
+                slot.vfork_floor.store(slot.floor.load(Relaxed), Relaxed);
+                slot.vfork_stack.store(frame.stack, Relaxed);
+            }
+        }
+    }
+}
+
+/// Keeps where the alternate stack for signals is, which a call has just set from the description
+/// at `address`.
+fn learn_alternate(slot: &Slot, address: i64) {
+    // SAFETY: null, or what the kernel has just read.
+    let Some(new) =
+        (unsafe { ptr::with_exposed_provenance::<libc::stack_t>(address as usize).as_ref() })
+    else {
+        return;
+    };
+    let is_off = new.ss_flags & libc::SS_DISABLE != 0;
+    slot.alternate_length.store(0, Relaxed);
+    slot.alternate.store(new.ss_sp.addr(), Relaxed);
+    slot.alternate_length.store(if is_off { 0 } else { new.ss_size }, Relaxed);
+}
+
+/// The program's own call, in place of libc's `syscall`: an error is -1 and in `errno`. Of several
+/// calls that a hook makes, the first is made by the program.
+///
+/// # Safety
+/// As the system call.
+pub(super) unsafe extern "C" fn own_call(
+    number: i64,
+    a: i64,
+    b: i64,
+    c: i64,
+    d: i64,
+    e: i64,
+    f: i64,
+) -> i64 {
+    let slot = slot::current();
+    let running: *mut Frame = slot.running.load(Relaxed).cast();
+    // SAFETY: the frame of the hook that has called this.
+    let result = unsafe {
+        if (*running).has_left == 0 {
+            (*running).has_left = 1;
+            let words = [number, a, b, c, d, e, f];
+            let result = match number {
+                libc::SYS_fork | libc::SYS_clone => entries::leave_twice(running, &words),
+                _ => entries::leave(running, &words),
+            };
+            // A handler may have had hooks meanwhile.
+            slot.running.store(running.cast(), Relaxed);
+            result
+        } else {
+            crate::platform::raw::again(number, [a, b, c, d, e, f])
+        }
+    };
+    if (FIRST_ERROR..0).contains(&result) {
+        errno::set(-result as i32);
+        -1
+    } else {
+        result
+    }
+}

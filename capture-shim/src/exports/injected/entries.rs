@@ -1,0 +1,432 @@
+//! Machine code that the stubs jump to: the way from the program's registers and stack to a hook,
+//! and back.
+//!
+//! At both entries `rcx` is the address to go on at; `rcx`, `r11` and the flags are free, and all
+//! else is the program's. What is said of signals below is why each order of instructions is as it
+//! is: a handler may run between any two, and may make system calls that come here as well.
+
+use core::ffi::c_int;
+use core::mem::offset_of;
+
+use super::coroutine::{self, Frame};
+use super::{relocate, slots};
+use crate::descriptors::table;
+use crate::exports::load;
+use crate::state::slot::Slot;
+
+/// Prepares the library in a process that has not begun. `stack` is the stack pointer at the
+/// process's entry. Returns 0, or why the library cannot be used there.
+///
+/// # Safety
+/// To be called once, before the first instruction of the image.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sockcap_start(stack: *const usize) -> c_int {
+    // The library is moved first, by code that needs no address that is moved.
+    core::arch::naked_asm!(
+        "push rdi",
+        "lea rdi, [rip + __ehdr_start]",
+        "lea rsi, [rip + _DYNAMIC]",
+        "call {relocate}",
+        "pop rdi",
+        "jmp {begin}",
+        relocate = sym relocate::relocate,
+        begin = sym begin,
+    )
+}
+
+/// Prepares the library, which has been moved to where it is.
+///
+/// # Safety
+/// As [`sockcap_start`].
+unsafe extern "C" fn begin(stack: *const usize) -> c_int {
+    // SAFETY: as the kernel lays out the stack at a process's entry.
+    unsafe {
+        let count = stack.read();
+        let arguments = stack.add(1);
+        let environment = arguments.add(count + 1);
+        crate::c_library::stand_ins::begin(
+            environment.cast_mut().cast(),
+            coroutine::own_call as *mut core::ffi::c_void,
+        );
+        let status = slots::begin();
+        if status == 0 {
+            load::constructor(count as c_int, arguments.cast());
+        }
+        status
+    }
+}
+
+/// Numbers of transfers, a bit each. A hook does nothing about one on a descriptor that is no socket.
+const TRANSFERS: u64 = {
+    let numbers = [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_pread64,
+        libc::SYS_pwrite64,
+        libc::SYS_readv,
+        libc::SYS_writev,
+        libc::SYS_sendto,
+        libc::SYS_recvfrom,
+        libc::SYS_sendmsg,
+        LAST_TRANSFER,
+    ];
+    let (mut bits, mut place) = (0, 0);
+    while place < numbers.len() {
+        bits |= 1 << numbers[place];
+        place += 1;
+    }
+    bits
+};
+
+/// Largest number among [`TRANSFERS`].
+const LAST_TRANSFER: i64 = libc::SYS_recvmsg;
+
+/// Entry before a system call.
+///
+/// # Safety
+/// To be jumped to by a stub alone.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sockcap_before() {
+    core::arch::naked_asm!(
+        // A transfer of a descriptor that is known to be no socket goes on at once.
+        "cmp rax, {last_transfer}",
+        "ja 6f",
+        "movabs r11, {transfers}",
+        "bt r11, rax",
+        "jnc 6f",
+        "cmp rdi, {limit}",
+        "jae 6f",
+        "mov r11, [rip + {table}]",
+        "test r11, r11",
+        "jz 6f",
+        "cmp qword ptr [r11 + rdi * 8], {other}",
+        "je 7f",
+        "6:",
+        // A slot that another thread has left in the register is not this thread's.
+        "rdfsbase r11",
+        "cmp r11, gs:[{owner}]",
+        "jne 3f",
+        "2:",
+        // On the slot's own stack: a handler that has interrupted a hook.
+        "mov r11, gs:[{stack_end}]",
+        "sub r11, rsp",
+        "cmp r11, gs:[{stack_length}]",
+        "jb 4f",
+        // On the alternate stack for signals: the kernel would take it to be free while the hook
+        // is elsewhere, and use it from its beginning.
+        "mov r11, rsp",
+        "sub r11, gs:[{alternate}]",
+        "cmp r11, gs:[{alternate_length}]",
+        "jb 4f",
+        "mov r11, gs:[{floor}]",
+        "xchg rsp, r11",
+        "push r11",
+        "push rcx",
+        "push rax",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push r10",
+        "push r8",
+        "push r9",
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, {vectors}",
+        "movaps [rsp], xmm0",
+        "movaps [rsp + 16], xmm1",
+        "movaps [rsp + 32], xmm2",
+        "movaps [rsp + 48], xmm3",
+        "movaps [rsp + 64], xmm4",
+        "movaps [rsp + 80], xmm5",
+        "movaps [rsp + 96], xmm6",
+        "movaps [rsp + 112], xmm7",
+        "movaps [rsp + 128], xmm8",
+        "movaps [rsp + 144], xmm9",
+        "movaps [rsp + 160], xmm10",
+        "movaps [rsp + 176], xmm11",
+        "movaps [rsp + 192], xmm12",
+        "movaps [rsp + 208], xmm13",
+        "movaps [rsp + 224], xmm14",
+        "movaps [rsp + 240], xmm15",
+        "mov rdi, rsp",
+        "call {enter}",
+        "movaps xmm0, [rsp]",
+        "movaps xmm1, [rsp + 16]",
+        "movaps xmm2, [rsp + 32]",
+        "movaps xmm3, [rsp + 48]",
+        "movaps xmm4, [rsp + 64]",
+        "movaps xmm5, [rsp + 80]",
+        "movaps xmm6, [rsp + 96]",
+        "movaps xmm7, [rsp + 112]",
+        "movaps xmm8, [rsp + 128]",
+        "movaps xmm9, [rsp + 144]",
+        "movaps xmm10, [rsp + 160]",
+        "movaps xmm11, [rsp + 176]",
+        "movaps xmm12, [rsp + 192]",
+        "movaps xmm13, [rsp + 208]",
+        "movaps xmm14, [rsp + 224]",
+        "movaps xmm15, [rsp + 240]",
+        "add rsp, {vectors}",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "pop r9",
+        "pop r8",
+        "pop r10",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        // The number; in its place is the result, or the number itself.
+        "pop rcx",
+        "pop rcx",
+        "pop rsp",
+        "jmp rcx",
+        // Another thread, or a new one. It gets a slot on a stack that threads share for that.
+        "3:",
+        "mov r11, rsp",
+        "sub r11, [rip + {shared_start}]",
+        "cmp r11, {shared_length}",
+        "jb 5f",
+        "mov r11d, 1",
+        "xchg dword ptr [rip + {shared_lock}], r11d",
+        "test r11d, r11d",
+        "jnz 5f",
+        "mov r11, rsp",
+        "mov rsp, [rip + {shared_start}]",
+        "add rsp, {shared_length}",
+        "push r11",
+        "push rcx",
+        "push rax",
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push r10",
+        "push r8",
+        "push r9",
+        "sub rsp, {vectors}",
+        "movaps [rsp], xmm0",
+        "movaps [rsp + 16], xmm1",
+        "movaps [rsp + 32], xmm2",
+        "movaps [rsp + 48], xmm3",
+        "movaps [rsp + 64], xmm4",
+        "movaps [rsp + 80], xmm5",
+        "movaps [rsp + 96], xmm6",
+        "movaps [rsp + 112], xmm7",
+        "movaps [rsp + 128], xmm8",
+        "movaps [rsp + 144], xmm9",
+        "movaps [rsp + 160], xmm10",
+        "movaps [rsp + 176], xmm11",
+        "movaps [rsp + 192], xmm12",
+        "movaps [rsp + 208], xmm13",
+        "movaps [rsp + 224], xmm14",
+        "movaps [rsp + 240], xmm15",
+        "call {arrive}",
+        "mov r11, rax",
+        "movaps xmm0, [rsp]",
+        "movaps xmm1, [rsp + 16]",
+        "movaps xmm2, [rsp + 32]",
+        "movaps xmm3, [rsp + 48]",
+        "movaps xmm4, [rsp + 64]",
+        "movaps xmm5, [rsp + 80]",
+        "movaps xmm6, [rsp + 96]",
+        "movaps xmm7, [rsp + 112]",
+        "movaps xmm8, [rsp + 128]",
+        "movaps xmm9, [rsp + 144]",
+        "movaps xmm10, [rsp + 160]",
+        "movaps xmm11, [rsp + 176]",
+        "movaps xmm12, [rsp + 192]",
+        "movaps xmm13, [rsp + 208]",
+        "movaps xmm14, [rsp + 224]",
+        "movaps xmm15, [rsp + 240]",
+        "add rsp, {vectors}",
+        "pop r9",
+        "pop r8",
+        "pop r10",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "pop rax",
+        "pop rcx",
+        "pop rsp",
+        "mov dword ptr [rip + {shared_lock}], 0",
+        "test r11, r11",
+        "jnz 2b",
+        "5:",
+        "lock inc qword ptr [rip + {unattended}]",
+        "7:",
+        "jmp rcx",
+        "4:",
+        "inc qword ptr gs:[{skipped}]",
+        "jmp rcx",
+        last_transfer = const LAST_TRANSFER,
+        transfers = const TRANSFERS,
+        limit = const table::LIMIT,
+        table = sym table::TABLE,
+        other = const table::OTHER,
+        owner = const offset_of!(Slot, owner),
+        stack_end = const offset_of!(Slot, stack_end),
+        stack_length = const offset_of!(Slot, stack_length),
+        alternate = const offset_of!(Slot, alternate),
+        alternate_length = const offset_of!(Slot, alternate_length),
+        floor = const offset_of!(Slot, floor),
+        skipped = const offset_of!(Slot, skipped),
+        vectors = const offset_of!(Frame, registers),
+        enter = sym coroutine::enter,
+        arrive = sym slots::arrive,
+        shared_start = sym slots::SHARED_START,
+        shared_length = const slots::SHARED_LENGTH,
+        shared_lock = sym slots::SHARED_LOCK,
+        unattended = sym slots::UNATTENDED,
+    )
+}
+
+/// Goes back to the program for its system call, and comes back here with its result by
+/// [`sockcap_after`]. `words` are the call's number and arguments. The vector registers are left as
+/// they are: the kernel does not change them, and behind the call they become the program's again.
+///
+/// # Safety
+/// `frame` is that of the hook which calls this, and has not left for the program yet.
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn leave(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
+    core::arch::naked_asm!(
+        "push rbx",
+        "push rbp",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov [rdi + {stopped_at}], rsp",
+        // From here on the frame waits. A handler would still find the thread on the slot's stack.
+        "mov r11, gs:[{waiting}]",
+        "mov [rdi + {before}], r11",
+        "mov gs:[{waiting}], rdi",
+        "lea r11, [rsp - 64]",
+        "and r11, -64",
+        "mov gs:[{floor}], r11",
+        "mov r15, [rdi + {registers}]",
+        "mov r14, [rdi + {registers} + 8]",
+        "mov r13, [rdi + {registers} + 16]",
+        "mov r12, [rdi + {registers} + 24]",
+        "mov rbp, [rdi + {registers} + 32]",
+        "mov rbx, [rdi + {registers} + 40]",
+        "mov rcx, [rdi + {go_on}]",
+        "mov r11, [rdi + {stack}]",
+        "mov rax, [rsi]",
+        "mov rdi, [rsi + 8]",
+        "mov rdx, [rsi + 24]",
+        "mov r10, [rsi + 32]",
+        "mov r8, [rsi + 40]",
+        "mov r9, [rsi + 48]",
+        "mov rsi, [rsi + 16]",
+        "mov rsp, r11",
+        "jmp rcx",
+        stopped_at = const offset_of!(Frame, stopped_at),
+        before = const offset_of!(Frame, before),
+        registers = const offset_of!(Frame, registers),
+        go_on = const offset_of!(Frame, go_on),
+        stack = const offset_of!(Frame, stack),
+        waiting = const offset_of!(Slot, waiting),
+        floor = const offset_of!(Slot, floor),
+    )
+}
+
+/// As [`leave`], with the program's vector registers: for a system call that comes back in a child,
+/// too, whose memory has no hook that waits.
+///
+/// # Safety
+/// As [`leave`].
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn leave_twice(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
+    core::arch::naked_asm!(
+        "movaps xmm0, [rdi]",
+        "movaps xmm1, [rdi + 16]",
+        "movaps xmm2, [rdi + 32]",
+        "movaps xmm3, [rdi + 48]",
+        "movaps xmm4, [rdi + 64]",
+        "movaps xmm5, [rdi + 80]",
+        "movaps xmm6, [rdi + 96]",
+        "movaps xmm7, [rdi + 112]",
+        "movaps xmm8, [rdi + 128]",
+        "movaps xmm9, [rdi + 144]",
+        "movaps xmm10, [rdi + 160]",
+        "movaps xmm11, [rdi + 176]",
+        "movaps xmm12, [rdi + 192]",
+        "movaps xmm13, [rdi + 208]",
+        "movaps xmm14, [rdi + 224]",
+        "movaps xmm15, [rdi + 240]",
+        "jmp {leave}",
+        leave = sym leave,
+    )
+}
+
+/// Entry behind a system call.
+///
+/// # Safety
+/// To be jumped to by a stub alone.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sockcap_after() {
+    core::arch::naked_asm!(
+        "rdfsbase r11",
+        "cmp r11, gs:[{owner}]",
+        "jne 4f",
+        "cmp qword ptr gs:[{vfork_stack}], rsp",
+        "je 5f",
+        "mov r11, gs:[{waiting}]",
+        "test r11, r11",
+        "jz 4f",
+        // A frame that was left by `longjmp` waits for ever, above the one that goes on.
+        "2:",
+        "cmp [r11 + {stack}], rsp",
+        "jne 3f",
+        "mov [r11 + {go_on}], rcx",
+        "mov rcx, [r11 + {before}]",
+        "mov gs:[{waiting}], rcx",
+        "mov rsp, [r11 + {stopped_at}]",
+        "lea rcx, [r11 + {length}]",
+        "mov gs:[{floor}], rcx",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "ret",
+        "3:",
+        "mov r11, [r11 + {before}]",
+        "test r11, r11",
+        "jnz 2b",
+        "4:",
+        "jmp rcx",
+        // A `vfork` returns twice. What its child has left waiting is gone when the parent goes on.
+        "5:",
+        "test rax, rax",
+        "jz 4b",
+        "mov r11, gs:[{vfork_waiting}]",
+        "mov gs:[{waiting}], r11",
+        "mov r11, gs:[{vfork_floor}]",
+        "mov gs:[{floor}], r11",
+        "mov qword ptr gs:[{vfork_stack}], 0",
+        "jmp rcx",
+        owner = const offset_of!(Slot, owner),
+        waiting = const offset_of!(Slot, waiting),
+        floor = const offset_of!(Slot, floor),
+        vfork_stack = const offset_of!(Slot, vfork_stack),
+        vfork_waiting = const offset_of!(Slot, vfork_waiting),
+        vfork_floor = const offset_of!(Slot, vfork_floor),
+        stack = const offset_of!(Frame, stack),
+        go_on = const offset_of!(Frame, go_on),
+        before = const offset_of!(Frame, before),
+        stopped_at = const offset_of!(Frame, stopped_at),
+        length = const size_of::<Frame>(),
+    )
+}

@@ -1,0 +1,50 @@
+//! Moves the library to where it was mapped, as a dynamic linker would.
+//!
+//! The library is linked for address 0. Its words that are addresses of its own are listed behind
+//! its dynamic section; to each the library's address is added. There are no other relocations, as
+//! the library needs no other one (`scripts/build` checks that).
+
+/// Entry of the dynamic section: kind and value.
+type Dynamic = [usize; 2];
+/// Entry of the list: place, kind, and the word to add the library's address to.
+type Relocation = [usize; 3];
+
+/// Kind of the entry that ends the dynamic section.
+const NULL: usize = 0;
+/// Kind of the entry with the place of the list (`DT_RELA`).
+const LIST: usize = 7;
+/// Kind of the entry with the length of the list (`DT_RELASZ`).
+const LENGTH: usize = 8;
+/// Kind of a relocation by the library's address (`R_X86_64_RELATIVE`).
+const RELATIVE: usize = 8;
+
+/// Moves the library, which begins at `base`.
+///
+/// # Safety
+/// To be called once, before all else. Both arguments are the linker's.
+pub(super) unsafe extern "C" fn relocate(base: usize, dynamic: *const Dynamic) {
+    let (mut list, mut length) = (0, 0);
+    let mut entry = dynamic;
+    // SAFETY: the linker ends the section so.
+    unsafe {
+        while (*entry)[0] != NULL {
+            match (*entry)[0] {
+                LIST => list = (*entry)[1],
+                LENGTH => length = (*entry)[1],
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+    }
+    let list = core::ptr::with_exposed_provenance::<Relocation>(base.wrapping_add(list));
+    for place in 0..length / size_of::<Relocation>() {
+        // SAFETY: within the linker's list, which names words of the library's data.
+        unsafe {
+            let [offset, kind, word] = *list.add(place);
+            if kind == RELATIVE {
+                let at = core::ptr::with_exposed_provenance_mut::<usize>(base.wrapping_add(offset));
+                at.write(base.wrapping_add(word));
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Slots: each thread gets one at its first system call that a hook looks at.
+//!
+//! A thread is known by its FS base, the address of its control block. A block is used again when
+//! its thread has ended, and then its slot is, too. A child with a copy of the memory finds all of
+//! this wiped.
+
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+
+use crate::platform::raw;
+use crate::state::private_to_process;
+use crate::state::slot::{NOBODY, Slot};
+
+/// Length of the stack that threads share until they have a slot, in bytes.
+pub(super) const SHARED_LENGTH: usize = 256 * 1024;
+
+/// Length of a slot with its stack, in bytes. It takes room only where it is touched: usually two
+/// pages.
+const LENGTH: usize = 256 * 1024;
+
+/// Maximum number of threads that have a slot, by a table of a megabyte.
+const MAX_THREADS: usize = 1 << 16;
+
+/// Start of the stack that threads share.
+pub(super) static SHARED_START: AtomicUsize = AtomicUsize::new(0);
+/// Mark of a thread that is on that stack.
+pub(super) static SHARED_LOCK: AtomicU32 = AtomicU32::new(0);
+/// Number of system calls of threads that had no slot and could not get one.
+pub(super) static UNATTENDED: AtomicU64 = AtomicU64::new(0);
+
+/// Table of slots by their owners; null before the library has begun.
+static TABLE: AtomicPtr<Entry> = AtomicPtr::new(ptr::null_mut());
+
+/// Entry of the table. Free while its owner is 0.
+struct Entry {
+    owner: AtomicUsize,
+    slot: AtomicPtr<Slot>,
+}
+
+/// Slot of a thread that has none of its own yet: what the GS base leads to at first.
+#[unsafe(no_mangle)]
+static sockcap_null_slot: Slot = {
+    // SAFETY: zeros are a valid slot.
+    unsafe { core::mem::zeroed() }
+};
+
+/// Bit of `AT_HWCAP2` by which the kernel says that programs may change their FS and GS bases.
+const FSGSBASE: u64 = 1 << 1;
+
+/// Makes ready what threads need. Returns 0, or `ENOTSUP` for a kernel that lets no program set its
+/// GS base (before 5.9), or `ENOMEM`.
+pub(super) fn begin() -> c_int {
+    // SAFETY: asks for a number.
+    if unsafe { libc::getauxval(libc::AT_HWCAP2) } & FSGSBASE == 0 {
+        return libc::ENOTSUP;
+    }
+    let shared = raw::map_anonymous(SHARED_LENGTH);
+    let table = private_to_process(MAX_THREADS * size_of::<Entry>());
+    let (Some(shared), Some(table)) = (shared, table) else { return libc::ENOMEM };
+    SHARED_START.store(shared.addr(), Relaxed);
+    TABLE.store(table.cast(), Release);
+    let null = &raw const sockcap_null_slot;
+    sockcap_null_slot.own.store(null.expose_provenance(), Relaxed);
+    sockcap_null_slot.owner.store(NOBODY, Relaxed);
+    set_base(null);
+    0
+}
+
+/// Sets the GS base of the calling thread.
+fn set_base(slot: *const Slot) {
+    // SAFETY: the kernel allows the instruction, and nothing else uses GS.
+    unsafe { core::arch::asm!("wrgsbase {0}", in(reg) slot.addr(), options(nostack)) };
+}
+
+/// FS base of the calling thread.
+fn own_base() -> usize {
+    let base: usize;
+    // SAFETY: the kernel allows the instruction.
+    unsafe { core::arch::asm!("rdfsbase {0}", out(reg) base, options(nostack, nomem)) };
+    base
+}
+
+/// Gives the calling thread its slot. Returns 1, or 0 where there is none.
+///
+/// Called with [`SHARED_LOCK`] held.
+pub(super) extern "C" fn arrive() -> u64 {
+    let owner = own_base();
+    // Before it has a control block, a thread is known by nothing.
+    if owner <= NOBODY {
+        return 0;
+    }
+    let Some(entry) = find(owner) else { return 0 };
+    let mut slot = entry.slot.load(Relaxed);
+    if slot.is_null() {
+        let Some(memory) = private_to_process(LENGTH) else { return 0 };
+        slot = memory.cast();
+        entry.slot.store(slot, Release);
+    } else {
+        // SAFETY: the slot of a thread that has ended, or of one that a `fork` has not copied.
+        unsafe { slot.write_bytes(0, 1) };
+    }
+    // SAFETY: mapped above or before, and zeros are a valid slot.
+    let new = unsafe { &*slot };
+    new.own.store(slot.expose_provenance(), Relaxed);
+    let end = slot.addr() + LENGTH;
+    new.stack_end.store(end, Relaxed);
+    new.stack_length.store(LENGTH - size_of::<Slot>().next_multiple_of(4096), Relaxed);
+    new.floor.store(end, Relaxed);
+    new.owner.store(owner, Relaxed);
+    set_base(slot);
+    1
+}
+
+/// Entry of the table for an owner, made if there is none.
+fn find(owner: usize) -> Option<&'static Entry> {
+    let table = TABLE.load(Acquire);
+    // Control blocks are aligned to 64 bytes at least.
+    let hash = (owner >> 6).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48;
+    for step in 0..MAX_THREADS {
+        let place = hash.wrapping_add(step) % MAX_THREADS;
+        // SAFETY: within the table, whose zeros are free entries.
+        let entry = unsafe { &*table.add(place) };
+        match entry.owner.load(Relaxed) {
+            0 => {
+                entry.owner.store(owner, Relaxed);
+                return Some(entry);
+            }
+            present if present == owner => return Some(entry),
+            _ => {}
+        }
+    }
+    None
+}

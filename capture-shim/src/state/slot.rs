@@ -1,0 +1,82 @@
+//! Slot of a thread, in an image that the library is injected into: the thread's state, and the
+//! stack that hooks run on.
+//!
+//! Such an image has no thread-local storage that the library could have a part in. The base of the
+//! GS segment, which neither libc nor Go's runtime uses, is the address of the thread's slot. A new
+//! thread begins with its creator's; [`Slot::owner`] tells that apart.
+
+use core::cell::UnsafeCell;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
+
+use super::thread::Thread;
+
+/// Memory of a thread. The places of its fields are known to `exports/injected/entries.rs`.
+#[repr(C, align(64))]
+pub(crate) struct Slot {
+    /// Address of the slot itself.
+    pub(crate) own: AtomicUsize,
+    /// Address to return to behind a system call whose stub has no room behind it.
+    pub(crate) return_to: AtomicUsize,
+    /// FS base of the thread that the slot belongs to. No thread has [`NOBODY`].
+    pub(crate) owner: AtomicUsize,
+    /// End of the slot's stack, where it begins to be used.
+    pub(crate) stack_end: AtomicUsize,
+    /// Length of the slot's stack, in bytes.
+    pub(crate) stack_length: AtomicUsize,
+    /// Address below which the next hook's frame is placed: below all frames that wait for their
+    /// system call.
+    pub(crate) floor: AtomicUsize,
+    /// Frame that waits for its system call, the newest first; null for none.
+    pub(crate) waiting: AtomicPtr<u8>,
+    /// Frame of the hook that runs.
+    pub(crate) running: AtomicPtr<u8>,
+    /// Lowest address of the alternate stack for signals.
+    pub(crate) alternate: AtomicUsize,
+    /// Length of the alternate stack for signals, in bytes; 0 for none.
+    pub(crate) alternate_length: AtomicUsize,
+    /// Stack pointer of the program at its `vfork`, or 0 outside of one.
+    pub(crate) vfork_stack: AtomicUsize,
+    /// [`Slot::waiting`] at that `vfork`.
+    pub(crate) vfork_waiting: AtomicPtr<u8>,
+    /// [`Slot::floor`] at that `vfork`.
+    pub(crate) vfork_floor: AtomicUsize,
+    /// Number of system calls that no hook could look at.
+    pub(crate) skipped: AtomicU64,
+    errno: UnsafeCell<c_int>,
+    reserved: u64,
+    /// State of the thread, as everywhere.
+    pub(crate) thread: Thread,
+}
+
+// SAFETY: a slot is used by its thread alone, and `errno` by nobody else.
+unsafe impl Sync for Slot {}
+
+/// Owner of the slot that belongs to no thread.
+pub(crate) const NOBODY: usize = 1;
+
+/// Offset of [`Slot::thread`], in bytes.
+pub(super) const THREAD: usize = 128;
+
+const _: () = assert!(core::mem::offset_of!(Slot, thread) == THREAD);
+
+/// Slot of the calling thread.
+#[inline(always)]
+pub(crate) fn current() -> &'static Slot {
+    let address: usize;
+    // SAFETY: hooks run only where GS leads to a slot, which is never unmapped.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr gs:[0]",
+            out(reg) address,
+            options(pure, readonly, nostack),
+        );
+        &*core::ptr::with_exposed_provenance::<Slot>(address)
+    }
+}
+
+/// Place of the calling thread's `errno`, as libc's function of this name gives it.
+#[unsafe(no_mangle)]
+extern "C" fn __errno_location() -> *mut c_int {
+    current().errno.get()
+}

@@ -1,0 +1,217 @@
+// A static program whose one place of system calls is laid out as a patched one: it loads the
+// library that is injected by itself, and calls through its entries.
+//
+// usage: injected LIBRARY talk|threads|signals|alternate|jumps|forks
+#define _GNU_SOURCE
+#include <elf.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+void *before, *after;
+
+// site(number, a, b, c, d, e, f): the system call between two stubs. All registers that a program
+// may rely on are filled before it, and compared behind it.
+long site(long number, long a, long b, long c, long d, long e, long f);
+asm(".globl site\nsite:\n"
+    "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n"
+    "mov rax, rdi\n mov rdi, rsi\n mov rsi, rdx\n mov rdx, rcx\n mov r10, r8\n mov r8, r9\n"
+    "mov r9, [rsp + 56]\n"
+    "mov rbx, 0x1234\n mov rbp, 0x2345\n mov r12, rdi\n mov r13, rsi\n mov r14, rdx\n mov r15, r10\n"
+    "movq xmm0, rdi\n movq xmm7, rsi\n movq xmm15, rdx\n"
+    // What lies below the stack pointer is the program's, too.
+    "mov [rsp - 8], rdi\n mov [rsp - 128], rsi\n"
+    "lea rcx, [rip + 1f]\n jmp [rip + before]\n"
+    "1: syscall\n"
+    "lea rcx, [rip + 2f]\n jmp [rip + after]\n"
+    "2: cmp rbx, 0x1234\n jne 3f\n cmp rbp, 0x2345\n jne 3f\n"
+    "cmp r12, rdi\n jne 3f\n cmp r13, rsi\n jne 3f\n cmp r14, rdx\n jne 3f\n cmp r15, r10\n jne 3f\n"
+    "cmp [rsp - 8], rdi\n jne 3f\n cmp [rsp - 128], rsi\n jne 3f\n"
+    "movq rcx, xmm0\n cmp rcx, rdi\n jne 3f\n movq rcx, xmm7\n cmp rcx, rsi\n jne 3f\n"
+    "movq rcx, xmm15\n cmp rcx, rdx\n jne 3f\n"
+    "pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx\n ret\n"
+    "3: ud2\n");
+
+#define S(...) S_(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define S_(n, a, b, c, d, e, f, ...) \
+    site(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+#define CHECK(what) \
+    do { if (!(what)) { fprintf(stderr, "line %d: %s\n", __LINE__, #what); _exit(1); } } while (0)
+
+static void load(const char *path, long *stack)
+{
+    static unsigned char head[4096];
+    static Elf64_Shdr sections[64];
+    int fd = open(path, O_RDONLY), (*start)(long *) = 0;
+    CHECK(read(fd, head, sizeof head) == sizeof head);
+    Elf64_Ehdr *file = (void *)head;
+    Elf64_Phdr *part = (void *)(head + file->e_phoff);
+    char *base = mmap(0, 1 << 20, 7, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < file->e_phnum; i++)
+        if (part[i].p_type == PT_LOAD)
+            CHECK(pread(fd, base + part[i].p_vaddr, part[i].p_filesz, part[i].p_offset) ==
+                  (ssize_t)part[i].p_filesz);
+    CHECK(pread(fd, sections, sizeof *sections * file->e_shnum, file->e_shoff) > 0);
+    for (int i = 0; i < file->e_shnum; i++) {
+        if (sections[i].sh_type != SHT_DYNSYM)
+            continue;
+        Elf64_Sym *symbol = (void *)(base + sections[i].sh_addr);
+        char *names = base + sections[sections[i].sh_link].sh_addr;
+        for (size_t k = 0; k < sections[i].sh_size / sizeof *symbol; k++) {
+            char *name = names + symbol[k].st_name, *at = base + symbol[k].st_value;
+            if (!strcmp(name, "sockcap_start")) start = (void *)at;
+            if (!strcmp(name, "sockcap_before")) before = at;
+            if (!strcmp(name, "sockcap_after")) after = at;
+        }
+    }
+    close(fd);
+    CHECK(start && before && after && start(stack) == 0);
+}
+
+// `count` messages of `size` bytes over a pair of sockets.
+static void exchange(int count, int size)
+{
+    int pair[2];
+    char bytes[100] = "message", back[100];
+    CHECK(S(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    for (int i = 0; i < count; i++) {
+        long sent, got;
+        do sent = S(SYS_write, pair[0], bytes, size); while (sent == -4);
+        do got = S(SYS_read, pair[1], back, sizeof back); while (got == -4);
+        CHECK(sent == size && got == size && !memcmp(bytes, back, size));
+    }
+    CHECK(S(SYS_close, pair[0]) == 0 && S(SYS_close, pair[1]) == 0);
+}
+
+static void talk(void)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t length = sizeof any;
+    char bytes[10];
+    exchange(10, 7);
+    CHECK(S(SYS_read, 999, bytes, 1) == -9);
+    int one = S(SYS_socket, AF_INET, SOCK_DGRAM, 0), other = S(SYS_socket, AF_INET, SOCK_DGRAM, 0);
+    CHECK(S(SYS_bind, one, &any, length) == 0);
+    CHECK(getsockname(one, (void *)&any, &length) == 0);
+    CHECK(S(SYS_sendto, other, "0123456789", 10, 0, &any, length) == 10);
+    // It has room for four bytes, and is told of four.
+    CHECK(S(SYS_recvfrom, one, bytes, 4) == 4);
+    int file = open("/dev/null", O_RDWR);
+    CHECK(S(SYS_write, file, "x", 1) == 1 && S(SYS_read, file, bytes, 1) == 0);
+}
+
+static void *one_of_many(void *unused)
+{
+    exchange(1000, 5);
+    return unused;
+}
+
+static void threads(void)
+{
+    // One round begins when all of the last have ended, whose memory is used again.
+    for (int round = 0; round < 3; round++) {
+        pthread_t all[8];
+        for (int i = 0; i < 8; i++) CHECK(pthread_create(&all[i], 0, one_of_many, 0) == 0);
+        for (int i = 0; i < 8; i++) CHECK(pthread_join(all[i], 0) == 0);
+    }
+}
+
+static volatile int handled;
+static int within[2];
+
+static void on_alarm(int unused)
+{
+    char bytes[8];
+    handled++;
+    if (S(SYS_write, within[0], "ab", 2) == 2)
+        CHECK(S(SYS_read, within[1], bytes, 8) == 2);
+}
+
+static void alarms(void (*handler)(int), int flags)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    struct itimerspec often = {{0, 100000}, {0, 100000}};
+    timer_t timer;
+    CHECK(sigaction(SIGALRM, &action, 0) == 0);
+    CHECK(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    CHECK(timer_settime(timer, 0, &often, 0) == 0);
+}
+
+static void signals(int flags)
+{
+    static char stack[65536];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    CHECK(S(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, within) == 0);
+    if (flags & SA_ONSTACK) CHECK(S(SYS_sigaltstack, &alternate, 0) == 0);
+    alarms(on_alarm, flags);
+    while (handled < 300) exchange(1000, 3);
+}
+
+static sigjmp_buf back;
+static volatile int may_jump;
+
+static void jump(int unused)
+{
+    handled++;
+    if (may_jump) siglongjmp(back, 1);
+}
+
+static void jumps(void)
+{
+    int pair[2];
+    char byte;
+    CHECK(S(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    alarms(jump, 0);
+    for (int i = 0; i < 300; i++) {
+        if (sigsetjmp(back, 1) == 0) {
+            may_jump = 1;
+            S(SYS_read, pair[1], &byte, 1); // Nobody sends.
+        }
+        may_jump = 0;
+        exchange(3, 4);
+    }
+}
+
+static void forks(void)
+{
+    int status;
+    exchange(1, 1);
+    for (int i = 0; i < 3; i++) {
+        long child = S(i ? SYS_clone : SYS_fork, SIGCHLD);
+        if (child == 0) {
+            exchange(100, 6);
+            S(SYS_exit_group, 3 + i);
+        }
+        CHECK(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 3 + i);
+    }
+    exchange(1, 1);
+}
+
+int main(int count, char **arguments)
+{
+    CHECK(count == 3);
+    load(arguments[1], (long *)arguments - 1);
+    char *what = arguments[2];
+    if (!strcmp(what, "talk")) talk();
+    if (!strcmp(what, "threads")) threads();
+    if (!strcmp(what, "signals")) signals(0);
+    if (!strcmp(what, "alternate")) signals(SA_ONSTACK);
+    if (!strcmp(what, "jumps")) jumps();
+    if (!strcmp(what, "forks")) forks();
+    puts("unharmed");
+    fflush(stdout);
+    S(SYS_exit_group, 0);
+}

@@ -1,0 +1,124 @@
+//! The library as it is injected into programs that load none: its entries, on a program that is
+//! laid out as a patched one and loads the library by itself (`tests/programs/injected.c`).
+//!
+//! That program compares all registers and what lies below its stack pointer at each system call,
+//! and the bytes that it sends with those that it receives.
+
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, injected_library, program, successful};
+use end_to_end::repository;
+use socket_log::Record;
+use socket_log::encode::Direction;
+
+/// Runs a scenario of the program, and returns its logs.
+fn run(scenario: &str) -> Vec<Recorded> {
+    let recording = Recording::new();
+    let binary = recording.file("injected");
+    let source = repository().join("tests/programs/injected.c");
+    successful(
+        Command::new(program("gcc"))
+            .args(["-O1", "-static", "-pthread", "-masm=intel", "-Wall", "-o"])
+            .arg(&binary)
+            .arg(source),
+    );
+    let mut command = recording.command(&binary);
+    let printed = successful(command.arg(injected_library()).arg(scenario));
+    assert_eq!(printed, "unharmed\n");
+    let logs = recording.logs();
+    for log in &logs {
+        assert!(log.damage.is_empty(), "{:?}", log.damage);
+        assert_eq!(log.log.header().total_lost(), 0);
+    }
+    logs
+}
+
+/// Bytes of each transfer in one direction, in the order of the log.
+fn bytes(log: &Recorded, wanted: Direction) -> Vec<u64> {
+    let moved = log.records().filter_map(|record| match record {
+        Record::Transfer { direction, bytes, .. } | Record::Datagram { direction, bytes, .. }
+            if *direction == wanted =>
+        {
+            Some(*bytes)
+        }
+        _ => None,
+    });
+    moved.collect()
+}
+
+/// Both directions of a log.
+fn both(log: &Recorded) -> [Vec<u64>; 2] {
+    [Direction::Send, Direction::Receive].map(|direction| bytes(log, direction))
+}
+
+#[test]
+fn it_needs_no_dynamic_linker() {
+    let readelf = |what: &str| {
+        successful(Command::new(program("readelf")).args(["-W", what]).arg(injected_library()))
+    };
+    let dynamic = readelf("-d");
+    assert!(dynamic.contains("(RELA)") && !dynamic.contains("(NEEDED)"), "{dynamic}");
+    let relocations = readelf("-r");
+    let kinds = relocations.lines().filter(|line| line.contains("R_X86_64_"));
+    let others: Vec<&str> = kinds.filter(|line| !line.contains("R_X86_64_RELATIVE")).collect();
+    assert!(relocations.contains("R_X86_64_RELATIVE") && others.is_empty(), "{others:?}");
+    assert!(!readelf("-l").contains(" TLS "));
+}
+
+#[test]
+fn each_transfer_has_a_record_and_a_datagram_its_true_size() {
+    let logs = run("talk");
+    assert_eq!(logs.len(), 1);
+    let mut expected = vec![7; 10];
+    // Of ten bytes, four were received.
+    expected.push(10);
+    assert_eq!(both(&logs[0]), [expected.clone(), expected]);
+    let truncated = |record: &&Record| matches!(record, Record::Datagram { truncated: true, .. });
+    assert_eq!(logs[0].records().filter(truncated).count(), 1);
+}
+
+#[test]
+fn each_thread_has_a_place_of_its_own() {
+    let logs = run("threads");
+    assert_eq!(both(&logs[0]), [vec![5; 24_000], vec![5; 24_000]]);
+    let threads: std::collections::BTreeSet<u32> =
+        logs[0].entries.iter().map(|entry| entry.tid).collect();
+    // The first thread only starts the others.
+    assert_eq!(threads.len(), 24);
+}
+
+/// Messages of the program itself have three bytes, those of the handler two.
+fn interrupted(scenario: &str) {
+    let logs = run(scenario);
+    let [sent, received] = both(&logs[0]);
+    let of = |list: &[u64], size| list.iter().filter(|bytes| **bytes == size).count();
+    assert_eq!(of(&sent, 3), of(&received, 3));
+    assert!(of(&sent, 3) >= 1000 && of(&sent, 3) % 1000 == 0, "{}", of(&sent, 3));
+    // A handler that interrupts a hook is not recorded.
+    assert!(of(&sent, 2) <= 1000 && sent.len() - of(&sent, 2) == of(&sent, 3));
+}
+
+#[test]
+fn a_handler_makes_calls_while_a_call_waits() {
+    interrupted("signals");
+}
+
+#[test]
+fn a_handler_on_a_stack_of_its_own_is_unharmed() {
+    interrupted("alternate");
+}
+
+#[test]
+fn a_handler_may_jump_out_of_a_call() {
+    let logs = run("jumps");
+    let [sent, received] = both(&logs[0]);
+    assert_eq!((sent.len(), &sent), (900, &received));
+}
+
+#[test]
+fn a_child_has_a_log_of_its_own() {
+    let logs = run("forks");
+    let all: Vec<[Vec<u64>; 2]> = logs.iter().map(both).collect();
+    let child = [vec![6; 100], vec![6; 100]];
+    assert_eq!(all, [[vec![1; 2], vec![1; 2]], child.clone(), child.clone(), child]);
+}
