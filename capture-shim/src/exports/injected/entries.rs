@@ -392,7 +392,7 @@ unsafe extern "C" fn sockcap_after() {
         "mov rcx, [r11 + {before}]",
         "mov gs:[{waiting}], rcx",
         "mov rsp, [r11 + {stopped_at}]",
-        "lea rcx, [r11 + {length}]",
+        "mov rcx, [r11 + {frame_floor}]",
         "mov gs:[{floor}], rcx",
         "pop r15",
         "pop r14",
@@ -427,6 +427,6 @@ unsafe extern "C" fn sockcap_after() {
         go_on = const offset_of!(Frame, go_on),
         before = const offset_of!(Frame, before),
         stopped_at = const offset_of!(Frame, stopped_at),
-        length = const size_of::<Frame>(),
+        frame_floor = const offset_of!(Frame, floor),
     )
 }
