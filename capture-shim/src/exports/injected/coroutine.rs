@@ -23,9 +23,6 @@ pub(super) struct Frame {
     pub(super) before: *mut Frame,
     /// Whether the hook has left for the program's system call.
     has_left: u64,
-    /// [`Slot::floor`] when the hook goes on.
-    pub(super) floor: usize,
-    reserved: u64,
     /// `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
     pub(super) registers: [u64; 6],
     /// `r9`, `r8`, `r10`, `rdx`, `rsi`, `rdi`.
@@ -38,7 +35,7 @@ pub(super) struct Frame {
     pub(super) stack: usize,
 }
 
-const _: () = assert!(size_of::<Frame>() == 416);
+const _: () = assert!(size_of::<Frame>() == 400);
 
 /// Room that a hook may use, in bytes, with handlers that interrupt it. With less, the program's
 /// call is made without a hook.
@@ -53,8 +50,6 @@ pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
     let slot = slot::current();
     frame.has_left = 0;
     frame.before = ptr::null_mut();
-    frame.floor = ptr::from_ref(frame).addr() + size_of::<Frame>();
-    forget_abandoned(slot, frame);
     let number = frame.number;
     let start = slot.stack_end.load(Relaxed) - slot.stack_length.load(Relaxed);
     if ptr::from_ref(frame).addr() < start + ROOM {
@@ -94,23 +89,6 @@ pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
         unsafe { entries::leave(frame, &words) };
     }
     if result == -1 { i64::from(-errno::get()) } else { result }
-}
-
-/// Forgets frames whose system call will never end: a handler has jumped out of it.
-///
-/// A handler on the program's own stack is below what it has interrupted; one on a stack of its own
-/// does not come here.
-fn forget_abandoned(slot: &Slot, frame: &mut Frame) {
-    let mut newest: *mut Frame = slot.waiting.load(Relaxed).cast();
-    // SAFETY: null or a frame on this slot's stack, above the one that runs.
-    while let Some(waiting) = unsafe { newest.as_ref() }
-        && waiting.stack <= frame.stack
-    {
-        // Their room is free again when this hook leaves.
-        frame.floor = waiting.floor;
-        newest = waiting.before;
-        slot.waiting.store(newest.cast(), Relaxed);
-    }
 }
 
 /// Whether the program makes the call without a hook around it, as it does not come back in the
