@@ -28,5 +28,7 @@
 
 mod coroutine;
 mod entries;
+mod frame;
+mod leave;
 mod relocate;
 mod slots;

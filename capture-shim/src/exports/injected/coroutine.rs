@@ -5,37 +5,12 @@ use core::ffi::c_long;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
-use super::entries;
+use super::frame::Frame;
+use super::leave;
 use crate::c_library::errno;
 use crate::hooks::{processes, syscall, threads};
 use crate::log;
 use crate::state::slot::{self, Slot};
-
-/// Registers of the program at a system call, on the stack of the slot, and what the hook needs to
-/// go on. `entries` writes and reads it.
-#[repr(C, align(16))]
-pub(super) struct Frame {
-    /// `xmm0` to `xmm15`.
-    vectors: [u128; 16],
-    /// Stack pointer of the hook while it waits.
-    pub(super) stopped_at: usize,
-    /// Frame that waited before this one.
-    pub(super) before: *mut Frame,
-    /// Whether the hook has left for the program's system call.
-    has_left: u64,
-    /// `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
-    pub(super) registers: [u64; 6],
-    /// `r9`, `r8`, `r10`, `rdx`, `rsi`, `rdi`.
-    arguments: [i64; 6],
-    /// `rax`.
-    number: i64,
-    /// Address in the stub to go on at.
-    pub(super) go_on: usize,
-    /// Stack pointer of the program.
-    pub(super) stack: usize,
-}
-
-const _: () = assert!(size_of::<Frame>() == 400);
 
 /// Room that a hook may use, in bytes, with handlers that interrupt it. With less, the program's
 /// call is made without a hook.
@@ -86,7 +61,7 @@ pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
         frame.has_left = 1;
         let words = [libc::SYS_getpid, 0, 0, 0, 0, 0, 0];
         // SAFETY: this hook's frame, which has not left.
-        unsafe { entries::leave(frame, &words) };
+        unsafe { leave::leave(frame, &words) };
     }
     if result == -1 { i64::from(-errno::get()) } else { result }
 }
@@ -157,8 +132,8 @@ pub(super) unsafe extern "C" fn own_call(
             (*running).has_left = 1;
             let words = [number, a, b, c, d, e, f];
             let result = match number {
-                libc::SYS_fork | libc::SYS_clone => entries::leave_twice(running, &words),
-                _ => entries::leave(running, &words),
+                libc::SYS_fork | libc::SYS_clone => leave::leave_twice(running, &words),
+                _ => leave::leave(running, &words),
             };
             // A handler may have had hooks meanwhile.
             slot.running.store(running.cast(), Relaxed);
