@@ -9,7 +9,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
-use super::thread::Thread;
+use super::thread::{OFFSET_IN_SLOT, Thread};
 
 /// Memory of a thread. The places of its fields are known to `exports/injected/entries.rs`.
 #[repr(C, align(64))]
@@ -55,10 +55,7 @@ unsafe impl Sync for Slot {}
 /// Owner of the slot that belongs to no thread.
 pub(crate) const NOBODY: usize = 1;
 
-/// Offset of [`Slot::thread`], in bytes.
-pub(super) const THREAD: usize = 128;
-
-const _: () = assert!(core::mem::offset_of!(Slot, thread) == THREAD);
+const _: () = assert!(core::mem::offset_of!(Slot, thread) == OFFSET_IN_SLOT);
 
 /// Slot of the calling thread.
 #[inline(always)]

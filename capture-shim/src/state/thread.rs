@@ -68,6 +68,10 @@ core::arch::global_asm!(
     ".popsection",
 );
 
+/// Offset of the state within the thread's slot, in bytes.
+#[cfg(feature = "injected")]
+pub(super) const OFFSET_IN_SLOT: usize = 128;
+
 /// State of the calling thread.
 #[cfg(feature = "injected")]
 #[inline(always)]
@@ -80,7 +84,7 @@ pub(crate) fn current() -> &'static Thread {
             out(reg) address,
             options(pure, readonly, nostack),
         );
-        &*core::ptr::with_exposed_provenance(address + super::slot::THREAD)
+        &*core::ptr::with_exposed_provenance(address + OFFSET_IN_SLOT)
     }
 }
 
