@@ -1,6 +1,6 @@
 //! Linker settings of `libsockcap.so`: no start files and no symbol bound late, so that the library
-//! depends on libc alone and no hook ever runs into the dynamic linker. The library that is injected
-//! depends on nothing.
+//! depends on libc alone and no hook ever runs into the dynamic linker. The library that is
+//! injected depends on nothing.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,8 +1,8 @@
 //! Stand-ins for the functions of libc that the library itself uses, where there is no libc: in an
 //! image that the library is injected into, see `exports/injected.rs`.
 //!
-//! The rest of the library calls them by libc's names. What only a dynamic linker could answer, such
-//! as the address of a function of another library, they answer as if there were none.
+//! The rest of the library calls them by libc's names. What only a dynamic linker could answer,
+//! such as the address of a function of another library, they answer as if there were none.
 
 use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use core::ptr;

@@ -24,7 +24,8 @@
 //! goroutine's may have none left.
 //!
 //! A signal that arrives while the hook itself runs has its handler on the slot's stack, unless it
-//! has a stack of its own. The handler's own system calls are then made without a hook, and counted.
+//! has a stack of its own. The handler's own system calls are then made without a hook, and
+//! counted.
 
 mod coroutine;
 mod entries;

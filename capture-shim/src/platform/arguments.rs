@@ -29,8 +29,8 @@ static KEPT: StartArgumentsCell =
 /// Keeps the arguments that the loader handed to the constructor.
 ///
 /// # Safety
-/// To be called by the constructor alone. Under glibc, and without any libc, `arguments` are `count`
-/// strings.
+/// To be called by the constructor alone. Under glibc, and without any libc, `arguments` are
+/// `count` strings.
 pub(crate) unsafe fn keep(count: c_int, arguments: *const *const c_char) {
     // SAFETY: asks for a name, which only glibc has.
     let is_told = cfg!(feature = "injected")

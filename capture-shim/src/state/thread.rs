@@ -1,8 +1,9 @@
 //! State of each thread: its place in the log, and what proves that place to be its own.
 //!
-//! The memory is a part of the thread's slot where the library was injected. Elsewhere it is initial-exec thread-local storage made by hand, because the general kind goes
-//! through `__tls_get_addr`, which may call `malloc`, and because `#[thread_local]` is not stable.
-//! There is no destructor: a thread's end leaves nothing to do.
+//! The memory is a part of the thread's slot where the library was injected. Elsewhere it is
+//! initial-exec thread-local storage made by hand, because the general kind goes through
+//! `__tls_get_addr`, which may call `malloc`, and because `#[thread_local]` is not stable. There is
+//! no destructor: a thread's end leaves nothing to do.
 //!
 //! `fork` copies this memory while it wipes the process's state, and a `vfork` child shares it with
 //! its parent; [`Thread::generation`] tells such copies apart, see `log/writer.rs`.

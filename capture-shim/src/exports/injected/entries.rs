@@ -57,7 +57,8 @@ unsafe extern "C" fn begin(stack: *const usize) -> c_int {
     }
 }
 
-/// Numbers of transfers, a bit each. A hook does nothing about one on a descriptor that is no socket.
+/// Numbers of transfers, a bit each. A hook does nothing about one on a descriptor that is no
+/// socket.
 const TRANSFERS: u64 = {
     let numbers = [
         libc::SYS_read,
