@@ -1,0 +1,182 @@
+//! The recorder's side: a socket at which processes announce what they are about to execute. Each
+//! announcement has a thread of its own, as a thread's requests are what it traces by.
+
+use std::io::Write;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::message::{self, NOT_TRACED, TRACED};
+use super::peer;
+use crate::blob::Prepare;
+use crate::outcome::{Error, Outcome};
+use crate::trace::{self, Exec};
+use crate::tuning::{AT_ONCE, CLOSING, MESSAGE, TICK};
+
+/// What came of an announced exec.
+#[derive(Debug)]
+pub struct Report {
+    /// Number of the process; 0 where that is not known.
+    pub process: u32,
+    /// The program, as its process named it; empty where that is not known.
+    pub program: PathBuf,
+    /// What came of it.
+    pub result: Result<Outcome, Error>,
+}
+
+/// Function that takes reports, from several threads at once.
+pub type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
+
+/// Socket at which execs are announced.
+#[derive(Debug)]
+pub struct Server {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+/// What the threads of a server share.
+#[derive(Debug, Default)]
+struct Shared {
+    closed: AtomicBool,
+    running: AtomicUsize,
+}
+
+/// An announcement that is worked on, as counted.
+struct Running(Arc<Shared>);
+
+impl Running {
+    /// Counts one more; `None` where there are as many as may be.
+    fn begin(shared: &Arc<Shared>) -> Option<Running> {
+        let running = Running(Arc::clone(shared));
+        (running.0.running.fetch_add(1, SeqCst) < AT_ONCE).then_some(running)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Server {
+    /// Begins to take announcements at a path, at which there must be nothing. Who may write to the
+    /// socket is what the folder's rights say, and who is listened to is checked besides.
+    ///
+    /// # Errors
+    /// The socket cannot be made.
+    pub fn begin(
+        path: &Path,
+        prepare: Arc<dyn Prepare>,
+        reporter: Reporter,
+    ) -> Result<Server, Error> {
+        let failed = |source| Error::Socket { path: path.to_owned(), source };
+        let listener = UnixListener::bind(path).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let shared = Arc::new(Shared::default());
+        let of_thread = Arc::clone(&shared);
+        let accept = move || accept(&listener, &of_thread, &prepare, &reporter);
+        let accepting = thread::Builder::new().name("announcements".to_owned()).spawn(accept);
+        let path = path.to_owned();
+        Ok(Server { accepting: accepting.map_err(failed)?, path, shared })
+    }
+
+    /// Takes no more announcements, and waits for a moment for those that are worked on. The kernel
+    /// lets go of the others at the end of this process, and they run their programs.
+    pub fn close(self) {
+        self.shared.closed.store(true, SeqCst);
+        // A thread that panicked has told so.
+        let _ = self.accepting.join();
+        let _ = std::fs::remove_file(&self.path);
+        let until = Instant::now() + CLOSING;
+        while self.shared.running.load(SeqCst) > 0 && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Takes connections until the server is closed.
+fn accept(
+    listener: &UnixListener,
+    shared: &Arc<Shared>,
+    prepare: &Arc<dyn Prepare>,
+    reporter: &Reporter,
+) {
+    while !shared.closed.load(SeqCst) {
+        let mut ready = [PollFd::new(listener, PollFlags::IN)];
+        // What fails here fails below, too.
+        let _ = poll(&mut ready, Some(&TICK));
+        let connection = match listener.accept() {
+            Ok((connection, _)) => connection,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => continue,
+            Err(_) => {
+                // No descriptors: those who announce wait for a bounded time.
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+        };
+        let Some(running) = Running::begin(shared) else {
+            answer(&connection, false);
+            let busy = Error::Announcement(format!("{AT_ONCE} others are worked on"));
+            reporter(Report { process: 0, program: PathBuf::new(), result: Err(busy) });
+            continue;
+        };
+        let (prepare, of_thread) = (Arc::clone(prepare), Arc::clone(reporter));
+        let work = move || {
+            let report = serve(&connection, &*prepare);
+            drop(connection);
+            of_thread(report);
+            drop(running);
+        };
+        if let Err(error) = thread::Builder::new().name("announced".to_owned()).spawn(work) {
+            let failed = Error::Announcement(format!("there is no thread for it: {error}"));
+            reporter(Report { process: 0, program: PathBuf::new(), result: Err(failed) });
+        }
+    }
+}
+
+/// Works on one announcement.
+fn serve(connection: &UnixStream, prepare: &dyn Prepare) -> Report {
+    let mut report = Report {
+        process: 0,
+        program: PathBuf::new(),
+        result: Err(Error::Announcement(String::new())),
+    };
+    let announced = announced(connection, &mut report);
+    report.result = match announced {
+        Ok(tid) => {
+            let exec = Exec { process: report.process, tid, program: &report.program };
+            trace::follow(&exec, connection, prepare, |traced| answer(connection, traced))
+        }
+        Err(error) => {
+            answer(connection, false);
+            Err(error)
+        }
+    };
+    report
+}
+
+/// Reads an announcement into a report, and says which thread it is of.
+fn announced(connection: &UnixStream, report: &mut Report) -> Result<i32, Error> {
+    let refused = |why: &str| Error::Announcement(why.to_owned());
+    let kernel = |error: std::io::Error| Error::Announcement(error.to_string());
+    connection.set_nonblocking(false).map_err(kernel)?;
+    report.process = peer::process(connection)?;
+    connection.set_read_timeout(Some(MESSAGE)).map_err(kernel)?;
+    connection.set_write_timeout(Some(MESSAGE)).map_err(kernel)?;
+    let message = message::read(connection).map_err(kernel)?;
+    report.program = message.program;
+    peer::thread(report.process, message.tid)
+        .ok_or_else(|| refused("its process has no such thread"))
+}
+
+/// Answers whether a thread is traced.
+pub(crate) fn answer(mut connection: &UnixStream, traced: bool) {
+    // Whoever does not wait any more need not know.
+    let _ = connection.write_all(&[if traced { TRACED } else { NOT_TRACED }]);
+}

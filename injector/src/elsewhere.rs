@@ -1,0 +1,90 @@
+//! The same functions on machines and systems that this crate is not for: each says so, or does
+//! what there would be without an injection.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+
+use crate::blob::Prepare;
+use crate::outcome::{Error, Outcome};
+
+/// What came of an announced exec.
+#[derive(Debug)]
+pub struct Report {
+    /// Number of the process; 0 where that is not known.
+    pub process: u32,
+    /// The program, as its process named it; empty where that is not known.
+    pub program: PathBuf,
+    /// What came of it.
+    pub result: Result<Outcome, Error>,
+}
+
+/// Function that takes reports, from several threads at once.
+pub type Reporter = Arc<dyn Fn(Report) + Send + Sync>;
+
+/// Socket at which execs are announced.
+#[derive(Debug)]
+pub struct Server;
+
+impl Server {
+    /// Begins to take announcements.
+    ///
+    /// # Errors
+    /// Always: [`Error::Machine`].
+    pub fn begin(_: &Path, _: Arc<dyn Prepare>, _: Reporter) -> Result<Server, Error> {
+        Err(Error::Machine)
+    }
+
+    /// Takes no more announcements.
+    pub fn close(self) {}
+}
+
+/// Exec of the calling thread that a recorder knows of.
+#[derive(Debug)]
+pub struct Announced;
+
+impl Announced {
+    /// Whether the recorder traces the exec.
+    #[must_use]
+    pub fn is_traced(&self) -> bool {
+        false
+    }
+
+    /// Tells the recorder that the exec failed.
+    pub fn failed(self) {}
+}
+
+/// Announces that the calling thread is about to execute a program.
+///
+/// # Errors
+/// Always: there is no recorder.
+pub fn announce(_: &Path, _: &Path) -> io::Result<Announced> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Child that was started, and what came of its injection.
+#[derive(Debug)]
+pub struct Spawned {
+    /// The child.
+    pub child: Child,
+    /// [`Error::Machine`].
+    pub result: Result<Outcome, Error>,
+}
+
+/// Starts a command, which runs as it is.
+///
+/// # Errors
+/// The command cannot be started.
+pub fn spawn(mut command: Command, program: &Path, _: Arc<dyn Prepare>) -> Result<Spawned, Error> {
+    let failed = |source| Error::Spawn { path: program.to_owned(), source };
+    Ok(Spawned { child: command.spawn().map_err(failed)?, result: Err(Error::Machine) })
+}
+
+/// Waits for the end of a child.
+///
+/// # Errors
+/// As the system gives them.
+pub fn wait(child: &mut Child) -> io::Result<ExitStatus> {
+    child.wait()
+}

@@ -1,0 +1,222 @@
+//! Facts of a process that has just been executed: what the kernel told it (`/proc/PID/auxv`), its
+//! program headers, and where its heap begins.
+
+use crate::maps::Extent;
+
+/// Tags of the auxiliary vector (`getauxval(3)`).
+mod tag {
+    pub(super) const PHDR: u64 = 3;
+    pub(super) const PHNUM: u64 = 5;
+    pub(super) const ENTRY: u64 = 9;
+    pub(super) const SECURE: u64 = 23;
+    pub(super) const HWCAP2: u64 = 26;
+    pub(super) const SYSINFO_EHDR: u64 = 33;
+}
+
+/// Bit of `AT_HWCAP2` that says that programs may read and set the GS base themselves.
+const FSGSBASE: u64 = 2;
+/// Bytes of a program header.
+pub(crate) const HEADER_BYTES: usize = 56;
+/// Maximum number of program headers that are read; programs have about ten.
+const MAX_HEADERS: u64 = 1000;
+
+/// What the kernel told the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Address of the program headers.
+    pub headers: u64,
+    /// Number of program headers.
+    pub header_count: u64,
+    /// Address of the program's first instruction.
+    pub entry: u64,
+    /// Whether the kernel gave the program rights that its user does not have.
+    pub secure: bool,
+    /// Whether programs may set the GS base themselves.
+    pub fsgsbase: bool,
+    /// Address of the kernel's own library; 0 where there is none.
+    pub vdso: u64,
+}
+
+/// Reads an auxiliary vector: pairs of a tag and a value. `None` where it says no entry or no
+/// headers.
+pub(crate) fn told(vector: &[u8]) -> Option<Told> {
+    let mut told = Told::default();
+    for pair in vector.chunks_exact(16) {
+        let (tag, value) = (word(pair, 0)?, word(pair, 8)?);
+        match tag {
+            0 => break,
+            tag::PHDR => told.headers = value,
+            tag::PHNUM => told.header_count = value,
+            tag::ENTRY => told.entry = value,
+            tag::SECURE => told.secure = value != 0,
+            tag::HWCAP2 => told.fsgsbase = value & FSGSBASE != 0,
+            tag::SYSINFO_EHDR => told.vdso = value,
+            _ => {}
+        }
+    }
+    let whole = told.entry != 0 && told.headers != 0;
+    (whole && (1..=MAX_HEADERS).contains(&told.header_count)).then_some(told)
+}
+
+/// Part of the program's file that is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// First address as linked.
+    pub start: u64,
+    /// Bytes from the file.
+    pub file_bytes: u64,
+    /// Bytes in memory.
+    pub bytes: u64,
+    /// Whether it is executable.
+    pub executable: bool,
+}
+
+/// What the program headers say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Headers {
+    /// Parts that are mapped.
+    pub segments: Vec<Segment>,
+    /// Whether the program has an interpreter.
+    pub interpreted: bool,
+}
+
+/// Reads program headers (`Elf64_Phdr`).
+pub(crate) fn headers(bytes: &[u8]) -> Option<Headers> {
+    let mut headers = Headers::default();
+    for header in bytes.chunks_exact(HEADER_BYTES) {
+        // Type in the low half, flags in the high one.
+        let first = word(header, 0)?;
+        match first as u32 {
+            1 => headers.segments.push(Segment {
+                start: word(header, 16)?,
+                file_bytes: word(header, 32)?,
+                bytes: word(header, 40)?,
+                executable: first >> 32 & 1 != 0,
+            }),
+            3 => headers.interpreted = true,
+            _ => {}
+        }
+    }
+    Some(headers)
+}
+
+impl Headers {
+    /// Executable segments as addresses in the process: their first and the one behind their last
+    /// byte from the file.
+    pub(crate) fn code(&self, bias: u64) -> impl Iterator<Item = (u64, u64)> {
+        self.segments.iter().filter(|segment| segment.executable).map(move |segment| {
+            let start = segment.start.wrapping_add(bias);
+            (start, start.wrapping_add(segment.file_bytes))
+        })
+    }
+
+    /// Addresses of the image in the process; `None` where it has no code.
+    pub(crate) fn extent(&self, bias: u64, heap: u64) -> Option<Extent> {
+        let start = self.segments.iter().map(|s| s.start.wrapping_add(bias)).min()?;
+        let code_end = self.code(bias).map(|(_, end)| end).max()?;
+        (code_end > start).then_some(Extent { start, code_end, heap })
+    }
+}
+
+/// Entry of an ELF header: the linked address of the first instruction. `None` where the header is
+/// not one of a 64-bit program.
+pub(crate) fn linked_entry(header: &[u8]) -> Option<u64> {
+    const MAGIC_64: &[u8] = b"\x7fELF\x02";
+    if header.starts_with(MAGIC_64) { word(header, 24) } else { None }
+}
+
+/// Address at which the heap begins, from the text of `/proc/PID/stat`.
+pub(crate) fn heap(stat: &str) -> Option<u64> {
+    /// Number of the field `start_brk`, and of the first behind the program's name.
+    const FIELD: usize = 47;
+    const BEHIND_NAME: usize = 3;
+    // The name may have blanks and brackets itself.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(FIELD - BEHIND_NAME)?.trim().parse().ok()
+}
+
+/// Little-endian number at an offset.
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn vector(pairs: &[(u64, u64)]) -> Vec<u8> {
+        pairs
+            .iter()
+            .flat_map(|(tag, value)| [tag.to_le_bytes(), value.to_le_bytes()].concat())
+            .collect()
+    }
+
+    #[test]
+    fn the_vector_is_read_to_its_end() {
+        let bytes =
+            vector(&[(3, 0x40_0040), (5, 9), (9, 0x40_1000), (26, 2), (33, 7), (0, 0), (23, 1)]);
+        let expected = Told {
+            headers: 0x40_0040,
+            header_count: 9,
+            entry: 0x40_1000,
+            secure: false,
+            fsgsbase: true,
+            vdso: 7,
+        };
+        assert_eq!(told(&bytes), Some(expected));
+        let other = vector(&[(3, 1), (5, 1), (9, 1), (23, 1), (26, 1), (0, 0)]);
+        let other = told(&other).unwrap();
+        assert!(other.secure && !other.fsgsbase);
+        assert_eq!(told(&vector(&[(3, 1), (5, 1), (0, 0), (9, 1)])), None);
+        assert_eq!(told(&vector(&[(3, 1), (5, 1 << 20), (9, 1)])), None);
+    }
+
+    #[test]
+    fn the_vector_of_this_process_is_read() {
+        let told = told(&std::fs::read("/proc/self/auxv").unwrap()).unwrap();
+        assert!(told.entry != 0 && told.vdso != 0 && !told.secure);
+    }
+
+    fn header(kind: u32, flags: u32, start: u64, file: u64, memory: u64) -> Vec<u8> {
+        let words = [u64::from(kind) | u64::from(flags) << 32, 0, start, start, file, memory, 4096];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn headers_say_where_the_code_is() {
+        let bytes = [
+            header(1, 4, 0x40_0000, 0x500, 0x500),
+            header(3, 4, 0x40_0200, 0x1c, 0x1c),
+            header(1, 5, 0x40_1000, 0x2345, 0x2345),
+            header(1, 6, 0x40_5000, 0x100, 0x9000),
+        ]
+        .concat();
+        let headers = headers(&bytes).unwrap();
+        assert!(headers.interpreted);
+        assert_eq!(headers.code(0x1000).collect::<Vec<_>>(), [(0x40_2000, 0x40_4345)]);
+        let extent = headers.extent(0x1000, 5);
+        assert_eq!(extent, Some(Extent { start: 0x40_1000, code_end: 0x40_4345, heap: 5 }));
+    }
+
+    #[test]
+    fn the_heap_is_the_47th_field() {
+        let fields: Vec<String> = (4..=52).map(|number| number.to_string()).collect();
+        assert_eq!(heap(&format!("7 (a ) b) S {}\n", fields.join(" "))), Some(47));
+        assert_eq!(heap("7 (a) S 1 2"), None);
+        let own = std::fs::read_to_string("/proc/self/stat").unwrap();
+        assert!(heap(&own).unwrap() > 0x1000);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = told(&bytes);
+            let _ = linked_entry(&bytes);
+            if let Some(headers) = headers(&bytes) {
+                let _ = headers.extent(u64::MAX, 0);
+            }
+            let _ = heap(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}

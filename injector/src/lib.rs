@@ -1,0 +1,48 @@
+#![doc = include_str!("../README.md")]
+
+mod blob;
+mod outcome;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod announced;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod facts;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod foothold;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod inject;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod maps;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod memory;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod ptrace;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod remote;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod rights;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod seized;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod spawn;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod trace;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod tuning;
+
+pub use blob::{Assemble, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
+pub use outcome::{Error, Injected, Left, Outcome, Right};
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use announced::{
+    client::{Announced, announce},
+    server::{Report, Reporter, Server},
+};
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::{Announced, Report, Reporter, Server, Spawned, announce, spawn, wait};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use spawn::{Spawned, spawn, wait};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use tuning::ANSWER;

@@ -1,0 +1,169 @@
+//! What is mapped where in a process: the lines of `/proc/PID/maps`, and which addresses are free
+//! for code that a program's text jumps to.
+
+use crate::tuning::{HEAP_ROOM, LOWEST, REACH};
+
+/// Bytes of a page.
+pub(crate) const PAGE: u64 = 4096;
+
+/// Range of addresses that is mapped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Region {
+    /// First address.
+    pub start: u64,
+    /// Address behind the last.
+    pub end: u64,
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+/// Regions of a text such as `/proc/PID/maps`, in its order. `None` where a line is no region.
+pub(crate) fn parse(text: &[u8]) -> Option<Vec<Region>> {
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    lines.map(region).collect()
+}
+
+/// Region of one line: `start-end rights offset device inode path`.
+fn region(line: &[u8]) -> Option<Region> {
+    let mut words = line.split(|byte| *byte == b' ');
+    let range = std::str::from_utf8(words.next()?).ok()?;
+    let (start, end) = range.split_once('-')?;
+    let number = |digits: &str| {
+        let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        plain.then(|| u64::from_str_radix(digits, 16).ok())?
+    };
+    let (start, end) = (number(start)?, number(end)?);
+    let rights = words.next().filter(|rights| rights.len() == 4)?;
+    (start < end).then(|| Region { start, end, executable: rights[2] == b'x' })
+}
+
+/// Whole pages that hold a number of bytes; `None` where they are more than a number can say.
+pub(crate) fn pages(bytes: u64) -> Option<u64> {
+    bytes.checked_next_multiple_of(PAGE)
+}
+
+/// Addresses of a program's image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    /// First address of the image.
+    pub start: u64,
+    /// Address behind its last byte of code.
+    pub code_end: u64,
+    /// Address at which its heap begins to grow upwards.
+    pub heap: u64,
+}
+
+/// Address of a free range of `bytes` (whole pages) as near below the image as can be, with a free
+/// page at each of its ends. All of it is near enough for jumps from the image's code, and the heap
+/// does not grow into it.
+pub(crate) fn below(regions: &[Region], image: Extent, bytes: u64) -> Option<u64> {
+    let mut lower: Vec<&Region> = regions.iter().filter(|r| r.start < image.start).collect();
+    lower.sort_by_key(|region| std::cmp::Reverse(region.end));
+    let mut top = image.start;
+    for bottom in lower.iter().map(|region| (region.end, region.start)).chain([(LOWEST, 0)]) {
+        let (bottom, next_top) = bottom;
+        let address = top.checked_sub(PAGE)?.checked_sub(bytes)?;
+        if image.code_end.saturating_sub(address) > REACH {
+            return None;
+        }
+        let grows_into = (bottom..address.saturating_add(bytes)).contains(&image.heap)
+            && address.saturating_sub(image.heap) < HEAP_ROOM;
+        if address >= bottom.saturating_add(PAGE) && !grows_into {
+            return Some(address);
+        }
+        top = top.min(next_top);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn mapped(ranges: &[(u64, u64)]) -> Vec<Region> {
+        ranges.iter().map(|&(start, end)| Region { start, end, executable: false }).collect()
+    }
+
+    #[test]
+    fn lines_of_the_kernel_are_read() {
+        let text = b"00400000-00401000 r--p 00000000 fe:00 123   /usr/bin/a b\n\
+                     00401000-00480000 r-xp 00001000 fe:00 123   /usr/bin/a b\n\
+                     7ffe0000-7fff0000 rw-p 00000000 00:00 0     [stack]\n\
+                     ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
+        let regions = parse(text).unwrap();
+        assert_eq!(regions.len(), 4);
+        assert_eq!(regions[1], Region { start: 0x40_1000, end: 0x48_0000, executable: true });
+        assert!(!regions[0].executable && !regions[2].executable && regions[3].executable);
+    }
+
+    #[test]
+    fn other_lines_are_refused() {
+        for text in ["x", "1-2", "2-1 r-xp", "1-2 r-x", "+1-2 r-xp", "1-2-3 r-xp", "1 2 r-xp"] {
+            assert_eq!(parse(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(parse(b""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_place_is_right_below_the_image() {
+        let image = Extent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
+        let regions = mapped(&[(0x40_0000, 0x48_0000), (0x7000_0000, 0x7000_1000)]);
+        assert_eq!(below(&regions, image, 0x3000), Some(0x3f_c000));
+        // All but a page at each end, and one page more.
+        let most = 0x40_0000 - LOWEST - 2 * PAGE;
+        assert_eq!(below(&regions, image, most), Some(LOWEST + PAGE));
+        assert_eq!(below(&regions, image, most + PAGE), None);
+    }
+
+    #[test]
+    fn a_gap_that_is_too_small_is_passed_over() {
+        let image = Extent { start: 0x40_0000, code_end: 0x48_0000, heap: 0x50_0000 };
+        let regions = mapped(&[(0x3f_b000, 0x3f_d000), (0x40_0000, 0x48_0000)]);
+        assert_eq!(below(&regions, image, 0x1000), Some(0x3f_e000));
+        assert_eq!(below(&regions, image, 0x2000), Some(0x3f_8000));
+    }
+
+    #[test]
+    fn no_place_is_too_far_from_the_code_or_where_the_heap_grows() {
+        let start = 0x5555_5555_0000;
+        let far = Extent { start, code_end: start + REACH, heap: start + (4 << 30) };
+        assert_eq!(below(&[], far, PAGE), None);
+        let near = Extent { code_end: start + 0x1000, ..far };
+        assert_eq!(below(&[], near, PAGE), Some(start - 2 * PAGE));
+        for room in [1 << 20, HEAP_ROOM] {
+            let heap_below = Extent { heap: start - room, ..near };
+            assert_eq!(below(&[], heap_below, PAGE), None, "{room:#x}");
+        }
+        // A static program that lies at any address has its heap far below itself.
+        let heap_far_below = Extent { heap: start - HEAP_ROOM - 2 * PAGE, ..near };
+        assert_eq!(below(&[], heap_far_below, PAGE), Some(start - 2 * PAGE));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(text in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn a_place_overlaps_nothing(
+            ranges in proptest::collection::vec((16u64..3000, 1u64..50), 0..20),
+            bytes in 1u64..600,
+        ) {
+            let mut regions = Vec::new();
+            for (start, length) in ranges {
+                let region = (start * PAGE, (start + length) * PAGE);
+                regions.extend(mapped(&[region]));
+            }
+            let image = Extent { start: 2000 * PAGE, code_end: 2100 * PAGE, heap: 5000 * PAGE };
+            if let Some(address) = below(&regions, image, bytes * PAGE) {
+                let end = address + bytes * PAGE;
+                prop_assert!(address > LOWEST && end < image.start);
+                for region in regions.iter().filter(|region| region.start < image.start) {
+                    prop_assert!(end < region.start || address > region.end, "{region:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What came of a program: an injection, a reason why there is none, or an error. Whatever it is,
+//! the program runs.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::blob::{Placed, Reason};
+
+/// What came of an exec.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The program runs with the blob.
+    Injected(Injected),
+    /// The program runs as it is, as it has to.
+    Left(Left),
+}
+
+/// An injection that was made.
+#[derive(Clone, Debug)]
+pub struct Injected {
+    /// Number of the process.
+    pub process: u32,
+    /// Path of the program.
+    pub path: PathBuf,
+    /// Where the parts lie.
+    pub placed: Placed,
+    /// Number of changes of the program's text.
+    pub patches: usize,
+    /// Time for which the program was kept from running.
+    pub stopped: Duration,
+}
+
+/// Reason why a program has no blob, where nothing failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// The file has rights that a traced program does not get.
+    GainsRights {
+        /// The file.
+        path: PathBuf,
+        /// What it has.
+        right: Right,
+    },
+    /// The kernel has given the program rights that its user does not have.
+    Secure,
+    /// `Prepare` wants nothing in it.
+    Unwanted,
+    /// The program executed no other one: it failed to, ended, or did not come to it in time.
+    NoExec,
+    /// The program has 32-bit code.
+    NotX86_64,
+    /// The kernel does not let programs read and set the GS base themselves (before Linux 5.9).
+    NoFsgsbase,
+}
+
+/// What gives a file's program rights that its user does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Right {
+    /// The bit of setuid.
+    SetUser,
+    /// The bit of setgid.
+    SetGroup,
+    /// Capabilities of the file.
+    Capabilities,
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Right::SetUser => "setuid",
+            Right::SetGroup => "setgid",
+            Right::Capabilities => "capabilities",
+        })
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Left::GainsRights { path, right } => {
+                write!(f, "{} has {right}, which it would lose if it were traced", path.display())
+            }
+            Left::Secure => f.write_str("the program has rights that its user does not have"),
+            Left::Unwanted => f.write_str("the program is left as it is"),
+            Left::NoExec => f.write_str("no other program was executed"),
+            Left::NotX86_64 => f.write_str("the program has 32-bit code"),
+            Left::NoFsgsbase => f.write_str(
+                "the kernel does not let programs set the GS base (FSGSBASE, since Linux 5.9)",
+            ),
+        }
+    }
+}
+
+/// What failed. The program runs as it is, unless the text says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// This machine or system is another one than this crate is for.
+    #[error("programs can be injected into on Linux on x86-64 only")]
+    Machine,
+    /// The kernel does not let us trace a process.
+    #[error("process {process} may not be traced: {source}{}", tracer_hint(*.tracer))]
+    Seize {
+        /// Number of the process.
+        process: u32,
+        /// Number of the process that traces it already; 0 where there is none.
+        tracer: u32,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The process ended while it was worked on.
+    #[error("process {process} ended ({step})")]
+    Gone {
+        /// Number of the process.
+        process: u32,
+        /// What was being done.
+        step: &'static str,
+    },
+    /// The process did not stop in time.
+    #[error("process {process} did not stop in time ({step})")]
+    Timeout {
+        /// Number of the process.
+        process: u32,
+        /// What was being done.
+        step: &'static str,
+    },
+    /// The process stopped for another reason than it was to.
+    #[error("process {process} stopped otherwise than it should, by {stop} ({step})")]
+    Unexpected {
+        /// Number of the process.
+        process: u32,
+        /// How it stopped.
+        stop: String,
+        /// What was being done.
+        step: &'static str,
+    },
+    /// A request to the kernel failed.
+    #[error("process {process}: {step}: {source}")]
+    Kernel {
+        /// Number of the process.
+        process: u32,
+        /// What was being done.
+        step: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// What `/proc` tells of a process is not as it should be.
+    #[error("process {process}: {file} cannot be understood")]
+    Unreadable {
+        /// Number of the process.
+        process: u32,
+        /// Which file.
+        file: &'static str,
+    },
+    /// There are no addresses free near the program.
+    #[error("process {process} has no room for {bytes} bytes below its code")]
+    NoRoom {
+        /// Number of the process.
+        process: u32,
+        /// Bytes that are needed.
+        bytes: u64,
+    },
+    /// There are no unused bytes in pages of code.
+    #[error("process {process} has no unused bytes of code to work from")]
+    NoFoothold {
+        /// Number of the process.
+        process: u32,
+    },
+    /// The blob's description contradicts itself.
+    #[error("the code to be injected is described wrongly: {0}")]
+    Blob(&'static str),
+    /// Whoever prepares an injection failed.
+    #[error("nothing to inject was made: {0}")]
+    Prepare(#[source] Reason),
+    /// A change lies outside the program's code, or is not as long as what it replaces.
+    #[error("process {process}: the change at {address:#x} is not one of the program's code")]
+    BadPatch {
+        /// Number of the process.
+        process: u32,
+        /// Address of the change.
+        address: u64,
+    },
+    /// The program has other bytes than were to be replaced.
+    #[error("process {process} has other bytes at {address:#x} than expected: {found:02x?}")]
+    OtherBytes {
+        /// Number of the process.
+        process: u32,
+        /// Address of the change.
+        address: u64,
+        /// Bytes that are there.
+        found: Vec<u8>,
+    },
+    /// The blob's function said no.
+    #[error("process {process}: the injected code does not begin (it says {status})")]
+    Initialise {
+        /// Number of the process.
+        process: u32,
+        /// What it returned.
+        status: i64,
+    },
+    /// The announcement of an exec could not be used.
+    #[error("an announcement was not used: {0}")]
+    Announcement(String),
+    /// The socket for announcements cannot be made or used.
+    #[error("{}: {source}", path.display())]
+    Socket {
+        /// The socket.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// A program cannot be started.
+    #[error("{}: {source}", path.display())]
+    Spawn {
+        /// The program.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// Words on who traces a process already.
+fn tracer_hint(tracer: u32) -> String {
+    match tracer {
+        0 => String::new(),
+        tracer => format!(" (process {tracer} traces it already)"),
+    }
+}

@@ -1,0 +1,180 @@
+//! Requests of ptrace(2), each as a function. A request must come from the thread that seized, and
+//! all but `seize` and `interrupt` want a process that stands still.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::ptr::{from_mut, from_ref};
+
+use libc::{c_int, c_uint, iovec, ptrace_syscall_info, user_regs_struct};
+
+/// Number by which the kernel names a thread.
+pub(crate) type Tid = c_int;
+
+/// General registers of a thread.
+pub(crate) type Registers = user_regs_struct;
+
+/// How a thread goes on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Go {
+    /// To the next event or signal.
+    On,
+    /// To the next beginning or end of a system call.
+    ToCall,
+    /// It stays stopped, as its whole process is (SIGSTOP), until that goes on.
+    Listen,
+}
+
+/// Note type of all vector registers (`NT_X86_XSTATE`).
+const XSTATE: usize = 0x202;
+/// Bytes that hold the vector registers of any processor until now: AMX has 8 KiB and some.
+const XSTATE_BYTES: usize = 32 << 10;
+
+/// A request with plain values.
+fn request(what: c_uint, tid: Tid, address: usize, data: usize) -> io::Result<()> {
+    // SAFETY: this function is called only for requests that take numbers, or whose `data` points
+    // at memory that the callers below lend for the call and that is as large as the kernel says.
+    let result = unsafe { libc::ptrace(what, tid, address, data) };
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Begins to trace a thread, which goes on meanwhile. If this thread ends, the other one runs on.
+pub(crate) fn seize(tid: Tid) -> io::Result<()> {
+    let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
+    request(libc::PTRACE_SEIZE, tid, 0, options as usize)
+}
+
+/// Makes a thread stop soon.
+pub(crate) fn interrupt(tid: Tid) -> io::Result<()> {
+    request(libc::PTRACE_INTERRUPT, tid, 0, 0)
+}
+
+/// Lets a thread go on, with a signal unless it is 0.
+pub(crate) fn go(tid: Tid, how: Go, signal: c_int) -> io::Result<()> {
+    let what = match how {
+        Go::On => libc::PTRACE_CONT,
+        Go::ToCall => libc::PTRACE_SYSCALL,
+        Go::Listen => libc::PTRACE_LISTEN,
+    };
+    request(what, tid, 0, signal as usize)
+}
+
+/// Ends the trace of a thread, which runs on.
+pub(crate) fn detach(tid: Tid, signal: c_int) -> io::Result<()> {
+    request(libc::PTRACE_DETACH, tid, 0, signal as usize)
+}
+
+/// General registers.
+pub(crate) fn registers(tid: Tid) -> io::Result<Registers> {
+    let mut registers = MaybeUninit::<Registers>::zeroed();
+    request(libc::PTRACE_GETREGS, tid, 0, registers.as_mut_ptr() as usize)?;
+    // SAFETY: the structure is all numbers, so zeros are valid, and the kernel has filled it.
+    Ok(unsafe { registers.assume_init() })
+}
+
+/// Sets the general registers.
+pub(crate) fn set_registers(tid: Tid, registers: &Registers) -> io::Result<()> {
+    request(libc::PTRACE_SETREGS, tid, 0, from_ref(registers) as usize)
+}
+
+/// Vector registers, as the processor stores them.
+pub(crate) fn vectors(tid: Tid) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0u8; XSTATE_BYTES];
+    let mut lent = iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    request(libc::PTRACE_GETREGSET, tid, XSTATE, from_mut(&mut lent) as usize)?;
+    bytes.truncate(lent.iov_len);
+    Ok(bytes)
+}
+
+/// Sets the vector registers to what `vectors` gave.
+pub(crate) fn set_vectors(tid: Tid, bytes: &mut [u8]) -> io::Result<()> {
+    let mut lent = iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    request(libc::PTRACE_SETREGSET, tid, XSTATE, from_mut(&mut lent) as usize)
+}
+
+/// Signals that a thread blocks, a bit each.
+pub(crate) fn blocked(tid: Tid) -> io::Result<u64> {
+    let mut mask = 0u64;
+    request(libc::PTRACE_GETSIGMASK, tid, size_of::<u64>(), from_mut(&mut mask) as usize)?;
+    Ok(mask)
+}
+
+/// Sets which signals a thread blocks.
+pub(crate) fn block(tid: Tid, mask: u64) -> io::Result<()> {
+    request(libc::PTRACE_SETSIGMASK, tid, size_of::<u64>(), from_ref(&mask) as usize)
+}
+
+/// Where a thread stands in a system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// At the beginning of one; the address is that behind the instruction.
+    Beginning(u64),
+    /// At the end of one.
+    End,
+    /// Elsewhere.
+    Elsewhere,
+}
+
+/// Where a thread stands.
+pub(crate) fn place(tid: Tid) -> io::Result<Place> {
+    const BEGINNING: u8 = 1;
+    const END: u8 = 2;
+    let mut info = MaybeUninit::<ptrace_syscall_info>::zeroed();
+    let size = size_of::<ptrace_syscall_info>();
+    request(libc::PTRACE_GET_SYSCALL_INFO as c_uint, tid, size, info.as_mut_ptr() as usize)?;
+    // SAFETY: the structure is all numbers, so zeros are valid where the kernel wrote nothing.
+    let info = unsafe { info.assume_init() };
+    Ok(match info.op {
+        BEGINNING => Place::Beginning(info.instruction_pointer),
+        END => Place::End,
+        _ => Place::Elsewhere,
+    })
+}
+
+/// What the kernel reports of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// It stopped.
+    Stopped {
+        /// Number of the thread.
+        tid: Tid,
+        /// Signal in the low 8 bits, event in the next.
+        status: c_int,
+    },
+    /// It ended.
+    Ended,
+}
+
+/// Report of a thread that this one traces, if there is one. Ends are reported if asked for, and
+/// otherwise left for the parent of a process. `NotFound` where nothing is traced.
+pub(crate) fn report(ends: bool) -> io::Result<Option<Report>> {
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
+    let options = options | if ends { libc::WEXITED } else { 0 };
+    // SAFETY: the kernel writes one structure of this type, which lives for the whole call.
+    if unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options) } == -1 {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(libc::ECHILD) => Err(io::ErrorKind::NotFound.into()),
+            Some(libc::EINTR) => Ok(None),
+            _ => Err(error),
+        };
+    }
+    // SAFETY: zeros are a valid structure, and the kernel has filled in what a stop has. Its
+    // fields of numbers are valid whatever they hold.
+    let (tid, status, code) = unsafe {
+        let info = info.assume_init();
+        (info.si_pid(), info.si_status(), info.si_code)
+    };
+    Ok(match (tid, code) {
+        (0, _) => None,
+        (_, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED) => Some(Report::Ended),
+        _ => Some(Report::Stopped { tid, status }),
+    })
+}
+
+/// Lets the calling process be traced by any process of its user, where the kernel's module Yama
+/// asks for that; elsewhere it changes nothing.
+pub(crate) fn allow(tracer: Tid) {
+    // SAFETY: this call takes numbers and touches no memory.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, tracer as libc::c_ulong, 0, 0, 0) };
+}

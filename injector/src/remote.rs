@@ -1,0 +1,206 @@
+//! System calls and function calls in a process that has just been executed, made from a foothold
+//! in its code. The process always stands at the end of a system call between them, its own exec at
+//! first, so no signal is used, and nothing is lost when the tracer ends.
+
+use std::time::Instant;
+
+use crate::foothold::Foothold;
+use crate::memory::Memory;
+use crate::outcome::Error;
+use crate::ptrace::{self, Go, Place, Registers};
+use crate::seized::{Seized, Stop};
+use crate::tuning::UNTIL_INTERRUPTED;
+
+/// Bytes below the stack pointer that are left as they are before a function is called.
+const RED_ZONE: u64 = 256;
+/// Selector of 64-bit code (`__USER_CS`).
+const CODE_64: u64 = 0x33;
+
+/// Process that stands at its first instruction, with a foothold in it.
+#[derive(Debug)]
+pub(crate) struct Remote<'a> {
+    seized: &'a mut Seized,
+    registers: Registers,
+    vectors: Vec<u8>,
+    mask: u64,
+    foothold: Foothold,
+    until: Instant,
+    /// Signal that stopped the process meanwhile (SIGSTOP cannot be blocked), or 0.
+    stopped_by: i32,
+}
+
+/// State of a thread at its first instruction.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    /// Its registers.
+    pub registers: Registers,
+    /// Signals that it blocks.
+    pub mask: u64,
+}
+
+impl Beginning {
+    /// Leads a thread from the event of its exec to the end of that system call, where the kernel
+    /// has set all registers. Signals come behind that only.
+    pub(crate) fn of(seized: &mut Seized, until: Instant) -> Result<Beginning, Error> {
+        const STEP: &str = "the end of its exec";
+        seized.go(Go::ToCall, 0, STEP)?;
+        match seized.wait(until, STEP)? {
+            Stop::Call => {}
+            stop => return Err(unexpected(seized, stop, STEP)),
+        }
+        let mask = ptrace::blocked(seized.tid()).map_err(seized.failed(STEP))?;
+        Ok(Beginning { registers: seized.registers(STEP)?, mask })
+    }
+
+    /// Whether the code that runs next is 64-bit code.
+    pub(crate) fn is_64(&self) -> bool {
+        self.registers.cs == CODE_64
+    }
+}
+
+impl<'a> Remote<'a> {
+    /// Begins to work in a process from a foothold. From here on it blocks all signals.
+    pub(crate) fn begin(
+        seized: &'a mut Seized,
+        beginning: &Beginning,
+        foothold: Foothold,
+        until: Instant,
+    ) -> Result<Remote<'a>, Error> {
+        const STEP: &str = "beginning to work in it";
+        let vectors = ptrace::vectors(seized.tid()).map_err(seized.failed(STEP))?;
+        let (registers, mask) = (beginning.registers, beginning.mask);
+        let remote = Remote { seized, registers, vectors, mask, foothold, until, stopped_by: 0 };
+        remote.stand_ready(STEP)?;
+        ptrace::block(remote.seized.tid(), u64::MAX).map_err(remote.seized.failed(STEP))?;
+        Ok(remote)
+    }
+
+    /// Number of the process.
+    pub(crate) fn process(&self) -> u32 {
+        self.seized.process()
+    }
+
+    /// Makes a system call.
+    pub(crate) fn call(
+        &mut self,
+        number: libc::c_long,
+        arguments: [u64; 6],
+        step: &'static str,
+    ) -> Result<u64, Error> {
+        let [rdi, rsi, rdx, r10, r8, r9] = arguments;
+        let rip = self.foothold.call();
+        let registers =
+            Registers { rip, rax: number as u64, rdi, rsi, rdx, r10, r8, r9, ..self.fresh() };
+        self.seized.set_registers(&registers, step)?;
+        self.make_call(step)?;
+        let result = self.seized.registers(step)?.rax as i64;
+        match i32::try_from(result) {
+            Ok(error @ -4095..=-1) => {
+                let source = std::io::Error::from_raw_os_error(-error);
+                Err(Error::Kernel { process: self.process(), step, source })
+            }
+            _ => Ok(result as u64),
+        }
+    }
+
+    /// Calls a function with one argument, on the program's stack.
+    pub(crate) fn function(
+        &mut self,
+        memory: &Memory,
+        function: u64,
+        argument: u64,
+        step: &'static str,
+    ) -> Result<i64, Error> {
+        // As a call leaves it: 8 bytes below a multiple of 16.
+        let stack = (self.registers.rsp.saturating_sub(RED_ZONE) & !15).saturating_sub(8);
+        memory.write(stack, &self.foothold.called().to_le_bytes())?;
+        let registers = Registers { rip: function, rdi: argument, rsp: stack, ..self.fresh() };
+        self.seized.set_registers(&registers, step)?;
+        loop {
+            self.seized.go(Go::ToCall, 0, step)?;
+            self.stop_at_call(step)?;
+            let place = ptrace::place(self.seized.tid()).map_err(self.seized.failed(step))?;
+            if place == Place::Beginning(self.foothold.returned()) {
+                break;
+            }
+        }
+        let result = self.seized.registers(step)?.rdi as i64;
+        self.seized.go(Go::ToCall, 0, step)?;
+        self.stop_at_call(step)?;
+        Ok(result)
+    }
+
+    /// Sets what the GS base is from now on, also when this process ends without its end.
+    pub(crate) fn set_gs_base(&mut self, address: u64) -> Result<(), Error> {
+        const STEP: &str = "setting its GS base";
+        self.registers.gs_base = address;
+        self.stand_ready(STEP)
+    }
+
+    /// What the GS base is.
+    pub(crate) fn gs_base(&self) -> u64 {
+        self.registers.gs_base
+    }
+
+    /// Makes the process stand where it begins its program by itself.
+    fn stand_ready(&self, step: &'static str) -> Result<(), Error> {
+        let rip = self.foothold.finish();
+        self.seized.set_registers(&Registers { rip, ..self.fresh() }, step)
+    }
+
+    /// Registers from which a call in the process begins. That it comes from no system call keeps
+    /// the kernel from beginning one again.
+    fn fresh(&self) -> Registers {
+        Registers { orig_rax: u64::MAX, ..self.registers }
+    }
+
+    /// Lets the process make the system call that it stands before.
+    fn make_call(&mut self, step: &'static str) -> Result<(), Error> {
+        for _ in ["beginning", "end"] {
+            self.seized.go(Go::ToCall, 0, step)?;
+            self.stop_at_call(step)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the process stands at the beginning or the end of a system call.
+    fn stop_at_call(&mut self, step: &'static str) -> Result<(), Error> {
+        loop {
+            match self.seized.wait(self.until, step)? {
+                Stop::Call => return Ok(()),
+                // The one signal that cannot be blocked and does not end the process: the process
+                // gets it when it is let go.
+                Stop::Signal(libc::SIGSTOP) => {
+                    self.stopped_by = libc::SIGSTOP;
+                    self.seized.go(Go::ToCall, 0, step)?;
+                }
+                stop => return Err(unexpected(self.seized, stop, step)),
+            }
+        }
+    }
+
+    /// Makes the process stand at its first instruction as it was, from wherever it is. Says which
+    /// signal stopped it meanwhile, or 0.
+    pub(crate) fn end(mut self, memory: &Memory) -> Result<i32, Error> {
+        const STEP: &str = "putting its registers back";
+        self.seized.halt(UNTIL_INTERRUPTED, STEP)?;
+        // The process begins its program by itself until it has its own registers back, and only
+        // then nothing leads to the foothold any more.
+        self.stand_ready(STEP)?;
+        let tid = self.seized.tid();
+        ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.failed(STEP))?;
+        ptrace::block(tid, self.mask).map_err(self.seized.failed(STEP))?;
+        self.seized.set_registers(&self.fresh(), STEP)?;
+        self.foothold.leave(memory)?;
+        Ok(self.stopped_by)
+    }
+}
+
+/// Error of a stop that should not be.
+fn unexpected(seized: &Seized, stop: Stop, step: &'static str) -> Error {
+    let stop = match stop {
+        Stop::Signal(signal) => format!("signal {signal}"),
+        stop => format!("{stop:?}"),
+    };
+    Error::Unexpected { process: seized.process(), stop, step }
+}

@@ -1,0 +1,211 @@
+//! A thread that is traced: how it is let go on and waited for, each within a time.
+
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::outcome::Error;
+use crate::ptrace::{self, Go, Registers, Report, Tid};
+use crate::tuning::{LOOKS, PAUSE};
+
+/// How a thread stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// It has executed another program.
+    Exec,
+    /// At the beginning or the end of a system call.
+    Call,
+    /// A signal is to be delivered.
+    Signal(i32),
+    /// Its whole process is stopped by a signal (SIGSTOP and kin).
+    Group,
+    /// It was interrupted, or goes on behind a stop of its process.
+    Interrupted,
+    /// Another event.
+    Other(i32),
+}
+
+/// Thread that this one traces.
+#[derive(Debug)]
+pub(crate) struct Seized {
+    /// Its number, which an exec changes to that of its process.
+    tid: Tid,
+    process: u32,
+    end: OwnedFd,
+    stopped: bool,
+}
+
+impl Seized {
+    /// Begins to trace a thread of a process.
+    pub(crate) fn begin(process: u32, tid: Tid) -> Result<Seized, Error> {
+        let end = match Pid::from_raw(process as i32) {
+            Some(pid) => pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from),
+            None => Err(io::ErrorKind::NotFound.into()),
+        };
+        let seized = end.and_then(|end| ptrace::seize(tid).map(|()| end));
+        match seized {
+            Ok(end) => Ok(Seized { tid, process, end, stopped: false }),
+            Err(source) => Err(Error::Seize { process, tracer: tracer(process), source }),
+        }
+    }
+
+    /// Number of the process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Number of the thread.
+    pub(crate) fn tid(&self) -> Tid {
+        self.tid
+    }
+
+    /// What the kernel said, with context. A process that is not there any more has ended.
+    pub(crate) fn failed(&self, step: &'static str) -> impl FnOnce(io::Error) -> Error + use<> {
+        let process = self.process;
+        move |source| match source.raw_os_error() {
+            Some(libc::ESRCH) => Error::Gone { process, step },
+            _ => Error::Kernel { process, step, source },
+        }
+    }
+
+    /// Lets it go on.
+    pub(crate) fn go(&mut self, how: Go, signal: i32, step: &'static str) -> Result<(), Error> {
+        self.stopped = false;
+        ptrace::go(self.tid, how, signal).map_err(self.failed(step))
+    }
+
+    /// Lets it go on from a stop that is no business of ours, as if nobody traced it.
+    pub(crate) fn pass(&mut self, stop: Stop, step: &'static str) -> Result<(), Error> {
+        match stop {
+            Stop::Signal(signal) => self.go(Go::On, signal, step),
+            Stop::Group => self.go(Go::Listen, 0, step),
+            _ => self.go(Go::On, 0, step),
+        }
+    }
+
+    /// Waits for its next stop. With `also`, the wait is over early (`None`) when that has bytes
+    /// or has ended.
+    pub(crate) fn wait_or(
+        &mut self,
+        also: Option<BorrowedFd>,
+        until: Instant,
+        step: &'static str,
+    ) -> Result<Option<Stop>, Error> {
+        let process = self.process;
+        for look in 0u32.. {
+            // The end of a process is its parent's to take. That of a thread is nobody's else, and
+            // the exec of another thread waits for it.
+            match ptrace::report(self.tid != process as Tid) {
+                Ok(Some(Report::Stopped { tid, status })) => {
+                    return Ok(Some(self.stopped(tid, status)));
+                }
+                Ok(Some(Report::Ended)) => return Err(Error::Gone { process, step }),
+                Ok(None) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(Error::Gone { process, step });
+                }
+                Err(error) => return Err(self.failed(step)(error)),
+            }
+            if look < LOOKS {
+                std::thread::yield_now();
+                continue;
+            }
+            if Instant::now() >= until {
+                return Err(Error::Timeout { process, step });
+            }
+            let mut ready = vec![PollFd::new(&self.end, PollFlags::IN)];
+            ready.extend(also.as_ref().map(|also| PollFd::new(also, PollFlags::IN)));
+            if poll(&mut ready, Some(&PAUSE)).is_err() {
+                continue;
+            }
+            if !ready[0].revents().is_empty() {
+                return Err(Error::Gone { process, step });
+            }
+            if ready.get(1).is_some_and(|also| !also.revents().is_empty()) {
+                return Ok(None);
+            }
+        }
+        Err(Error::Timeout { process, step })
+    }
+
+    /// Waits for its next stop.
+    pub(crate) fn wait(&mut self, until: Instant, step: &'static str) -> Result<Stop, Error> {
+        match self.wait_or(None, until, step)? {
+            Some(stop) => Ok(stop),
+            None => Err(Error::Timeout { process: self.process, step }),
+        }
+    }
+
+    /// Notes a stop, and says what it is.
+    fn stopped(&mut self, tid: Tid, status: i32) -> Stop {
+        self.stopped = true;
+        self.tid = tid;
+        let (signal, event) = (status & 0xff, status >> 8);
+        const CALL: i32 = libc::SIGTRAP | 0x80;
+        const EVENT_STOP: i32 = 128;
+        match (event, signal) {
+            (0, CALL) => Stop::Call,
+            (0, signal) => Stop::Signal(signal),
+            (libc::PTRACE_EVENT_EXEC, _) => Stop::Exec,
+            (EVENT_STOP, libc::SIGTRAP) => Stop::Interrupted,
+            (EVENT_STOP, _) => Stop::Group,
+            (event, _) => Stop::Other(event),
+        }
+    }
+
+    /// Makes it stand still, wherever it is, within a time.
+    pub(crate) fn halt(&mut self, within: Duration, step: &'static str) -> Result<(), Error> {
+        if self.stopped {
+            return Ok(());
+        }
+        ptrace::interrupt(self.tid).map_err(self.failed(step))?;
+        self.wait(Instant::now() + within, step).map(|_| ())
+    }
+
+    /// Registers of the thread, which stands still.
+    pub(crate) fn registers(&self, step: &'static str) -> Result<Registers, Error> {
+        ptrace::registers(self.tid).map_err(self.failed(step))
+    }
+
+    /// An error that was found in a thread that should stand still; or that it ended, where it does
+    /// not. What is read of a process that is being killed has no sense.
+    pub(crate) fn or_gone(&self, error: Error) -> Error {
+        match self.registers("injecting") {
+            Err(gone @ Error::Gone { .. }) if self.stopped => gone,
+            _ => error,
+        }
+    }
+
+    /// Sets the registers of the thread, which stands still.
+    pub(crate) fn set_registers(&self, to: &Registers, step: &'static str) -> Result<(), Error> {
+        ptrace::set_registers(self.tid, to).map_err(self.failed(step))
+    }
+
+    /// Ends the trace of a thread, which runs on. A thread that does not stop is let go by the
+    /// kernel when ours ends.
+    pub(crate) fn release(self, within: Duration) -> Result<(), Error> {
+        self.release_with(within, 0)
+    }
+
+    /// The same, with a signal for the thread unless it is 0.
+    pub(crate) fn release_with(mut self, within: Duration, mut signal: i32) -> Result<(), Error> {
+        const STEP: &str = "letting it go";
+        if !self.stopped {
+            ptrace::interrupt(self.tid).map_err(self.failed(STEP))?;
+            if let Stop::Signal(pending) = self.wait(Instant::now() + within, STEP)? {
+                signal = pending;
+            }
+        }
+        ptrace::detach(self.tid, signal).map_err(self.failed(STEP))
+    }
+}
+
+/// Number of the process that traces another one; 0 where there is none.
+fn tracer(process: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+}

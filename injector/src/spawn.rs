@@ -1,0 +1,101 @@
+//! Children of one's own: start one whose exec is followed, and wait for one that may announce
+//! execs later.
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::thread;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::announced::{client, message, server};
+use crate::blob::Prepare;
+use crate::outcome::{Error, Outcome};
+use crate::trace::{self, Exec};
+use crate::tuning::UNTIL_EXEC;
+
+/// Child that was started, and what came of its injection.
+#[derive(Debug)]
+pub struct Spawned {
+    /// The child. [`wait`] waits for its end.
+    pub child: Child,
+    /// What came of the injection.
+    pub result: Result<Outcome, Error>,
+}
+
+/// Starts a command whose exec is followed. `program` is its file, as a path: what its rights are
+/// looked at by. Returns when the program runs and nobody traces it.
+///
+/// # Errors
+/// The command cannot be started. If only the injection fails, the program runs as it is.
+pub fn spawn(
+    mut command: Command,
+    program: &Path,
+    prepare: Arc<dyn Prepare>,
+) -> Result<Spawned, Error> {
+    let failed = |source| Error::Spawn { path: program.to_owned(), source };
+    let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+    let mut bytes = message::encode(0, program).map_err(failed)?;
+    let announce = move || {
+        message::set_tid(&mut bytes, std::process::id());
+        // Without a recorder the program runs all the same.
+        if (&theirs).write_all(&bytes).is_ok() {
+            let _ = client::answer(&theirs);
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec, the closure calls write, setsockopt, getpid and read on what
+    // was made before. It allocates nothing and takes no lock.
+    unsafe { command.pre_exec(announce) };
+    let of_thread = ours.try_clone().map_err(failed)?;
+    let follow = move || follow(&of_thread, &*prepare);
+    let following = thread::Builder::new().name("exec".to_owned()).spawn(follow).map_err(failed)?;
+    let child = command.spawn();
+    drop(command);
+    if child.is_err() {
+        // Where there is no child, nobody announces anything.
+        let _ = ours.shutdown(std::net::Shutdown::Both);
+    }
+    let result = following.join().unwrap_or_else(|_| {
+        Err(Error::Announcement("the thread that follows it panicked".to_owned()))
+    });
+    Ok(Spawned { child: child.map_err(failed)?, result })
+}
+
+/// Follows the exec of the child at the other end of a connection.
+fn follow(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Outcome, Error> {
+    let refused = |error: io::Error| Error::Announcement(error.to_string());
+    connection.set_read_timeout(Some(UNTIL_EXEC)).map_err(refused)?;
+    let message = message::read(connection).map_err(refused)?;
+    let tid = i32::try_from(message.tid)
+        .map_err(|_| Error::Announcement("its number is none".to_owned()))?;
+    let exec = Exec { process: message.tid, tid, program: &message.program };
+    trace::follow(&exec, connection, prepare, |traced| server::answer(connection, traced))
+}
+
+/// Waits for the end of a child. Unlike [`Child::wait`], it takes no stop of a child whose later
+/// exec another thread follows; the kernel would give those to any thread of this process.
+///
+/// # Errors
+/// As the kernel gives them.
+pub fn wait(child: &mut Child) -> io::Result<ExitStatus> {
+    let pid = Pid::from_child(child);
+    let end = match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(end) => end,
+        // It was waited for already, which the standard library knows.
+        Err(rustix::io::Errno::SRCH) => return child.wait(),
+        Err(error) => return Err(error.into()),
+    };
+    let mut ready = [PollFd::new(&end, PollFlags::IN)];
+    loop {
+        match poll(&mut ready, None) {
+            Ok(_) => return child.wait(),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Tuned figures of this crate: how long the recorder and the program wait for each other.
+
+use std::time::Duration;
+
+use rustix::event::Timespec;
+
+/// Maximum time from the announcement of an exec to the exec. The program runs in this time, and is
+/// let go of behind it. Chosen: the kernel reads the new program in it, from a slow disk too.
+pub(crate) const UNTIL_EXEC: Duration = Duration::from_secs(10);
+
+/// Maximum time for which a new program is kept from running. An injection takes 1 to 5 ms, and
+/// what `Prepare` does (disassembly) up to half a second for the largest programs.
+pub(crate) const STOPPED: Duration = Duration::from_secs(10);
+
+/// Maximum time until a program that was interrupted has stopped, so that it can be put in order.
+pub(crate) const UNTIL_INTERRUPTED: Duration = Duration::from_secs(1);
+
+/// Maximum time in which an announcement that began has come. Chosen: it is one write.
+pub(crate) const MESSAGE: Duration = Duration::from_secs(1);
+
+/// Maximum time for which a program waits for the recorder's answer before it executes the other
+/// one without it. Chosen: a recorder answers in 0.1 ms; one that was stopped must not hold a
+/// program up for long.
+pub const ANSWER: Duration = Duration::from_secs(2);
+
+/// Number of announcements that are worked on at once, each in a thread. More are refused, and
+/// their programs run without the library. Chosen: each is at work for some milliseconds.
+pub(crate) const AT_ONCE: usize = 64;
+
+/// Number of times that a processor is given away before a wait begins to sleep. Most stops come
+/// within 10 us; 200 looks take 0.1 ms.
+pub(crate) const LOOKS: u32 = 200;
+
+/// Sleep between looks behind these, in nanoseconds.
+pub(crate) const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000 };
+
+/// Interval of looking whether a server is to stop.
+pub(crate) const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Maximum number of interpreters of scripts that are looked through (`#!`), as in the kernel.
+pub(crate) const INTERPRETERS: usize = 5;
+
+/// Distance in bytes that a jump must span at most: 2 GB, less some that stubs may lie behind.
+pub(crate) const REACH: u64 = (2 << 30) - (16 << 20);
+
+/// Distance in bytes for which a heap below an injection can grow: more than a machine has memory.
+pub(crate) const HEAP_ROOM: u64 = 1 << 40;
+
+/// Lowest address that is mapped, in bytes: what `vm.mmap_min_addr` is everywhere but where it is
+/// less.
+pub(crate) const LOWEST: u64 = 64 << 10;
+
+/// Maximum time from the end of a connection to the exec that ended it: the kernel closes it first,
+/// and loads the program then. Chosen.
+pub(crate) const LOADING: Duration = Duration::from_secs(2);
+
+/// Time for which a server that is closed waits for programs that are being worked on.
+pub(crate) const CLOSING: Duration = Duration::from_secs(1);

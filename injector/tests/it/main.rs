@@ -1,0 +1,11 @@
+//! Injections into real programs.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod announced;
+mod helper;
+mod killed;
+mod made;
+mod own_child;
+mod refused;

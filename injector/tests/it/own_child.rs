@@ -1,0 +1,196 @@
+//! Children of one's own: the blob counts their calls, and else nothing of them changes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+
+use injector::{Error, Left, Outcome, Spawned, spawn, wait};
+
+use crate::made::{self, ARGUMENT, BUILDS, First, counted, counting, injected, status};
+
+/// Command of a program with pipes.
+fn piped(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// What a program does that is started with an injection, and what came of that.
+fn run(
+    command: Command,
+    program: &Path,
+    prepare: Arc<dyn injector::Prepare>,
+) -> (Output, Result<Outcome, Error>) {
+    let Spawned { child, result } = spawn(command, program, prepare).unwrap();
+    (child.wait_with_output().unwrap(), result)
+}
+
+#[test]
+fn calls_of_static_programs_are_counted() {
+    for (build, kind) in BUILDS.iter().enumerate() {
+        let program = counted(build);
+        let command = piped(program, &["wait", "100"]);
+        let Spawned { mut child, result } = spawn(command, program, Arc::new(counting)).unwrap();
+        let injected = injected(&result).clone();
+        assert_eq!((injected.process, &*injected.path), (child.id(), program));
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut lines = String::new();
+        for _ in 0..100 {
+            output.read_line(&mut lines).unwrap();
+        }
+        assert_eq!(lines, (0..100).map(|i| format!("line {i}\n")).collect::<String>());
+        // It waits for input now, or is about to; it is not traced, and has made all its calls but
+        // the one that fails.
+        assert_eq!(status(child.id(), "TracerPid"), "0");
+        let [before, after, told] = made::counts(child.id(), &injected.placed);
+        assert!(before >= 100 && after + 1 >= before, "{kind:?}: {before}, {after}");
+        assert_eq!(told, ARGUMENT);
+        child.stdin.take().unwrap().write_all(b"x").unwrap();
+        let mut rest = String::new();
+        output.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "the end\n");
+        assert_eq!(wait(&mut child).unwrap().code(), Some(7), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_program_sees_nothing_of_its_injection() {
+    for (build, kind) in BUILDS.iter().enumerate() {
+        let program = counted(build);
+        let command = || {
+            let mut command = piped(program, &["state", "", "two words"]);
+            command.arg0("another name").env("GIVEN", "what was given");
+            // The standard library resets signals in another way where nothing is called in the
+            // child.
+            // SAFETY: nothing is done.
+            unsafe { command.pre_exec(|| Ok(())) };
+            command
+        };
+        let plain = command().output().unwrap();
+        let (output, result) = run(command(), program, Arc::new(counting));
+        injected(&result);
+        let sorted = |output: &Output| {
+            let text = String::from_utf8(output.stdout.clone()).unwrap();
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            // The child writes when it likes.
+            lines.sort();
+            lines
+        };
+        assert_eq!(sorted(&output), sorted(&plain), "{kind:?}");
+        assert!(sorted(&output).contains(&"TracerPid:\t0".to_owned()));
+        assert_eq!((output.status, output.stderr), (plain.status, plain.stderr));
+    }
+}
+
+#[test]
+fn what_fails_leaves_the_program_as_it_was() {
+    let program = counted(0);
+    let says = |first| {
+        let prepare = move |target: &injector::Target| Ok(Some(made::injection(target, first)));
+        let (output, result) = run(piped(program, &["wait", "3"]), program, Arc::new(prepare));
+        assert_eq!(output.stdout, b"line 0\nline 1\nline 2\nthe end\n");
+        assert_eq!(output.status.code(), Some(7));
+        result.unwrap_err()
+    };
+    assert!(matches!(says(First::Refuses), Error::Initialise { status: 5, .. }));
+    match says(First::Crashes) {
+        Error::Unexpected { stop, .. } => assert_eq!(stop, "signal 11"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+#[ignore = "it waits for ten seconds"]
+fn a_first_function_that_hangs_is_given_up() {
+    let program = counted(0);
+    let prepare = |target: &injector::Target| Ok(Some(made::injection(target, First::Hangs)));
+    let (output, result) = run(piped(program, &["wait", "1"]), program, Arc::new(prepare));
+    assert!(matches!(result, Err(Error::Timeout { .. })), "{result:?}");
+    assert_eq!((output.stdout, output.status.code()), (b"line 0\nthe end\n".to_vec(), Some(7)));
+}
+
+#[test]
+fn other_bytes_than_expected_change_nothing() {
+    let program = counted(0);
+    let wrong = |change: fn(&mut injector::Patches)| {
+        let prepare = move |target: &injector::Target| {
+            let mut injection = made::injection(target, First::Works);
+            let right = injection.assemble;
+            injection.assemble = Box::new(move |placed| {
+                let mut patches = right(placed)?;
+                change(&mut patches);
+                Ok(patches)
+            });
+            Ok(Some(injection))
+        };
+        let (output, result) = run(piped(program, &["wait", "2"]), program, Arc::new(prepare));
+        assert_eq!(output.stdout, b"line 0\nline 1\nthe end\n");
+        assert_eq!(output.status.code(), Some(7));
+        result.unwrap_err()
+    };
+    let last_byte = |patches: &mut injector::Patches| {
+        let patch = patches.patches.last_mut().unwrap();
+        *patch.old.last_mut().unwrap() ^= 1;
+    };
+    assert!(matches!(wrong(last_byte), Error::OtherBytes { .. }));
+    let elsewhere = |patches: &mut injector::Patches| patches.patches[0].address = 0x1000;
+    assert!(matches!(wrong(elsewhere), Error::BadPatch { address: 0x1000, .. }));
+    let longer = |patches: &mut injector::Patches| patches.patches[0].new.push(0x90);
+    assert!(matches!(wrong(longer), Error::BadPatch { .. }));
+    let stubs = |patches: &mut injector::Patches| patches.stubs.resize(0x4001, 0);
+    assert!(matches!(wrong(stubs), Error::Blob(_)));
+}
+
+#[test]
+fn a_program_that_nothing_is_wanted_in_runs_as_it_is() {
+    let (output, result) =
+        run(piped(Path::new("/bin/echo"), &["a", "b"]), Path::new("/bin/echo"), {
+            Arc::new(|target: &injector::Target| {
+                assert!(target.interpreted && target.path.ends_with("echo"), "{target:?}");
+                Ok(None)
+            })
+        });
+    assert!(matches!(result, Ok(Outcome::Left(Left::Unwanted))), "{result:?}");
+    assert_eq!(output.stdout, b"a b\n");
+    let refused = |_: &injector::Target| Err("because".into());
+    let (output, result) = run(piped(counted(0), &["wait", "1"]), counted(0), Arc::new(refused));
+    assert_eq!(output.status.code(), Some(7));
+    assert_eq!(result.unwrap_err().to_string(), "nothing to inject was made: because");
+}
+
+#[test]
+fn a_command_that_cannot_be_started_is_an_error() {
+    let nowhere = Path::new("/nowhere/at/all");
+    let error = spawn(Command::new(nowhere), nowhere, Arc::new(counting)).unwrap_err();
+    assert!(error.to_string().starts_with("/nowhere/at/all: No such file"), "{error}");
+}
+
+#[test]
+fn a_program_with_rights_of_its_own_is_not_traced() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    std::fs::copy(counted(0), &program).unwrap();
+    for (mode, right) in [(0o4755, "setuid"), (0o2755, "setgid")] {
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
+        let (output, result) = run(piped(&program, &["wait", "1"]), &program, Arc::new(counting));
+        assert_eq!(output.status.code(), Some(7));
+        let Ok(Outcome::Left(left)) = result else { panic!("{result:?}") };
+        assert!(left.to_string().contains(right), "{left}");
+    }
+}
+
+#[test]
+fn a_program_without_room_behind_its_code_is_worked_in_from_the_kernels_library() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    std::fs::write(&program, made::with_full_pages(counted(2))).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (output, result) = run(piped(&program, &["wait", "2"]), &program, Arc::new(counting));
+    injected(&result);
+    assert_eq!(output.stdout, b"line 0\nline 1\nthe end\n");
+    assert_eq!(output.status.code(), Some(7));
+}

@@ -1,0 +1,84 @@
+//! Rights that are missing: the program runs as it is, and the reason is told.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use injector::{Error, spawn, wait};
+
+use crate::helper::of_program;
+use crate::made::{counted, counting};
+
+/// User without any rights.
+const NOBODY: u32 = 65534;
+
+/// Lets the calling thread, and those that it starts, gain no rights.
+fn no_new_rights() -> std::io::Result<()> {
+    // SAFETY: the call takes numbers only.
+    match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+#[test]
+fn a_user_without_rights_injects() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let copied = |from: &Path| {
+        let to = folder.path().join(from.file_name().unwrap());
+        fs::copy(from, &to).unwrap();
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
+        to
+    };
+    let own = copied(&std::env::current_exe().unwrap());
+    let mut recorder = of_program(&own, "waits");
+    recorder.env("PROGRAM", copied(counted(0))).current_dir("/");
+    // SAFETY: the closure makes one system call.
+    unsafe { recorder.pre_exec(no_new_rights) };
+    if rustix::process::geteuid().is_root() {
+        recorder.uid(NOBODY).gid(NOBODY);
+    }
+    let output = recorder.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{output:?}");
+    assert!(errors.contains("injected, "), "{errors}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("TracerPid:\t0"));
+}
+
+/// Forbids ptrace(2) to the calling thread, and to those that it starts.
+fn forbid_ptrace() {
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut steps = [
+        // The number of the call.
+        step(0x20, 0, 0, 0),
+        step(0x15, 0, 1, libc::SYS_ptrace as u32),
+        step(0x06, 0, 0, 0x0005_0000 | libc::EPERM as u32),
+        step(0x06, 0, 0, 0x7fff_0000),
+    ];
+    let filter = libc::sock_fprog { len: 4, filter: steps.as_mut_ptr() };
+    no_new_rights().unwrap();
+    // SAFETY: the kernel copies the filter, which lives for the whole call.
+    let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, 2, &raw const filter) };
+    assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn without_ptrace_a_program_runs_and_the_reason_is_told() {
+    let run = || {
+        forbid_ptrace();
+        let mut command = Command::new(counted(0));
+        command.args(["wait", "1"]).stdin(std::process::Stdio::null());
+        let mut spawned = spawn(command, counted(0), Arc::new(counting)).unwrap();
+        assert_eq!(wait(&mut spawned.child).unwrap().code(), Some(7));
+        spawned.result.unwrap_err()
+    };
+    // The filter ends with its thread.
+    let error = std::thread::spawn(run).join().unwrap();
+    let text = error.to_string();
+    assert!(text.ends_with("may not be traced: Operation not permitted (os error 1)"), "{text}");
+    assert!(matches!(error, Error::Seize { tracer: 0, .. }));
+}
