@@ -17,8 +17,8 @@ pub struct Blob {
     /// executable.
     pub code: Range<u64>,
     /// Offset of a function that is called once in the process, before anything else of the blob,
-    /// by the rules of System V. Its one argument is the address of [`Injection::argument`]. A
-    /// result other than 0 says that the program must run without the blob.
+    /// by the rules of System V, with [`Injection::argument`]. A result (`int`) other than 0 says
+    /// that the program must run without the blob.
     pub initialise: Option<u64>,
     /// Offset of what the GS base is to point at.
     pub null_slot: u64,
@@ -76,12 +76,22 @@ pub type Reason = Box<dyn Error + Send + Sync>;
 /// Function that makes the changes of a program once the addresses are known.
 pub type Assemble = Box<dyn FnOnce(&Placed) -> Result<Patches, Reason> + Send>;
 
+/// Argument of a blob's first function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// Address of the program's stack, as the kernel made it: the number of arguments, the
+    /// arguments, the environment, and what the kernel tells.
+    Stack,
+    /// Address of these bytes. They stay in the process, readable and writable.
+    Bytes(Vec<u8>),
+}
+
 /// What is put into one program.
 pub struct Injection {
     /// The code.
     pub blob: Arc<Blob>,
-    /// Bytes that the blob is told. They stay in the process, readable and writable.
-    pub argument: Vec<u8>,
+    /// What the blob's first function is told.
+    pub argument: Argument,
     /// Maximum number of bytes of the stubs.
     pub stubs_room: u64,
     /// Makes the stubs and patches.

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::blob::{Blob, Injection, Patch, Patches, Placed, Prepare, Target};
+use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Target};
 use crate::facts::{self, HEADER_BYTES, Headers};
 use crate::foothold::{self, Foothold, Return};
 use crate::maps::{self, Extent, PAGE, Region};
@@ -84,7 +84,10 @@ impl Sizes {
         Some(Sizes {
             blob: maps::pages(injection.blob.memory)?,
             stubs: maps::pages(injection.stubs_room)?,
-            argument: maps::pages(injection.argument.len() as u64)?,
+            argument: match &injection.argument {
+                Argument::Stack => 0,
+                Argument::Bytes(bytes) => maps::pages(bytes.len() as u64)?,
+            },
         })
     }
 
@@ -218,7 +221,10 @@ fn fill(
     let Injection { blob, argument, stubs_room, assemble } = injection;
     let process = remote.process();
     let placed = Placed { blob: region, stubs: region + sizes.blob, bias };
-    let argument_at = placed.stubs + sizes.stubs;
+    let argument_at = match argument {
+        Argument::Stack => remote.stack(),
+        Argument::Bytes(_) => placed.stubs + sizes.stubs,
+    };
     let Patches { stubs, patches } = assemble(&placed).map_err(Error::Prepare)?;
     if stubs.len() as u64 > stubs_room {
         return Err(Error::Blob("its stubs are longer than was said"));
@@ -226,7 +232,9 @@ fn fill(
     verify(process, memory, code, &patches)?;
     memory.write(placed.blob, &blob.image)?;
     memory.write(placed.stubs, &stubs)?;
-    memory.write(argument_at, &argument)?;
+    if let Argument::Bytes(bytes) = &argument {
+        memory.write(argument_at, bytes)?;
+    }
     let code_bytes = blob.code.end - blob.code.start;
     for (address, bytes) in
         [(placed.blob + blob.code.start, code_bytes), (placed.stubs, sizes.stubs)]

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod blob;
+mod library;
 mod outcome;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -32,7 +33,10 @@ mod trace;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tuning;
 
-pub use blob::{Assemble, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
+pub use blob::{
+    Argument, Assemble, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target,
+};
+pub use library::Library;
 pub use outcome::{Error, Injected, Left, Outcome, Right};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -196,7 +196,7 @@ pub enum Error {
         /// Number of the process.
         process: u32,
         /// What it returned.
-        status: i64,
+        status: i32,
     },
     /// The announcement of an exec could not be used.
     #[error("an announcement was not used: {0}")]

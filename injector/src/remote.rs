@@ -80,6 +80,11 @@ impl<'a> Remote<'a> {
         self.seized.process()
     }
 
+    /// Stack pointer of the program.
+    pub(crate) fn stack(&self) -> u64 {
+        self.registers.rsp
+    }
+
     /// Makes a system call.
     pub(crate) fn call(
         &mut self,
@@ -110,7 +115,7 @@ impl<'a> Remote<'a> {
         function: u64,
         argument: u64,
         step: &'static str,
-    ) -> Result<i64, Error> {
+    ) -> Result<i32, Error> {
         // As a call leaves it: 8 bytes below a multiple of 16.
         let stack = (self.registers.rsp.saturating_sub(RED_ZONE) & !15).saturating_sub(8);
         memory.write(stack, &self.foothold.called().to_le_bytes())?;
@@ -124,7 +129,8 @@ impl<'a> Remote<'a> {
                 break;
             }
         }
-        let result = self.seized.registers(step)?.rdi as i64;
+        // An `int`: the upper half of the register says nothing.
+        let result = self.seized.registers(step)?.rdi as i32;
         self.seized.go(Go::ToCall, 0, step)?;
         self.stop_at_call(step)?;
         Ok(result)

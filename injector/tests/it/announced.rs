@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
@@ -22,10 +23,19 @@ pub(crate) struct Listening {
 
 impl Listening {
     pub(crate) fn begin(prepare: impl Prepare + 'static) -> Listening {
+        Listening::begin_with(prepare, |_| {})
+    }
+
+    /// The same, with a function that is called with each report first.
+    fn begin_with(
+        prepare: impl Prepare + 'static,
+        first: impl Fn(&Report) + Send + Sync + 'static,
+    ) -> Listening {
         let folder = tempfile::tempdir().unwrap();
         let (sender, reports) = mpsc::channel();
         let sender = Mutex::new(sender);
         let reporter = Arc::new(move |report| {
+            first(&report);
             // A test that has failed listens no more.
             let _ = sender.lock().unwrap().send(report);
         });
@@ -97,6 +107,33 @@ fn many_at_once_are_followed() {
         assert_eq!(lines(child, 2), "line 0\nthe end\n");
         assert_eq!(wait(child).unwrap().code(), Some(7));
     }
+}
+
+#[test]
+fn a_thread_that_ends_by_the_exec_of_another_is_let_go() {
+    static EXECUTED: AtomicBool = AtomicBool::new(false);
+    let prepare = |target: &injector::Target| {
+        EXECUTED.store(true, SeqCst);
+        counting(target)
+    };
+    // The exec waits for the end of the other thread, which must not wait for what is done here.
+    let slow = |report: &Report| {
+        for _ in 0..20_000 {
+            if EXECUTED.load(SeqCst) || !matches!(report.result, Ok(Outcome::Left(_))) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    let listening = Listening::begin_with(prepare, slow);
+    let mut child = start(&listening.path(), "race", &[counted(0).to_str().unwrap(), "wait", "1"]);
+    let reports = [listening.report(), listening.report()];
+    let made = reports.iter().filter(|report| matches!(report.result, Ok(Outcome::Injected(_))));
+    let none = |report: &&Report| matches!(report.result, Ok(Outcome::Left(Left::NoExec)));
+    assert_eq!((made.count(), reports.iter().filter(none).count()), (1, 1), "{reports:?}");
+    drop(child.stdin.take());
+    assert_eq!(lines(&mut child, 2), "line 0\nthe end\n");
+    assert_eq!(wait(&mut child).unwrap().code(), Some(7));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
 
-use injector::{Blob, Injection, Outcome, Patch, Patches, Placed, Reason, Target};
+use injector::{Argument, Blob, Injection, Outcome, Patch, Patches, Placed, Reason, Target};
 
 /// How a program is compiled.
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +198,7 @@ pub(crate) fn injection(target: &Target, first: First) -> Injection {
     assert!(!sites.is_empty());
     Injection {
         blob: Arc::new(blob(first)),
-        argument: ARGUMENT.to_le_bytes().to_vec(),
+        argument: Argument::Bytes(ARGUMENT.to_le_bytes().to_vec()),
         stubs_room: 0x4000,
         assemble: Box::new(move |placed| Ok(assemble(&sites, placed))),
     }

@@ -6,6 +6,7 @@
 mod announced;
 mod helper;
 mod killed;
+mod libraries;
 mod made;
 mod own_child;
 mod refused;

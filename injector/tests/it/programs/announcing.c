@@ -1,5 +1,5 @@
 /* Program that announces an exec over a socket and makes it, as a library of another language does.
-   usage: announcing SOCKET plain|vfork|thread|fails PROGRAM [ARGUMENT...] */
+   usage: announcing SOCKET plain|vfork|thread|race|fails PROGRAM [ARGUMENT...] */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -37,6 +37,24 @@ static void *become(void *unused) {
     return unused;
 }
 
+static pthread_barrier_t both;
+
+/* Announces an exec, which another thread makes. */
+static void *waits(void *unused) {
+    announce(command[0]);
+    pthread_barrier_wait(&both);
+    pause();
+    return unused;
+}
+
+static void *makes(void *unused) {
+    announce(command[0]);
+    pthread_barrier_wait(&both);
+    execv(command[0], command);
+    _exit(126);
+    return unused;
+}
+
 static void *idle(void *unused) {
     pause();
     return unused;
@@ -58,6 +76,13 @@ int main(int argc, char **argv) {
         for (int i = 0; i < 4; i++) pthread_create(&thread, 0, idle, 0);
         pthread_create(&thread, 0, become, 0);
         pthread_join(thread, 0);
+    }
+    if (!strcmp(argv[2], "race")) {
+        pthread_t one, other;
+        pthread_barrier_init(&both, 0, 2);
+        pthread_create(&one, 0, waits, 0);
+        pthread_create(&other, 0, makes, 0);
+        pthread_join(other, 0);
     }
     if (!strcmp(argv[2], "fails")) {
         int connection = announce("/nowhere/at/all");

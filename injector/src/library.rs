@@ -1,0 +1,106 @@
+//! Blob of a shared library that needs no dynamic linker: its parts as they lie in memory, and the
+//! addresses of its symbols. The library moves itself to where it is.
+
+use std::collections::HashMap;
+
+use object::read::elf::{ElfFile64, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol, elf};
+
+use crate::blob::Blob;
+use crate::outcome::Error;
+
+/// Bytes of a page.
+const PAGE: u64 = 4096;
+/// Maximum size of a library in memory, in bytes: what has room below a program's usual address.
+const MAX_MEMORY: u64 = 3 << 20;
+
+/// Library as a blob.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// The blob.
+    pub blob: Blob,
+    symbols: HashMap<String, u64>,
+}
+
+impl Library {
+    /// Reads a shared library. `initialise` and `null_slot` are the names of its symbols that the
+    /// blob begins by and that the GS base is to lead to.
+    ///
+    /// # Errors
+    /// The bytes are no library for x86-64 that is linked for address 0, need other libraries, or
+    /// lack one of both symbols.
+    pub fn read(bytes: &[u8], initialise: &str, null_slot: &str) -> Result<Library, Error> {
+        let unreadable = |_| Error::Blob("it is no library that can be read");
+        let file = ElfFile64::<Endianness>::parse(bytes).map_err(unreadable)?;
+        if file.elf_header().e_machine.get(file.endian()) != elf::EM_X86_64 {
+            return Err(Error::Blob("it is for another machine"));
+        }
+        if file.imports().map_err(unreadable)?.next().is_some() {
+            return Err(Error::Blob("it needs other libraries"));
+        }
+        let mut blob = parts(&file, bytes)?;
+        let named = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
+        let symbols: HashMap<String, u64> = named
+            .filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())))
+            .collect();
+        let find = |name: &str| symbols.get(name).copied().filter(|at| *at < blob.memory);
+        let missing = Error::Blob("it lacks a symbol that it begins by");
+        let (Some(begin), Some(slot)) = (find(initialise), find(null_slot)) else {
+            return Err(missing);
+        };
+        (blob.initialise, blob.null_slot) = (Some(begin), slot);
+        Ok(Library { blob, symbols })
+    }
+
+    /// Offset of a symbol in the blob.
+    #[must_use]
+    pub fn symbol(&self, name: &str) -> Option<u64> {
+        self.symbols.get(name).copied()
+    }
+}
+
+/// The parts of a library as they lie in memory.
+fn parts(file: &ElfFile64, bytes: &[u8]) -> Result<Blob, Error> {
+    let endian = file.endian();
+    let mut blob = Blob::default();
+    let mut data = Vec::new();
+    for header in file.elf_program_headers() {
+        match header.p_type(endian) {
+            elf::PT_LOAD => {}
+            elf::PT_TLS => return Err(Error::Blob("it has variables of each thread")),
+            _ => continue,
+        }
+        let start = header.p_vaddr(endian);
+        let end = start.checked_add(header.p_memsz(endian)).filter(|end| *end <= MAX_MEMORY);
+        let (Some(end), Ok(content)) = (end, header.data(endian, bytes)) else {
+            return Err(Error::Blob("its parts lie outside"));
+        };
+        let content_end = start as usize + content.len();
+        if content_end as u64 > end {
+            return Err(Error::Blob("its parts lie outside"));
+        }
+        blob.memory = blob.memory.max(end.next_multiple_of(PAGE));
+        if blob.image.len() < content_end {
+            blob.image.resize(content_end, 0);
+        }
+        if let Some(place) = blob.image.get_mut(start as usize..content_end) {
+            place.copy_from_slice(content);
+        }
+        let pages = start - start % PAGE..end.next_multiple_of(PAGE);
+        let flags = header.p_flags(endian).0;
+        if flags & elf::PF_X.0 == 0 {
+            data.push((pages, flags & elf::PF_W.0 != 0));
+        } else if blob.code.is_empty() && flags & elf::PF_W.0 == 0 {
+            blob.code = pages;
+        } else {
+            return Err(Error::Blob("it has more than one part of code, or one to be written"));
+        }
+    }
+    let shares = |(pages, written): &(std::ops::Range<u64>, bool)| {
+        *written && pages.start < blob.code.end && blob.code.start < pages.end
+    };
+    if blob.code.is_empty() || data.iter().any(shares) {
+        return Err(Error::Blob("it has no pages that are of code only"));
+    }
+    Ok(blob)
+}
