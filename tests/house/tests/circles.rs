@@ -4,7 +4,16 @@ use house::{Crate, workspace};
 
 /// The crates by floors. A crate may need only crates of the floors below its own.
 const FLOORS: &[&[&str]] = &[
-    &["registry", "socket-log", "out-of-core", "plain-http", "injector", "fourier", "house"],
+    &[
+        "registry",
+        "socket-log",
+        "out-of-core",
+        "plain-http",
+        "injector",
+        "fourier",
+        "patching",
+        "house",
+    ],
     &["capture-shim", "message-trace", "protocols"],
     &["clocks", "analyze", "demo", "events", "operations"],
     &["request-flow", "collector"],

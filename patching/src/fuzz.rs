@@ -1,0 +1,165 @@
+//! Any bytes as an image, for fuzzing and property tests. It panics where the crate breaks its
+//! word: patches are apart, replace what they say, leave each system call that stays, and lead to
+//! the same instructions.
+
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind};
+
+use crate::image::Image;
+use crate::kind::Kind;
+use crate::numbers::Numbers;
+use crate::plan::{Site, survey};
+use crate::stubs::{Entries, Patches, assemble};
+use crate::tuning::{HEADER_BYTES, JUMP_BYTES};
+use crate::windows::Window;
+
+const ENTRIES: Entries = Entries { before_c: 1, after_c: 2, before_go: 3, after_go: 4 };
+
+/// Bytes of a hook: `lea rcx,[next]; jmp [entry]`.
+const HOOK_BYTES: u64 = 13;
+/// Bytes of the look at a variable number.
+const FILTER_BYTES: u64 = 27;
+
+/// Patches `file`, if that is a program.
+pub fn fuzz(file: &[u8]) {
+    let Ok(image) = Image::parse(file) else { return };
+    let Ok(survey) = survey(&image) else { return };
+    assert!(survey.sites.is_sorted_by_key(|site| site.address), "sites are in order");
+    let at = survey.span.end.saturating_add(1 << 20) & !0xfff;
+    for bias in [0, 0x5555_0000_0000] {
+        let stubs_at = at.wrapping_add(bias);
+        let Ok(patches) = assemble(&survey, bias, stubs_at, &ENTRIES) else { continue };
+        assert!(patches.stubs.len() <= survey.stub_bytes(), "stubs are larger than was said");
+        check(&image, &survey.sites, &patches, bias, stubs_at);
+    }
+}
+
+fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_at: u64) {
+    let bytes = |address: u64, count: usize| {
+        let mut code = image.code();
+        code.find_map(|segment| segment.from(address)?.get(..count))
+    };
+    let mut end = 0;
+    for patch in &patches.patches {
+        assert!(patch.address >= end, "{patch:?} touches another");
+        assert_eq!((patch.old.len(), patch.new.len()), (JUMP_BYTES, JUMP_BYTES));
+        end = patch.address.wrapping_add(JUMP_BYTES as u64);
+        let linked = patch.address.wrapping_sub(bias);
+        assert!(
+            image
+                .code()
+                .any(|segment| segment.from(linked).is_some_and(|of| of.starts_with(&patch.old)))
+        );
+        let moved = sites.iter().filter(|site| site.kind != Kind::Over);
+        for site in moved.filter(|site| site.numbers.can_be_wanted()) {
+            let apart = site.address + 2 <= linked || site.address >= linked + JUMP_BYTES as u64;
+            assert!(apart, "{patch:?} is over {site:?}");
+        }
+    }
+    let check = Stubs { patches, bias, stubs_at };
+    for site in sites {
+        let patched = !matches!(site.kind, Kind::Left(_));
+        assert_eq!(site.before.is_some(), patched, "{site:?}");
+        for window in site.before.iter().chain(&site.after) {
+            assert_eq!(bytes(window.address, window.displaced.len()), Some(&*window.displaced));
+        }
+        let filter = if site.numbers == Numbers::Variable { FILTER_BYTES } else { 0 };
+        let (Some(before), after) = (&site.before, &site.after) else { continue };
+        if site.kind == Kind::Over {
+            let last = check.follow(before, check.jump(before.address));
+            let last = last + filter + HOOK_BYTES + 2 + HOOK_BYTES;
+            if let Some(after) = after {
+                check.follow(after, last);
+            }
+            continue;
+        }
+        // Of a window that two share, the hook behind the first comes first.
+        let is_shared = sites
+            .iter()
+            .any(|other| other.address != site.address && other.after.as_ref() == Some(before));
+        let hook = if is_shared { HOOK_BYTES } else { 0 };
+        check.follow(before, check.jump(before.address) + hook);
+        if let Some(after) = after {
+            assert_eq!(after.address, site.address + 2);
+            check.follow(after, check.jump(after.address) + HOOK_BYTES);
+        }
+    }
+}
+
+struct Stubs<'a> {
+    patches: &'a Patches,
+    bias: u64,
+    stubs_at: u64,
+}
+
+impl Stubs<'_> {
+    /// Where the jump at a place of the program leads.
+    fn jump(&self, linked: u64) -> u64 {
+        let address = linked.wrapping_add(self.bias);
+        let patch = self.patches.patches.iter().find(|patch| patch.address == address);
+        let patch = patch.unwrap_or_else(|| unreachable!("no jump at {linked:#x}"));
+        let mut decoder = Decoder::with_ip(64, &patch.new, address, DecoderOptions::NONE);
+        let jump = decoder.decode();
+        assert_eq!(jump.code(), Code::Jmp_rel32_64);
+        assert!(jump.near_branch_target() - self.stubs_at >= HEADER_BYTES as u64);
+        jump.near_branch_target()
+    }
+
+    /// Compares the instructions of a window with those of its stub. Returns the address behind
+    /// these.
+    fn follow(&self, window: &Window, at: u64) -> u64 {
+        let own = window.address.wrapping_add(self.bias);
+        let skipped = (at - self.stubs_at) as usize;
+        let bytes = self.patches.stubs.get(skipped..).unwrap_or_default();
+        let mut there = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE);
+        for instruction in Decoder::with_ip(64, &window.displaced, own, DecoderOptions::NONE) {
+            let mut moved = there.decode();
+            if [Code::Call_rel32_64, Code::Call_rm64].contains(&instruction.code()) {
+                assert_eq!(moved.code(), Code::Push_rm64);
+                let word = (moved.ip_rel_memory_address() - self.stubs_at) as usize;
+                let word = self.patches.stubs.get(word..).and_then(|of| of.first_chunk());
+                let pushed = word.map(|word| u64::from_le_bytes(*word));
+                assert_eq!(pushed, Some(instruction.next_ip()), "what is returned to");
+                moved = there.decode();
+                assert!(
+                    [Code::Jmp_rel32_64, Code::Jmp_rel8_64, Code::Jmp_rm64].contains(&moved.code())
+                );
+                moved.set_code(instruction.code());
+            }
+            assert!(is_same(&instruction, &moved), "{instruction:?} became {moved:?}");
+        }
+        there.ip()
+    }
+}
+
+fn is_near_branch(instruction: &Instruction) -> bool {
+    instruction.op0_kind() == OpKind::NearBranch64
+}
+
+/// Whether two instructions at different places do the same.
+fn is_same(one: &Instruction, other: &Instruction) -> bool {
+    if one.mnemonic() != other.mnemonic() || one.op_count() != other.op_count() {
+        return false;
+    }
+    if is_near_branch(one) {
+        let (target, there) = (one.near_branch_target(), other.near_branch_target());
+        // What jumps to itself does so anywhere.
+        let is_loop = target == one.ip() && there == other.ip();
+        return is_near_branch(other) && (target == there || is_loop);
+    }
+    let of_memory = |of: &Instruction| {
+        let displacement = of.memory_displacement64();
+        (
+            of.memory_base(),
+            of.memory_index(),
+            of.memory_index_scale(),
+            displacement,
+            of.segment_prefix(),
+        )
+    };
+    // An immediate is read whatever its size is: it may be written shorter.
+    of_memory(one) == of_memory(other)
+        && (0..one.op_count()).all(|at| {
+            (one.op_register(at), one.try_immediate(at).ok())
+                == (other.op_register(at), other.try_immediate(at).ok())
+        })
+}

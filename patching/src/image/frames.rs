@@ -1,0 +1,44 @@
+//! Beginnings and ends of functions from the records for unwinding, which stripped files have, too.
+
+use std::ops::Range;
+
+use gimli::{BaseAddresses, CieOrFde, EhFrame, EhFrameHdr, LittleEndian, UnwindSection};
+
+use super::segment::Segment;
+
+/// The functions that `.eh_frame` describes, in no order. `header` is `.eh_frame_hdr`, which says
+/// where they are if there is no section.
+pub(super) fn functions(
+    segments: &[Segment<'_>],
+    header: Option<Segment<'_>>,
+    section: Option<Segment<'_>>,
+) -> Vec<Range<u64>> {
+    let Some(frames) = section.or_else(|| pointed_at(segments, header?)) else {
+        return Vec::new();
+    };
+    let bases = BaseAddresses::default().set_eh_frame(frames.address);
+    let records = EhFrame::new(frames.bytes, LittleEndian);
+    let (mut entries, mut functions) = (records.entries(&bases), Vec::new());
+    // What follows damage is not read.
+    while let Ok(Some(entry)) = entries.next() {
+        let CieOrFde::Fde(partial) = entry else { continue };
+        let Ok(record) = partial.parse(EhFrame::cie_from_offset) else { continue };
+        // The record of code that a signal's handler returns to begins a byte early, so that an
+        // unwinder that looks right before the address to return to finds it.
+        let early = u64::from(record.is_signal_trampoline());
+        let begin = record.initial_address();
+        functions.push(begin.saturating_add(early)..begin.saturating_add(record.len()));
+    }
+    functions
+}
+
+fn pointed_at<'a>(segments: &[Segment<'a>], header: Segment<'a>) -> Option<Segment<'a>> {
+    let bases = BaseAddresses::default().set_eh_frame_hdr(header.address);
+    let parsed = EhFrameHdr::new(header.bytes, LittleEndian).parse(&bases, 8).ok()?;
+    let address = match parsed.eh_frame_ptr() {
+        gimli::Pointer::Direct(address) => address,
+        gimli::Pointer::Indirect(_) => return None,
+    };
+    let bytes = segments.iter().find_map(|segment| segment.from(address))?;
+    Some(Segment { address, bytes, is_code: false })
+}

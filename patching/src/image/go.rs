@@ -1,0 +1,35 @@
+//! The version of Go that built a file, from its `.go.buildinfo`.
+//!
+//! Its layout, since Go 1.18: 14 bytes of magic, the size of a pointer, flags (2: what follows is
+//! in line), then at 32 the version with its length in front as a varint.
+
+use super::segment::Segment;
+
+const MAGIC: &[u8] = b"\xff Go buildinf:";
+const IN_LINE: u8 = 2;
+
+/// The version, such as `go1.27.3`. Without sections it is looked for in the data, where the linker
+/// aligns it to 16 bytes.
+pub(super) fn version(section: Option<Segment<'_>>, segments: &[Segment<'_>]) -> Option<String> {
+    match section {
+        Some(section) => read(section.bytes),
+        None => segments.iter().filter(|segment| !segment.is_code).find_map(|segment| {
+            memchr::memmem::find_iter(segment.bytes, MAGIC)
+                .filter(|at| at % 16 == 0)
+                .find_map(|at| read(segment.bytes.get(at..)?))
+        }),
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<String> {
+    let flags = *bytes.strip_prefix(MAGIC)?.get(1)?;
+    if flags & IN_LINE == 0 {
+        return None;
+    }
+    // A version is shorter than 128 bytes, so its length is one byte.
+    let (length, rest) = bytes.get(32..)?.split_first()?;
+    let text = rest.get(..usize::from(*length))?;
+    let text = std::str::from_utf8(text).ok()?;
+    (*length < 128 && text.chars().all(|of| of.is_ascii_graphic() || of == ' '))
+        .then(|| text.to_owned())
+}

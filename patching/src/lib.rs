@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+#[cfg(test)]
+mod cases;
+mod error;
+mod fuzz;
+#[cfg(test)]
+mod fuzz_tests;
+mod image;
+mod kind;
+mod numbers;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+mod sites;
+mod stubs;
+mod tuning;
+mod windows;
+
+pub use error::Error;
+pub use fuzz::fuzz;
+pub use image::{Image, Load};
+pub use kind::{Kind, Reason};
+pub use numbers::{Numbers, is_wanted};
+pub use plan::{Runtime, Site, Survey, survey};
+pub use stubs::{Entries, Patch, Patches, assemble};
+pub use windows::Window;

@@ -1,0 +1,108 @@
+//! The numbers of Linux's system calls on x86-64 that a recording wants.
+
+/// What is known of the number at a site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// It is always this one.
+    Constant(u32),
+    /// It is in a register, and is looked at when the site runs.
+    Variable,
+}
+
+impl Numbers {
+    /// Whether some call that is wanted can be made.
+    #[must_use]
+    pub fn can_be_wanted(self) -> bool {
+        match self {
+            Self::Constant(number) => is_wanted(number),
+            Self::Variable => true,
+        }
+    }
+
+    /// Whether the call, if it is known, never comes back.
+    pub(crate) fn never_return(self) -> bool {
+        matches!(self, Self::Constant(EXIT | EXIT_GROUP))
+    }
+
+    /// Whether the call, if it is known, comes back twice.
+    pub(crate) fn return_twice(self) -> bool {
+        matches!(self, Self::Constant(CLONE | FORK | VFORK | CLONE3))
+    }
+}
+
+/// Numbers below this one can be in the table that stubs look into.
+pub(crate) const TABLE_NUMBERS: u32 = 512;
+
+const CLONE: u32 = 56;
+const FORK: u32 = 57;
+const VFORK: u32 = 58;
+const EXIT: u32 = 60;
+const EXIT_GROUP: u32 = 231;
+const CLONE3: u32 = 435;
+
+/// Bytes that come and go; sockets; descriptors; processes. No call that only waits.
+const WANTED: &[u32] = &[
+    0,  // read
+    1,  // write
+    3,  // close
+    19, // readv
+    20, // writev
+    32, // dup
+    33, // dup2
+    40, // sendfile
+    41, // socket
+    42, // connect
+    43, // accept
+    44, // sendto
+    45, // recvfrom
+    46, // sendmsg
+    47, // recvmsg
+    48, // shutdown
+    49, // bind
+    50, // listen
+    53, // socketpair
+    CLONE, FORK, VFORK, 59, // execve
+    EXIT, 72, // fcntl
+    EXIT_GROUP, 275, // splice
+    288, // accept4
+    292, // dup3
+    299, // recvmmsg
+    307, // sendmmsg
+    322, // execveat
+    327, // preadv2
+    328, // pwritev2
+    CLONE3, 436, // close_range
+    438, // pidfd_getfd
+];
+
+/// Whether a recording wants to see the calls of a number.
+#[must_use]
+pub fn is_wanted(number: u32) -> bool {
+    WANTED.binary_search(&number).is_ok()
+}
+
+/// A bit for each number, as stubs look into it.
+pub(crate) fn table() -> [u32; TABLE_NUMBERS as usize / 32] {
+    let mut table = [0; TABLE_NUMBERS as usize / 32];
+    for number in WANTED {
+        if let Some(word) = table.get_mut(*number as usize / 32) {
+            *word |= 1 << (number % 32);
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_in_order_and_the_table_says_the_same() {
+        assert!(WANTED.is_sorted() && WANTED.iter().all(|number| *number < TABLE_NUMBERS));
+        let table = table();
+        for number in 0..TABLE_NUMBERS {
+            let bit = table[number as usize / 32] >> (number % 32) & 1;
+            assert_eq!(bit == 1, is_wanted(number), "{number}");
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The two places of a Go program where system calls can be about sockets or new programs, known by
+//! their bytes.
+//!
+//! All of `syscall`, `net` and `os` goes through `Syscall6`, whose package changed its path three
+//! times and its bytes never, from Go 1.21 to 1.27. `os/exec` makes processes through
+//! `rawVforkSyscall`. The runtime's own calls are for waiting, memory, threads and signals, of
+//! constant numbers.
+
+/// Bytes around the `syscall` of a place, and how many stand before it.
+struct Place {
+    bytes: &'static [u8],
+    before: usize,
+}
+
+/// `mov r10,rsi; mov rdx,rdi; mov rsi,rcx; mov rdi,rbx; syscall; cmp rax,-4095`
+const SYSCALL6: Place = Place {
+    bytes: b"\x49\x89\xf2\x48\x89\xfa\x48\x89\xce\x48\x89\xdf\x0f\x05\x48\x3d\x01\xf0\xff\xff",
+    before: 12,
+};
+
+/// `mov rax,[rsp+8]; pop r12; syscall; push r12; cmp rax,-4095`
+const RAW_VFORK: Place = Place {
+    bytes: b"\x48\x8b\x44\x24\x08\x41\x5c\x0f\x05\x41\x54\x48\x3d\x01\xf0\xff\xff",
+    before: 7,
+};
+
+/// Which of the two it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GoPlace {
+    /// Register 14 holds the goroutine.
+    Syscall6,
+    RawVfork,
+}
+
+/// What place it is whose `syscall` is `at` bytes into the code.
+pub(crate) fn place(code: &[u8], at: usize) -> Option<GoPlace> {
+    let is = |place: &Place| {
+        let begin = at.checked_sub(place.before)?;
+        code.get(begin..)?.starts_with(place.bytes).then_some(())
+    };
+    match (is(&SYSCALL6), is(&RAW_VFORK)) {
+        (Some(()), _) => Some(GoPlace::Syscall6),
+        (_, Some(())) => Some(GoPlace::RawVfork),
+        _ => None,
+    }
+}
