@@ -3,6 +3,7 @@
 //! A hook gets libc's own function first and then the program's arguments, or the program's whole
 //! call as a closure. It makes that call and logs what it did.
 
+mod announce;
 pub(crate) mod close;
 #[cfg(feature = "resources")]
 pub(crate) mod conditions;

@@ -170,6 +170,10 @@ pub(crate) const MAX_BEGINNINGS: usize = 64;
 /// measured.
 pub(crate) const MAX_NOTES: usize = 4;
 
+/// Maximum time to wait for a recorder that is told of a program to come, in seconds: as long as
+/// the recorder may take, and a second more. Chosen, not measured.
+pub(crate) const SECONDS_TO_ANNOUNCE: i64 = 3;
+
 /// Beginning of a program's file that is looked at, in bytes: its header and the table behind it.
 /// Chosen, not measured.
 pub(crate) const PROGRAM_HEAD_BYTES: usize = 1024;

@@ -11,6 +11,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use socket_log::encode;
 use socket_log::layout::unseen;
 
+use super::announce::{Announced, announce};
 use crate::log::{self, Standing, directory};
 use crate::platform::text::{PATH, Scratch, Text, fill};
 use crate::platform::{clock, environment, identity, raw};
@@ -64,14 +65,20 @@ pub(crate) enum Program {
     Opened,
 }
 
-/// Note that is to be taken back where the call fails.
-pub(crate) struct LeftNote(Option<usize>);
+/// What was said or left before a call, and is taken back where the call fails.
+pub(crate) struct LeftNote {
+    note: Option<usize>,
+    announced: Option<Announced>,
+}
 
 impl LeftNote {
     /// Takes the note back: the program was not begun.
     pub(crate) fn take_back(self) {
-        if let Some(note) = self.0.and_then(|index| NOTES.0.get(index)) {
+        if let Some(note) = self.note.and_then(|index| NOTES.0.get(index)) {
             note.state.store(FREE, Release);
+        }
+        if let Some(announced) = self.announced {
+            announced.failed();
         }
     }
 }
@@ -80,15 +87,20 @@ impl LeftNote {
 /// opened if that was `refused`.
 pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
     let is_aside = matches!(log::standing(), Standing::Aside);
-    let mut note = None;
+    let (mut note, mut announced) = (None, None);
     look_at(program, refused, |cause, path| {
-        if is_aside {
+        if cause == unseen::STATIC {
+            announced = announce(path);
+        }
+        if announced.is_some() {
+            // A recorder puts the library there.
+        } else if is_aside {
             note = leave(cause, path);
         } else {
             say(cause, identity::pid(), path);
         }
     });
-    LeftNote(note)
+    LeftNote { note, announced }
 }
 
 /// Says that the calling process has begun `program` as the process `pid`.

@@ -8,6 +8,7 @@ mod files;
 mod memory;
 mod own_process;
 mod sockets;
+mod stream;
 
 pub(crate) use call::PAGE;
 #[cfg(feature = "injected")]
@@ -16,6 +17,7 @@ pub(crate) use files::*;
 pub(crate) use memory::*;
 pub(crate) use own_process::*;
 pub(crate) use sockets::*;
+pub(crate) use stream::connect;
 
 socket_log::without_std! {
     pub(crate) use call::abort;

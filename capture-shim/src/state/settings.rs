@@ -14,7 +14,7 @@ use crate::platform::{Once, raw};
 const LONGEST: usize = 4096;
 
 /// Variables of the options. [`super::options`] gives them their meaning.
-pub(crate) const OPTIONS: [&[u8]; 10] = [
+pub(crate) const OPTIONS: [&[u8]; 11] = [
     b"SOCKCAP_MAX_BYTES=",
     b"SOCKCAP_WHEN_FULL=",
     b"SOCKCAP_WAITS=",
@@ -25,6 +25,7 @@ pub(crate) const OPTIONS: [&[u8]; 10] = [
     b"SOCKCAP_CLOCK=",
     b"SOCKCAP_TEST_CLOCK=",
     b"SOCKCAP_PROTOCOLS=",
+    b"SOCKCAP_INJECTOR=",
 ];
 
 /// Index of the test clock's variable in [`OPTIONS`].
@@ -32,6 +33,9 @@ pub(crate) const TEST_CLOCK: usize = 8;
 
 /// Index of the protocols' variable in [`OPTIONS`].
 pub(crate) const PROTOCOLS: usize = 9;
+
+/// Index of the variable with the socket for announcements in [`OPTIONS`].
+pub(crate) const INJECTOR: usize = 10;
 
 /// Settings, as whole environment strings.
 pub(crate) struct Settings {

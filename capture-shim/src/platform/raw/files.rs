@@ -34,7 +34,7 @@ impl Descriptor {
     }
 
     /// The descriptor as a system call takes it.
-    fn word(&self) -> usize {
+    pub(super) fn word(&self) -> usize {
         self.number as usize
     }
 
