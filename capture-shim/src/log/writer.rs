@@ -157,8 +157,13 @@ impl Writer {
     /// Counts a record that is not written.
     #[cold]
     pub(crate) fn lose(self, cause: usize) {
+        self.lose_some(cause, 1);
+    }
+
+    /// Counts records that are not written.
+    pub(crate) fn lose_some(self, cause: usize, number: u64) {
         if let Some(count) = self.header().and_then(|header| header.lost.get(cause)) {
-            count.fetch_add(1, Relaxed);
+            count.fetch_add(number, Relaxed);
         }
     }
 }

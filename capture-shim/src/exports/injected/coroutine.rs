@@ -5,8 +5,10 @@ use core::ffi::c_long;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
+use socket_log::layout::lost;
+
 use super::frame::Frame;
-use super::leave;
+use super::{leave, slots};
 use crate::c_library::errno;
 use crate::hooks::{processes, syscall, threads};
 use crate::log;
@@ -27,6 +29,7 @@ pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
     frame.before = ptr::null_mut();
     let number = frame.number;
     let start = slot.stack_end.load(Relaxed) - slot.stack_length.load(Relaxed);
+    tell_skipped(slot);
     if ptr::from_ref(frame).addr() < start + ROOM {
         slot.skipped.fetch_add(1, Relaxed);
         return number;
@@ -64,6 +67,23 @@ pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
         unsafe { leave::leave(frame, &words) };
     }
     if result == -1 { i64::from(-errno::get()) } else { result }
+}
+
+/// Writes down how many calls no hook could look at, of those that may have moved bytes of a
+/// socket.
+#[inline(always)]
+fn tell_skipped(slot: &Slot) {
+    if slot.skipped.load(Relaxed) != 0 || slots::UNATTENDED.load(Relaxed) != 0 {
+        count_skipped(slot);
+    }
+}
+
+#[cold]
+fn count_skipped(slot: &Slot) {
+    // Only where there is a log: what came before it is no loss.
+    let Some(writer) = log::existing() else { return };
+    let count = slot.skipped.swap(0, Relaxed) + slots::UNATTENDED.swap(0, Relaxed);
+    writer.lose_some(lost::BUSY, count);
 }
 
 /// Whether the program makes the call without a hook around it, as it does not come back in the

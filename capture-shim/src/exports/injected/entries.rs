@@ -15,16 +15,16 @@ use crate::exports::load;
 use crate::state::slot::Slot;
 
 /// Prepares the library in a process that has not begun. `stack` is the stack pointer at the
-/// process's entry. Returns 0, or why the library cannot be used there.
+/// process's entry; the first argument has nothing yet. Returns 0, or why the library cannot be used there.
 ///
 /// # Safety
 /// To be called once, before the first instruction of the image.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sockcap_start(stack: *const usize) -> c_int {
+unsafe extern "C" fn sockcap_start(_: *const u8, stack: *const usize) -> c_int {
     // The library is moved first, by code that needs no address that is moved.
     core::arch::naked_asm!(
-        "push rdi",
+        "push rsi",
         "lea rdi, [rip + __ehdr_start]",
         "lea rsi, [rip + _DYNAMIC]",
         "call {relocate}",
@@ -213,19 +213,22 @@ unsafe extern "C" fn sockcap_before() {
         "pop rcx",
         "pop rsp",
         "jmp rcx",
-        // Another thread, or a new one. It gets a slot on a stack that threads share for that.
+        // Another thread, or a new one. It gets a slot, on one of the stacks that threads share for
+        // that: they are taken in turn, and one that is in use is left to its user.
         "3:",
         "mov r11, rsp",
-        "sub r11, [rip + {shared_start}]",
-        "cmp r11, {shared_length}",
+        "sub r11, [rip + {shared}]",
+        "cmp r11, {shared_bytes}",
         "jb 5f",
         "mov r11d, 1",
-        "xchg dword ptr [rip + {shared_lock}], r11d",
-        "test r11d, r11d",
-        "jnz 5f",
-        "mov r11, rsp",
-        "mov rsp, [rip + {shared_start}]",
-        "add rsp, {shared_length}",
+        "lock xadd qword ptr [rip + {turn}], r11",
+        "and r11, {stacks} - 1",
+        "lock bts qword ptr [rip + {in_use}], r11",
+        "jc 5f",
+        "inc r11",
+        "shl r11, {stack_bits}",
+        "add r11, [rip + {shared}]",
+        "xchg rsp, r11",
         "push r11",
         "push rcx",
         "push rax",
@@ -253,7 +256,6 @@ unsafe extern "C" fn sockcap_before() {
         "movaps [rsp + 224], xmm14",
         "movaps [rsp + 240], xmm15",
         "call {arrive}",
-        "mov r11, rax",
         "movaps xmm0, [rsp]",
         "movaps xmm1, [rsp + 16]",
         "movaps xmm2, [rsp + 32]",
@@ -279,10 +281,14 @@ unsafe extern "C" fn sockcap_before() {
         "pop rdi",
         "pop rax",
         "pop rcx",
+        "mov r11, rsp",
         "pop rsp",
-        "mov dword ptr [rip + {shared_lock}], 0",
-        "test r11, r11",
-        "jnz 2b",
+        "sub r11, [rip + {shared}]",
+        "shr r11, {stack_bits}",
+        "lock btr qword ptr [rip + {in_use}], r11",
+        "rdfsbase r11",
+        "cmp r11, gs:[{owner}]",
+        "je 2b",
         "5:",
         "lock inc qword ptr [rip + {unattended}]",
         "7:",
@@ -309,9 +315,12 @@ unsafe extern "C" fn sockcap_before() {
         vectors = const offset_of!(Frame, registers),
         enter = sym coroutine::enter,
         arrive = sym slots::arrive,
-        shared_start = sym slots::SHARED_START,
-        shared_length = const slots::SHARED_LENGTH,
-        shared_lock = sym slots::SHARED_LOCK,
+        shared = sym slots::SHARED,
+        shared_bytes = const slots::STACKS << slots::STACK_BITS,
+        stacks = const slots::STACKS,
+        stack_bits = const slots::STACK_BITS,
+        turn = sym slots::TURN,
+        in_use = sym slots::IN_USE,
         unattended = sym slots::UNATTENDED,
     )
 }

@@ -6,15 +6,18 @@
 
 use core::ffi::c_int;
 use core::ptr;
-use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 use crate::platform::raw;
 use crate::state::private_to_process;
 use crate::state::slot::{NOBODY, Slot};
 
-/// Length of the stack that threads share until they have a slot, in bytes.
-pub(super) const SHARED_LENGTH: usize = 256 * 1024;
+/// Number of stacks on which threads get their slots: a bit of a word each.
+pub(super) const STACKS: usize = 64;
+
+/// Length of such a stack, as a power of two, in bytes. It takes room only where it is touched.
+pub(super) const STACK_BITS: usize = 18;
 
 /// Length of a slot with its stack, in bytes. It takes room only where it is touched: usually two
 /// pages.
@@ -23,10 +26,12 @@ const LENGTH: usize = 256 * 1024;
 /// Maximum number of threads that have a slot, by a table of a megabyte.
 const MAX_THREADS: usize = 1 << 16;
 
-/// Start of the stack that threads share.
-pub(super) static SHARED_START: AtomicUsize = AtomicUsize::new(0);
-/// Mark of a thread that is on that stack.
-pub(super) static SHARED_LOCK: AtomicU32 = AtomicU32::new(0);
+/// Start of the stacks.
+pub(super) static SHARED: AtomicUsize = AtomicUsize::new(0);
+/// Number of times that a stack was asked for.
+pub(super) static TURN: AtomicU64 = AtomicU64::new(0);
+/// Stacks with a thread on them, a bit each.
+pub(super) static IN_USE: AtomicU64 = AtomicU64::new(0);
 /// Number of system calls of threads that had no slot and could not get one.
 pub(super) static UNATTENDED: AtomicU64 = AtomicU64::new(0);
 
@@ -56,10 +61,10 @@ pub(super) fn begin() -> c_int {
     if unsafe { libc::getauxval(libc::AT_HWCAP2) } & FSGSBASE == 0 {
         return libc::ENOTSUP;
     }
-    let shared = raw::map_anonymous(SHARED_LENGTH);
+    let shared = raw::map_anonymous(STACKS << STACK_BITS);
     let table = private_to_process(MAX_THREADS * size_of::<Entry>());
     let (Some(shared), Some(table)) = (shared, table) else { return libc::ENOMEM };
-    SHARED_START.store(shared.addr(), Relaxed);
+    SHARED.store(shared.addr(), Relaxed);
     TABLE.store(table.cast(), Release);
     let null = &raw const sockcap_null_slot;
     sockcap_null_slot.own.store(null.expose_provenance(), Relaxed);
@@ -82,19 +87,20 @@ fn own_base() -> usize {
     base
 }
 
-/// Gives the calling thread its slot. Returns 1, or 0 where there is none.
+/// Gives the calling thread its slot, where it can have one.
 ///
-/// Called with [`SHARED_LOCK`] held.
-pub(super) extern "C" fn arrive() -> u64 {
+/// Two threads never have the same owner, so each has its own entry; only a new entry must be taken
+/// by one alone.
+pub(super) extern "C" fn arrive() {
     let owner = own_base();
     // Before it has a control block, a thread is known by nothing.
     if owner <= NOBODY {
-        return 0;
+        return;
     }
-    let Some(entry) = find(owner) else { return 0 };
+    let Some(entry) = find(owner) else { return };
     let mut slot = entry.slot.load(Relaxed);
     if slot.is_null() {
-        let Some(memory) = private_to_process(LENGTH) else { return 0 };
+        let Some(memory) = private_to_process(LENGTH) else { return };
         slot = memory.cast();
         entry.slot.store(slot, Release);
     } else {
@@ -110,7 +116,6 @@ pub(super) extern "C" fn arrive() -> u64 {
     new.floor.store(end, Relaxed);
     new.owner.store(owner, Relaxed);
     set_base(slot);
-    1
 }
 
 /// Entry of the table for an owner, made if there is none.
@@ -123,11 +128,10 @@ fn find(owner: usize) -> Option<&'static Entry> {
         // SAFETY: within the table, whose zeros are free entries.
         let entry = unsafe { &*table.add(place) };
         match entry.owner.load(Relaxed) {
-            0 => {
-                entry.owner.store(owner, Relaxed);
+            present if present == owner => return Some(entry),
+            0 if entry.owner.compare_exchange(0, owner, AcqRel, Relaxed).is_ok() => {
                 return Some(entry);
             }
-            present if present == owner => return Some(entry),
             _ => {}
         }
     }

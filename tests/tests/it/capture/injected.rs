@@ -28,7 +28,8 @@ fn run(scenario: &str) -> Vec<Recorded> {
     let logs = recording.logs();
     for log in &logs {
         assert!(log.damage.is_empty(), "{:?}", log.damage);
-        assert_eq!(log.log.header().total_lost(), 0);
+        let lost = log.log.header().total_lost();
+        assert!(lost == 0 || ["signals", "alternate"].contains(&scenario), "{lost}");
     }
     logs
 }
@@ -91,11 +92,14 @@ fn each_thread_has_a_place_of_its_own() {
 fn interrupted(scenario: &str) {
     let logs = run(scenario);
     let [sent, received] = both(&logs[0]);
+    let lost = logs[0].log.header().total_lost() as usize;
     let of = |list: &[u64], size| list.iter().filter(|bytes| **bytes == size).count();
     assert_eq!(of(&sent, 3), of(&received, 3));
     assert!(of(&sent, 3) >= 1000 && of(&sent, 3) % 1000 == 0, "{}", of(&sent, 3));
-    // A handler that interrupts a hook is not recorded.
-    assert!(of(&sent, 2) <= 1000 && sent.len() - of(&sent, 2) == of(&sent, 3));
+    // A handler that interrupts a hook is not recorded but counted. It sends and receives.
+    let of_handler = of(&sent, 2) + of(&received, 2) + lost;
+    assert!(of_handler >= 2 * 299, "{of_handler}");
+    assert_eq!(sent.len() - of(&sent, 2), of(&sent, 3));
 }
 
 #[test]
