@@ -54,7 +54,7 @@ static void load(const char *path, long *stack)
 {
     static unsigned char head[4096];
     static Elf64_Shdr sections[64];
-    int fd = open(path, O_RDONLY), (*start)(const void *, long *) = 0;
+    int fd = open(path, O_RDONLY), (*start)(long *) = 0;
     CHECK(read(fd, head, sizeof head) == sizeof head);
     Elf64_Ehdr *file = (void *)head;
     Elf64_Phdr *part = (void *)(head + file->e_phoff);
@@ -77,7 +77,7 @@ static void load(const char *path, long *stack)
         }
     }
     close(fd);
-    CHECK(start && before && after && start(0, stack) == 0);
+    CHECK(start && before && after && start(stack) == 0);
 }
 
 // `count` messages of `size` bytes over a pair of sockets.

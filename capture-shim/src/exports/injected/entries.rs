@@ -15,16 +15,16 @@ use crate::exports::load;
 use crate::state::slot::Slot;
 
 /// Prepares the library in a process that has not begun. `stack` is the stack pointer at the
-/// process's entry; the first argument has nothing yet. Returns 0, or why the library cannot be used there.
+/// process's entry. Returns 0, or why the library cannot be used there.
 ///
 /// # Safety
 /// To be called once, before the first instruction of the image.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sockcap_start(_: *const u8, stack: *const usize) -> c_int {
+unsafe extern "C" fn sockcap_start(stack: *const usize) -> c_int {
     // The library is moved first, by code that needs no address that is moved.
     core::arch::naked_asm!(
-        "push rsi",
+        "push rdi",
         "lea rdi, [rip + __ehdr_start]",
         "lea rsi, [rip + _DYNAMIC]",
         "call {relocate}",
