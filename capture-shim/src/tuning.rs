@@ -107,7 +107,7 @@ pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
 
 /// Number of flows whose heads are followed; a later flow takes the place of the one that far
-/// before it, which has no more heads in the log then. Each takes 576 bytes once it is used.
+/// before it, which has no more heads in the log then. Each takes 640 bytes once it is used.
 /// Chosen, not measured.
 pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
 
@@ -136,6 +136,14 @@ pub(crate) const TLS_CALLERS_TRIED: usize = 4;
 /// Maximum number of bytes that are kept of one end's words until the other end's, or of a
 /// datagram, where nothing is known of their form. Chosen, not measured.
 pub(crate) const MAX_KEPT_TURN_BYTES: usize = 256;
+
+/// Maximum number of bytes that are kept of a message of Redis: the lines of an array and of its
+/// first text, and that. Chosen, not measured.
+pub(crate) const MAX_KEPT_REDIS_BYTES: usize = 96;
+
+/// Longest first text of such a message that is kept, in bytes. Names of commands have at most 20.
+/// Chosen, not measured.
+pub(crate) const MAX_KEPT_REDIS_TEXT_BYTES: u64 = 64;
 
 /// Maximum number of bytes that are kept of the lines of a head. Chosen, not measured.
 pub(crate) const MAX_KEPT_LINES_BYTES: usize = 1024;

@@ -27,7 +27,8 @@ pub enum Class {
     /// Frames of HTTP/2 without those of bodies. A DATA frame that ends a stream is there as its
     /// head of 9 bytes.
     Http2,
-    /// Anything else: at most the first 256 bytes of a turn, or of a datagram.
+    /// Anything else: at most the first 256 bytes of a turn, or of a datagram. Of Redis, the type
+    /// and the first text of each message, which is a piece that does not continue.
     Other,
 }
 

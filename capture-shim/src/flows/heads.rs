@@ -21,6 +21,7 @@ mod opening;
 mod pieces;
 pub(crate) mod plain;
 mod records;
+mod redis;
 mod sessions;
 mod sink;
 mod table;

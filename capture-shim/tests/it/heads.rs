@@ -26,6 +26,8 @@ mod pieces;
 #[allow(dead_code, reason = "the library asks more of it")]
 #[path = "../../src/flows/heads/records.rs"]
 mod records;
+#[path = "../../src/flows/heads/redis.rs"]
+mod redis;
 #[path = "../../src/flows/heads/sink.rs"]
 mod sink;
 
@@ -39,6 +41,8 @@ mod frames;
 pub(crate) mod fuzz;
 #[cfg(test)]
 mod of_http1;
+#[cfg(test)]
+mod pipelines;
 #[cfg(test)]
 mod places;
 #[path = "heads/talk.rs"]

@@ -18,6 +18,8 @@ pub(super) struct Conversation {
     is_unpaired: AtomicBool,
     /// Whether a client of HTTP/2 has begun.
     is_http2: AtomicBool,
+    /// Whether a client of Redis has said a command.
+    is_redis: AtomicBool,
     /// Whether a direction had records of TLS.
     is_encrypted: AtomicBool,
     /// Session of a TLS library whose plain text goes over the flow; 0 for none.
@@ -32,6 +34,7 @@ impl Conversation {
         self.latest.store(0, Relaxed);
         self.is_unpaired.store(false, Relaxed);
         self.is_http2.store(false, Relaxed);
+        self.is_redis.store(false, Relaxed);
         self.is_encrypted.store(false, Relaxed);
         self.session.store(0, Relaxed);
     }
@@ -80,6 +83,16 @@ impl Conversation {
         self.is_http2.load(Relaxed)
     }
 
+    /// Notes that a client of Redis has said a command.
+    pub(super) fn speaks_redis(&self) {
+        self.is_redis.store(true, Relaxed);
+    }
+
+    /// Whether a client of Redis has said a command.
+    pub(super) fn is_redis(&self) -> bool {
+        self.is_redis.load(Relaxed)
+    }
+
     /// Notes records of TLS.
     pub(super) fn encrypts(&self) {
         self.is_encrypted.store(true, Relaxed);
@@ -114,6 +127,7 @@ impl Conversation {
                 self.latest.store(0, Relaxed);
                 self.is_unpaired.store(false, Relaxed);
                 self.is_http2.store(false, Relaxed);
+                self.is_redis.store(false, Relaxed);
                 true
             }
             Err(known) => known == session,

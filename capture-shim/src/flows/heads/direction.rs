@@ -11,6 +11,7 @@ use super::http2::Frames;
 use super::lines::{Beginning, FirstLine, Held, View, beginning, first_line, is_head, newline};
 use super::opening::{Opening, opening, opening_in_parts};
 use super::pieces::Pieces;
+use super::redis::{self, Message, Other};
 use super::sink::{Class, Run, Sink};
 use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_TURN_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
@@ -32,6 +33,8 @@ enum Stage {
     Open,
     /// In frames of HTTP/2.
     Frames,
+    /// In messages of Redis.
+    Redis,
     /// In what is never kept: it is encrypted, or frames whose beginnings were lost.
     Hidden,
 }
@@ -68,6 +71,7 @@ pub(super) struct Direction {
     held: HeldAt,
     head: Head,
     frames: Frames,
+    redis: Message,
 }
 
 impl Direction {
@@ -106,6 +110,10 @@ impl Direction {
             match self.stage {
                 // Where the other end has said something, what follows may be a head.
                 Stage::Words | Stage::Open => self.expect(),
+                // Unless both speak at once, as with a long pipeline.
+                Stage::Redis if self.redis.is_between() || !conversation.is_redis() => {
+                    self.expect();
+                }
                 Stage::Beginning if !self.is_http1 => self.head.line.clear(),
                 _ => {}
             }
@@ -236,6 +244,7 @@ impl Direction {
                     }
                     rest.len()
                 }
+                Stage::Redis => self.redis(rest, at, conversation, sink),
                 Stage::Open | Stage::Hidden => rest.len(),
             };
         }
@@ -278,6 +287,12 @@ impl Direction {
             !first.is_ascii_alphabetic() && !matches!(first, 0 | b'\r' | b'\n' | 0x14..=0x17)
         });
         if is_plain && !self.is_http1 && self.head.line.length() == 0 {
+            let is_redis = |first: &u8| redis::begins(*first, || conversation.is_redis());
+            if bytes.first().is_some_and(is_redis) {
+                self.stage = Stage::Redis;
+                self.redis.clear();
+                return self.redis(bytes, at, conversation, sink);
+            }
             self.stage = Stage::Words;
             return self.words(None, bytes, at, sink);
         }
@@ -422,6 +437,23 @@ impl Direction {
                 sink.put(bytes);
             }
             self.kept += length as u16;
+        }
+        bytes.len()
+    }
+
+    /// Goes on with messages of Redis.
+    #[inline(never)]
+    fn redis(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> usize {
+        if let Err(Other { from, kept }) = self.redis.walk(bytes, at, conversation, sink) {
+            self.stage = Stage::Words;
+            self.kept = kept.unwrap_or(MAX_KEPT_TURN_BYTES) as u16;
+            self.words(None, bytes.get(from..).unwrap_or(&[]), at + from, sink);
         }
         bytes.len()
     }

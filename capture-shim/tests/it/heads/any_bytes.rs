@@ -79,16 +79,22 @@ proptest! {
 
     /// What is kept was said, whatever is said and whatever happens.
     #[test]
-    fn kept_bytes_were_said(pieces in prop::collection::vec((any::<u8>(), any::<bool>(), piece()), 1..20)) {
+    fn kept_bytes_were_said(
+        pieces in prop::collection::vec((any::<u8>(), 0..4u8, piece(), 0..60usize), 1..20),
+    ) {
         let mut bytes = Vec::new();
-        for (flags, is_event, piece) in &pieces {
-            // Most pieces are bytes.
-            bytes.push(if *is_event { *flags } else { flags & 0x7f });
-            bytes.extend((piece.len() as u16).to_le_bytes());
-            bytes.extend(piece);
+        for (flags, event, piece, cut) in &pieces {
+            // Most pieces are bytes. Some of these come in parts.
+            let flags = if *event == 0 { *flags } else { flags & 0x7f };
+            let (begin, end) = piece.split_at(*cut.min(&piece.len()));
+            for part in [begin, end] {
+                bytes.push(flags);
+                bytes.extend((part.len() as u16).to_le_bytes());
+                bytes.extend(part);
+            }
         }
         fuzz::any(&bytes);
-        fuzz::frames(&pieces.into_iter().flat_map(|(_, _, piece)| piece).collect::<Vec<u8>>());
+        fuzz::frames(&pieces.into_iter().flat_map(|(_, _, piece, _)| piece).collect::<Vec<u8>>());
     }
 
     #[test]

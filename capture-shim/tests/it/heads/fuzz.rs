@@ -43,14 +43,13 @@ struct Stream {
 }
 
 impl Stream {
-    /// Place of the byte that a run begins with, but for what was held, and the end of its
-    /// transfer.
-    fn place(&self, kept: &Kept) -> (usize, usize) {
+    /// Where nothing was held, a run begins in its transfer; what was held, a little before.
+    fn check_place(&self, kept: &Kept) {
         let found = self.begins.iter().position(|(number, _)| *number == kept.transfer).unwrap();
         let end = self.begins.get(found + 1).map_or(self.bytes.len(), |(_, begin)| *begin);
-        let place = self.begins[found].1 + kept.run.offset;
-        assert!(place <= end, "{kept:?} is not in its transfer");
-        (place, end)
+        let begin = self.begins[found].1;
+        let first = if kept.run.held { begin.saturating_sub(MAX_HELD_BYTES) } else { begin };
+        assert!((first..end).contains(&kept.place), "{kept:?} is not in its transfer");
     }
 }
 
@@ -115,13 +114,18 @@ fn check(kept: &[Kept], streams: &[Stream; 2]) {
         let mut head: Vec<&Kept> = Vec::new();
         for kept in kept.iter().filter(|kept| kept.by == by) {
             assert_eq!(kept.run.length, kept.bytes.len(), "{kept:?}");
+            stream.check_place(kept);
             match kept.run.class {
-                Class::Other => verbatim(kept, stream, |said, kept| said == kept),
+                Class::Other => verbatim(kept, &kept.bytes, stream, |said, kept| said == kept),
                 // Values may be blanked, and are no longer in Huffman's code then.
-                Class::Http2 => verbatim(kept, stream, |said, kept| {
+                Class::Http2 => verbatim(kept, &kept.bytes, stream, |said, kept| {
                     said == kept || kept == b'*' || said & 0x7f == kept
                 }),
-                Class::Http1 => {}
+                // Lines may be left out behind the first one.
+                Class::Http1 => {
+                    let line = kept.bytes.split_inclusive(|byte| *byte == b'\n').next();
+                    verbatim(kept, line.unwrap_or(&[]), stream, |said, kept| said == kept);
+                }
             }
             if !kept.run.continues {
                 check_head(&head, stream);
@@ -137,17 +141,12 @@ fn check(kept: &[Kept], streams: &[Stream; 2]) {
     }
 }
 
-/// The bytes of a run follow each other in what was said, from a place that is said or, where
-/// something was held, from one a little before.
-fn verbatim(kept: &Kept, stream: &Stream, is_same: impl Fn(u8, u8) -> bool) {
-    let (place, end) = stream.place(kept);
-    let is_there = (0..=MAX_HELD_BYTES.min(place)).any(|held| {
-        stream.bytes.get(place - held..place - held + kept.bytes.len()).is_some_and(|said| {
-            place - held + kept.bytes.len() <= end
-                && said.iter().zip(&kept.bytes).all(|(said, kept)| is_same(*said, *kept))
-        })
-    });
-    assert!(is_there, "{kept:?} was not said at {place}");
+/// The first bytes of a run follow each other in what was said, from the run's place on.
+fn verbatim(kept: &Kept, bytes: &[u8], stream: &Stream, is_same: impl Fn(u8, u8) -> bool) {
+    let said = stream.bytes.get(kept.place..).and_then(|said| said.get(..bytes.len()));
+    let is_there =
+        said.is_some_and(|said| said.iter().zip(bytes).all(|(said, kept)| is_same(*said, *kept)));
+    assert!(is_there, "{kept:?} was not said there");
 }
 
 /// A head as a whole: it is no longer than it may be, and of HTTP/1 it is lines that were said, all
@@ -164,8 +163,7 @@ fn check_head(head: &[&Kept], stream: &Stream) {
     if first.run.class != Class::Http1 {
         return;
     }
-    let (place, _) = stream.place(first);
-    let mut from = place.saturating_sub(MAX_HELD_BYTES);
+    let mut from = first.place;
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
     for (number, line) in lines.iter().enumerate() {
         let is_last = number + 1 == lines.len();
@@ -174,6 +172,7 @@ fn check_head(head: &[&Kept], stream: &Stream) {
             said == *line && begins
         });
         let at = found.unwrap_or_else(|| panic!("line {number} of {head:?} was not said so"));
+        assert!(number > 0 || at == 0, "{head:?} does not begin at its place");
         from += at + line.len();
         let text = String::from_utf8_lossy(line).to_ascii_lowercase();
         let is_end = matches!(text.as_str(), "\n" | "\r\n");

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use super::conversation::Conversation;
 use super::direction::Direction;
@@ -36,6 +37,8 @@ pub(super) struct Talk {
     conversation: Box<Conversation>,
     directions: [Box<Direction>; 2],
     pub(super) kept: Vec<Kept>,
+    /// Number of heads of HTTP/1 that were passed as a whole.
+    pub(super) whole: usize,
     pub(super) transfers: usize,
     now: u64,
     /// Number of bytes that each has said, and where the transfer of each time begins.
@@ -52,6 +55,7 @@ struct Taker<'talk> {
     begin: usize,
     held: usize,
     kept: &'talk mut Vec<Kept>,
+    whole: &'talk mut usize,
 }
 
 impl Taker<'_> {
@@ -76,6 +80,13 @@ impl Sink for Taker<'_> {
         self.take(bytes);
     }
 
+    /// Heads that are passed line by line are put bit by bit.
+    fn pieces(&mut self, run: Run, bytes: &[u8], pieces: &[Range<usize>]) {
+        *self.whole += usize::from(run.class == Class::Http1);
+        self.begin(run);
+        pieces.iter().for_each(|piece| self.put(&bytes[piece.clone()]));
+    }
+
     fn blank(&mut self, count: usize) {
         self.take(&vec![b'*'; count]);
     }
@@ -93,6 +104,7 @@ impl Talk {
             conversation,
             directions,
             kept: Vec::new(),
+            whole: 0,
             transfers: 0,
             now: 1,
             said: [0; 2],
@@ -145,8 +157,8 @@ impl Talk {
         let said = &mut self.said[usize::from(by == By::Server)];
         let begin = *said;
         self.begins.insert(end, begin);
-        let mut taker =
-            Taker { by, transfer: self.transfers, begin, held: 0, kept: &mut self.kept };
+        let (transfer, kept, whole) = (self.transfers, &mut self.kept, &mut self.whole);
+        let mut taker = Taker { by, transfer, begin, held: 0, kept, whole };
         let mut at = 0;
         for buffer in buffers {
             let held = direction.held().map(|held| self.begins[&held.ticks] + held.offset as usize);
@@ -185,6 +197,11 @@ impl Talk {
         self.said[usize::from(by == By::Server)] += bytes as usize;
         self.transfers += 1;
         self
+    }
+
+    /// Number of bytes that `by` has said.
+    pub(super) fn said(&self, by: By) -> usize {
+        self.said[usize::from(by == By::Server)]
     }
 
     /// What was kept of `by`, the parts of a head joined, with the class of each.

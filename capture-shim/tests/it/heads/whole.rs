@@ -188,6 +188,25 @@ proptest! {
     }
 }
 
+/// What most clients and servers say. What is passed as a whole must be no less than that, or the
+/// test above would compare one way with itself.
+#[test]
+fn usual_heads_are_passed_as_a_whole() {
+    let fields = "Host: shop\r\nUser-Agent: some/1.2\r\nAccept: */*\r\nX-Request-Id: 7\r\n";
+    let body = "Content-Type: text/html\r\nContent-Length: 5\r\n\r\nhello";
+    let mut talk = Talk::new();
+    for method in ["GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS"] {
+        let before = talk.whole;
+        let asked = format!("{method} /cart/1?a=b HTTP/1.1\r\n{fields}\r\n");
+        talk.say(Client, &asked).say(Server, format!("HTTP/1.1 204 No Content\r\n{fields}\r\n"));
+        // Several in one transfer, with a body between them.
+        talk.say(Client, format!("POST / HTTP/1.0\r\n{fields}{body}{asked}"));
+        talk.say(Server, format!("HTTP/1.1 200 OK\r\n{fields}{body}"));
+        assert_eq!(talk.whole - before, 5, "{method}");
+    }
+    assert_eq!(talk.whole, talk.kept.len());
+}
+
 #[test]
 fn names_that_are_kept_are_known_however_they_are_written() {
     for (name, field) in FIELDS {

@@ -1,0 +1,239 @@
+//! Messages of Redis's protocol (RESP): commands, answers and pushes. They tell their lengths, so
+//! that each of a pipeline is found, and of each are kept its type and what names it.
+//!
+//! A message is a line with its type, or such a line and as many elements as it tells. An element
+//! is a message, too, so it is enough to count those that are still to come. Texts are passed over
+//! by their lengths.
+
+use core::ops::Range;
+use core::slice;
+
+use super::conversation::Conversation;
+use super::lines::newline;
+use super::sink::{Class, Run, Sink};
+use crate::tuning::{MAX_KEPT_REDIS_BYTES, MAX_KEPT_REDIS_TEXT_BYTES};
+
+/// Greatest number that a line may tell: more is none of Redis's.
+const GREATEST: u64 = 1 << 40;
+
+/// Part of a message that is passing, as far as that decides whether it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Part {
+    /// Its first line.
+    Line = 0,
+    /// The first line of its first element.
+    Element,
+    /// The text of its first element, or its own where it is an error.
+    Text,
+    /// What is behind these, and is left out.
+    Rest,
+}
+
+/// Place in a line that tells a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+enum Digits {
+    None = 0,
+    Sign,
+    Some,
+    Return,
+}
+
+/// Message that is passing. All of it may be zeros: then the next one begins.
+#[repr(C)]
+pub(super) struct Message {
+    /// Number of elements that are still to come, with the message itself.
+    elements: u64,
+    /// Number of bytes of a text that are still to come, with the end of its line.
+    text: u64,
+    /// Number that the line tells so far.
+    number: u64,
+    digits: Digits,
+    is_negative: bool,
+    /// Type of the line that is passing; 0 for none.
+    kind: u8,
+    part: Part,
+    /// Type of the message.
+    first: u8,
+    /// Number of its bytes that were kept.
+    kept: u8,
+}
+
+/// Bytes that have another form: the index of the first one, from where on nothing was kept, and
+/// how much of a message was kept before; `None` where its rest is left out.
+pub(super) struct Other {
+    pub(super) from: usize,
+    pub(super) kept: Option<usize>,
+}
+
+/// Whether a message may begin with this byte, on a flow where Redis's protocol is spoken or not.
+#[inline(always)]
+pub(super) fn begins(first: u8, is_redis: impl FnOnce() -> bool) -> bool {
+    first == b'*' || is_redis() && is_type(first)
+}
+
+/// Whether `byte` is a type.
+fn is_type(byte: u8) -> bool {
+    is_sized(byte) || matches!(byte, b'+' | b'-' | b':' | b'_' | b',' | b'#' | b'(')
+}
+
+/// Whether a line of this type tells how much follows.
+fn is_sized(kind: u8) -> bool {
+    is_text(kind) || matches!(kind, b'*' | b'%' | b'~' | b'>' | b'|')
+}
+
+/// Whether a text follows a line of this type.
+fn is_text(kind: u8) -> bool {
+    matches!(kind, b'$' | b'=' | b'!')
+}
+
+impl Message {
+    /// Goes on where a message begins.
+    pub(super) fn clear(&mut self) {
+        (self.elements, self.text, self.kind) = (0, 0, 0);
+    }
+
+    /// Whether the next byte begins a message.
+    pub(super) fn is_between(&self) -> bool {
+        self.elements == 0 && self.text == 0 && self.kind == 0
+    }
+
+    /// Walks over bytes of a transfer, which lie at `at` of it.
+    pub(super) fn walk(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        conversation: &Conversation,
+        sink: &mut impl Sink,
+    ) -> Result<(), Other> {
+        // Where what is kept of the message begins, and ends so far.
+        let (mut begin, mut end, mut from) = (0, 0, 0);
+        while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
+            if self.is_between() {
+                (self.elements, self.part, self.kept) = (1, Part::Line, 0);
+            }
+            let is_kept = self.part != Part::Rest;
+            let Some(count) = self.pass(rest, conversation) else {
+                let kept = (is_kept || end > begin).then_some(usize::from(self.kept));
+                self.clear();
+                return Err(Other { from: begin, kept });
+            };
+            from += count;
+            if is_kept {
+                end = from;
+            }
+            if self.is_between() {
+                self.keep(bytes, begin..end, from, at, sink);
+                (begin, end) = (from, from);
+            }
+        }
+        self.keep(bytes, begin..end, from, at, sink);
+        Ok(())
+    }
+
+    /// Passes what is left of the text or the line that `rest` begins with, as far as it is there.
+    /// Returns how many bytes that is; `None` where they have another form.
+    #[inline(always)]
+    fn pass(&mut self, rest: &[u8], conversation: &Conversation) -> Option<usize> {
+        if self.text > 0 {
+            let count = self.text.min(rest.len() as u64) as usize;
+            self.text -= count as u64;
+            if self.text == 0 {
+                self.part = Part::Rest;
+                return (rest.get(count - 1) == Some(&b'\n')).then_some(count);
+            }
+            return Some(count);
+        }
+        let mut from = 0;
+        if self.kind == 0 {
+            let kind = *rest.first()?;
+            if !is_type(kind) {
+                return None;
+            }
+            (self.kind, self.number, self.digits) = (kind, 0, Digits::None);
+            self.is_negative = false;
+            match self.part {
+                Part::Line => self.first = kind,
+                // A command: nothing else begins like that.
+                Part::Element if kind == b'$' && self.first == b'*' => conversation.speaks_redis(),
+                _ => {}
+            }
+            from = 1;
+        }
+        if !is_sized(self.kind) {
+            let line = rest.get(from..).unwrap_or(&[]);
+            let Some(end) = newline(line) else { return Some(rest.len()) };
+            self.end_line();
+            return Some(from + end + 1);
+        }
+        while let Some(byte) = rest.get(from) {
+            from += 1;
+            match (byte, self.digits) {
+                (b'0'..=b'9', Digits::None | Digits::Sign | Digits::Some) => {
+                    self.number = self.number * 10 + u64::from(byte - b'0');
+                    self.digits = Digits::Some;
+                    if self.number > GREATEST {
+                        return None;
+                    }
+                }
+                (b'-', Digits::None) => (self.is_negative, self.digits) = (true, Digits::Sign),
+                (b'\r', Digits::Some) => self.digits = Digits::Return,
+                (b'\n', Digits::Return) => {
+                    self.end_line();
+                    return Some(from);
+                }
+                _ => return None,
+            }
+        }
+        Some(from)
+    }
+
+    /// Goes on behind a line.
+    #[inline(always)]
+    fn end_line(&mut self) {
+        let kind = core::mem::take(&mut self.kind);
+        let number = if self.is_negative { 0 } else { self.number };
+        self.elements = self.elements.saturating_sub(1);
+        let has_text = is_text(kind) && !self.is_negative;
+        if has_text {
+            self.text = number + 2;
+        } else if is_sized(kind) {
+            let each = if matches!(kind, b'%' | b'|') { 2 } else { 1 };
+            self.elements = self.elements.saturating_add(number * each);
+        }
+        let is_short = has_text && number <= MAX_KEPT_REDIS_TEXT_BYTES;
+        self.part = match self.part {
+            Part::Line if kind == b'!' && is_short => Part::Text,
+            Part::Line if !is_text(kind) => Part::Element,
+            Part::Element if is_short => Part::Text,
+            _ => Part::Rest,
+        };
+    }
+
+    /// Keeps a range of bytes of the message, which was passed `to` there.
+    fn keep(
+        &mut self,
+        bytes: &[u8],
+        range: Range<usize>,
+        to: usize,
+        at: usize,
+        sink: &mut impl Sink,
+    ) {
+        let before = usize::from(self.kept);
+        let length = range.len().min(MAX_KEPT_REDIS_BYTES - before);
+        if length == 0 {
+            return;
+        }
+        self.kept += length as u8;
+        let kept = range.start..range.start + length;
+        if usize::from(self.kept) == MAX_KEPT_REDIS_BYTES {
+            self.part = Part::Rest;
+        }
+        // Also where the bytes that are left out are still to come.
+        let cut = kept.end < to || !self.is_between() && self.part == Part::Rest;
+        let (continues, offset) = (before > 0, at + kept.start);
+        let run = Run { class: Class::Other, offset, held: false, length, continues, cut };
+        sink.pieces(run, bytes, slice::from_ref(&kept));
+    }
+}
