@@ -3,6 +3,7 @@
 mod blob;
 mod library;
 mod outcome;
+mod patcher;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod announced;
@@ -38,6 +39,7 @@ pub use blob::{
 };
 pub use library::Library;
 pub use outcome::{Error, Injected, Left, Outcome, Right};
+pub use patcher::Patcher;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use announced::{

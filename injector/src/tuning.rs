@@ -40,6 +40,9 @@ pub(crate) const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 /// Maximum number of interpreters of scripts that are looked through (`#!`), as in the kernel.
 pub(crate) const INTERPRETERS: usize = 5;
 
+/// Number of programs that are known at once. Chosen: of each, some hundred places are kept.
+pub(crate) const SURVEYS: usize = 256;
+
 /// Distance in bytes that a jump must span at most: 2 GB, less some that stubs may lie behind.
 pub(crate) const REACH: u64 = (2 << 30) - (16 << 20);
 

@@ -9,4 +9,5 @@ mod killed;
 mod libraries;
 mod made;
 mod own_child;
+mod patched;
 mod refused;

@@ -4,17 +4,8 @@ use house::{Crate, workspace};
 
 /// The crates by floors. A crate may need only crates of the floors below its own.
 const FLOORS: &[&[&str]] = &[
-    &[
-        "registry",
-        "socket-log",
-        "out-of-core",
-        "plain-http",
-        "injector",
-        "fourier",
-        "patching",
-        "house",
-    ],
-    &["capture-shim", "message-trace", "protocols"],
+    &["registry", "socket-log", "out-of-core", "plain-http", "fourier", "patching", "house"],
+    &["capture-shim", "injector", "message-trace", "protocols"],
     &["clocks", "analyze", "demo", "events", "operations"],
     &["request-flow", "collector"],
     &["importers", "compare", "contexts", "workload", "synth", "test-support"],
