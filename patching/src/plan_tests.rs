@@ -60,6 +60,15 @@ fn what_jumps_in_between_moves_the_call() {
 }
 
 #[test]
+fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
+    // jne behind the prefix of: lock cmpxchg [rdi],edx; and behind that, what is displaced.
+    let locked = b"\xf0\x0f\xb1\x17";
+    let code = |jump: &[u8]| [jump, SEND, SYSCALL, b"\x31\xc0", locked, RET].concat();
+    assert_eq!(kinds(&code(b"\x90\x90")), [Kind::Sandwich]);
+    assert_eq!(kinds(&code(b"\x75\x0a")), [Kind::Over]);
+}
+
+#[test]
 fn what_is_needed_behind_a_call_is_not_destroyed() {
     // jc
     assert_eq!(kinds(&[SEND, SYSCALL, b"\x72\x06", CHECK, RET].concat()), [Kind::Left(Live)]);

@@ -107,6 +107,9 @@ impl Ground<'_> {
             if !goes_on.contains(&instruction.flow_control()) || !can_move(instruction) {
                 return Err(Reason::NoRoom);
             }
+            if self.reached.is_inside(instruction) {
+                return Err(Reason::Reached);
+            }
             begin = instruction.ip();
         }
         Ok(begin)
@@ -131,6 +134,9 @@ impl Ground<'_> {
             let Some(instruction) = instructions.next() else { return Err(Reason::NoRoom) };
             if instruction.next_ip() > self.ceiling {
                 return Err(Reason::Neighbour);
+            }
+            if self.reached.is_inside(instruction) {
+                return Err(Reason::Reached);
             }
             taken = instruction.next_ip();
             if is_over {
@@ -170,6 +176,9 @@ impl Ground<'_> {
             let goes_on = [FlowControl::Next, FlowControl::ConditionalBranch];
             if !goes_on.contains(&instruction.flow_control()) || !can_move(instruction) {
                 return Err(Reason::NoRoom);
+            }
+            if self.reached.is_inside(instruction) {
+                return Err(Reason::Reached);
             }
             end = instruction.next_ip();
         }

@@ -18,9 +18,20 @@ use crate::tuning::{GRANULE_BYTES, NEAR_BYTES, TABLE_ENTRIES};
 #[derive(Debug)]
 pub(crate) struct Reached<'a> {
     image: &'a Image<'a>,
-    /// Addresses, with where the bytes of a jump there were met, in order. Whether these are a jump
-    /// is looked at when it matters.
-    addresses: Vec<(u64, Option<u64>)>,
+    /// Addresses, with what says so, in order.
+    addresses: Vec<(u64, Source)>,
+}
+
+/// What says that an address is jumped to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    /// An instruction near a site.
+    Code,
+    /// Bytes at an address that can be a jump. Whether they are is looked at when it matters.
+    Bytes(u64),
+    /// What the file says of itself, an address that is taken, or an entry of a table. No compiler
+    /// means the inside of an instruction by that.
+    Data,
 }
 
 impl<'a> Reached<'a> {
@@ -36,13 +47,15 @@ impl<'a> Reached<'a> {
                 reached.addresses.push((address, source));
             }
         };
-        keep(image.entry(), None);
-        image.functions.iter().for_each(|function| keep(function.start, None));
+        keep(image.entry(), Source::Data);
+        image.functions.iter().for_each(|function| keep(function.start, Source::Data));
         for site in sites {
-            site.code.iter().filter_map(target).for_each(|address| keep(address, None));
+            site.code.iter().filter_map(target).for_each(|address| keep(address, Source::Code));
         }
         for segment in image.code() {
-            of_distances(segment.bytes, segment.address, |at, address| keep(address, Some(at)));
+            of_distances(segment.bytes, segment.address, |at, address| {
+                keep(address, Source::Bytes(at))
+            });
         }
         let mut bases = Vec::new();
         for segment in image.code() {
@@ -51,14 +64,14 @@ impl<'a> Reached<'a> {
         bases.sort_unstable();
         bases.dedup();
         for base in bases {
-            keep(base, None);
-            of_table(image, base, &near, |address| keep(address, None));
+            keep(base, Source::Data);
+            of_table(image, base, &near, |address| keep(address, Source::Data));
         }
         for segment in &image.segments {
             // Tables lie where their entries can be read at once.
             let skipped = (segment.address.wrapping_neg() % 8) as usize;
             let (words, _) = segment.bytes.get(skipped..).unwrap_or_default().as_chunks::<8>();
-            words.iter().for_each(|word| keep(u64::from_le_bytes(*word), None));
+            words.iter().for_each(|word| keep(u64::from_le_bytes(*word), Source::Data));
         }
         reached.addresses.sort_unstable();
         reached.addresses.dedup();
@@ -67,11 +80,21 @@ impl<'a> Reached<'a> {
 
     /// Whether an address is jumped to.
     pub(crate) fn contains(&self, address: u64) -> bool {
-        let first = self.addresses.partition_point(|(reached, _)| *reached < address);
+        self.reaches(address..address.saturating_add(1), true)
+    }
+
+    /// Whether something jumps into an instruction: past its prefix, as some code does.
+    pub(crate) fn is_inside(&self, instruction: &Instruction) -> bool {
+        self.reaches(instruction.ip().saturating_add(1)..instruction.next_ip(), false)
+    }
+
+    fn reaches(&self, addresses: Range<u64>, by_data: bool) -> bool {
+        let first = self.addresses.partition_point(|(reached, _)| *reached < addresses.start);
         let here = self.addresses.get(first..).unwrap_or_default().iter();
-        here.take_while(|(reached, _)| *reached == address).any(|(_, source)| match source {
-            None => true,
-            Some(at) => self.image.code().any(|segment| {
+        here.take_while(|(reached, _)| *reached < addresses.end).any(|(_, source)| match source {
+            Source::Code => true,
+            Source::Data => by_data,
+            Source::Bytes(at) => self.image.code().any(|segment| {
                 segment.addresses().contains(at)
                     && sweep::may_begin(&segment, &self.image.functions, *at)
             }),

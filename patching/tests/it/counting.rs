@@ -99,10 +99,11 @@ impl Thread {
     fn end(&mut self, number: u32, call: &str) {
         if call.contains("= ? ERESTART") {
             self.interrupted = Some(number);
-        } else if call.contains("rt_sigreturn(") {
+        } else if call.contains("rt_sigreturn")
+            && let Some((_, result)) = call.rsplit_once(" = ")
+        {
             let interrupted = self.handlers.pop().flatten();
-            let result = call.rsplit_once("= ").and_then(|result| result.1.trim().parse().ok());
-            self.restarts = interrupted.filter(|number| result == Some(*number));
+            self.restarts = interrupted.filter(|number| result.trim() == number.to_string());
         }
     }
 }

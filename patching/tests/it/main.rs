@@ -9,4 +9,5 @@
 
 mod counting;
 mod embed;
+mod go;
 mod running;

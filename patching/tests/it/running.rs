@@ -101,14 +101,3 @@ fn busybox() {
     assert_eq!((&run.output, run.code), (&plain.output, plain.code), "{run:?}");
     assert_eq!(run.output, "one\n2\n3\n3\n");
 }
-
-#[test]
-#[ignore = "PATCHED_PROGRAM names the program"]
-fn program_by_name() {
-    let directory = tempfile::tempdir().unwrap();
-    let words = std::env::var("PATCHED_PROGRAM").unwrap();
-    let mut words = words.split_whitespace();
-    let program = PathBuf::from(words.next().unwrap());
-    let run = compare(&program, &words.collect::<Vec<_>>(), directory.path());
-    println!("{run:?}");
-}
