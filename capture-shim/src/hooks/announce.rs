@@ -22,9 +22,13 @@ const MAGIC: [u8; 4] = *b"SCX1";
 pub(crate) struct Announced(Descriptor);
 
 impl Announced {
-    /// Says that the program was not executed, and that the thread goes on.
+    /// Says that the program was not executed, and that the thread goes on. The recorder ends the
+    /// connection when it traces the thread no more: the next program may be one that must not be
+    /// traced.
     pub(crate) fn failed(self) {
-        self.0.send(&[FAILED]);
+        if self.0.send(&[FAILED]) {
+            self.0.read(&mut [0]);
+        }
     }
 }
 
