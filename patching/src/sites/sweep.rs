@@ -114,13 +114,62 @@ fn is_checked(segment: &Segment<'_>, begin: u64, address: u64) -> bool {
 }
 
 /// What decoding comes to at an address from each of some places before it: where it began, and the
-/// last instructions.
+/// last instructions, the last one first.
 fn tails(segment: &Segment<'_>, address: u64, before: u64) -> Vec<(u64, Vec<u64>)> {
     let first = address.saturating_sub(before).max(segment.address);
-    (first..address)
-        .take(RUN_UPS as usize)
-        .map(|begin| (begin, tail(&decode(segment, &[begin], address), begin)))
-        .collect()
+    let mut lengths = Lengths::new(segment, first, address);
+    let begins = (first..address).take(RUN_UPS as usize);
+    begins.map(|begin| (begin, lengths.tail(begin, address))).collect()
+}
+
+/// The lengths of instructions at all addresses from a first one on, each decoded once: after some
+/// steps, all ways through the code are one.
+struct Lengths<'a> {
+    first: u64,
+    decoder: Option<Decoder<'a>>,
+    /// Of an address the length and whether it is an instruction at all; or nothing yet.
+    known: Vec<Option<(u64, bool)>>,
+}
+
+impl<'a> Lengths<'a> {
+    fn new(segment: &Segment<'a>, first: u64, last: u64) -> Self {
+        let bytes = segment.from(first);
+        Self {
+            first,
+            decoder: bytes.map(|bytes| Decoder::with_ip(64, bytes, first, DecoderOptions::NONE)),
+            known: vec![None; (last - first) as usize + 1],
+        }
+    }
+
+    /// The length at an address. What is no instruction counts as one byte.
+    fn at(&mut self, address: u64) -> Option<(u64, bool)> {
+        let place = (address - self.first) as usize;
+        let known = self.known.get_mut(place)?;
+        if known.is_none() {
+            let decoder = self.decoder.as_mut()?;
+            decoder.set_position(place).ok()?;
+            decoder.set_ip(address);
+            let instruction = decoder.decode();
+            let is_code = !instruction.is_invalid();
+            *known = Some((if is_code { instruction.len() as u64 } else { 1 }, is_code));
+        }
+        *known
+    }
+
+    fn tail(&mut self, begin: u64, last: u64) -> Vec<u64> {
+        let (mut at, mut addresses) = (begin, Vec::new());
+        while at <= last
+            && let Some((length, is_code)) = self.at(at)
+        {
+            if is_code {
+                addresses.push(at);
+            }
+            at += length;
+        }
+        addresses.reverse();
+        addresses.truncate(AGREED_INSTRUCTIONS);
+        addresses
+    }
 }
 
 /// Addresses of the last instructions of some, the last one first.
