@@ -45,6 +45,16 @@ fn seeds_for_fuzzing() {
     }
 }
 
+/// A finding: segments where no program can be.
+#[test]
+fn addresses_that_nobody_has() {
+    for address in [u64::MAX - 0x1000, u64::MAX, 1 << 47, (1 << 47) - 0x20_0000, 1 << 63] {
+        let mut file = program(&padded(&PIECES.concat()));
+        file[64 + 16..64 + 24].copy_from_slice(&address.to_le_bytes());
+        fuzz(&file);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -18,6 +18,9 @@ pub(crate) use segment::Segment;
 
 use crate::error::Error;
 
+/// Addresses of programs end here. What a file has beyond it cannot be loaded.
+const END: u64 = 1 << 47;
+
 /// How an image is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
@@ -68,9 +71,13 @@ impl<'a> Image<'a> {
             let address = segment.p_vaddr(endian);
             match segment.p_type(endian) {
                 elf::PT_LOAD => {
-                    begin = begin.min(address);
-                    end = end.max(address.saturating_add(segment.p_memsz(endian)));
                     let bytes = segment.data(endian, file).unwrap_or_default();
+                    let length = segment.p_memsz(endian).max(bytes.len() as u64);
+                    let Some(last) = address.checked_add(length).filter(|end| *end <= END) else {
+                        continue;
+                    };
+                    begin = begin.min(address);
+                    end = end.max(last);
                     let is_code = segment.p_flags(endian).contains(elf::PF_X);
                     segments.push(Segment { address, bytes, is_code });
                 }
