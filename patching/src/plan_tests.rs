@@ -60,6 +60,31 @@ fn what_jumps_in_between_moves_the_call() {
 }
 
 #[test]
+fn tables_of_jumps_count() {
+    let call = [SEND, SYSCALL, CHECK, RET].concat();
+    let site = PADDED_AT + 5;
+    let kind = |table: &[u8]| {
+        // The table begins at the next multiple of 8.
+        let code = [&call[..], &[0xcc; 10], table].concat();
+        kinds(&code)[0]
+    };
+    assert_eq!(kind(&[]), Kind::Sandwich);
+    // Addresses.
+    assert_eq!(kind(&[0x40_0000, site].map(u64::to_le_bytes).concat()), Kind::Over);
+    assert_eq!(kind(&[0x40_0000, site + 1].map(u64::to_le_bytes).concat()), Kind::Sandwich);
+    // Distances from the table, whose address is taken right before the call: lea rdx,[rip+30]
+    let call = [b"\x48\x8d\x15\x1e\0\0\0", &call[..]].concat();
+    let (table, site) = (PADDED_AT + 7 + 30, PADDED_AT + 7 + 5);
+    let distance = |to: u64| (to.wrapping_sub(table) as u32).to_le_bytes();
+    let kind = |entries: [u64; 2]| {
+        let table = entries.map(distance).concat();
+        kinds(&[&call[..], &[0xcc; 16], &table].concat())[0]
+    };
+    assert_eq!(kind([PADDED_AT, site]), Kind::Over);
+    assert_eq!(kind([PADDED_AT, PADDED_AT]), Kind::Sandwich);
+}
+
+#[test]
 fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
     // jne behind the prefix of: lock cmpxchg [rdi],edx; and behind that, what is displaced.
     let locked = b"\xf0\x0f\xb1\x17";
