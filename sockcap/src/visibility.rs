@@ -65,6 +65,12 @@ impl fmt::Display for Unseen {
 }
 
 impl Unseen {
+    /// The program's file, where `record --inject` puts the library into it.
+    pub(crate) fn can_be_injected(&self) -> Option<&Path> {
+        let is_able = matches!(self.reason, Reason::Static | Reason::Go { .. });
+        (is_able && cfg!(target_arch = "x86_64")).then_some(&self.program)
+    }
+
     /// Whether strace sees what the library does not.
     pub(crate) fn is_seen_by_strace(&self) -> bool {
         matches!(self.reason, Reason::Static | Reason::Go { .. } | Reason::Machine(_))

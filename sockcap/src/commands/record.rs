@@ -1,6 +1,7 @@
 //! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what
 //! was recorded.
 
+mod injection;
 mod options;
 mod signals;
 mod switches;
@@ -26,8 +27,10 @@ use crate::arguments::values::host_name;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{bytes, counted};
+use crate::visibility::{self, Unseen};
 use crate::words::same_directory;
-use crate::{naming, tidy, visibility};
+use crate::{naming, tidy};
+use injection::Injection;
 use options::RecordOptions;
 use switches::{Switches, Tally, refused};
 
@@ -39,12 +42,13 @@ all of them become one trace.
 Not seen: programs that load no libraries (static, most Go), setuid programs,
 and sockets used without libc. CMD itself is looked at before it starts: if it
 is such a program, a warning says so and it runs all the same; with --strict it
-does not run and the exit status is 125. What is static or Go is seen by strace:
-'sockcap import strace --help' says how.
+does not run and the exit status is 125. What is static or Go is recorded with
+--inject (x86-64), or seen by strace: 'sockcap import strace --help' says how.
 
 Examples:
   sockcap record -- ./server --port 8080
   sockcap record -d /tmp/run1 --host web1 -- nginx -g 'daemon off;'
+  sockcap record --inject -- caddy run
 
 By hand:
   LD_PRELOAD=/path/to/libsockcap.so SOCKCAP_DIR=DIR SOCKCAP_HOST=NAME CMD";
@@ -78,16 +82,20 @@ impl Run for Record {
 
     fn run(&self) -> Result<ExitCode, Error> {
         let library = library(self.library.resources)?;
-        let mut is_unseen = false;
+        let (mut is_unseen, mut injected) = (false, None);
         if let Some(program) = self.command.first()
             && let Some(unseen) = visibility::look(program, self.command.get(1..).unwrap_or(&[]))
         {
-            let way_out = if unseen.is_seen_by_strace() { by_strace(self) } else { String::new() };
-            if self.strict {
-                return Err(Error::Unseen(unseen, way_out));
+            injected = unseen.can_be_injected().filter(|_| self.library.inject).map(Path::to_owned);
+            if injected.is_some() {
+                // It is seen, or it is told why not.
+            } else if self.strict {
+                return Err(Error::Unseen(unseen.clone(), way_out(self, &unseen)));
+            } else {
+                let way_out = way_out(self, &unseen);
+                anstream::eprintln!("sockcap: warning: {unseen}{way_out}");
+                is_unseen = true;
             }
-            anstream::eprintln!("sockcap: warning: {unseen}{way_out}");
-            is_unseen = true;
         }
         let data = self.data.dir();
         std::fs::create_dir_all(data.path()).map_err(|source| Error::file(data.path(), source))?;
@@ -96,7 +104,7 @@ impl Run for Record {
 
         let began =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
-        let status = run_under(&library, &directory, self)?;
+        let status = run_under(&library, &directory, self, injected.as_deref())?;
         tidy::tidy(&data);
         naming::name_what_ended(&data);
         summarise(&data, began, self, is_unseen);
@@ -104,6 +112,11 @@ impl Run for Record {
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
         Ok(ExitCode::from(code as u8))
     }
+}
+
+/// How what is recorded can be had of a program that will not be seen, where there is a way.
+fn way_out(arguments: &Record, unseen: &Unseen) -> String {
+    if unseen.is_seen_by_strace() { by_strace(arguments) } else { String::new() }
 }
 
 /// How what is recorded can be had of a program that loads no library: strace sees its calls, and
@@ -121,8 +134,14 @@ fn by_strace(arguments: &Record) -> String {
     )
 }
 
-/// Runs the command with the library preloaded, and waits for its end.
-fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<ExitStatus, Error> {
+/// Runs the command with the library preloaded, or put into its file `injected`, and waits for its
+/// end.
+fn run_under(
+    library: &Path,
+    directory: &Path,
+    arguments: &Record,
+    injected: Option<&Path>,
+) -> Result<ExitStatus, Error> {
     let (program, rest) =
         arguments.command.split_first().map_or((None, [].as_slice()), |(p, r)| (Some(p), r));
     let program = program.cloned().unwrap_or_default();
@@ -140,17 +159,32 @@ fn run_under(library: &Path, directory: &Path, arguments: &Record) -> Result<Exi
         },
         source,
     };
+    let injection = arguments.library.inject.then(|| Injection::begin(library)).transpose()?;
+    if let Some(injection) = &injection {
+        injection.announce_to(&mut command);
+    }
     let switches = arguments.library.resources.then(|| begin_switches(directory, arguments));
     let signals = signals::Forward::begin().map_err(Error::Signals)?;
-    let mut child = match command.spawn() {
+    let child = match (&injection, injected) {
+        (Some(injection), Some(file)) => injection.spawn(command, file),
+        _ => command.spawn().map_err(failed),
+    };
+    let mut child = match child {
         Ok(child) => child,
         Err(error) => {
             switches.flatten().into_iter().for_each(Switches::abandon);
-            return Err(failed(error));
+            return Err(error);
         }
     };
     let signals = signals.to(&child);
-    let status = child.wait().map_err(failed);
+    // While execs of other children are followed, only this wait leaves their stops alone.
+    let status = match &injection {
+        Some(_) => injector::wait(&mut child).map_err(failed),
+        None => child.wait().map_err(failed),
+    };
+    if let Some(injection) = injection {
+        injection.end();
+    }
     signals.close();
     if let Some(switches) = switches.flatten() {
         end_switches(switches);

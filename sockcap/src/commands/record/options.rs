@@ -27,6 +27,9 @@ pub(super) struct RecordOptions {
     /// the kernel when each thread had a processor
     #[arg(long)]
     pub(super) resources: bool,
+    /// Put the library into static programs and Go's as they start, since they load none (x86-64)
+    #[arg(long)]
+    pub(super) inject: bool,
     /// Record a checksum of the first N bytes of each direction of a stream
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     fingerprint: Option<u32>,

@@ -13,6 +13,7 @@ mod forgotten;
 mod heads;
 mod host;
 mod hostile;
+mod inject;
 mod injected;
 mod languages;
 mod limits;

@@ -1,0 +1,104 @@
+//! Programs that load no library (`record --inject`): the library is put into static programs, and
+//! into Go's, as they are executed.
+//!
+//! What the command itself is, is known before it starts, and its exec is followed. Programs that
+//! it starts are announced by the library in the process that executes them, at a socket whose path
+//! is in `SOCKCAP_INJECTOR`.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use injector::{Left, Library, Outcome, Patcher, Report, Server};
+use tempfile::TempDir;
+
+use crate::error::Error;
+
+/// Name of the library, which lies beside the one that is preloaded.
+const LIBRARY: &str = "libsockcap_injected.so";
+
+/// Symbols that the library exports: its first function, what the GS base leads to, and the entries
+/// before and behind a system call.
+const START: &str = "sockcap_start";
+const NULL_SLOT: &str = "sockcap_null_slot";
+const BEFORE: &str = "sockcap_before";
+const AFTER: &str = "sockcap_after";
+
+/// Variable with the socket for announcements.
+const SOCKET: &str = "SOCKCAP_INJECTOR";
+
+/// Programs into which the library could not be put, and why.
+type Failures = Arc<Mutex<Vec<(PathBuf, String)>>>;
+
+/// Injection into what one command starts.
+pub(super) struct Injection {
+    patcher: Arc<Patcher>,
+    server: Server,
+    /// Folder of the socket, which only this user may enter.
+    folder: TempDir,
+    failures: Failures,
+}
+
+impl Injection {
+    /// Makes ready to inject. `preloaded` is the other library.
+    pub(super) fn begin(preloaded: &Path) -> Result<Injection, Error> {
+        let path = preloaded.with_file_name(LIBRARY);
+        let patcher = Arc::new(patcher(&path)?);
+        let folder = tempfile::Builder::new().prefix("sockcap-").tempdir();
+        let folder = folder.map_err(|source| Error::file(&env::temp_dir(), source))?;
+        let failures = Failures::default();
+        let of_reports = Arc::clone(&failures);
+        let report = move |report: Report| note(&of_reports, report.program, report.result);
+        let server = Server::begin(&socket(&folder), patcher.clone(), Arc::new(report))?;
+        Ok(Injection { patcher, server, folder, failures })
+    }
+
+    /// Tells a command, and what it starts, where to announce programs.
+    pub(super) fn announce_to(&self, command: &mut Command) {
+        command.env(SOCKET, socket(&self.folder));
+    }
+
+    /// Starts a command that is known to load no library. `program` is its file.
+    pub(super) fn spawn(&self, command: Command, program: &Path) -> Result<Child, Error> {
+        let spawned = injector::spawn(command, program, self.patcher.clone())?;
+        note(&self.failures, program.to_owned(), spawned.result);
+        Ok(spawned.child)
+    }
+
+    /// Ends it, and says which programs are not seen.
+    pub(super) fn end(self) {
+        self.server.close();
+        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        for (program, why) in failures.iter() {
+            anstream::eprintln!("sockcap: warning: {} is not seen: {why}", program.display());
+        }
+    }
+}
+
+/// Place of the socket.
+fn socket(folder: &TempDir) -> PathBuf {
+    folder.path().join("execs")
+}
+
+/// Keeps why a program is not seen, once for each program.
+fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector::Error>) {
+    let why = match result {
+        Ok(Outcome::Injected(_)) => return,
+        // It did not become another program, or one that loads the library.
+        Ok(Outcome::Left(Left::NoExec | Left::Unwanted)) => return,
+        Ok(Outcome::Left(left)) => left.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let mut failures = failures.lock().unwrap_or_else(PoisonError::into_inner);
+    if !failures.contains(&(program.clone(), why.clone())) {
+        failures.push((program, why));
+    }
+}
+
+/// Reads the library that is put into programs.
+fn patcher(path: &Path) -> Result<Patcher, Error> {
+    let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
+    Ok(Patcher::new(Library::read(&bytes, START, NULL_SLOT)?, BEFORE, AFTER)?)
+}

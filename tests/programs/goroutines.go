@@ -1,0 +1,63 @@
+// A server and its clients in one program, with everything that Go's runtime does meanwhile: garbage
+// is collected all the time, stacks grow, threads end, children are executed. It says how many bytes
+// all sockets read and wrote.
+//
+// usage: goroutines CONNECTIONS SECONDS
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+func deep(n int) int { var a [64]int; a[n%64] = n; if n == 0 { return a[0] }; return deep(n-1) + a[n%64] }
+
+func main() {
+	conns, _ := strconv.Atoi(os.Args[1])
+	seconds, _ := strconv.Atoi(os.Args[2])
+	debug.SetGCPercent(20)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil { panic(err) }
+	var read, written, execs int64
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil { return }
+			go func() { b := make([]byte, 4096); for { n, err := c.Read(b); if err != nil { c.Close(); return }; atomic.AddInt64(&read, int64(n)); deep(50); w, _ := c.Write(b[:n]); atomic.AddInt64(&written, int64(w)); _ = make([]byte, 10000) } }()
+		}
+	}()
+	end := time.Now().Add(time.Duration(seconds) * time.Second)
+	var g sync.WaitGroup
+	for i := 0; i < conns; i++ {
+		g.Add(1)
+		go func(i int) {
+			defer g.Done()
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil { panic(err) }
+			b := make([]byte, 1+i*7)
+			for time.Now().Before(end) {
+				w, err := c.Write(b); if err != nil { panic(err) }
+				atomic.AddInt64(&written, int64(w))
+				n, err := io.ReadFull(c, b); if err != nil { panic(err) }
+				atomic.AddInt64(&read, int64(n))
+				if i == 0 { runtime.GC() }
+			}
+			c.Close()
+		}(i)
+	}
+	g.Add(1)
+	go func() { defer g.Done(); for time.Now().Before(end) { o, err := exec.Command("/bin/echo", "hi").Output(); if err != nil || string(o) != "hi\n" { panic(fmt.Sprint(err, string(o))) }; execs++ } }()
+	go func() { for time.Now().Before(end) { runtime.LockOSThread(); time.Sleep(time.Millisecond) ; go func() { runtime.LockOSThread() ; deep(1000) }() } }()
+	g.Wait()
+	time.Sleep(100 * time.Millisecond)
+	fmt.Println("read", read, "written", written, "execs", execs)
+}
