@@ -110,13 +110,19 @@ impl Direction {
             match self.stage {
                 // Where the other end has said something, what follows may be a head.
                 Stage::Words | Stage::Open => self.expect(),
-                // Unless both speak at once, as with a long pipeline.
-                Stage::Redis if self.redis.is_between() || !conversation.is_redis() => {
-                    self.expect();
-                }
+                Stage::Redis => self.redis_turns(conversation),
                 Stage::Beginning if !self.is_http1 => self.head.line.clear(),
                 _ => {}
             }
+        }
+    }
+
+    /// Goes on with the turn of one who spoke Redis's protocol.
+    #[inline(never)]
+    fn redis_turns(&mut self, conversation: &Conversation) {
+        // Unless both speak at once, as with a long pipeline.
+        if self.redis.is_between() || !conversation.is_redis() {
+            self.expect();
         }
     }
 
@@ -441,7 +447,7 @@ impl Direction {
         bytes.len()
     }
 
-    /// Goes on with messages of Redis.
+    /// Goes on with messages of Redis. Where they are none, goes on with words.
     #[inline(never)]
     fn redis(
         &mut self,
@@ -450,12 +456,14 @@ impl Direction {
         conversation: &Conversation,
         sink: &mut impl Sink,
     ) -> usize {
-        if let Err(Other { from, kept }) = self.redis.walk(bytes, at, conversation, sink) {
-            self.stage = Stage::Words;
-            self.kept = kept.unwrap_or(MAX_KEPT_TURN_BYTES) as u16;
-            self.words(None, bytes.get(from..).unwrap_or(&[]), at + from, sink);
+        match self.redis.walk(bytes, at, conversation, sink) {
+            Ok(()) => bytes.len(),
+            Err(Other { from, kept }) => {
+                self.stage = Stage::Words;
+                self.kept = kept.unwrap_or(MAX_KEPT_TURN_BYTES) as u16;
+                from
+            }
         }
-        bytes.len()
     }
 
     /// Goes on with a first line that came in parts.

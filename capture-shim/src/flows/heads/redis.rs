@@ -83,6 +83,23 @@ fn is_sized(kind: u8) -> bool {
     is_text(kind) || matches!(kind, b'*' | b'%' | b'~' | b'>' | b'|')
 }
 
+/// A line with a number of at most six digits, if one begins here that is there as a whole: its
+/// type, its number, and its length.
+#[inline(always)]
+fn usual_line(bytes: &[u8]) -> Option<(u8, u64, usize)> {
+    let [kind, rest @ ..] = bytes else { return None };
+    let mut number = 0;
+    for (index, byte) in rest.iter().enumerate().take(7) {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let is_end = *byte == b'\r' && rest.get(index + 1) == Some(&b'\n') && index > 0;
+            return is_end.then_some((*kind, number, index + 3));
+        }
+        number = number * 10 + u64::from(digit);
+    }
+    None
+}
+
 /// Whether a text follows a line of this type.
 fn is_text(kind: u8) -> bool {
     matches!(kind, b'$' | b'=' | b'!')
@@ -110,18 +127,29 @@ impl Message {
         // Where what is kept of the message begins, and ends so far.
         let (mut begin, mut end, mut from) = (0, 0, 0);
         while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
-            if self.is_between() {
-                (self.elements, self.part, self.kept) = (1, Part::Line, 0);
-            }
-            let is_kept = self.part != Part::Rest;
-            let Some(count) = self.pass(rest, conversation) else {
-                let kept = (is_kept || end > begin).then_some(usize::from(self.kept));
-                self.clear();
-                return Err(Other { from: begin, kept });
-            };
-            from += count;
-            if is_kept {
+            if !self.is_between() {
+                let is_kept = self.part != Part::Rest;
+                let Some(count) = self.pass(rest, conversation) else {
+                    let kept = (is_kept || end > begin).then_some(usize::from(self.kept));
+                    self.clear();
+                    return Err(Other { from: begin, kept });
+                };
+                from += count;
+                if is_kept {
+                    end = from;
+                }
+            } else {
+                self.kept = 0;
+                let count = self.usual(rest, conversation);
+                if count == 0 {
+                    (self.elements, self.part) = (1, Part::Line);
+                    continue;
+                }
+                from += count;
                 end = from;
+            }
+            if self.part == Part::Rest {
+                from += self.texts(bytes.get(from..).unwrap_or(&[]));
             }
             if self.is_between() {
                 self.keep(bytes, begin..end, from, at, sink);
@@ -130,6 +158,51 @@ impl Message {
         }
         self.keep(bytes, begin..end, from, at, sink);
         Ok(())
+    }
+
+    /// Passes what is kept of a message that begins here, where it is a usual one: a command's
+    /// first lines and name, or the line of an answer that is a text. Returns how many bytes that
+    /// is; 0 where it is another, or not there.
+    #[inline(always)]
+    fn usual(&mut self, bytes: &[u8], conversation: &Conversation) -> usize {
+        match usual_line(bytes) {
+            Some((b'$', length, head)) => {
+                (self.elements, self.text, self.part) = (0, length + 2, Part::Rest);
+                head
+            }
+            Some((b'*', count @ 1.., line)) => {
+                let name = bytes.get(line..).and_then(usual_line);
+                let Some((b'$', length @ ..=MAX_KEPT_REDIS_TEXT_BYTES, head)) = name else {
+                    return 0;
+                };
+                let end = line + head + length as usize + 2;
+                if end > MAX_KEPT_REDIS_BYTES || bytes.get(end - 1) != Some(&b'\n') {
+                    return 0;
+                }
+                conversation.speaks_redis();
+                (self.elements, self.part) = (count - 1, Part::Rest);
+                end
+            }
+            _ => 0,
+        }
+    }
+
+    /// Passes texts that are there as a whole. Returns the number of their bytes, with those of
+    /// their lines.
+    #[inline(always)]
+    fn texts(&mut self, bytes: &[u8]) -> usize {
+        let mut from = 0;
+        while self.elements > 0
+            && self.text == 0
+            && self.kind == 0
+            && let Some((b'$', length, head)) = bytes.get(from..).and_then(usual_line)
+            && let end = from + head + length as usize + 2
+            && bytes.get(end - 1) == Some(&b'\n')
+        {
+            self.elements -= 1;
+            from = end;
+        }
+        from
     }
 
     /// Passes what is left of the text or the line that `rest` begins with, as far as it is there.
