@@ -31,6 +31,8 @@ pub enum DoubtCause {
     /// Threads answered other requests than those that the calls were given to that they heard of
     /// last.
     AnsweredOtherwise,
+    /// Calls of a service were given to requests that are hardly likelier than others.
+    Guessed,
 }
 
 impl Doubt {
@@ -45,6 +47,11 @@ impl Doubt {
             DoubtCause::AnsweredOtherwise => format!(
                 "calls of {} ({share}% of those looked at) are given to other requests than their \
                  threads answered: do not trust paths through it",
+                self.what
+            ),
+            DoubtCause::Guessed => format!(
+                "calls of {} ({share}% of them) are given to their requests by a guess: many wait \
+                 at a time, and nothing tells whose turn it is",
                 self.what
             ),
             DoubtCause::SharedConnection => format!(

@@ -18,6 +18,7 @@
 //!   ([`together`]), calls are told apart by what they ask for ([`operation_kinds`]) or by size
 //!   ([`size_kinds`]), and the rest is told beforehand ([`prepare`], [`afterwards`], [`holders`],
 //!   [`fits`]). Messages that one system call sent or received are in order ([`side_by_side`]).
+//! - **What is done strictly in turn** ([`strict`]) needs no model.
 //! - **Learning** ([`estimate`]): beginnings ([`beginnings`], [`first_assignments`], [`correlate`],
 //!   [`waits`]), how far they agree ([`agreement`]), and rounds of learning ([`rounds`],
 //!   [`learner`]).
@@ -109,6 +110,7 @@ mod spawned;
 #[cfg(test)]
 mod spawned_tests;
 mod states;
+mod strict;
 #[cfg(test)]
 mod tests;
 mod thread_numbers;

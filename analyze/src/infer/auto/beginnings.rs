@@ -72,7 +72,7 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     let choices: Vec<Choice> =
         Choice::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
     // All beginnings suppose it, so they do not tell whether it is true.
-    let free = part.is_event_loop();
+    let free = part.is_in_turn();
     let known: Vec<Option<Choice>> =
         choices.into_iter().map(Some).chain(free.then_some(None)).collect();
     let mut trials = workers::one_by_one(known.len(), |place| {

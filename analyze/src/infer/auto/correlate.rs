@@ -36,7 +36,8 @@ pub(super) fn model(service: &Service, shapes: &mut Shapes, axis: Axis) -> Model
     for request in service.requests.iter().filter(|request| request.end != OPEN) {
         replies.entry(request.kind).or_default().push(request.end);
     }
-    let mut model = Model { threads: Threads::of(service), ..Model::default() };
+    let mut model =
+        Model { threads: Threads::of(service), usual: service.usual.clone(), ..Model::default() };
     let mut kinds: Vec<u32> = begins.keys().copied().collect();
     kinds.sort_unstable();
     let mut of: Vec<u32> = receipts.keys().copied().collect();

@@ -19,7 +19,7 @@ use crate::tuning::auto::search::hypotheses::MAX_OPEN_REQUESTS;
 /// Supposes, before anything is learned, how much less often than by their delays requests
 /// overtake: in an event loop those that wait for the same are served in turn.
 pub(super) fn suppose(service: &Service, model: &mut Model) {
-    if service.is_event_loop() {
+    if service.is_in_turn() {
         model.overtaking.extend(service.calls.iter().map(|call| (call.kind, LOOP_NATS)));
     }
 }
@@ -115,7 +115,7 @@ pub(super) fn learn(
             }
         }
     }
-    let (all, later) = if service.is_event_loop() { LOOP_PRIOR } else { PRIOR };
+    let (all, later) = if service.is_in_turn() { LOOP_PRIOR } else { PRIOR };
     for (kind, mut seen) in seen {
         seen.extend((0..all).map(|at| (0.5, at < later)));
         model.overtaking.insert(kind, less_often(&seen));

@@ -4,13 +4,14 @@
 use message_trace::MessageTrace;
 use rustc_hash::FxHashMap;
 
+use super::NONE;
 use super::assignment::Assignment;
 use super::heard_last;
 use super::service::Service;
 use crate::calls::Calls;
 use crate::doubts::{self, DoubtCause, Doubts};
 use crate::naming::Naming;
-use crate::tuning::auto::search::doubted::{MARGIN_SHARE, MAX_DOUBT};
+use crate::tuning::auto::search::doubted::{GUESSED_BELOW, GUESSED_SHARE, MARGIN_SHARE, MAX_DOUBT};
 
 /// The parents of a message that a service sent, each with less probability as far as it is
 /// doubtful which messages are of one call, or whether the service's calls are for its requests at
@@ -48,8 +49,7 @@ fn max_doubt(parents: &[(u32, f64)], spontaneous: f64) -> f64 {
 }
 
 /// Notes how many calls of a service fit none of its requests, or not the one that they were given
-/// to; what that takes from the
-/// probability of its links.
+/// to, or were given to one by a guess; what the first two take from the probability of its links.
 pub(super) fn unfit(doubts: &mut Doubts, service: &Service, found: &Assignment, name: &str) -> f64 {
     if service.one_way || service.calls.is_empty() {
         return 0.0;
@@ -58,10 +58,24 @@ pub(super) fn unfit(doubts: &mut Doubts, service: &Service, found: &Assignment, 
         doubts.add(DoubtCause::AnsweredOtherwise, name, others, all);
         others as f64 / all as f64
     });
+    let guessed = guessed(found) as u64;
+    if guessed as f64 >= GUESSED_SHARE * service.calls.len() as f64 {
+        doubts.add(DoubtCause::Guessed, name, guessed, service.calls.len() as u64);
+    }
     let (unfit, all) = (service.unfit_calls() as u64, service.calls.len() as u64);
     doubts.add(DoubtCause::FitsNoRequest, name, unfit, all);
     let unfit = if doubts::is_large(unfit, all) { unfit as f64 / all as f64 } else { 0.0 };
     unfit.max(contradicted)
+}
+
+/// Number of calls whose likeliest request is hardly likelier than others. Those that are likely
+/// nobody's are not among them.
+fn guessed(found: &Assignment) -> usize {
+    let is_guessed = |shares: &&Vec<(u32, f64)>| {
+        let likeliest = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1));
+        likeliest.is_some_and(|(request, share)| *request != NONE && *share < GUESSED_BELOW)
+    };
+    found.shares.iter().filter(is_guessed).count()
 }
 
 /// Notes between whom calls share connections.
@@ -82,7 +96,8 @@ pub(super) fn shared(doubts: &mut Doubts, trace: &MessageTrace, naming: &Naming,
 
 #[cfg(test)]
 mod tests {
-    use super::max_doubt;
+    use super::*;
+    use crate::infer::auto::service::Span;
 
     #[test]
     fn doubt_leaves_the_likeliest_of_several_parents_likelier_than_none() {
@@ -98,6 +113,28 @@ mod tests {
         }
         // One alone loses as much as before, and where none is likelier nothing is to be kept.
         assert!((max_doubt(&[(1, 1.0)], 0.0) - 0.45).abs() < 1e-9);
-        assert!((max_doubt(&[(1, 0.3)], 0.7) - super::MAX_DOUBT).abs() < 1e-9);
+        assert!((max_doubt(&[(1, 0.3)], 0.7) - MAX_DOUBT).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_service_whose_calls_are_mostly_guesses_is_told_of() {
+        let guess = vec![(1, 0.6), (2, 0.4)];
+        let told = |guesses: usize, other: Vec<(u32, f64)>| {
+            let calls = vec![Span { begin: 10, end: 20, kind: 1 }; 40];
+            let requests = vec![Span { begin: 0, end: 100, kind: 9 }];
+            let service = Service { requests, calls, ..Service::default() };
+            let mut shares = vec![guess.clone(); guesses];
+            shares.resize(40, other);
+            let found = Assignment { owner: vec![0; 40], shares };
+            let mut doubts = Doubts::default();
+            assert!(unfit(&mut doubts, &service, &found, "web") < 1e-9);
+            doubts.told().iter().map(|doubt| (doubt.cause, doubt.calls, doubt.of)).collect()
+        };
+        let told: [Vec<_>; 3] = [
+            told(30, vec![(1, 0.8), (2, 0.2)]),
+            told(15, vec![(1, 0.8), (2, 0.2)]),
+            told(15, vec![(NONE, 0.6), (2, 0.4)]),
+        ];
+        assert_eq!(told, [vec![(DoubtCause::Guessed, 30, 40)], vec![], vec![]]);
     }
 }

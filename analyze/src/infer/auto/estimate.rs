@@ -16,6 +16,7 @@ use super::pool;
 use super::rounds::{learned, nobodys};
 use super::service::{Service, Span};
 use super::shapes::Shapes;
+use super::strict;
 use super::thread_time;
 use super::traced;
 use super::workers;
@@ -56,7 +57,7 @@ impl Known {
         }
         let mut in_thread_time = false;
         let too_many = thread_time::too_many(&sample, &owner);
-        if too_many > RUNS_SHARE && sample.is_event_loop() && sample.without.has(Evidence::Delays) {
+        if too_many > RUNS_SHARE && sample.is_in_turn() && sample.without.has(Evidence::Delays) {
             // One request has the calls of others, as the thread always does something.
             let mut others = Shapes::new();
             let (other, others_owner) =
@@ -82,7 +83,7 @@ impl Known {
         };
         let [requests, calls] = &self.kinds;
         let new = is_new(&service.requests, requests) || is_new(&service.calls, calls);
-        let is_timed_alike = !self.in_thread_time || service.is_event_loop();
+        let is_timed_alike = !self.in_thread_time || service.is_in_turn();
         (!more && !new && is_timed_alike && self.shapes.len() <= MAX_SHAPES).then_some(self)
     }
 
@@ -95,6 +96,7 @@ impl Known {
         let mut found = search(service, &events, &self.shapes, &self.model, LAST_WIDTH, true);
         found.prefer_best(|call| service.shared_write(service.calls[call].begin).is_some());
         self.model.agreement.temper(service, &events, &mut found.shares);
+        strict::settle(service, &mut found);
         pool::temper(service, &mut found.shares);
         early::temper(service, &mut found.shares);
         workers::temper(service, &mut found.shares);

@@ -119,7 +119,8 @@ pub(super) fn learn(
     shapes: &mut Shapes,
     axis: Axis,
 ) -> Model {
-    let mut model = Model { threads: Threads::of(service), ..Model::default() };
+    let mut model =
+        Model { threads: Threads::of(service), usual: service.usual.clone(), ..Model::default() };
     let mut learned = Learned {
         calls: vec![(NONE, NO_DELAY); service.calls.len()],
         replies: vec![NO_DELAY; service.requests.len()],

@@ -17,7 +17,7 @@ use super::shapes::{ShapeId, Shapes};
 use super::sizes::Sizes;
 use super::threads::Threads;
 use super::trigger::Trigger;
-use crate::tuning::auto::model::fit::{ANY_SHAPE, SLOTS};
+use crate::tuning::auto::model::fit::{ANY_SHAPE, CROWDED, SLOTS};
 
 /// The delay after which calls of a kind are made.
 #[derive(Debug)]
@@ -52,6 +52,8 @@ pub(super) struct Model {
     pub(super) promises: Promises,
     /// Evidence by sizes.
     pub(super) sizes: Sizes,
+    /// How many calls of each kind a request usually has, where one that has more is to be doubted.
+    pub(super) usual: FxHashMap<u32, u32>,
     /// Share of the calls before the answer and after it, by the kinds of request and call.
     pub(super) after_answer: FxHashMap<(u32, u32), [f64; 2]>,
     /// Rate of calls of a kind for no request, per nanosecond, as a logarithm.
@@ -187,11 +189,13 @@ impl Model {
         let grown = shapes.with(shape, call);
         let [possible, _] = self.shape(shapes, kind, shape);
         let [still, _] = self.shape(shapes, kind, grown);
+        let count = shapes.count(shape, call);
+        let is_crowded = self.usual.get(&call).is_some_and(|usual| count >= *usual);
         let step = Step {
             is_known: self.delay_of(kind, call, 0).is_some(),
-            shaped: still - possible,
+            shaped: still - possible - if is_crowded { CROWDED } else { 0.0 },
             next: self.next(kind, shape, call),
-            delay: self.delay_of(kind, call, shapes.count(shape, call)).cloned(),
+            delay: self.delay_of(kind, call, count).cloned(),
         };
         self.memo.steps.push(step);
         self.memo.places.insert((kind, shape, call), self.memo.steps.len() as u32 - 1);

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::service::{OPEN, Service};
-use super::{NONE, afterwards, holders, pool, timers};
+use super::{NONE, afterwards, holders, pool, thread_time, timers};
 use crate::evidence::Evidence;
 use crate::tuning::auto::services::prepare::{
     MIN_ANSWERED, MIN_CALLS, NEARLY_ALL, OUTLAST_SHARE, PATIENCE_FACTOR,
@@ -35,6 +35,9 @@ impl Service {
         }
         (self.held, self.beside) = pool.unwrap_or_else(|| (holders::of(self), Vec::new()));
         self.hold_what_was_found();
+        if self.is_written_together() {
+            self.usual = thread_time::usual(self);
+        }
     }
 
     fn learn_patience(&mut self) {

@@ -9,7 +9,7 @@ use crate::evidence::{Evidence, Without};
 pub(super) use crate::infer::call_links::recent;
 use crate::infer::call_links::{DELIVERY, NodeCalls};
 pub(super) use crate::infer::span::{OPEN, Span};
-use crate::tuning::auto::services::service::EVENTS_PER_OTHER_THREAD;
+use crate::tuning::auto::services::service::{EVENTS_PER_OTHER_THREAD, TOGETHER_SHARE};
 
 /// The requests and calls of one node, each by time.
 #[derive(Debug, Default)]
@@ -91,6 +91,8 @@ pub(super) struct Service {
     /// The times of the first and the last call that one system call sent, of those that sent
     /// several, in order.
     pub(super) shared_writes: Vec<[i64; 2]>,
+    /// How many calls of each kind a request usually has, where calls are written together.
+    pub(super) usual: FxHashMap<u32, u32>,
 }
 
 /// The kind of the reply, as if it were a call.
@@ -182,6 +184,21 @@ impl Service {
         }
         let (all, most) = (counts.values().sum::<usize>(), counts.values().max());
         most.is_some_and(|most| (all - most) * EVENTS_PER_OTHER_THREAD <= *most)
+    }
+
+    /// Whether what is done here has one order: an event loop takes up in turn what comes, and a
+    /// writer that sends several calls at once takes them out of one queue, whoever put them there.
+    pub(super) fn is_in_turn(&self) -> bool {
+        self.is_event_loop() || self.is_written_together()
+    }
+
+    /// Whether many calls were sent together with others by one system call.
+    pub(super) fn is_written_together(&self) -> bool {
+        let first = self.calls.first().map_or(0, |call| call.begin);
+        let last = self.calls.last().map_or(0, |call| call.begin);
+        let of = self.shared_writes.iter().filter(|[begin, _]| (first..=last).contains(begin));
+        let together: i64 = of.map(|[first, last]| last - first + 1).sum();
+        together as f64 >= TOGETHER_SHARE * self.calls.len() as f64 && together > 0
     }
 
     /// When the first call was sent by the system call that sent the one of `time`, if that sent

@@ -140,6 +140,7 @@ impl Service {
             without: self.without,
             active_at: self.active_at.clone(),
             shared_writes: self.shared_writes.clone(),
+            usual: self.usual.clone(),
         }
     }
 }

@@ -42,29 +42,35 @@ impl Service {
 /// Share of the requests with more calls than usual by an assignment, of the kinds of calls that
 /// all requests seem to have equally often.
 pub(super) fn too_many(service: &Service, owner: &[u32]) -> f64 {
-    let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
-    if answered < MIN_REQUESTS {
-        return 0.0;
-    }
-    let mut all: FxHashMap<u32, usize> = FxHashMap::default();
-    service.calls.iter().for_each(|call| *all.entry(call.kind).or_default() += 1);
-    let usual = |count: usize| {
-        let each = count as f64 / answered as f64;
-        (each > 0.5 && (each - each.round()).abs() <= (UNEVEN_SHARE * each).min(MAX_UNEVEN))
-            .then_some(each.round() as usize)
-    };
-    all.retain(|_, count| usual(*count).is_some());
+    let usual = usual(service);
+    let all = service.calls.iter().filter(|call| usual.contains_key(&call.kind)).count();
     let mut too_many = 0;
     for made in made_for(service, owner) {
         let mut counts: FxHashMap<u32, usize> = FxHashMap::default();
         made.iter()
             .for_each(|call| *counts.entry(service.calls[*call as usize].kind).or_default() += 1);
         for (kind, count) in counts {
-            let usual = all.get(&kind).and_then(|all| usual(*all));
-            too_many += usual.map_or(0, |usual| count.saturating_sub(usual));
+            too_many += usual.get(&kind).map_or(0, |usual| count.saturating_sub(*usual as usize));
         }
     }
-    too_many as f64 / all.values().sum::<usize>().max(1) as f64
+    too_many as f64 / all.max(1) as f64
+}
+
+/// How many calls of each kind a request usually has, of the kinds that all requests seem to have
+/// equally often.
+pub(super) fn usual(service: &Service) -> FxHashMap<u32, u32> {
+    let answered = service.requests.iter().filter(|request| request.end != OPEN).count();
+    if answered < MIN_REQUESTS {
+        return FxHashMap::default();
+    }
+    let mut all: FxHashMap<u32, usize> = FxHashMap::default();
+    service.calls.iter().for_each(|call| *all.entry(call.kind).or_default() += 1);
+    let usual = |(kind, count): (u32, usize)| {
+        let each = count as f64 / answered as f64;
+        (each > 0.5 && (each - each.round()).abs() <= (UNEVEN_SHARE * each).min(MAX_UNEVEN))
+            .then_some((kind, each.round() as u32))
+    };
+    all.into_iter().filter_map(usual).collect()
 }
 
 /// The rank of a request among others at `time`; the least comes first. First come those that were

@@ -28,6 +28,9 @@ pub(crate) mod density {
 
 /// The model of a service, in nats.
 pub(crate) mod fit {
+    /// Nats by which a further call fits a request less that has as many of that kind as requests
+    /// usually have, where calls are written together: one time that counts for all of them.
+    pub(crate) const CROWDED: f64 = 6.0;
     /// Fit of a call that was not answered before its request was.
     pub(crate) const NOT_COVERED: f64 = -6.0;
     /// Fit of a call whose trigger did not happen.

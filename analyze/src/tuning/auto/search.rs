@@ -2,6 +2,10 @@
 
 /// Doubts about links.
 pub(crate) mod doubted {
+    /// Probability of the likeliest request below which a call was given to it by a guess.
+    pub(crate) const GUESSED_BELOW: f64 = 0.75;
+    /// Share of a service's calls that are guesses from which that is told.
+    pub(crate) const GUESSED_SHARE: f64 = 0.5;
     /// Largest share of a link's probability that a doubt takes: what is most likely stays so, and
     /// no more than that is said of it.
     pub(crate) const MAX_DOUBT: f64 = 0.45;
@@ -50,4 +54,17 @@ pub(crate) mod hypotheses {
     pub(crate) const TEMPER: f64 = 0.6;
     /// Number of last calls of a request that are looked back at.
     pub(crate) const CALLS_BACK: usize = 64;
+}
+
+/// What is done strictly in turn (docs/decisions/0435).
+pub(crate) mod strict {
+    /// Number of calls and answers among which one may contradict the order.
+    pub(crate) const CASES_PER_EXCEPTION: usize = 200;
+    /// Minimum number of answers that were given while another request was open: with fewer, an
+    /// order that is not kept might be contradicted by none. Of recordings in Node no answer
+    /// contradicts it; in Rust and Python, where it is not kept, nearly all do.
+    pub(crate) const MIN_ANSWERS: usize = 50;
+    /// Share of the requests of a kind that must have the same calls in the same order by what the
+    /// model says, which may be wrong of many.
+    pub(crate) const PLAN_SHARE: f64 = 0.25;
 }

@@ -110,6 +110,9 @@ pub(crate) mod process_tree {
 pub(crate) mod service {
     /// Number of events of an event loop among which one may be another thread's.
     pub(crate) const EVENTS_PER_OTHER_THREAD: usize = 100;
+    /// Share of the calls that were sent together with others from which calls are taken to be
+    /// written in turn.
+    pub(crate) const TOGETHER_SHARE: f64 = 0.5;
     /// Maximum number of calls to a request in the beginning of a service, on average.
     pub(crate) const MAX_CALLS_PER_REQUEST: usize = 10;
 }

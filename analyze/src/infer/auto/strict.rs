@@ -1,0 +1,162 @@
+//! Services that do strictly one thing after the other. Who waits longest for a call makes the next
+//! one, and who has had its last answer longest is answered next. That leaves one assignment, which
+//! needs no delay. Whether it is true can be told, too: a request is answered after all its calls,
+//! and in its turn. Where the order is not kept, answers soon contradict what follows from it. So
+//! an assignment that they never contradict needs no model.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::NONE;
+use super::assignment::Assignment;
+use super::events::made_for;
+use super::service::{OPEN, Service};
+use crate::evidence::Evidence;
+use crate::tuning::auto::search::strict::{CASES_PER_EXCEPTION, MIN_ANSWERS, PLAN_SHARE};
+
+/// Gives each call to the request whose turn it is, where that is contradicted by nearly nothing.
+/// `found` is what the model says: it tells which calls a request has.
+pub(super) fn settle(service: &Service, found: &mut Assignment) {
+    let is_meant = service.is_in_turn()
+        && service.held.is_empty()
+        && !service.one_way
+        && [Evidence::Turns, Evidence::Nesting].iter().all(|kind| service.without.has(*kind));
+    if !is_meant {
+        return;
+    }
+    let plans = plans(service, &found.owner);
+    let Some(in_turn) = InTurn::of(service, &plans).filter(InTurn::is_kept) else { return };
+    let sure = in_turn.share();
+    for ((call, request), shares) in (0..).zip(&in_turn.owner).zip(&mut found.shares) {
+        if *request == NONE {
+            continue;
+        }
+        let others = shares.iter().filter(|(of, _)| of != request);
+        let all: f64 = others.clone().map(|(_, share)| share).sum();
+        let rest = others.map(|(of, share)| (*of, (1.0 - sure) * share / all));
+        let rest: Vec<(u32, f64)> = rest.filter(|(_, share)| share.is_finite()).collect();
+        let own = if rest.is_empty() { 1.0 } else { sure };
+        *shares = std::iter::once((*request, own)).chain(rest).collect();
+        found.owner[call] = *request;
+    }
+}
+
+/// The kinds of the calls that requests of each kind mostly have, in their order, by kind of
+/// request.
+fn plans(service: &Service, owner: &[u32]) -> FxHashMap<u32, Vec<u32>> {
+    let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
+    for (request, made) in service.requests.iter().zip(made_for(service, owner)) {
+        let kinds = made.iter().map(|call| service.calls[*call as usize].kind).collect();
+        *seen.entry(request.kind).or_default().entry(kinds).or_default() += 1;
+    }
+    let plan = |(kind, seen): (u32, FxHashMap<Vec<u32>, usize>)| {
+        let all: usize = seen.values().sum();
+        let (plan, count) =
+            seen.into_iter().max_by(|one, other| (one.1, &one.0).cmp(&(other.1, &other.0)))?;
+        (count as f64 >= PLAN_SHARE * all as f64).then_some((kind, plan))
+    };
+    seen.into_iter().filter_map(plan).collect()
+}
+
+/// Something that happens, in the order in which it counts at equal times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Happens {
+    Receipt(u32),
+    Returned(u32),
+    Call(u32),
+    Reply(u32),
+}
+
+/// The assignment strictly in turn.
+struct InTurn {
+    owner: Vec<u32>,
+    /// Number of calls and answers that fit it, or contradict it.
+    cases: usize,
+    against: usize,
+    /// Number of answers that could have contradicted it.
+    answers: usize,
+}
+
+impl InTurn {
+    /// `None` where it is not known which calls a request has.
+    fn of(service: &Service, plans: &FxHashMap<u32, Vec<u32>>) -> Option<InTurn> {
+        let mut events: Vec<(i64, Happens)> = Vec::new();
+        for (at, request) in (0..).zip(&service.requests) {
+            plans.get(&request.kind)?;
+            events.push((request.begin, Happens::Receipt(at)));
+            events.push((request.end, Happens::Reply(at)));
+        }
+        for (at, call) in (0..).zip(&service.calls) {
+            events.push((call.begin, Happens::Call(at)));
+            events.push((call.end, Happens::Returned(at)));
+        }
+        events.retain(|(time, _)| *time != OPEN);
+        events.sort_unstable();
+        let mut found =
+            InTurn { owner: vec![NONE; service.calls.len()], cases: 0, against: 0, answers: 0 };
+        // Who waits for a call of each kind or, by `None`, for the answer, and since when.
+        let mut waiting: FxHashMap<Option<u32>, BTreeSet<(i64, u32)>> = FxHashMap::default();
+        let mut made = vec![0_usize; service.requests.len()];
+        let mut open = 0_usize;
+        let waits_for = |request: u32, made: &[usize]| {
+            let plan = plans.get(&service.requests[request as usize].kind)?;
+            plan.get(made[request as usize]).copied()
+        };
+        for (time, event) in events {
+            match event {
+                Happens::Receipt(request) => {
+                    open += 1;
+                    let queue = waiting.entry(waits_for(request, &made)).or_default();
+                    queue.insert((time, request));
+                }
+                Happens::Returned(call) => {
+                    let request = found.owner[call as usize];
+                    if request != NONE {
+                        let queue = waiting.entry(waits_for(request, &made)).or_default();
+                        queue.insert((time, request));
+                    }
+                }
+                Happens::Call(call) => {
+                    let kind = service.calls[call as usize].kind;
+                    let queue = waiting.entry(Some(kind)).or_default();
+                    let next = queue.pop_first().map(|(_, request)| request);
+                    let fits = next.is_some_and(|request| service.covers(request, call));
+                    found.count(fits);
+                    if let Some(request) = next {
+                        found.owner[call as usize] = request;
+                        made[request as usize] += 1;
+                    }
+                }
+                Happens::Reply(request) => {
+                    let queue = waiting.entry(None).or_default();
+                    let fits = queue.first().is_some_and(|(_, first)| *first == request);
+                    queue.retain(|(_, of)| *of != request);
+                    found.count(fits);
+                    found.answers += usize::from(open > 1);
+                    open = open.saturating_sub(1);
+                }
+            }
+        }
+        Some(found)
+    }
+
+    fn count(&mut self, fits: bool) {
+        self.cases += 1;
+        self.against += usize::from(!fits);
+    }
+
+    /// Whether the order is kept, as far as can be told.
+    fn is_kept(&self) -> bool {
+        self.answers >= MIN_ANSWERS && self.against * CASES_PER_EXCEPTION <= self.cases
+    }
+
+    /// Probability that the request of a call is right: as if one more case were against it.
+    fn share(&self) -> f64 {
+        1.0 - (self.against as f64 + 1.0) / (self.cases as f64 + 2.0)
+    }
+}
+
+#[cfg(test)]
+#[path = "strict_tests.rs"]
+mod tests;
