@@ -14,6 +14,8 @@ mod facts;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod foothold;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub mod fuzz;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod inject;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod maps;

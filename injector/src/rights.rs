@@ -72,7 +72,7 @@ fn interpreter(file: &OwnedFd) -> Option<PathBuf> {
 }
 
 /// Interpreter that a script's first bytes name.
-fn of_line(line: &[u8]) -> Option<PathBuf> {
+pub(crate) fn of_line(line: &[u8]) -> Option<PathBuf> {
     let line = line.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?.trim_ascii_start();
     let name = line.split(|byte| b" \t\0".contains(byte)).next()?;
     (!name.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(name)))

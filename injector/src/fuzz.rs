@@ -1,0 +1,45 @@
+//! What reads foreign bytes, on any bytes: for fuzzing and property tests. It panics where a reader
+//! breaks its word.
+
+use crate::announced::message;
+use crate::library::Library;
+use crate::{facts, maps, rights};
+
+/// Reads bytes as an announcement. What is read is written alike.
+pub fn announcement(bytes: &[u8]) {
+    let Ok(read) = message::read(bytes) else { return };
+    let written = message::encode(read.tid, &read.program).unwrap_or_default();
+    assert!(!written.is_empty() && bytes.starts_with(&written), "{read:?} is written otherwise");
+}
+
+/// Reads bytes as all that is known of a process and of its program's file.
+pub fn process(bytes: &[u8]) {
+    for region in maps::parse(bytes).unwrap_or_default() {
+        assert!(region.start < region.end, "{region:?}");
+    }
+    let _ = (facts::told(bytes), facts::linked_entry(bytes), rights::of_line(bytes));
+    let _ = facts::heap(&String::from_utf8_lossy(bytes));
+    if let Some(headers) = facts::headers(bytes) {
+        let extent = headers.extent(0x1000, 0);
+        assert!(extent.is_none_or(|extent| extent.start < extent.code_end), "{extent:?}");
+    }
+    if let Ok(library) = Library::read(bytes, "begin", "slot") {
+        assert!(library.blob.image.len() as u64 <= library.blob.memory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            announcement(&bytes);
+            announcement(&[&b"SCX1"[..], &bytes].concat());
+            process(&bytes);
+            process(&[&b"\x7fELF\x02\x01\x01"[..], &bytes].concat());
+        }
+    }
+}
