@@ -40,39 +40,59 @@ const EXIT: u32 = 60;
 const EXIT_GROUP: u32 = 231;
 const CLONE3: u32 = 435;
 
-/// Bytes that come and go; sockets; descriptors; processes. No call that only waits.
+/// Bytes that come and go; sockets; descriptors; processes; rights that a process gives up, and
+/// where its handlers have their stack. No call that only waits.
+#[rustfmt::skip]
 const WANTED: &[u32] = &[
-    0,  // read
-    1,  // write
-    3,  // close
-    19, // readv
-    20, // writev
-    32, // dup
-    33, // dup2
-    40, // sendfile
-    41, // socket
-    42, // connect
-    43, // accept
-    44, // sendto
-    45, // recvfrom
-    46, // sendmsg
-    47, // recvmsg
-    48, // shutdown
-    49, // bind
-    50, // listen
-    53, // socketpair
-    CLONE, FORK, VFORK, 59, // execve
-    EXIT, 72, // fcntl
-    EXIT_GROUP, 275, // splice
+    0,   // read
+    1,   // write
+    3,   // close
+    19,  // readv
+    20,  // writev
+    32,  // dup
+    33,  // dup2
+    40,  // sendfile
+    41,  // socket
+    42,  // connect
+    43,  // accept
+    44,  // sendto
+    45,  // recvfrom
+    46,  // sendmsg
+    47,  // recvmsg
+    48,  // shutdown
+    49,  // bind
+    50,  // listen
+    53,  // socketpair
+    CLONE,
+    FORK,
+    VFORK,
+    59,  // execve
+    EXIT,
+    72,  // fcntl
+    105, // setuid
+    113, // setreuid
+    117, // setresuid
+    131, // sigaltstack
+    155, // pivot_root
+    157, // prctl
+    161, // chroot
+    EXIT_GROUP,
+    272, // unshare
+    275, // splice
     288, // accept4
     292, // dup3
     299, // recvmmsg
+    302, // prlimit64
     307, // sendmmsg
+    308, // setns
+    317, // seccomp
     322, // execveat
     327, // preadv2
     328, // pwritev2
-    CLONE3, 436, // close_range
+    CLONE3,
+    436, // close_range
     438, // pidfd_getfd
+    446, // landlock_restrict_self
 ];
 
 /// Whether a recording wants to see the calls of a number.

@@ -93,6 +93,8 @@ pub(crate) enum Error {
     LibraryPath(PathBuf),
     #[error("{0}; it was not run, as --strict demands{1}")]
     Unseen(Unseen, String),
+    #[error("{}: nothing of it would be recorded: {why}; it was ended, as --strict demands", program.display())]
+    NotInjected { program: PathBuf, why: String },
     #[error("nothing can be put into programs: {0}; leave --inject out")]
     Injector(#[from] injector::Error),
     #[error("{command}: {source}; {hint}")]

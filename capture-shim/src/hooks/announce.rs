@@ -27,7 +27,7 @@ impl Announced {
     /// traced.
     pub(crate) fn failed(self) {
         if self.0.send(&[FAILED]) {
-            self.0.read(&mut [0]);
+            self.0.receive();
         }
     }
 }
@@ -40,10 +40,8 @@ pub(crate) fn announce(path: &[u8]) -> Option<Announced> {
     let [i, j] = u16::try_from(path.len()).ok()?.to_le_bytes();
     let stream = raw::connect(socket, SECONDS_TO_ANNOUNCE)?;
     stream.let_it_trace();
-    let mut answer = [0];
     let is_traced = stream.send(&[a, b, c, d, e, f, g, h, i, j])
         && stream.send(path)
-        && stream.read(&mut answer) == 1
-        && answer == [TRACED];
+        && stream.receive() == Some(TRACED);
     is_traced.then_some(Announced(stream))
 }

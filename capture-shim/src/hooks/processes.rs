@@ -61,20 +61,18 @@ pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
     pid
 }
 
-/// Whether the child of a `clone3` with the arguments at `address` shares this process's memory
-/// without being a thread of its own.
+/// Flags of a `clone3` with the arguments at `address`; 0 where they cannot be read.
 ///
 /// # Safety
 /// The kernel will read the arguments, or refuse the call.
 #[cfg(feature = "injected")]
-pub(crate) unsafe fn shares_memory(address: i64) -> bool {
+pub(crate) unsafe fn clone3_flags(address: i64) -> i32 {
     let flags: *const u64 = core::ptr::with_exposed_provenance(address as usize);
     if !crate::platform::raw::is_readable(flags) {
-        return false;
+        return 0;
     }
     // SAFETY: just found readable.
-    let flags = unsafe { flags.read() };
-    flags & libc::CLONE_VM as u64 != 0 && flags & libc::CLONE_SETTLS as u64 == 0
+    unsafe { flags.read() as i32 }
 }
 
 /// Prepares a child, which begins without a log and gets one when it uses a socket.

@@ -30,7 +30,7 @@ use crate::output::{bytes, counted};
 use crate::visibility::{self, Unseen};
 use crate::words::same_directory;
 use crate::{naming, tidy};
-use injection::Injection;
+use injection::{Injection, StartError};
 use options::RecordOptions;
 use switches::{Switches, Tally, refused};
 
@@ -166,7 +166,12 @@ fn run_under(
     let switches = arguments.library.resources.then(|| begin_switches(directory, arguments));
     let signals = signals::Forward::begin().map_err(Error::Signals)?;
     let child = match (&injection, injected) {
-        (Some(injection), Some(file)) => injection.spawn(command, file),
+        (Some(injection), Some(file)) => {
+            injection.spawn(command, file, arguments.strict).map_err(|error| match error {
+                StartError::Command(source) => failed(source),
+                StartError::Other(error) => error,
+            })
+        }
         _ => command.spawn().map_err(failed),
     };
     let mut child = match child {

@@ -60,9 +60,9 @@ pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
     };
     if frame.has_left == 0 {
         // The hook answers for the kernel. The program is at its system call all the same, so it
-        // makes one that does nothing.
+        // makes it with arguments that name nothing: a filter lets this number pass.
         frame.has_left = 1;
-        let words = [libc::SYS_getpid, 0, 0, 0, 0, 0, 0];
+        let words = [number, -1, -1, -1, -1, -1, -1];
         // SAFETY: this hook's frame, which has not left.
         unsafe { leave::leave(frame, &words) };
     }
@@ -96,23 +96,29 @@ fn is_plain(number: c_long, flags: i64) -> bool {
     }
 }
 
-/// Does what must be done before such a call.
-fn prepare(slot: &Slot, frame: &Frame, number: c_long, flags: i64) {
-    match number {
-        libc::SYS_exit => threads::ends(),
+/// Does what must be done before such a call. `first` is its first argument.
+fn prepare(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
+    let flags = match number {
+        libc::SYS_exit => return threads::ends(),
+        libc::SYS_vfork => libc::CLONE_VM | libc::CLONE_VFORK,
         // SAFETY: the program's own arguments; the kernel reads the same.
-        libc::SYS_clone3 if !unsafe { processes::shares_memory(flags) } => {}
-        _ => {
-            let is_thread = number == libc::SYS_clone && flags as i32 & libc::CLONE_SETTLS != 0;
-            if !is_thread {
-                // Its child runs on this thread's memory, and has its slot.
-                log::set_aside();
-                slot.vfork_waiting.store(slot.waiting.load(Relaxed), Relaxed);
-                slot.vfork_floor.store(slot.floor.load(Relaxed), Relaxed);
-                slot.vfork_stack.store(frame.stack, Relaxed);
-            }
-        }
+        libc::SYS_clone3 => unsafe { processes::clone3_flags(first) },
+        _ => first as i32,
+    };
+    // A thread has an FS base of its own.
+    if flags & libc::CLONE_VM == 0 || flags & libc::CLONE_SETTLS != 0 {
+        return;
     }
+    if flags & libc::CLONE_VFORK == 0 {
+        // Both go on at once, with the same FS base.
+        slots::give_up(slot);
+        return;
+    }
+    // The child runs on this thread's memory, and has its slot.
+    log::set_aside();
+    slot.vfork_waiting.store(slot.waiting.load(Relaxed), Relaxed);
+    slot.vfork_floor.store(slot.floor.load(Relaxed), Relaxed);
+    slot.vfork_stack.store(frame.stack, Relaxed);
 }
 
 /// Keeps where the alternate stack for signals is, which a call has just set from the description

@@ -103,6 +103,9 @@ unsafe extern "C" fn sockcap_before() {
         "test r11, r11",
         "jz 6f",
         "cmp qword ptr [r11 + rdi * 8], {other}",
+        "jne 6f",
+        // A hook that waits may have been left by `longjmp`: it is forgotten below.
+        "cmp qword ptr gs:[{waiting}], 0",
         "je 7f",
         "6:",
         // A slot that another thread has left in the register is not this thread's.
@@ -345,6 +348,20 @@ unsafe extern "C" fn sockcap_after() {
         "2:",
         "cmp [r11 + {stack}], rsp",
         "jne 3f",
+        // A call that no hook stands before may be made where one was left. A system call keeps
+        // these registers, so the frame of this one has them.
+        "cmp [r11 + {registers}], r15",
+        "jne 3f",
+        "cmp [r11 + {registers} + 8], r14",
+        "jne 3f",
+        "cmp [r11 + {registers} + 16], r13",
+        "jne 3f",
+        "cmp [r11 + {registers} + 24], r12",
+        "jne 3f",
+        "cmp [r11 + {registers} + 32], rbp",
+        "jne 3f",
+        "cmp [r11 + {registers} + 40], rbx",
+        "jne 3f",
         "mov [r11 + {go_on}], rcx",
         "mov rcx, [r11 + {before}]",
         "mov gs:[{waiting}], rcx",
@@ -383,6 +400,7 @@ unsafe extern "C" fn sockcap_after() {
         stack = const offset_of!(Frame, stack),
         go_on = const offset_of!(Frame, go_on),
         before = const offset_of!(Frame, before),
+        registers = const offset_of!(Frame, registers),
         stopped_at = const offset_of!(Frame, stopped_at),
         length = const size_of::<Frame>(),
     )

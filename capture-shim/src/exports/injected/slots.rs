@@ -103,6 +103,8 @@ pub(super) extern "C" fn arrive() {
         let Some(memory) = private_to_process(LENGTH) else { return };
         slot = memory.cast();
         entry.slot.store(slot, Release);
+    } else if ptr::eq(slot, &raw const sockcap_null_slot) {
+        return;
     } else {
         // SAFETY: the slot of a thread that has ended, or of one that a `fork` has not copied.
         unsafe { slot.write_bytes(0, 1) };
@@ -114,8 +116,22 @@ pub(super) extern "C" fn arrive() {
     new.stack_end.store(end, Relaxed);
     new.stack_length.store(LENGTH - size_of::<Slot>().next_multiple_of(4096), Relaxed);
     new.floor.store(end, Relaxed);
+    // Set before the thread had its slot, or inherited by `fork`.
+    if let Some(stack) = raw::alternate_stack() {
+        new.alternate.store(stack.ss_sp.addr(), Relaxed);
+        new.alternate_length.store(stack.ss_size, Relaxed);
+    }
     new.owner.store(owner, Relaxed);
     set_base(slot);
+}
+
+/// Leaves the calling thread without hooks for good, since another one is about to have its FS
+/// base, and so its slot. The calls of both are counted as lost.
+pub(super) fn give_up(slot: &Slot) {
+    let owner = slot.owner.swap(NOBODY, Relaxed);
+    if let Some(entry) = find(owner) {
+        entry.slot.store((&raw const sockcap_null_slot).cast_mut(), Release);
+    }
 }
 
 /// Entry of the table for an owner, made if there is none.

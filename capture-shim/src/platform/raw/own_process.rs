@@ -83,3 +83,15 @@ pub(crate) fn descriptor_limit() -> u64 {
 pub(crate) fn has_boundless_space() -> bool {
     limit(libc::RLIMIT_AS) == u64::MAX
 }
+
+/// Stack of the calling thread for its handlers of signals, if it has set one.
+#[cfg(feature = "injected")]
+pub(crate) fn alternate_stack() -> Option<libc::stack_t> {
+    // SAFETY: a struct of numbers may be all zeros.
+    let mut stack: libc::stack_t = unsafe { core::mem::zeroed() };
+    // SAFETY: the kernel fills the struct; a null pointer sets nothing.
+    let result = unsafe {
+        call(libc::SYS_sigaltstack, [0, core::ptr::from_mut(&mut stack) as usize, 0, 0, 0, 0])
+    };
+    (result == 0 && stack.ss_flags & libc::SS_DISABLE == 0).then_some(stack)
+}

@@ -48,6 +48,23 @@ impl Descriptor {
         unsafe { call(libc::SYS_sendto, arguments) == bytes.len() as isize }
     }
 
+    /// Receives one byte, and waits for it again where a signal came in between; `None` where none
+    /// comes.
+    pub(crate) fn receive(&self) -> Option<u8> {
+        const MAX_INTERRUPTIONS: usize = 100;
+        let mut byte = 0u8;
+        let arguments = [self.word(), ptr::from_mut(&mut byte) as usize, 1, 0, 0, 0];
+        for _ in 0..MAX_INTERRUPTIONS {
+            // SAFETY: room for one byte.
+            match unsafe { call(libc::SYS_read, arguments) } {
+                1 => return Some(byte),
+                interrupted if interrupted == -libc::EINTR as isize => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
     /// Lets the process at the other end trace this one, where the kernel asks for leave (Yama).
     pub(crate) fn let_it_trace(&self) {
         let Ok([process, _, _]) =

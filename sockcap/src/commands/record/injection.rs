@@ -7,6 +7,7 @@
 
 use std::env;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,11 +61,33 @@ impl Injection {
         command.env(SOCKET, socket(&self.folder));
     }
 
-    /// Starts a command that is known to load no library. `program` is its file.
-    pub(super) fn spawn(&self, command: Command, program: &Path) -> Result<Child, Error> {
-        let spawned = injector::spawn(command, program, self.patcher.clone())?;
-        note(&self.failures, program.to_owned(), spawned.result);
-        Ok(spawned.child)
+    /// Starts a command that is known to load no library. `program` is its file. A `strict` user
+    /// wants it ended at once if the library could not be put into it.
+    pub(super) fn spawn(
+        &self,
+        command: Command,
+        program: &Path,
+        strict: bool,
+    ) -> Result<Child, StartError> {
+        let injector::Spawned { mut child, result } =
+            injector::spawn(command, program, self.patcher.clone()).map_err(|error| match error {
+                injector::Error::Spawn { source, .. } => StartError::Command(source),
+                other => StartError::Other(other.into()),
+            })?;
+        let why = match &result {
+            Err(error) => Some(error.to_string()),
+            Ok(Outcome::Left(left)) if *left != Left::Unwanted => Some(left.to_string()),
+            Ok(_) => None,
+        };
+        if let Some(why) = why.filter(|_| strict) {
+            // One that has ended needs neither.
+            let _ = child.kill();
+            let _ = injector::wait(&mut child);
+            let program = program.to_owned();
+            return Err(StartError::Other(Error::NotInjected { program, why }));
+        }
+        note(&self.failures, program.to_owned(), result);
+        Ok(child)
     }
 
     /// Ends it, and says which programs are not seen.
@@ -75,6 +98,14 @@ impl Injection {
             anstream::eprintln!("sockcap: warning: {} is not seen: {why}", program.display());
         }
     }
+}
+
+/// Why a command does not run.
+pub(super) enum StartError {
+    /// It cannot be started.
+    Command(io::Error),
+    /// Anything else.
+    Other(Error),
 }
 
 /// Place of the socket.
