@@ -365,7 +365,7 @@ fn expected(tree: &MadeTree) -> Vec<ToldStep> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever the order of the spans, and whether they fit in memory or not.
     #[test]
