@@ -70,10 +70,12 @@ impl Injection {
         strict: bool,
     ) -> Result<Child, StartError> {
         let injector::Spawned { mut child, result } =
-            injector::spawn(command, program, self.patcher.clone()).map_err(|error| match error {
-                injector::Error::Spawn { source, .. } => StartError::Command(source),
-                other => StartError::Other(other.into()),
-            })?;
+            injector::spawn(command, program, self.patcher.clone()).map_err(
+                |error| match error {
+                    injector::Error::Spawn { source, .. } => StartError::Command(source),
+                    other => StartError::Other(other.into()),
+                },
+            )?;
         let why = match &result {
             Err(error) => Some(error.to_string()),
             Ok(Outcome::Left(left)) if *left != Left::Unwanted => Some(left.to_string()),
