@@ -25,3 +25,85 @@ pub(super) struct Frame {
 }
 
 const _: () = assert!(size_of::<Frame>() == 400);
+
+/// Instructions that write the vector registers to the frame at the stack pointer.
+macro_rules! store_vectors {
+    () => {
+        concat!(
+            "movaps [rsp + 0], xmm0\n",
+            "movaps [rsp + 16], xmm1\n",
+            "movaps [rsp + 32], xmm2\n",
+            "movaps [rsp + 48], xmm3\n",
+            "movaps [rsp + 64], xmm4\n",
+            "movaps [rsp + 80], xmm5\n",
+            "movaps [rsp + 96], xmm6\n",
+            "movaps [rsp + 112], xmm7\n",
+            "movaps [rsp + 128], xmm8\n",
+            "movaps [rsp + 144], xmm9\n",
+            "movaps [rsp + 160], xmm10\n",
+            "movaps [rsp + 176], xmm11\n",
+            "movaps [rsp + 192], xmm12\n",
+            "movaps [rsp + 208], xmm13\n",
+            "movaps [rsp + 224], xmm14\n",
+            "movaps [rsp + 240], xmm15\n",
+        )
+    };
+}
+pub(super) use store_vectors;
+
+/// Instructions that read the vector registers from the frame that a register leads to.
+macro_rules! load_vectors {
+    ($frame:literal) => {
+        concat!(
+            "movaps xmm0, [",
+            $frame,
+            " + 0]\n",
+            "movaps xmm1, [",
+            $frame,
+            " + 16]\n",
+            "movaps xmm2, [",
+            $frame,
+            " + 32]\n",
+            "movaps xmm3, [",
+            $frame,
+            " + 48]\n",
+            "movaps xmm4, [",
+            $frame,
+            " + 64]\n",
+            "movaps xmm5, [",
+            $frame,
+            " + 80]\n",
+            "movaps xmm6, [",
+            $frame,
+            " + 96]\n",
+            "movaps xmm7, [",
+            $frame,
+            " + 112]\n",
+            "movaps xmm8, [",
+            $frame,
+            " + 128]\n",
+            "movaps xmm9, [",
+            $frame,
+            " + 144]\n",
+            "movaps xmm10, [",
+            $frame,
+            " + 160]\n",
+            "movaps xmm11, [",
+            $frame,
+            " + 176]\n",
+            "movaps xmm12, [",
+            $frame,
+            " + 192]\n",
+            "movaps xmm13, [",
+            $frame,
+            " + 208]\n",
+            "movaps xmm14, [",
+            $frame,
+            " + 224]\n",
+            "movaps xmm15, [",
+            $frame,
+            " + 240]\n",
+        )
+    };
+}
+pub(super) use load_vectors;

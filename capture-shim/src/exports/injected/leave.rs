@@ -3,7 +3,7 @@
 
 use core::mem::offset_of;
 
-use super::frame::Frame;
+use super::frame::{Frame, load_vectors};
 use crate::state::slot::Slot;
 
 /// Goes back to the program for its system call, and comes back here with its result by
@@ -64,22 +64,7 @@ pub(super) unsafe extern "C" fn leave(frame: *mut Frame, words: *const [i64; 7])
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn leave_twice(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
     core::arch::naked_asm!(
-        "movaps xmm0, [rdi]",
-        "movaps xmm1, [rdi + 16]",
-        "movaps xmm2, [rdi + 32]",
-        "movaps xmm3, [rdi + 48]",
-        "movaps xmm4, [rdi + 64]",
-        "movaps xmm5, [rdi + 80]",
-        "movaps xmm6, [rdi + 96]",
-        "movaps xmm7, [rdi + 112]",
-        "movaps xmm8, [rdi + 128]",
-        "movaps xmm9, [rdi + 144]",
-        "movaps xmm10, [rdi + 160]",
-        "movaps xmm11, [rdi + 176]",
-        "movaps xmm12, [rdi + 192]",
-        "movaps xmm13, [rdi + 208]",
-        "movaps xmm14, [rdi + 224]",
-        "movaps xmm15, [rdi + 240]",
+        load_vectors!("rdi"),
         "jmp {leave}",
         leave = sym leave,
     )
