@@ -16,8 +16,6 @@ use super::thread::{OFFSET_IN_SLOT, Thread};
 pub(crate) struct Slot {
     /// Address of the slot itself.
     pub(crate) own: AtomicUsize,
-    /// Address to return to behind a system call whose stub has no room behind it.
-    pub(crate) return_to: AtomicUsize,
     /// FS base of the thread that the slot belongs to. No thread has [`NOBODY`].
     pub(crate) owner: AtomicUsize,
     /// End of the slot's stack, where it begins to be used.
@@ -44,7 +42,7 @@ pub(crate) struct Slot {
     /// Number of system calls that no hook could look at.
     pub(crate) skipped: AtomicU64,
     errno: UnsafeCell<c_int>,
-    reserved: u64,
+    reserved: [u64; 2],
     /// State of the thread, as everywhere.
     pub(crate) thread: Thread,
 }
