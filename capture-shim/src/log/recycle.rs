@@ -24,7 +24,9 @@ use super::commit::open_chunk;
 use super::{causes, segment};
 use crate::state::options::options;
 use crate::state::{self, Queue, State};
-use crate::tuning::{MAX_CHUNKS_TRIED, MAX_RETIRED, MAX_SCRATCHES, SPARE_CHUNKS};
+use crate::tuning::{
+    MAX_CHUNKS_TRIED, MAX_RETIRED, MAX_SCRATCHES, RECORDS_BETWEEN_SEARCHES, SPARE_CHUNKS,
+};
 
 mod carried;
 
@@ -206,6 +208,10 @@ pub(crate) fn take(
         open_chunk(memory.cast(), tid, anchor, &[]);
         return Ok((memory, CHUNK_HEADER_WORDS));
     }
+    let held_off = &state.queue.held_off;
+    if held_off.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
+        return Err(lost::LIMIT);
+    }
     let mut own = OwnScratch::take(&state.queue).ok_or(lost::BUSY)?;
     let scratch = own.scratch().ok_or(lost::LIMIT)?;
     for _ in 0..MAX_CHUNKS_TRIED {
@@ -234,6 +240,7 @@ pub(crate) fn take(
         };
         return Ok((memory, CHUNK_HEADER_WORDS + carried.as_slice().len()));
     }
+    held_off.store(RECORDS_BETWEEN_SEARCHES, Relaxed);
     Err(lost::LIMIT)
 }
 

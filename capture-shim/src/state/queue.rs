@@ -15,6 +15,9 @@ pub(crate) struct Queue {
     pub(crate) spares: [AtomicU64; SPARE_CHUNKS],
     /// Number of chunks that the log will not have: the disk had no room for them.
     pub(crate) refused: AtomicU32,
+    /// Number of requests for a chunk that are refused before one is looked for again: the last
+    /// search found flows that live on in all that it looked at.
+    pub(crate) held_off: AtomicU32,
     /// Set of the scratch memories in use, a bit for each.
     pub(crate) busy: AtomicU64,
 }
