@@ -123,7 +123,7 @@ fn goroutines(version: &str, connections: &str) {
             .env("CGO_ENABLED", "0")
             .env("GOTOOLCHAIN", "local")
             .env("GOFLAGS", "-mod=mod")
-            .env("GOCACHE", recording.file("cache"))
+            .env("GOCACHE", repository().join("target/go/cache"))
             .env("HOME", recording.file("home")),
     );
     let printed = record(&recording, &[binary.to_str().unwrap(), connections, "3"]);
