@@ -4,6 +4,7 @@ mod blob;
 mod library;
 mod outcome;
 mod patcher;
+mod surveys;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod announced;
@@ -33,7 +34,7 @@ mod seized;
 mod spawn;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trace;
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
 mod tuning;
 
 pub use blob::{

@@ -1,30 +1,22 @@
-//! Injections of one library into programs whose system calls the crate `patching` finds. What it
-//! found in a file is kept, as a program is often executed again.
+//! Injections of one library into programs whose system calls the crate `patching` finds.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use patching::{Entries, Image, Survey, assemble, survey};
+use patching::{Entries, assemble};
 
 use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
 use crate::library::Library;
 use crate::outcome::Error;
-use crate::tuning::SURVEYS;
+use crate::surveys::Surveys;
 
-/// What a file is known by while it does not change: device, number, time of change and length.
-type Known = (u64, u64, i64, i64, u64);
-
-/// A library and what is known of programs.
+/// A library, and what is known of programs: each is looked at once, as it is often executed again.
 #[derive(Debug)]
 pub struct Patcher {
     blob: Arc<Blob>,
     before: u64,
     after: u64,
-    /// `None` for a program that loads the library by itself.
-    surveys: Mutex<HashMap<Known, Option<Arc<Survey>>>>,
+    surveys: Surveys,
 }
 
 impl Patcher {
@@ -37,47 +29,24 @@ impl Patcher {
         let (Some(before), Some(after)) = (library.symbol(before), library.symbol(after)) else {
             return Err(Error::Blob("it lacks the code for one side of a system call"));
         };
-        let (blob, surveys) = (Arc::new(library.blob), Mutex::default());
+        let (blob, surveys) = (Arc::new(library.blob), Surveys::default());
         Ok(Patcher { blob, before, after, surveys })
     }
 
-    /// What is known of a program's file, which is looked at if it is not known.
-    fn survey(&self, target: &Target) -> Result<Option<Arc<Survey>>, Reason> {
-        let mut file = File::open(&target.executable)?;
-        let known = known(&file)?;
-        // Whoever panicked has left the map whole.
-        let lock = || self.surveys.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(survey) = lock().get(&known) {
-            return Ok(survey.clone());
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        let image = Image::parse(&bytes)?;
-        let found = if target.interpreted && image.go_version().is_none() {
-            None
-        } else {
-            Some(Arc::new(survey(&image)?))
-        };
-        let mut surveys = lock();
-        if surveys.len() >= SURVEYS {
-            surveys.clear();
-        }
-        surveys.insert(known, found.clone());
-        Ok(found)
+    /// Keeps what is found in programs in a folder, so that the next recorder need not look for it
+    /// again. The folder is made, and is this user's alone. Where that cannot be, nothing is kept.
+    #[must_use]
+    pub fn keeping_in(mut self, folder: PathBuf) -> Patcher {
+        self.surveys.keep_in(folder);
+        self
     }
-}
-
-/// What a file is known by.
-fn known(file: &File) -> io::Result<Known> {
-    let about = file.metadata()?;
-    Ok((about.dev(), about.ino(), about.mtime(), about.mtime_nsec(), about.len()))
 }
 
 impl Prepare for Patcher {
     /// Injection for a program that loads no library: a static one, or one of Go, which makes its
     /// system calls past the libraries that it loads.
     fn prepare(&self, target: &Target) -> Result<Option<Injection>, Reason> {
-        let Some(survey) = self.survey(target)? else { return Ok(None) };
+        let Some(survey) = self.surveys.of(target)? else { return Ok(None) };
         let stubs_room = survey.stub_bytes() as u64;
         let (before, after) = (self.before, self.after);
         let patches = move |placed: &Placed| {

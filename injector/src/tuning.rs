@@ -43,6 +43,18 @@ pub(crate) const INTERPRETERS: usize = 5;
 /// Number of programs that are known at once. Chosen: of each, some hundred places are kept.
 pub(crate) const SURVEYS: usize = 256;
 
+/// Bytes at the beginning of a program's file that are looked at to know it again. Its headers and
+/// its build id are in the first 4 KiB of all programs that are known.
+pub(crate) const HEAD_BYTES: usize = 64 << 10;
+
+/// Maximum size of a file in which a survey is kept, in bytes. Chosen: those of static programs
+/// take 2 to 8 KB.
+pub(crate) const KEPT_BYTES: u64 = 1 << 20;
+
+/// Maximum number of such files; beyond it, the oldest are removed. Chosen: more programs than a
+/// host runs, and 2 MB of them.
+pub(crate) const KEPT_FILES: usize = 256;
+
 /// Distance in bytes that a jump must span at most: 2 GB, less some that stubs may lie behind.
 pub(crate) const REACH: u64 = (2 << 30) - (16 << 20);
 

@@ -1,13 +1,13 @@
 //! Any bytes as an image, for fuzzing and property tests. It panics where the crate breaks its
 //! word: patches are apart, replace what they say, leave each system call that stays, and lead to
-//! the same instructions.
+//! the same instructions. So do bytes as a survey that was kept.
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind};
 
 use crate::image::Image;
 use crate::kind::Kind;
 use crate::numbers::Numbers;
-use crate::plan::{Site, survey};
+use crate::plan::{Site, Survey, survey};
 use crate::stubs::{Entries, Patches, assemble};
 use crate::tuning::{HEADER_BYTES, JUMP_BYTES};
 use crate::windows::Window;
@@ -30,6 +30,24 @@ pub fn fuzz(file: &[u8]) {
         let Ok(patches) = assemble(&survey, bias, stubs_at, &ENTRIES) else { continue };
         assert!(patches.stubs.len() <= survey.stub_bytes(), "stubs are larger than was said");
         check(&image, &survey.sites, &patches, bias, stubs_at);
+    }
+}
+
+/// Reads bytes as a survey that was kept, and as the content of one. What is read can be patched
+/// with, and is written alike.
+pub fn fuzz_kept(bytes: &[u8]) {
+    kept(bytes);
+    kept(&crate::kept::framed(bytes));
+}
+
+fn kept(bytes: &[u8]) {
+    let key = b"a key";
+    let Some(survey) = Survey::from_bytes(bytes, key) else { return };
+    let again = survey.to_bytes(key).ok().and_then(|bytes| Survey::from_bytes(&bytes, key));
+    assert_eq!(again.as_ref(), Some(&survey));
+    for bias in [0, 0x5555_0000_0000] {
+        // An instruction that cannot be moved is an error.
+        let _ = assemble(&survey, bias, survey.span.end.wrapping_add(bias) & !0xfff, &ENTRIES);
     }
 }
 

@@ -3,7 +3,10 @@
 use proptest::prelude::*;
 
 use crate::cases::{padded, program};
-use crate::fuzz::fuzz;
+use crate::fuzz::{fuzz, fuzz_kept};
+use crate::image::Image;
+use crate::kept::HEAD_BYTES;
+use crate::plan::survey;
 
 /// Instructions that compilers put around system calls, and some that cannot be moved.
 const PIECES: &[&[u8]] = &[
@@ -41,7 +44,12 @@ fn seeds_for_fuzzing() {
     if let Some(corpus) = std::env::var_os("FUZZ_SEEDS") {
         let directory = std::path::Path::new(&corpus).join("image");
         std::fs::create_dir_all(&directory).unwrap();
-        std::fs::write(directory.join("seed"), seed).unwrap();
+        std::fs::write(directory.join("seed"), &seed).unwrap();
+        let survey = survey(&Image::parse(&seed).unwrap()).unwrap();
+        let content = survey.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
+        let directory = std::path::Path::new(&corpus).join("survey");
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("seed"), content).unwrap();
     }
 }
 
@@ -68,6 +76,20 @@ proptest! {
         parts in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..12), 0..30),
     ) {
         fuzz(&program(&parts.join(&b"\x0f\x05"[..])));
+    }
+
+    #[test]
+    fn kept_surveys(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let image = program(&padded(&PIECES.concat()));
+        let survey = survey(&Image::parse(&image).unwrap()).unwrap();
+        let mut content = survey.to_bytes(b"a key").unwrap().split_off(HEAD_BYTES);
+        for (at, byte) in changes {
+            let at = at.index(content.len());
+            content[at] = byte;
+        }
+        fuzz_kept(&content);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod frames;
 mod go;
+mod head;
 mod segment;
 
 use std::ops::Range;
@@ -13,7 +14,9 @@ use std::ops::Range;
 use object::Endianness;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
+use serde::{Deserialize, Serialize};
 
+pub use head::Head;
 pub(crate) use segment::Segment;
 
 use crate::error::Error;
@@ -22,7 +25,7 @@ use crate::error::Error;
 const END: u64 = 1 << 47;
 
 /// How an image is loaded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Load {
     /// It names an interpreter, and so will load a preloaded library. A Go program of this kind
     /// still makes its own system calls past libc.

@@ -1,7 +1,9 @@
 //! How sites are patched, and why some are left.
 
+use serde::{Deserialize, Serialize};
+
 /// How a site is patched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// Jumps before and behind the `syscall`, which stays where it is.
     Sandwich,
@@ -14,7 +16,7 @@ pub enum Kind {
 }
 
 /// Why a site is left as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Reason {
     /// Its calls are not wanted.

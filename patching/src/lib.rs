@@ -7,6 +7,7 @@ mod fuzz;
 #[cfg(test)]
 mod fuzz_tests;
 mod image;
+mod kept;
 mod kind;
 mod numbers;
 mod plan;
@@ -18,8 +19,8 @@ mod tuning;
 mod windows;
 
 pub use error::Error;
-pub use fuzz::fuzz;
-pub use image::{Image, Load};
+pub use fuzz::{fuzz, fuzz_kept};
+pub use image::{Head, Image, Load};
 pub use kind::{Kind, Reason};
 pub use numbers::{Numbers, is_wanted};
 pub use plan::{Runtime, Site, Survey, survey};

@@ -1,7 +1,9 @@
 //! The numbers of Linux's system calls on x86-64 that a recording wants.
 
+use serde::{Deserialize, Serialize};
+
 /// What is known of the number at a site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Numbers {
     /// It is always this one.
     Constant(u32),

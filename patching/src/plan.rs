@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::Error;
 use crate::image::{Image, Load};
 use crate::kind::{Kind, Reason};
@@ -12,7 +14,7 @@ use crate::sites::{Found, Sites, find, number};
 use crate::windows::{Ground, Window};
 
 /// Whose rules the code around a site follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Runtime {
     /// The platform's: the stack is large, and 128 bytes below its pointer are in use.
     C,
@@ -24,7 +26,7 @@ pub enum Runtime {
 }
 
 /// A place where a system call is made. Addresses are as linked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
     /// Address of the `syscall` instruction.
     pub address: u64,
@@ -43,7 +45,7 @@ pub struct Site {
 }
 
 /// What is known of an image: enough to make its patches without it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survey {
     /// All system calls in the order of addresses.
     pub sites: Vec<Site>,

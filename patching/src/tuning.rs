@@ -63,3 +63,10 @@ pub(crate) const STUB_ALIGNMENT: usize = 16;
 /// the site. Signal handlers leave 128 bytes alone; it must still be within these after the
 /// return.
 pub(crate) const KEPT_BELOW: u8 = 120;
+
+/// Maximum number of sites in a survey that was kept. libc has 526, the largest that is known.
+pub(crate) const KEPT_SITES: usize = 1 << 14;
+
+/// Maximum length of a window in a survey that was kept, in bytes: what four bytes and the longest
+/// instruction take, and as much between two neighbours that share one.
+pub(crate) const WINDOW_BYTES: usize = 64;

@@ -8,13 +8,15 @@ use iced_x86::{
     RflagsBits,
 };
 
+use serde::{Deserialize, Serialize};
+
 use crate::kind::Reason;
 use crate::sites::Found;
 use crate::sites::reached::Reached;
 use crate::tuning::JUMP_BYTES;
 
 /// Instructions that give way to a jump.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// Address of the first of them, as linked. The jump is here.
     pub address: u64,

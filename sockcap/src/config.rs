@@ -22,6 +22,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::command::Run;
 use crate::command_line;
 use crate::help;
+use crate::places;
 use file::{ConfigError, Owner, Settings};
 
 /// The name of the file in a data directory.
@@ -61,11 +62,7 @@ pub(crate) enum Failed {
 /// The user's own file, if there is a place for it: `$XDG_CONFIG_HOME/sockcap/config.toml`, by
 /// default in `~/.config`.
 fn user_file() -> Option<PathBuf> {
-    let absolute = |path: PathBuf| Some(path).filter(|path| path.is_absolute());
-    let configured = env::var_os("XDG_CONFIG_HOME").and_then(|place| absolute(place.into()));
-    let place =
-        configured.or_else(|| Some(absolute(env::var_os("HOME")?.into())?.join(".config")))?;
-    Some(place.join("sockcap/config.toml"))
+    Some(places::user_folder("XDG_CONFIG_HOME", ".config")?.join("sockcap/config.toml"))
 }
 
 /// As [`parse`], with these arguments and this file of the user. The first argument is the program.

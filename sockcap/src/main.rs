@@ -16,6 +16,7 @@ mod naming;
 mod notes;
 mod output;
 mod page;
+mod places;
 mod progress;
 mod report_meta;
 mod shown;

@@ -16,6 +16,7 @@ use injector::{Left, Library, Outcome, Patcher, Report, Server};
 use tempfile::TempDir;
 
 use crate::error::Error;
+use crate::places;
 
 /// Name of the library, which lies beside the one that is preloaded.
 const LIBRARY: &str = "libsockcap_injected.so";
@@ -130,8 +131,13 @@ fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector:
     }
 }
 
-/// Reads the library that is put into programs.
+/// Reads the library that is put into programs. What is found in these is kept with what else the
+/// user's programs keep: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
 fn patcher(path: &Path) -> Result<Patcher, Error> {
     let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
-    Ok(Patcher::new(Library::read(&bytes, START, NULL_SLOT)?, BEFORE, AFTER)?)
+    let patcher = Patcher::new(Library::read(&bytes, START, NULL_SLOT)?, BEFORE, AFTER)?;
+    Ok(match places::user_folder("XDG_CACHE_HOME", ".cache") {
+        Some(folder) => patcher.keeping_in(folder.join("sockcap/programs")),
+        None => patcher,
+    })
 }
