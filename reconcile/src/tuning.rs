@@ -317,3 +317,13 @@ pub(crate) const MAX_UNHEARD: usize = 1 << 16;
 
 /// Number of events, or of what goes into them, that one sorter has in memory beside the budget.
 pub(crate) const SORTED_AT_ONCE: usize = 1 << 16;
+
+// Operations
+
+/// Number of times that a client must have asked again before any answer, for its connection to be
+/// one on which many causes ask without ids. A shared one has hundreds within seconds, and one that
+/// is not shared has none in the recordings of docs/decisions/0436.
+pub(crate) const MIN_ASKED_AGAIN: usize = 10;
+/// Number of questions among which at least one must have been asked so. A command that is sent in
+/// parts, or an answer that was not kept, is rarer. Chosen, not measured.
+pub(crate) const ASKED_PER_AGAIN: usize = 20;

@@ -15,6 +15,8 @@ type CallKey = (u32, Direction, u64);
 pub(crate) struct ToldOfLog<'a> {
     operations: &'a SpillableVec<Operation>,
     range: Range<usize>,
+    /// The flows on which many causes ask without ids, sorted.
+    interleaved: &'a [u32],
     /// The call that was asked about last, and how many with its key were before it.
     latest: Option<(CallKey, usize)>,
 }
@@ -23,23 +25,26 @@ impl<'a> ToldOfLog<'a> {
     pub(super) fn new(
         operations: &'a SpillableVec<Operation>,
         range: Range<usize>,
+        interleaved: &'a [u32],
     ) -> ToldOfLog<'a> {
-        ToldOfLog { operations, range, latest: None }
+        ToldOfLog { operations, range, interleaved, latest: None }
     }
 
     /// Calls `piece` for each piece of a transfer of `bytes` bytes, with its size and whether an
     /// operation begins with its first byte. An operation begins a piece if it is the first of the
-    /// transfer or has an id. Without ids, what one call sends at once was made for one cause: a
-    /// pipeline, whose operations are all told of one message.
+    /// transfer or has an id, or if its connection is shared by many causes. Else, what one call
+    /// sends at once was made for one cause: a pipeline, whose operations are all told of one
+    /// message.
     pub(crate) fn divide(&mut self, call: CallKey, bytes: u32, mut piece: impl FnMut(u32, bool)) {
         let (mut done, mut begins) = (0, false);
+        let is_shared = self.interleaved.binary_search(&call.0).is_ok();
         // Of two calls with one key all is told of the first.
         if self.number(call) == 0 {
             for at in self.places(call).filter_map(|place| self.operations.get(place)) {
                 if at.at >= bytes {
                     break;
                 }
-                if begins && at.call.is_none() {
+                if begins && at.call.is_none() && !is_shared {
                     continue;
                 }
                 if at.at > done {
@@ -113,7 +118,7 @@ mod tests {
     #[test]
     fn each_operation_begins_a_piece() {
         let all = told(&[(1, 10, 0), (1, 10, 30), (1, 20, 5), (1, 20, 99), (2, 10, 7)], Some(3));
-        let mut of_log = ToldOfLog::new(&all, 0..5);
+        let mut of_log = ToldOfLog::new(&all, 0..5, &[]);
         let mut pieces = |flow, direction, ticks, bytes| {
             let mut pieces = Vec::new();
             of_log.divide((flow, direction, ticks), bytes, |bytes, begins| {
@@ -134,7 +139,7 @@ mod tests {
     #[test]
     fn a_pipeline_without_ids_is_one_piece() {
         let all = told(&[(1, 10, 4), (1, 10, 30), (1, 10, 50), (1, 20, 0)], None);
-        let mut of_log = ToldOfLog::new(&all, 0..4);
+        let mut of_log = ToldOfLog::new(&all, 0..4, &[]);
         let mut pieces = Vec::new();
         for ticks in [10, 20] {
             of_log.divide((1, Direction::Send, ticks), 100, |bytes, begins| {
@@ -145,9 +150,22 @@ mod tests {
     }
 
     #[test]
+    fn where_many_causes_ask_each_operation_begins_a_piece_without_an_id() {
+        let all = told(&[(1, 10, 4), (1, 10, 30), (1, 20, 0), (2, 20, 0), (2, 20, 9)], None);
+        let mut of_log = ToldOfLog::new(&all, 0..5, &[1]);
+        let mut pieces = Vec::new();
+        for (flow, ticks) in [(1, 10), (1, 20), (2, 20)] {
+            of_log.divide((flow, Direction::Send, ticks), 40, |bytes, begins| {
+                pieces.push((bytes, begins));
+            });
+        }
+        assert_eq!(pieces, [(4, false), (26, true), (10, true), (40, true), (40, true)]);
+    }
+
+    #[test]
     fn datagrams_of_one_call_have_an_operation_each() {
         let all = told(&[(1, 5, 0), (1, 10, 0), (1, 10, 0), (1, 20, 0)], None);
-        let mut of_log = ToldOfLog::new(&all, 0..4);
+        let mut of_log = ToldOfLog::new(&all, 0..4, &[]);
         let mut next = |ticks| of_log.datagram((1, Direction::Send, ticks));
         assert_eq!([next(10), next(10), next(10), next(20), next(10)], [2, 3, 0, 4, 2]);
     }

@@ -8,6 +8,7 @@ use out_of_core::{NameId, Names, SpillableVec};
 
 use crate::logs::capture::Capture;
 use crate::sockets::socket::Sockets;
+use crate::told::interleaved;
 use crate::told::of_log::ToldOfLog;
 use crate::told::operation::Operation;
 
@@ -17,6 +18,8 @@ pub(crate) struct Told {
     operations: SpillableVec<Operation>,
     /// By log, where its operations are.
     of_logs: Vec<Range<usize>>,
+    /// By log, the flows on which many causes ask without ids, sorted.
+    interleaved: Vec<Vec<u32>>,
     names: Names,
 }
 
@@ -26,6 +29,7 @@ impl Told {
         Told {
             operations: SpillableVec::new(&capture.pool),
             of_logs: vec![0..0; capture.logs.len()],
+            interleaved: vec![Vec::new(); capture.logs.len()],
             names: Names::default(),
         }
     }
@@ -48,6 +52,9 @@ impl Told {
             status: number(operation.status),
             ..*operation
         }))?;
+        if let Some(flows) = self.interleaved.get_mut(log) {
+            *flows = interleaved::flows(operations.iter());
+        }
         if let Some(range) = self.of_logs.get_mut(log) {
             *range = first..self.operations.len();
         }
@@ -62,7 +69,8 @@ impl Told {
     /// The operations of log number `log`; `None` where it tells none.
     pub(crate) fn of_log(&self, log: usize) -> Option<ToldOfLog<'_>> {
         let range = self.of_logs.get(log).filter(|range| !range.is_empty())?;
-        Some(ToldOfLog::new(&self.operations, range.clone()))
+        let interleaved = self.interleaved.get(log).map_or(&[][..], Vec::as_slice);
+        Some(ToldOfLog::new(&self.operations, range.clone(), interleaved))
     }
 
     /// The places of all operations, log by log.
