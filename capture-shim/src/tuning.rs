@@ -83,8 +83,8 @@ pub(crate) const SPARE_CHUNKS: usize = 4;
 /// measured.
 pub(crate) const MAX_CHUNKS_TRIED: usize = 16;
 
-/// Number of records that are lost without a search after one that found no chunk to use again: live
-/// flows fill the log. A search takes about 345 µs, and without this each call of a program with
+/// Number of records that are lost without a search after one that found no chunk to use again:
+/// live flows fill the log. A search takes about 345 µs, and without this each call of a program with
 /// 2,000 connections and a log of 64 KiB made one.
 pub(crate) const RECORDS_BETWEEN_SEARCHES: u32 = 256;
 
