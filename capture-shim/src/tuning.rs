@@ -187,9 +187,9 @@ pub(crate) const MAX_NOTES: usize = 4;
 /// the recorder may take, and a second more. Chosen, not measured.
 pub(crate) const SECONDS_TO_ANNOUNCE: i64 = 3;
 
-/// Beginning of a program's file that is looked at, in bytes: its header and the table behind it.
-/// Chosen, not measured.
-pub(crate) const PROGRAM_HEAD_BYTES: usize = 1024;
+/// Beginning of a program's file that is looked at, in bytes: its header, the table behind it, and
+/// the note by which Go knows its builds, which Go's own linker puts at 3968.
+pub(crate) const PROGRAM_HEAD_BYTES: usize = 4096;
 
 /// Maximum number of seccomp filters that are kept; beyond that, no system call is permitted.
 /// Chosen, not measured.

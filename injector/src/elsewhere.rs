@@ -12,7 +12,8 @@ use crate::outcome::{Error, Outcome};
 /// What came of an announced exec.
 #[derive(Debug)]
 pub struct Report {
-    /// Number of the process; 0 where that is not known.
+    /// Number of the process that announced it; 0 where that is not known. An injection says which
+    /// process it was into.
     pub process: u32,
     /// The program, as its process named it; empty where that is not known.
     pub program: PathBuf,

@@ -8,7 +8,7 @@ use crate::{facts, maps, rights};
 /// Reads bytes as an announcement. What is read is written alike.
 pub fn announcement(bytes: &[u8]) {
     let Ok(read) = message::read(bytes) else { return };
-    let written = message::encode(read.tid, &read.program).unwrap_or_default();
+    let written = message::encode(read.who, read.tid, &read.program).unwrap_or_default();
     assert!(!written.is_empty() && bytes.starts_with(&written), "{read:?} is written otherwise");
 }
 

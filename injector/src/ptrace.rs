@@ -43,6 +43,20 @@ pub(crate) fn seize(tid: Tid) -> io::Result<()> {
     request(libc::PTRACE_SEIZE, tid, 0, options as usize)
 }
 
+/// The same, and the next child that it makes by `vfork` is traced from its beginning.
+pub(crate) fn seize_spawning(tid: Tid) -> io::Result<()> {
+    let options = libc::PTRACE_O_TRACEEXEC | libc::PTRACE_O_TRACESYSGOOD;
+    let options = options | libc::PTRACE_O_TRACEVFORK;
+    request(libc::PTRACE_SEIZE, tid, 0, options as usize)
+}
+
+/// The child that a thread has made, which stands at the event of that.
+pub(crate) fn child(tid: Tid) -> io::Result<Tid> {
+    let mut message: libc::c_ulong = 0;
+    request(libc::PTRACE_GETEVENTMSG, tid, 0, from_mut(&mut message) as usize)?;
+    Tid::try_from(message).map_err(|_| io::ErrorKind::NotFound.into())
+}
+
 /// Makes a thread stop soon.
 pub(crate) fn interrupt(tid: Tid) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, tid, 0, 0)
@@ -144,14 +158,16 @@ pub(crate) enum Report {
     Ended,
 }
 
-/// Report of a thread that this one traces, if there is one. Ends are reported if asked for, and
-/// otherwise left for the parent of a process. `NotFound` where nothing is traced.
-pub(crate) fn report(ends: bool) -> io::Result<Option<Report>> {
+/// Report of a thread that this one traces, if there is one, or of this one `only`. Ends are
+/// reported if asked for, and otherwise left for the parent of a process. `NotFound` where nothing
+/// is traced.
+pub(crate) fn report(ends: bool, only: Option<Tid>) -> io::Result<Option<Report>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WSTOPPED | libc::WNOHANG | libc::__WALL | libc::__WNOTHREAD;
     let options = options | if ends { libc::WEXITED } else { 0 };
+    let (of, number) = only.map_or((libc::P_ALL, 0), |tid| (libc::P_PID, tid.cast_unsigned()));
     // SAFETY: the kernel writes one structure of this type, which lives for the whole call.
-    if unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), options) } == -1 {
+    if unsafe { libc::waitid(of, number, info.as_mut_ptr(), options) } == -1 {
         let error = io::Error::last_os_error();
         return match error.raw_os_error() {
             Some(libc::ECHILD) => Err(io::ErrorKind::NotFound.into()),

@@ -16,6 +16,8 @@ use crate::tuning::{LOOKS, PAUSE};
 pub(crate) enum Stop {
     /// It has executed another program.
     Exec,
+    /// It has made a child by `vfork`.
+    Child,
     /// At the beginning or the end of a system call.
     Call,
     /// A signal is to be delivered.
@@ -36,20 +38,50 @@ pub(crate) struct Seized {
     process: u32,
     end: OwnedFd,
     stopped: bool,
+    /// Whether reports of others are left for later: its child may report before it does.
+    alone: bool,
 }
 
 impl Seized {
     /// Begins to trace a thread of a process.
     pub(crate) fn begin(process: u32, tid: Tid) -> Result<Seized, Error> {
-        let end = match Pid::from_raw(process as i32) {
-            Some(pid) => pidfd_open(pid, PidfdFlags::empty()).map_err(io::Error::from),
-            None => Err(io::ErrorKind::NotFound.into()),
-        };
-        let seized = end.and_then(|end| ptrace::seize(tid).map(|()| end));
+        Seized::begin_by(ptrace::seize, process, tid, false)
+    }
+
+    /// The same for a thread whose next child by `vfork` is to be traced in its place.
+    pub(crate) fn begin_spawning(process: u32, tid: Tid) -> Result<Seized, Error> {
+        Seized::begin_by(ptrace::seize_spawning, process, tid, true)
+    }
+
+    fn begin_by(
+        seize: impl FnOnce(Tid) -> io::Result<()>,
+        process: u32,
+        tid: Tid,
+        alone: bool,
+    ) -> Result<Seized, Error> {
+        let seized = end_of(process).and_then(|end| seize(tid).map(|()| end));
         match seized {
-            Ok(end) => Ok(Seized { tid, process, end, stopped: false }),
+            Ok(end) => Ok(Seized { tid, process, end, stopped: false, alone }),
             Err(source) => Err(Error::Seize { process, tracer: tracer(process), source }),
         }
+    }
+
+    /// The child at whose making this thread stands. The thread goes on, and nobody traces it.
+    pub(crate) fn into_child(self) -> Result<Seized, Error> {
+        const STEP: &str = "following its child";
+        let child = ptrace::child(self.tid);
+        let let_go = ptrace::detach(self.tid, 0);
+        let child = child.map_err(self.failed(STEP))?;
+        match let_go {
+            // It was killed meanwhile, which is nothing to its child.
+            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => {
+                return Err(self.failed(STEP)(error));
+            }
+            _ => {}
+        }
+        let process = child.cast_unsigned();
+        let end = end_of(process).map_err(self.failed(STEP))?;
+        Ok(Seized { tid: child, process, end, stopped: false, alone: false })
     }
 
     /// Number of the process.
@@ -98,7 +130,7 @@ impl Seized {
         for look in 0u32.. {
             // The end of a process is its parent's to take. That of a thread is nobody's else, and
             // the exec of another thread waits for it.
-            match ptrace::report(self.tid != process as Tid) {
+            match ptrace::report(self.tid != process as Tid, self.alone.then_some(self.tid)) {
                 Ok(Some(Report::Stopped { tid, status })) => {
                     return Ok(Some(self.stopped(tid, status)));
                 }
@@ -150,6 +182,7 @@ impl Seized {
             (0, CALL) => Stop::Call,
             (0, signal) => Stop::Signal(signal),
             (libc::PTRACE_EVENT_EXEC, _) => Stop::Exec,
+            (libc::PTRACE_EVENT_VFORK, _) => Stop::Child,
             (EVENT_STOP, libc::SIGTRAP) => Stop::Interrupted,
             (EVENT_STOP, _) => Stop::Group,
             (event, _) => Stop::Other(event),
@@ -201,6 +234,12 @@ impl Seized {
         }
         ptrace::detach(self.tid, signal).map_err(self.failed(STEP))
     }
+}
+
+/// What tells of a process's end.
+fn end_of(process: u32) -> io::Result<OwnedFd> {
+    let pid = Pid::from_raw(process.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
+    Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
 /// Number of the process that traces another one; 0 where there is none.

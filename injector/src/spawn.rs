@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::announced::{client, message, server};
 use crate::blob::Prepare;
 use crate::outcome::{Error, Outcome};
-use crate::trace::{self, Exec};
+use crate::trace::{self, Exec, Who};
 use crate::tuning::UNTIL_EXEC;
 
 /// Child that was started, and what came of its injection.
@@ -39,7 +39,7 @@ pub fn spawn(
 ) -> Result<Spawned, Error> {
     let failed = |source| Error::Spawn { path: program.to_owned(), source };
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
-    let mut bytes = message::encode(0, program).map_err(failed)?;
+    let mut bytes = message::encode(Who::Itself, 0, program).map_err(failed)?;
     let announce = move || {
         message::set_tid(&mut bytes, std::process::id());
         // Without a recorder the program runs all the same.
@@ -73,7 +73,7 @@ fn follow(connection: &UnixStream, prepare: &dyn Prepare) -> Result<Outcome, Err
     let message = message::read(connection).map_err(refused)?;
     let tid = i32::try_from(message.tid)
         .map_err(|_| Error::Announcement("its number is none".to_owned()))?;
-    let exec = Exec { process: message.tid, tid, program: &message.program };
+    let exec = Exec { process: message.tid, tid, who: message.who, program: &message.program };
     trace::follow(&exec, connection, prepare, |traced| server::answer(connection, traced))
 }
 

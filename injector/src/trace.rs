@@ -15,6 +15,16 @@ use crate::rights;
 use crate::seized::{Seized, Stop};
 use crate::tuning::{LOADING, UNTIL_EXEC, UNTIL_INTERRUPTED};
 
+/// Who executes the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// The thread that says so.
+    Itself,
+    /// The next child that it makes by `vfork`, as `posix_spawn` does: libc executes the program
+    /// there, and nothing of ours runs in between.
+    Child,
+}
+
 /// Exec that is about to be made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exec<'a> {
@@ -22,6 +32,8 @@ pub(crate) struct Exec<'a> {
     pub process: u32,
     /// Number of the thread.
     pub tid: Tid,
+    /// Who executes the program: the thread, or a child of its.
+    pub who: Who,
     /// The program, as the process names it.
     pub program: &'a Path,
 }
@@ -38,7 +50,11 @@ pub(crate) fn follow(
         answer(false);
         return Ok(Outcome::Left(left));
     }
-    let mut seized = match Seized::begin(exec.process, exec.tid) {
+    let seized = match exec.who {
+        Who::Itself => Seized::begin(exec.process, exec.tid),
+        Who::Child => Seized::begin_spawning(exec.process, exec.tid),
+    };
+    let mut seized = match seized {
         Ok(seized) => seized,
         Err(error) => {
             answer(false);
@@ -52,16 +68,42 @@ pub(crate) fn follow(
         return Ok(Outcome::Left(Left::NoExec));
     }
     answer(true);
+    if exec.who == Who::Child {
+        if !until_child(&mut seized, connection)? {
+            return let_go(seized);
+        }
+        seized = seized.into_child()?;
+    }
     if !until_exec(&mut seized, connection)? {
-        return match seized.release(UNTIL_INTERRUPTED) {
-            Ok(()) | Err(Error::Gone { .. }) => Ok(Outcome::Left(Left::NoExec)),
-            Err(error) => Err(error),
-        };
+        return let_go(seized);
     }
     let (outcome, stopped_by) = inject(&mut seized, prepare);
     let outcome = outcome.map_err(|error| seized.or_gone(error));
     let released = seized.release_with(UNTIL_INTERRUPTED, stopped_by);
     outcome.and_then(|outcome| released.map(|()| outcome))
+}
+
+/// Lets a thread go that executes nothing.
+fn let_go(seized: Seized) -> Result<Outcome, Error> {
+    match seized.release(UNTIL_INTERRUPTED) {
+        Ok(()) | Err(Error::Gone { .. }) => Ok(Outcome::Left(Left::NoExec)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lets the thread run until it has made the child that will execute the program. `false` where it
+/// does not: the connection lasts until the child has executed it.
+fn until_child(seized: &mut Seized, connection: &UnixStream) -> Result<bool, Error> {
+    const STEP: &str = "waiting for its child";
+    let until = Instant::now() + UNTIL_EXEC;
+    loop {
+        match seized.wait_or(Some(connection.as_fd()), until, STEP) {
+            Ok(Some(Stop::Child)) => return Ok(true),
+            Ok(Some(stop)) => seized.pass(stop, STEP)?,
+            Ok(None) | Err(Error::Gone { .. } | Error::Timeout { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Lets the process run until it has executed its program. `false` where it does not.

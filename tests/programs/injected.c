@@ -1,12 +1,13 @@
 // A static program whose one place of system calls is laid out as a patched one: it loads the
 // library that is injected by itself, and calls through its entries.
 //
-// usage: injected LIBRARY talk|threads|signals|alternate|jumps|forks
+// usage: injected LIBRARY talk|threads|signals|alternate|jumps|forks|notes|quiet
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -203,8 +204,38 @@ static void forks(void)
     exchange(1, 1);
 }
 
+static char **own;
+
+static void becomes(void)
+{
+    char *command[] = {own[0], own[1], "quiet", 0};
+    S(SYS_execve, own[0], command, 0);
+    _exit(2);
+}
+
+// A child of vfork becomes a static program; then there is a child of fork.
+static void notes(void)
+{
+    static long memory[1 << 13];
+    int status;
+    exchange(1, 1);
+    // As its parent, the child comes back from `site` and compares what is there.
+    long *stack = memory + sizeof memory / sizeof *memory - 64;
+    long flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+    stack[-1] = flags, stack[-16] = (long)stack, stack[6] = (long)becomes;
+    long child = S(SYS_clone, flags, stack);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    child = S(SYS_fork);
+    if (child == 0) {
+        exchange(1, 6);
+        S(SYS_exit_group, 0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 int main(int count, char **arguments)
 {
+    own = arguments;
     CHECK(count == 3);
     load(arguments[1], (long *)arguments - 1);
     char *what = arguments[2];
@@ -214,6 +245,8 @@ int main(int count, char **arguments)
     if (!strcmp(what, "alternate")) signals(SA_ONSTACK);
     if (!strcmp(what, "jumps")) jumps();
     if (!strcmp(what, "forks")) forks();
+    if (!strcmp(what, "notes")) notes();
+    if (!strcmp(what, "quiet")) _exit(0);
     puts("unharmed");
     fflush(stdout);
     S(SYS_exit_group, 0);

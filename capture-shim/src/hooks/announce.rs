@@ -4,7 +4,9 @@
 //! in `SOCKCAP_INJECTOR`, and waits for the answer: by then the recorder traces it, up to the exec.
 //! The crate `injector` has the other side, and the bytes in its `announced/message.rs`.
 //!
-//! A `vfork` child may announce as well: nothing is written but its own stack.
+//! A `vfork` child may announce as well: nothing is written but its own stack. A thread whose libc
+//! makes the child and executes the program (`posix_spawn`) announces that instead: the recorder
+//! then follows the next child that the thread makes by `vfork`.
 
 use crate::platform::identity;
 use crate::platform::raw::{self, Descriptor};
@@ -15,8 +17,15 @@ use crate::tuning::SECONDS_TO_ANNOUNCE;
 const TRACED: u8 = b'1';
 /// Message of a thread that goes on, since the program could not be executed.
 const FAILED: u8 = b'x';
-/// Beginning of an announcement.
-const MAGIC: [u8; 4] = *b"SCX1";
+
+/// Who will execute the program; the beginning of an announcement.
+#[derive(Clone, Copy)]
+pub(crate) enum Who {
+    /// The thread that announces it.
+    Itself = u32::from_le_bytes(*b"SCX1") as isize,
+    /// A child that libc makes in the next call.
+    Child = u32::from_le_bytes(*b"SCX2") as isize,
+}
 
 /// Announcement that a recorder has answered. The connection lasts until the exec, which closes it.
 pub(crate) struct Announced(Descriptor);
@@ -32,11 +41,16 @@ impl Announced {
     }
 }
 
-/// Announces that the calling thread is about to execute the program at `path`. `None` where no
-/// recorder will put the library there.
-pub(crate) fn announce(path: &[u8]) -> Option<Announced> {
-    let socket = settings::option(settings::INJECTOR).filter(|socket| !socket.is_empty())?;
-    let ([a, b, c, d], [e, f, g, h]) = (MAGIC, identity::tid().to_le_bytes());
+/// Socket of a recorder, if there is one.
+pub(crate) fn recorder() -> Option<&'static [u8]> {
+    settings::option(settings::INJECTOR).filter(|socket| !socket.is_empty())
+}
+
+/// Announces that the program at `path` is about to be executed. `None` where no recorder will put
+/// the library there.
+pub(crate) fn announce(who: Who, path: &[u8]) -> Option<Announced> {
+    let socket = recorder()?;
+    let ([a, b, c, d], [e, f, g, h]) = ((who as u32).to_le_bytes(), identity::tid().to_le_bytes());
     let [i, j] = u16::try_from(path.len()).ok()?.to_le_bytes();
     let stream = raw::connect(socket, SECONDS_TO_ANNOUNCE)?;
     stream.let_it_trace();

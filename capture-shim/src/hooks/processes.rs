@@ -52,6 +52,8 @@ pub(crate) unsafe fn fork(real: types::fork) -> pid_t {
 /// Makes a call that is `fork` by another name, in a process without libc.
 #[cfg(feature = "injected")]
 pub(crate) fn forked(call: impl FnOnce() -> pid_t) -> pid_t {
+    // No hook runs in the child, which would find the notes, and write them once more.
+    unseen::collect();
     share_count();
     let pid = call();
     if pid > 0 {

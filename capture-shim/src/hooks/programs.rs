@@ -100,6 +100,7 @@ pub(crate) unsafe fn spawn(
     variables: Strings,
 ) -> c_int {
     let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
+    let announced = unseen::is_coming(&Program::Name(path), refused, !actions.is_null());
     let mut pid = 0;
     // SAFETY: the program's own call and environment; a null place for the pid is allowed.
     let result = unsafe {
@@ -111,7 +112,11 @@ pub(crate) unsafe fn spawn(
             unsafe { *child = pid };
         }
         event(ProcessEvent::Spawn, pid);
-        unseen::began(&Program::Name(path), refused, pid as u32);
+        if announced.is_none() {
+            unseen::began(&Program::Name(path), refused, pid as u32);
+        }
+    } else if let Some(announced) = announced {
+        announced.failed();
     }
     result
 }
@@ -128,10 +133,16 @@ pub(crate) unsafe fn pidfd_spawn(
     variables: Strings,
 ) -> c_int {
     let (mut complete, refused) = (CompleteEnvironment::new(), settings::refusal());
+    let announced = unseen::is_coming(&Program::Name(path), refused, !actions.is_null());
     // SAFETY: the program's own call and environment.
     let result = unsafe {
         real(child, path, actions, attributes, arguments, complete.of(variables, refused))
     };
+    if result != 0
+        && let Some(announced) = announced
+    {
+        announced.failed();
+    }
     match result {
         0 => {
             // SAFETY: libc has just written the child's descriptor.

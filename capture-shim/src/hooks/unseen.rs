@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use socket_log::encode;
 use socket_log::layout::unseen;
 
-use super::announce::{Announced, announce};
+use super::announce::{self, Announced, Who, announce};
 use crate::log::{self, Standing, directory};
 use crate::platform::text::{PATH, Scratch, Text, fill};
 use crate::platform::{clock, environment, identity, raw};
@@ -19,6 +19,10 @@ use crate::tuning::{MAX_NOTES, PROGRAM_HEAD_BYTES};
 
 /// Maximum number of interpreters behind each other, as in the kernel.
 const DEEPEST: usize = 5;
+
+/// Cause to announce a program of Go with an interpreter: it loads the library, but makes its
+/// system calls past it. No record says so, as its calls of libc are seen.
+const GO: u16 = u16::MAX;
 
 /// Note of a `vfork` child about the program that it begins.
 struct Note {
@@ -89,11 +93,11 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
     let is_aside = matches!(log::standing(), Standing::Aside);
     let (mut note, mut announced) = (None, None);
     look_at(program, refused, |cause, path| {
-        if cause == unseen::STATIC {
-            announced = announce(path);
+        if matches!(cause, unseen::STATIC | GO) {
+            announced = announce(Who::Itself, path);
         }
-        if announced.is_some() {
-            // A recorder puts the library there.
+        if announced.is_some() || cause == GO {
+            // A recorder puts the library there, or nothing is to be said.
         } else if is_aside {
             note = leave(cause, path);
         } else {
@@ -105,7 +109,26 @@ pub(crate) fn becomes(program: &Program, refused: c_int) -> LeftNote {
 
 /// Says that the calling process has begun `program` as the process `pid`.
 pub(crate) fn began(program: &Program, refused: c_int, pid: u32) {
-    look_at(program, refused, |cause, path| say(cause, pid, path));
+    look_at(program, refused, |cause, path| {
+        if cause != GO {
+            say(cause, pid, path);
+        }
+    });
+}
+
+/// Announces that libc is about to execute `program` in a child, if a recorder puts the library
+/// there. Its path counts only if it means in the child what it means here: `moves` says that the
+/// child may be elsewhere.
+pub(crate) fn is_coming(program: &Program, refused: c_int, moves: bool) -> Option<Announced> {
+    announce::recorder()?;
+    let mut announced = None;
+    look_at(program, refused, |cause, path| {
+        let is_same = !moves || path.starts_with(b"/");
+        if matches!(cause, unseen::STATIC | GO) && is_same {
+            announced = announce(Who::Child, path);
+        }
+    });
+    announced
 }
 
 /// Writes down what `vfork` children have left.
@@ -208,12 +231,12 @@ fn cause(path: &CStr, room: &mut Text<PATH>) -> Option<u16> {
         return Some(unseen::RIGHTS);
     }
     let of_image = image(path, room, DEEPEST);
-    if of_image.is_some() || user == 0 || directory::is_uprooted() {
+    if of_image.is_some_and(|cause| cause != GO) || user == 0 || directory::is_uprooted() {
         return of_image;
     }
     *room = Text::new();
     directory::push_home(room);
-    raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY)
+    raw::is_denied(room.as_c_str()).then_some(unseen::DIRECTORY).or(of_image)
 }
 
 /// Cause that lies in the program's file, or in that of its interpreter.
@@ -244,6 +267,7 @@ fn image(path: &CStr, room: &mut Text<PATH>, depth: usize) -> Option<u16> {
 fn elf(head: &[u8]) -> Option<u16> {
     const CLASS_64: u8 = 2;
     const INTERPRETER: u16 = 3;
+    const NOTE: u16 = 4;
     let half = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
     if !head.starts_with(b"\x7fELF") {
         return None;
@@ -254,10 +278,41 @@ fn elf(head: &[u8]) -> Option<u16> {
     }
     // The table of program headers lies right behind the file's own.
     let (table, size, count) = (half(32)? as usize, half(54)? as usize, half(56)? as usize);
+    let (mut is_interpreted, mut is_go) = (false, false);
     for index in 0..count {
-        if half(table + index * size)? == INTERPRETER {
-            return None;
+        let header = table + index * size;
+        match half(header)? {
+            INTERPRETER => is_interpreted = true,
+            NOTE => {
+                let place = head.get(header + 8..header + 12)?.first_chunk()?;
+                is_go |= has_note_of_go(head, u32::from_le_bytes(*place) as usize);
+            }
+            _ => {}
         }
     }
-    Some(unseen::STATIC)
+    match (is_interpreted, is_go) {
+        (false, _) => Some(unseen::STATIC),
+        (true, true) => Some(GO),
+        (true, false) => None,
+    }
+}
+
+/// Whether one of the notes from `at` on is the one by which Go knows its builds.
+fn has_note_of_go(head: &[u8], mut at: usize) -> bool {
+    const MAX_NOTES: usize = 8;
+    for _ in 0..MAX_NOTES {
+        let Some([a, b, c, d, e, f, g, h, kind @ .., n, o, p, q]) =
+            head.get(at..at.saturating_add(16)).and_then(|note| note.first_chunk::<16>())
+        else {
+            return false;
+        };
+        let (name, content) =
+            (u32::from_le_bytes([*a, *b, *c, *d]), u32::from_le_bytes([*e, *f, *g, *h]));
+        if name == 4 && *kind == [4, 0, 0, 0] && [*n, *o, *p, *q] == *b"Go\0\0" {
+            return true;
+        }
+        let aligned = |length: u32| (length as usize).next_multiple_of(4);
+        at = at.saturating_add(12 + aligned(name) + aligned(content));
+    }
+    false
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::message::{self, FAILED, TRACED};
 use crate::ptrace;
+use crate::trace::Who;
 use crate::tuning::ANSWER;
 
 /// Exec of the calling thread that a recorder knows of. It lasts until the exec.
@@ -22,7 +23,8 @@ pub struct Announced {
 /// # Errors
 /// The socket is not there or nobody answers in time. The program is to be executed all the same.
 pub fn announce(socket: &Path, program: &Path) -> io::Result<Announced> {
-    let bytes = message::encode(rustix::thread::gettid().as_raw_pid() as u32, program)?;
+    let bytes =
+        message::encode(Who::Itself, rustix::thread::gettid().as_raw_pid() as u32, program)?;
     let mut connection = UnixStream::connect(socket)?;
     let recorder = rustix::net::sockopt::socket_peercred(&connection)?.pid;
     // What Yama asks for where the recorder is none of our parents (a daemon's child).

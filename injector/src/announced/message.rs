@@ -5,11 +5,16 @@
 //! with the low byte first. The recorder answers one byte, `TRACED` or `NOT_TRACED`. Then the
 //! thread executes the program, which closes the connection. If that fails, it sends `FAILED`, and
 //! waits for the end of the connection before it goes on: until then it is traced.
+//!
+//! A thread whose libc is to make a child and execute the program there (`posix_spawn`) sends
+//! `SCX2` instead, and closes the connection when that has been done.
 
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use crate::trace::Who;
 
 /// Answer that the thread is traced.
 pub(crate) const TRACED: u8 = b'1';
@@ -18,7 +23,10 @@ pub(crate) const NOT_TRACED: u8 = b'0';
 /// Byte of a thread whose exec failed.
 pub(crate) const FAILED: u8 = b'x';
 
-const MAGIC: [u8; 4] = *b"SCX1";
+/// Beginning of an announcement that the thread executes a program itself.
+const ITSELF: [u8; 4] = *b"SCX1";
+/// Beginning of one that its next child does.
+const CHILD: [u8; 4] = *b"SCX2";
 /// Bytes before the path.
 pub(crate) const HEAD: usize = 10;
 /// Maximum length of a path, in bytes (`PATH_MAX`).
@@ -27,6 +35,8 @@ const MAX_PATH: usize = 4096;
 /// What is announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Announcement {
+    /// Who executes the program.
+    pub who: Who,
     /// Number of the thread, as its process counts them.
     pub tid: u32,
     /// The program.
@@ -34,13 +44,17 @@ pub(crate) struct Announcement {
 }
 
 /// Bytes of an announcement. A path that is too long cannot be executed either.
-pub(crate) fn encode(tid: u32, program: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn encode(who: Who, tid: u32, program: &Path) -> io::Result<Vec<u8>> {
     let program = program.as_os_str().as_bytes();
     if program.is_empty() || program.len() > MAX_PATH {
         return Err(io::ErrorKind::InvalidFilename.into());
     }
     let length = (program.len() as u16).to_le_bytes();
-    Ok([&MAGIC[..], &tid.to_le_bytes(), &length, program].concat())
+    let magic = match who {
+        Who::Itself => ITSELF,
+        Who::Child => CHILD,
+    };
+    Ok([&magic[..], &tid.to_le_bytes(), &length, program].concat())
 }
 
 /// Sets the number of the thread in the bytes of an announcement.
@@ -57,7 +71,12 @@ pub(crate) fn read(mut from: impl Read) -> io::Result<Announcement> {
     from.read_exact(&mut head)?;
     let [a, b, c, d, t0, t1, t2, t3, l0, l1] = head;
     let length = usize::from(u16::from_le_bytes([l0, l1]));
-    if [a, b, c, d] != MAGIC || length == 0 || length > MAX_PATH {
+    let who = match [a, b, c, d] {
+        ITSELF => Who::Itself,
+        CHILD => Who::Child,
+        _ => return Err(invalid()),
+    };
+    if length == 0 || length > MAX_PATH {
         return Err(invalid());
     }
     let mut program = vec![0; length];
@@ -66,7 +85,7 @@ pub(crate) fn read(mut from: impl Read) -> io::Result<Announcement> {
         return Err(invalid());
     }
     let program = PathBuf::from(OsStr::from_bytes(&program));
-    Ok(Announcement { tid: u32::from_le_bytes([t0, t1, t2, t3]), program })
+    Ok(Announcement { who, tid: u32::from_le_bytes([t0, t1, t2, t3]), program })
 }
 
 #[cfg(test)]
@@ -76,19 +95,24 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let mut bytes = encode(1, Path::new("/bin/true")).unwrap();
+        let mut bytes = encode(Who::Itself, 1, Path::new("/bin/true")).unwrap();
         set_tid(&mut bytes, 77);
         assert_eq!(bytes, b"SCX1\x4d\0\0\0\x09\0/bin/true");
-        let expected = Announcement { tid: 77, program: PathBuf::from("/bin/true") };
+        let program = PathBuf::from("/bin/true");
+        let mut expected = Announcement { who: Who::Itself, tid: 77, program };
         assert_eq!(read(&bytes[..]).unwrap(), expected);
+        expected.who = Who::Child;
+        let bytes = encode(Who::Child, 77, &expected.program).unwrap();
+        assert_eq!((&bytes[..4], read(&bytes[..]).unwrap()), (&b"SCX2"[..], expected));
     }
 
     #[test]
     fn other_bytes_are_refused() {
         let long = "x".repeat(MAX_PATH + 1);
-        assert!(encode(1, Path::new(&long)).is_err() && encode(1, Path::new("")).is_err());
+        assert!(encode(Who::Itself, 1, Path::new(&long)).is_err());
+        assert!(encode(Who::Child, 1, Path::new("")).is_err());
         for bytes in [
-            &b"SCX2\x4d\0\0\0\x01\0a"[..],
+            &b"SCX3\x4d\0\0\0\x01\0a"[..],
             b"SCX1\x4d\0\0\0\0\0",
             b"SCX1\x4d\0\0\0\x02\0a",
             b"SCX1\x4d\0\0\0\x02\0a\0",

