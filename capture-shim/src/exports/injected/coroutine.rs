@@ -10,7 +10,8 @@ use socket_log::layout::lost;
 use super::frame::Frame;
 use super::{leave, slots};
 use crate::c_library::errno;
-use crate::hooks::{processes, syscall, threads};
+use crate::hooks::syscall::ByNumber;
+use crate::hooks::{processes, syscall, threads, unseen};
 use crate::log;
 use crate::state::slot::{self, Slot};
 
@@ -21,9 +22,19 @@ const ROOM: usize = 128 * 1024;
 /// Errors of the kernel are the numbers from here to -1.
 const FIRST_ERROR: i64 = -4095;
 
-/// Runs the hook of a system call. Returns what `rax` is to be: the result, or the number of a call
-/// that is still to be made.
-pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
+/// Runs the hook of a system call, and ends with what `rax` is to be: the result, or the
+/// number of a call that is still to be made. It is jumped to, and does not return: see
+/// [`syscall::ByNumber`].
+pub(super) unsafe extern "C" fn enter(frame: &mut Frame) -> ! {
+    let result = run(frame);
+    // SAFETY: the frame is where `sockcap_before` made it, and nothing on the stack below is used
+    // any more.
+    unsafe { leave::finish_with(frame, result) }
+}
+
+/// Runs the hook of a system call.
+#[inline(always)]
+fn run(frame: &mut Frame) -> i64 {
     let slot = slot::current();
     frame.has_left = 0;
     frame.before = ptr::null_mut();
@@ -55,7 +66,7 @@ pub(super) extern "C" fn enter(frame: &mut Frame) -> i64 {
                 }
                 result
             }
-            _ => syscall::syscall(own_call, number, a, b, c, d, e, f),
+            _ => syscall::made::<Own>(number, a, b, c, d, e, f),
         }
     };
     if frame.has_left == 0 {
@@ -114,6 +125,7 @@ fn prepare(slot: &Slot, frame: &Frame, number: c_long, first: i64) {
         slots::give_up(slot);
         return;
     }
+    unseen::collect();
     // The child runs on this thread's memory, and has its slot.
     log::set_aside();
     slot.vfork_waiting.store(slot.waiting.load(Relaxed), Relaxed);
@@ -136,8 +148,41 @@ fn learn_alternate(slot: &Slot, address: i64) {
     slot.alternate_length.store(if is_off { 0 } else { new.ss_size }, Relaxed);
 }
 
-/// The program's own call, in place of libc's `syscall`: an error is -1 and in `errno`. Of several
-/// calls that a hook makes, the first is made by the program.
+/// The program's own call. An error is -1 and in `errno`. Of several calls that a hook makes, the
+/// first is made by the program.
+struct Own;
+
+impl ByNumber for Own {
+    #[inline(always)]
+    unsafe fn call(number: i64, a: i64, b: i64, c: i64, d: i64, e: i64, f: i64) -> i64 {
+        let slot = slot::current();
+        let running: *mut Frame = slot.running.load(Relaxed).cast();
+        // SAFETY: the frame of the hook that has called this.
+        let result = unsafe {
+            if (*running).has_left == 0 {
+                (*running).has_left = 1;
+                let words = [number, a, b, c, d, e, f];
+                let result = match number {
+                    libc::SYS_fork | libc::SYS_clone => leave::leave_twice(running, &words),
+                    _ => leave::leave(running, &words),
+                };
+                // A handler may have had hooks meanwhile.
+                slot.running.store(running.cast(), Relaxed);
+                result
+            } else {
+                crate::platform::raw::again(number, [a, b, c, d, e, f])
+            }
+        };
+        if (FIRST_ERROR..0).contains(&result) {
+            errno::set(-result as i32);
+            -1
+        } else {
+            result
+        }
+    }
+}
+
+/// The program's own call, in place of libc's `syscall`.
 ///
 /// # Safety
 /// As the system call.
@@ -150,28 +195,6 @@ pub(super) unsafe extern "C" fn own_call(
     e: i64,
     f: i64,
 ) -> i64 {
-    let slot = slot::current();
-    let running: *mut Frame = slot.running.load(Relaxed).cast();
-    // SAFETY: the frame of the hook that has called this.
-    let result = unsafe {
-        if (*running).has_left == 0 {
-            (*running).has_left = 1;
-            let words = [number, a, b, c, d, e, f];
-            let result = match number {
-                libc::SYS_fork | libc::SYS_clone => leave::leave_twice(running, &words),
-                _ => leave::leave(running, &words),
-            };
-            // A handler may have had hooks meanwhile.
-            slot.running.store(running.cast(), Relaxed);
-            result
-        } else {
-            crate::platform::raw::again(number, [a, b, c, d, e, f])
-        }
-    };
-    if (FIRST_ERROR..0).contains(&result) {
-        errno::set(-result as i32);
-        -1
-    } else {
-        result
-    }
+    // SAFETY: the caller's call.
+    unsafe { Own::call(number, a, b, c, d, e, f) }
 }

@@ -1,10 +1,77 @@
-//! Way out of a hook that waits for the program's system call. The way back in is
-//! [`super::entries`].
+//! Ways out of a hook: of one that waits for the program's system call, and of one that is done.
+//! The way in is [`super::entries`].
 
+use core::arch::asm;
 use core::mem::offset_of;
 
 use super::frame::{Frame, load_vectors};
 use crate::state::slot::Slot;
+
+/// Goes back to the program with what `$first` does first, and is gone on with behind the system
+/// call. It is part of the hook, as are both that use it: the way back is a jump, which the
+/// processor foresees, and no return, which it does not behind a system call.
+macro_rules! leave {
+    ($frame:ident, $words:ident, $first:expr) => {{
+        let result: i64;
+        // SAFETY: the caller says that the frame may leave. All registers are said to change but
+        // those that are kept on the stack here. The vector registers are the program's behind the
+        // call, and `sockcap_after` comes back with the stack pointer that is left in the frame.
+        unsafe {
+            asm!(
+                "push rbx",
+                "push rbp",
+                "lea r11, [rip + 2f]",
+                "push r11",
+                $first,
+                "mov [rdi + {stopped_at}], rsp",
+                // From here on the frame waits. A handler would still find the thread on the
+                // slot's stack.
+                "mov r11, gs:[{waiting}]",
+                "mov [rdi + {before}], r11",
+                "mov gs:[{waiting}], rdi",
+                "lea r11, [rsp - 64]",
+                "and r11, -64",
+                "mov gs:[{floor}], r11",
+                "mov r15, [rdi + {registers}]",
+                "mov r14, [rdi + {registers} + 8]",
+                "mov r13, [rdi + {registers} + 16]",
+                "mov r12, [rdi + {registers} + 24]",
+                "mov rbp, [rdi + {registers} + 32]",
+                "mov rbx, [rdi + {registers} + 40]",
+                "mov rcx, [rdi + {go_on}]",
+                "mov r11, [rdi + {stack}]",
+                "mov rax, [rsi]",
+                "mov rdi, [rsi + 8]",
+                "mov rdx, [rsi + 24]",
+                "mov r10, [rsi + 32]",
+                "mov r8, [rsi + 40]",
+                "mov r9, [rsi + 48]",
+                "mov rsi, [rsi + 16]",
+                "mov rsp, r11",
+                "jmp rcx",
+                "2:",
+                "pop rbp",
+                "pop rbx",
+                stopped_at = const offset_of!(Frame, stopped_at),
+                before = const offset_of!(Frame, before),
+                registers = const offset_of!(Frame, registers),
+                go_on = const offset_of!(Frame, go_on),
+                stack = const offset_of!(Frame, stack),
+                waiting = const offset_of!(Slot, waiting),
+                floor = const offset_of!(Slot, floor),
+                inout("rdi") $frame => _,
+                inout("rsi") $words => _,
+                lateout("rax") result,
+                out("r12") _,
+                out("r13") _,
+                out("r14") _,
+                out("r15") _,
+                clobber_abi("C"),
+            );
+        }
+        result
+    }};
+}
 
 /// Goes back to the program for its system call, and comes back here with its result by
 /// `sockcap_after`. `words` are the call's number and arguments. The vector registers are left as
@@ -12,48 +79,9 @@ use crate::state::slot::Slot;
 ///
 /// # Safety
 /// `frame` is that of the hook which calls this, and has not left for the program yet.
-#[unsafe(naked)]
-pub(super) unsafe extern "C" fn leave(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
-    core::arch::naked_asm!(
-        "push rbx",
-        "push rbp",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "mov [rdi + {stopped_at}], rsp",
-        // From here on the frame waits. A handler would still find the thread on the slot's stack.
-        "mov r11, gs:[{waiting}]",
-        "mov [rdi + {before}], r11",
-        "mov gs:[{waiting}], rdi",
-        "lea r11, [rsp - 64]",
-        "and r11, -64",
-        "mov gs:[{floor}], r11",
-        "mov r15, [rdi + {registers}]",
-        "mov r14, [rdi + {registers} + 8]",
-        "mov r13, [rdi + {registers} + 16]",
-        "mov r12, [rdi + {registers} + 24]",
-        "mov rbp, [rdi + {registers} + 32]",
-        "mov rbx, [rdi + {registers} + 40]",
-        "mov rcx, [rdi + {go_on}]",
-        "mov r11, [rdi + {stack}]",
-        "mov rax, [rsi]",
-        "mov rdi, [rsi + 8]",
-        "mov rdx, [rsi + 24]",
-        "mov r10, [rsi + 32]",
-        "mov r8, [rsi + 40]",
-        "mov r9, [rsi + 48]",
-        "mov rsi, [rsi + 16]",
-        "mov rsp, r11",
-        "jmp rcx",
-        stopped_at = const offset_of!(Frame, stopped_at),
-        before = const offset_of!(Frame, before),
-        registers = const offset_of!(Frame, registers),
-        go_on = const offset_of!(Frame, go_on),
-        stack = const offset_of!(Frame, stack),
-        waiting = const offset_of!(Slot, waiting),
-        floor = const offset_of!(Slot, floor),
-    )
+#[inline(always)]
+pub(super) unsafe fn leave(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
+    leave!(frame, words, "")
 }
 
 /// As [`leave`], with the program's vector registers: for a system call that comes back in a child,
@@ -61,11 +89,54 @@ pub(super) unsafe extern "C" fn leave(frame: *mut Frame, words: *const [i64; 7])
 ///
 /// # Safety
 /// As [`leave`].
+#[inline(always)]
+pub(super) unsafe fn leave_twice(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
+    leave!(frame, words, load_vectors!("rdi"))
+}
+
+/// End of a hook, with the frame that `sockcap_before` made at the stack pointer, and what `rax` is
+/// to be.
 #[unsafe(naked)]
-pub(super) unsafe extern "C" fn leave_twice(frame: *mut Frame, words: *const [i64; 7]) -> i64 {
+unsafe extern "C" fn finish() {
     core::arch::naked_asm!(
-        load_vectors!("rdi"),
-        "jmp {leave}",
-        leave = sym leave,
+        load_vectors!("rsp"),
+        "add rsp, {vectors}",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbp",
+        "pop rbx",
+        "pop r9",
+        "pop r8",
+        "pop r10",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        // The number; in its place is the result, or the number itself.
+        "pop rcx",
+        "pop rcx",
+        "pop rsp",
+        "jmp rcx",
+        vectors = const offset_of!(Frame, registers),
     )
+}
+
+/// Ends a hook.
+///
+/// # Safety
+/// `frame` is that of the hook that runs, and nothing on the stack below it is used any more.
+#[inline(always)]
+pub(super) unsafe fn finish_with(frame: *mut Frame, result: i64) -> ! {
+    // SAFETY: the caller says so.
+    unsafe {
+        asm!(
+            "mov rsp, {frame}",
+            "jmp {finish}",
+            frame = in(reg) frame,
+            finish = sym finish,
+            in("rax") result,
+            options(noreturn),
+        )
+    }
 }
