@@ -84,8 +84,8 @@ pub(crate) const SPARE_CHUNKS: usize = 4;
 pub(crate) const MAX_CHUNKS_TRIED: usize = 16;
 
 /// Number of records that are lost without a search after one that found no chunk to use again:
-/// live flows fill the log. A search takes about 345 µs, and without this each call of a program with
-/// 2,000 connections and a log of 64 KiB made one.
+/// live flows fill the log. A search takes about 345 µs, and without this each call of a program
+/// with 2,000 connections and a log of 64 KiB made one.
 pub(crate) const RECORDS_BETWEEN_SEARCHES: u32 = 256;
 
 /// Maximum number of threads and signal handlers that use a chunk again at one moment; the records
