@@ -15,6 +15,7 @@ mod host;
 mod hostile;
 mod inject;
 mod injected;
+mod injection;
 mod languages;
 mod limits;
 mod musl;

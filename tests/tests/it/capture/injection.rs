@@ -1,0 +1,146 @@
+//! The library that is injected, in static programs as they are executed: from a child of the
+//! recorder's, and where a recorded program announces that it becomes a static one.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use end_to_end::capture::{Recorded, Recording, injected_library, program, successful};
+use end_to_end::repository;
+use injector::{Library, Outcome, Patcher, Server};
+use socket_log::encode::Direction;
+use socket_log::{Damage, Fault, Record};
+
+/// The library, for whatever is executed.
+fn patcher() -> Arc<Patcher> {
+    let bytes = std::fs::read(injected_library()).unwrap();
+    let library = Library::read(&bytes, "sockcap_start", "sockcap_null_slot").unwrap();
+    Arc::new(Patcher::new(library, "sockcap_before", "sockcap_after").unwrap())
+}
+
+/// Compiles the program with the pair of sockets.
+fn compile(recording: &Recording, compiler: &str, flags: &[&str]) -> PathBuf {
+    let binary = recording.file("static_pair");
+    let source = repository().join("tests/programs/static_pair.c");
+    let mut command = Command::new(program(compiler));
+    command.args(["-O1", "-pthread", "-Wall"]).args(flags).arg("-o").arg(&binary).arg(source);
+    successful(&mut command);
+    binary
+}
+
+/// Whether a log has the program's thousand messages in both directions, from two threads.
+#[track_caller]
+fn assert_whole(log: &Recorded) {
+    let sizes = |wanted: Direction| {
+        let of = |record: &Record| match record {
+            Record::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
+            _ => None,
+        };
+        log.records().filter_map(of).collect::<Vec<u64>>()
+    };
+    assert_eq!(sizes(Direction::Send), vec![5; 1000]);
+    // A receive may come in parts.
+    assert_eq!(sizes(Direction::Receive).iter().sum::<u64>(), 5000);
+    let threads: std::collections::BTreeSet<u32> =
+        log.entries.iter().map(|entry| entry.tid).collect();
+    assert_eq!(threads.len(), 2);
+}
+
+#[test]
+fn static_programs_have_logs() {
+    let patcher = patcher();
+    for (compiler, flags) in
+        [("gcc", &["-static"][..]), ("gcc", &["-static-pie", "-fPIE"]), ("musl-gcc", &["-static"])]
+    {
+        let recording = Recording::new();
+        let binary = compile(&recording, compiler, flags);
+        let mut command = recording.command(&binary);
+        command.stdout(std::process::Stdio::null());
+        let mut spawned = injector::spawn(command, &binary, patcher.clone()).unwrap();
+        assert!(matches!(spawned.result, Ok(Outcome::Injected(_))), "{:?}", spawned.result);
+        assert_eq!(injector::wait(&mut spawned.child).unwrap().code(), Some(5), "{flags:?}");
+        assert_whole(&recording.log());
+    }
+}
+
+#[test]
+fn a_recorded_program_announces_a_static_one() {
+    let recording = Recording::new();
+    let binary = compile(&recording, "gcc", &["-static"]);
+    let (sender, reports) = mpsc::channel();
+    let sender = Mutex::new(sender);
+    let socket = recording.file("announced");
+    let reporter = Arc::new(move |report| {
+        let _ = sender.lock().unwrap().send(report);
+    });
+    let server = Server::begin(&socket, patcher(), reporter).unwrap();
+    let mut shell = recording.command(program("sh"));
+    // One in a child, and one in place of the shell.
+    shell.env("SOCKCAP_INJECTOR", &socket).arg("-c").arg("\"$0\"; exec \"$0\"").arg(&binary);
+    assert_eq!(shell.output().unwrap().status.code(), Some(5));
+    for _ in 0..2 {
+        let report = reports.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert!(matches!(report.result, Ok(Outcome::Injected(_))), "{report:?}");
+        assert_eq!(report.program, binary);
+    }
+    server.close();
+    let logs = recording.logs();
+    assert_eq!(logs.len(), 2);
+    logs.iter().for_each(assert_whole);
+}
+
+/// Kills the program at moments of its short life, spread evenly. What it has written by then can
+/// be read.
+fn killed(moments: u32) {
+    const LIFE: Duration = Duration::from_millis(12);
+    let patcher = patcher();
+    let recording = Recording::new();
+    let binary = compile(&recording, "gcc", &["-static"]);
+    let mut whole = 0;
+    for moment in 0..moments {
+        let mut command = recording.command(&binary);
+        command.stdout(std::process::Stdio::null());
+        let mut spawned = injector::spawn(command, &binary, patcher.clone()).unwrap();
+        assert!(matches!(spawned.result, Ok(Outcome::Injected(_))), "{:?}", spawned.result);
+        std::thread::sleep(LIFE * moment / moments);
+        // It may have ended.
+        let _ = spawned.child.kill();
+        injector::wait(&mut spawned.child).unwrap();
+        // One that had not begun its log has none.
+        if recording.has_log(spawned.child.id()) {
+            whole += 1;
+        } else {
+            let folder = recording.data().join("hosts/host");
+            for file in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let own = format!("{}-", spawned.child.id());
+                if file.file_name().to_string_lossy().starts_with(&own) {
+                    std::fs::remove_file(file.path()).unwrap();
+                }
+            }
+        }
+    }
+    assert!(whole > moments / 4, "{whole} logs of {moments}");
+    let logs = recording.logs();
+    assert_eq!(logs.len(), whole as usize);
+    for log in logs {
+        let unfinished = |damage: &Damage| damage.fault == Fault::Unfinished;
+        assert!(log.damage.iter().all(unfinished), "{:?}", log.damage);
+        for entry in &log.entries {
+            if let Record::Transfer { direction: Direction::Send, bytes, .. } = entry.record {
+                assert_eq!(bytes, 5);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_what_it_has_written() {
+    killed(20);
+}
+
+#[test]
+#[ignore = "kills 200 programs: `scripts/test --all` runs it"]
+fn programs_that_are_killed_at_any_moment_leave_what_they_have_written() {
+    killed(200);
+}
