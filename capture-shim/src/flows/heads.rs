@@ -31,6 +31,7 @@ use core::ffi::c_int;
 
 use socket_log::encode::Direction;
 
+use self::direction::HeldAt;
 use self::sink::{Class, Run, Sink};
 use self::table::Taken;
 use self::written::Written;
@@ -104,7 +105,7 @@ unsafe fn walk(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
         sink.held = taken.direction().held();
         taken.direction().walk(bytes, at, conversation, &mut sink);
         at += bytes.len();
-        taken.direction().note_held(moved.ticks, at);
+        taken.direction().note_held(at, |offset| HeldAt::new(moved.ticks, offset));
     });
 }
 

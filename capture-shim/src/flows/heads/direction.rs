@@ -49,6 +49,13 @@ pub(super) struct HeldAt {
     pub(super) offset: u32,
 }
 
+impl HeldAt {
+    /// The byte at `offset` of the transfer of the time `ticks`.
+    pub(super) fn new(ticks: u64, offset: usize) -> HeldAt {
+        HeldAt { ticks, offset: u32::try_from(offset).unwrap_or(u32::MAX) }
+    }
+}
+
 /// State of one direction of a flow. All of it may be zeros.
 #[repr(C)]
 pub(super) struct Direction {
@@ -158,13 +165,12 @@ impl Direction {
         (self.begun() > 0).then_some(self.held)
     }
 
-    /// Notes that a transfer of the time `ticks` was walked over as far as `end`. What has only
-    /// begun may have begun in it.
-    pub(super) fn note_held(&mut self, ticks: u64, end: usize) {
+    /// Notes that a transfer was walked over as far as `end`. What has only begun may have begun in
+    /// it: `place` is where a byte of it is.
+    pub(super) fn note_held(&mut self, end: usize, place: impl FnOnce(usize) -> HeldAt) {
         let begun = self.begun();
         if 0 < begun && begun <= end {
-            let offset = u32::try_from(end - begun).unwrap_or(u32::MAX);
-            self.held = HeldAt { ticks, offset };
+            self.held = place(end - begun);
         }
     }
 

@@ -117,8 +117,10 @@ impl Within {
                 }
                 // SAFETY: as the caller says.
                 let text = unsafe { core::slice::from_raw_parts(start, length) };
+                sink.held = taken.direction().held();
                 taken.direction().walk(text, at, conversation, &mut sink);
                 at += length;
+                taken.direction().note_held(at, |offset| origin.held_at(direction, offset));
             }
         }
     }

@@ -3,6 +3,9 @@
 //!
 //! Nothing here reads the clock, the log or another flow, so it is tested on bytes alone.
 
+use socket_log::encode::Direction;
+
+use super::direction::HeldAt;
 use crate::tuning::MAX_RECORDS_AHEAD;
 
 /// Number of bytes of a record's head.
@@ -168,5 +171,13 @@ impl Origin {
                 (self.begun.moment, at.saturating_add(offset))
             }
         }
+    }
+
+    /// The same as heads have it: of what was sent at the begin of its call, and of what was
+    /// received at the end.
+    pub(super) fn held_at(&self, direction: Direction, offset: usize) -> HeldAt {
+        let (Moment { begin, end }, offset) = self.place(offset);
+        let ticks = if direction == Direction::Send { begin } else { end };
+        HeldAt { ticks, offset }
     }
 }

@@ -89,20 +89,13 @@ impl Written {
             return false;
         }
         self.next.class = run.class as u8;
-        self.next.offset = u32::try_from(run.offset).unwrap_or(u32::MAX);
-        self.next.ticks = self.ticks;
         let is_recent = |held: &HeldAt| self.now.wrapping_sub(held.ticks) < MAX_TICKS_BACK;
-        if let Some(held) = self.held.filter(|_| run.held).filter(is_recent) {
-            (self.next.ticks, self.next.offset) = (held.ticks, held.offset);
-        }
-        if let Some(origin) = &self.origin {
-            let (moment, offset) = origin.place(run.offset);
-            self.next.offset = offset;
-            self.next.ticks = match self.next.direction {
-                Direction::Send => moment.begin,
-                Direction::Receive => moment.end,
-            };
-        }
+        let held = self.held.filter(|_| run.held).filter(is_recent);
+        let HeldAt { ticks, offset } = held.unwrap_or_else(|| match &self.origin {
+            Some(origin) => origin.held_at(self.next.direction, run.offset),
+            None => HeldAt::new(self.ticks, run.offset),
+        });
+        (self.next.ticks, self.next.offset) = (ticks, offset);
         (self.next.continues, self.next.cut) = (run.continues, run.cut);
         self.next.length = run.length as u32;
         true

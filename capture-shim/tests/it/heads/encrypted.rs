@@ -148,3 +148,46 @@ fn tls_behind_the_answer_of_a_proxy() {
     talk.say(By::Client, GET);
     assert_eq!(talk.http1(By::Client)[1..], [GET, GET]);
 }
+
+/// Where a head of plain text begins, in bytes of the encrypted stream: as its sender's log has it,
+/// who writes the text in records of these lengths, and as that of its receiver, who reads each
+/// record's head by itself and gives out its text in pieces of these lengths.
+fn places(text: &[u8], records: &[usize], reads: &[usize]) -> [Vec<u64>; 2] {
+    let mut sizes = records.iter().cycle();
+    let mut reads = reads.iter().cycle();
+    let mut rest = text;
+    let (mut begin, mut sent, mut received) = (0, Records::NOTHING, Records::NOTHING);
+    let mut talks = [Talk::new(), Talk::new()];
+    while !rest.is_empty() {
+        let (part, behind) = rest.split_at(rest.len().min(*sizes.next().unwrap()));
+        rest = behind;
+        let encrypted = record(part.len() as u16 + 17);
+        // The time of a call is the place of its first byte, from 1 on.
+        sent.sent(moment(begin + 1));
+        talks[0].give(sent.give(part.len(), part.len()).unwrap(), part);
+        sent.forget();
+        received.received(moment(begin + 1), &encrypted[..5]);
+        received.received(moment(begin + 6), &encrypted[5..]);
+        let mut left = part;
+        while !left.is_empty() {
+            let most = *reads.next().unwrap();
+            let (given, behind) = left.split_at(left.len().min(most));
+            talks[1].give(received.give(given.len(), most).unwrap(), given);
+            left = behind;
+        }
+        begin += encrypted.len() as u64;
+    }
+    talks.map(|talk| talk.given)
+}
+
+proptest! {
+    #[test]
+    fn both_ends_find_the_place_of_plain_text_in_parts(
+        records in prop::collection::vec(1..90usize, 1..6),
+        reads in prop::collection::vec(1..90usize, 1..6),
+    ) {
+        let [sent, received] = places(GET.repeat(5).as_bytes(), &records, &reads);
+        prop_assert_eq!(sent.len(), 5);
+        prop_assert_eq!(sent, received);
+    }
+}

@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 use super::conversation::Conversation;
-use super::direction::Direction;
+use super::direction::{Direction, HeldAt};
+use super::records::{Moment, Origin};
 use super::sink::{Class, Run, Sink};
 
 /// One who speaks.
@@ -46,6 +47,8 @@ pub(super) struct Talk {
     begins: HashMap<u64, usize>,
     /// Whether heads that lie in one buffer are passed as a whole.
     passes_whole: bool,
+    /// Where heads of plain text begin: the time of the call and the offset in it.
+    pub(super) given: Vec<u64>,
 }
 
 struct Taker<'talk> {
@@ -110,6 +113,7 @@ impl Talk {
             said: [0; 2],
             begins: HashMap::new(),
             passes_whole: true,
+            given: Vec::new(),
         }
     }
 
@@ -168,11 +172,31 @@ impl Talk {
                 false => direction.walk_by::<false>(buffer, at, &self.conversation, &mut taker),
             }
             at += buffer.len();
-            direction.note_held(end, at);
+            direction.note_held(at, |offset| HeldAt::new(end, offset));
         }
         *said += at;
         self.transfers += 1;
         self
+    }
+
+    /// Speaks plain text from `origin`, whose calls last for one tick.
+    pub(super) fn give(&mut self, origin: Origin, text: &[u8]) {
+        let known = self.kept.len();
+        let direction = &mut self.directions[0];
+        let place = |offset| origin.held_at(socket_log::encode::Direction::Send, offset);
+        let (transfer, kept, whole) = (self.transfers, &mut self.kept, &mut self.whole);
+        let mut taker = Taker { by: By::Client, transfer, begin: 0, held: 0, kept, whole };
+        let Moment { begin, end } = origin.moment();
+        direction.call(begin, end, false, &self.conversation);
+        let held = direction.held();
+        direction.walk(text, 0, &self.conversation, &mut taker);
+        direction.note_held(text.len(), place);
+        let begun = self.kept.iter().skip(known).filter(|kept| !kept.run.continues);
+        self.given.extend(begun.map(|kept| {
+            let at = held.filter(|_| kept.run.held).unwrap_or_else(|| place(kept.run.offset));
+            at.ticks + u64::from(at.offset)
+        }));
+        self.transfers += 1;
     }
 
     /// Speaks one transfer.
