@@ -13,7 +13,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use socket_log::encode::Direction;
 
-use super::tls::own;
+use super::tls::{moving, own};
 use crate::flows::heads::plain;
 use crate::tuning::MAX_NSPR_LAYERS;
 
@@ -87,7 +87,7 @@ unsafe fn is_nss(identity: c_int, caller: *const c_void) -> bool {
 /// # Safety
 /// The descriptor is null or open, and the parts are readable as far as that.
 #[inline(always)]
-unsafe fn moving(
+unsafe fn of_layer(
     top: *const Layer,
     direction: Direction,
     parts: impl Iterator<Item = (*const u8, usize)>,
@@ -99,11 +99,9 @@ unsafe fn moving(
     let is_encrypted = || unsafe { is_encrypted(top, caller) };
     let within = plain::is_wanted() && is_encrypted();
     let within = within.then(|| plain::enter(top.cast(), direction)).flatten();
-    let Some(within) = within else { return call() };
-    let result = call();
+    let moved = |result: i32| (result.max(0) as usize).min(most);
     // SAFETY: as the caller says.
-    unsafe { within.leave(parts, (result.max(0) as usize).min(most), most) };
-    result
+    unsafe { moving(within, parts, most, call, moved) }
 }
 
 /// Defines the hooks of functions with one buffer; `unless` the call only looks at bytes.
@@ -130,7 +128,7 @@ macro_rules! with_buffer {
                 // What it looks at is read later. But the socket is read now.
                 let most = if $peeks { 0 } else { most };
                 let parts = once((buffer.cast_const().cast(), usize::MAX));
-                moving(top, Direction::$direction, parts, most, caller, call)
+                of_layer(top, Direction::$direction, parts, most, caller, call)
             }
         }
     )*};
@@ -162,7 +160,7 @@ pub(crate) unsafe extern "C" fn writev(
             (start, length.max(0) as usize)
         });
         let call = || own(top, parts, count, timeout);
-        moving(top, Direction::Send, each, usize::MAX, caller, call)
+        of_layer(top, Direction::Send, each, usize::MAX, caller, call)
     }
 }
 

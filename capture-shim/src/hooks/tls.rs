@@ -10,7 +10,7 @@ use libc::{size_t, ssize_t};
 use socket_log::encode::Direction;
 
 use crate::c_library::{tls, types};
-use crate::flows::heads::plain;
+use crate::flows::heads::plain::{self, Within};
 
 /// Function of a TLS library for a caller, with its type.
 macro_rules! own {
@@ -26,13 +26,33 @@ macro_rules! own {
 
 pub(super) use own;
 
-/// Makes the program's call on `session`, which moves plain text in this direction from or to
-/// `buffer`: as many bytes as `moved` says of its result, and at most `most`.
+/// Makes the program's call, which moves plain text from or to `parts`, each a place and its
+/// largest length: as many bytes as `moved` says of its result, and at most `most`. Without
+/// `within` nothing is looked at.
 ///
 /// # Safety
-/// The buffer is readable as far as that.
+/// The parts are null or readable as far as that.
 #[inline(always)]
-unsafe fn moving<R: Copy>(
+pub(super) unsafe fn moving<R: Copy>(
+    within: Option<Within>,
+    parts: impl Iterator<Item = (*const u8, usize)>,
+    most: usize,
+    call: impl FnOnce() -> R,
+    moved: impl FnOnce(R) -> usize,
+) -> R {
+    let Some(within) = within else { return call() };
+    let result = call();
+    // SAFETY: as the caller says.
+    unsafe { within.leave(parts, moved(result), most) };
+    result
+}
+
+/// The same on a session of OpenSSL or GnuTLS, in this direction and with one buffer.
+///
+/// # Safety
+/// The buffer is readable as far as bytes are moved.
+#[inline(always)]
+unsafe fn of_session<R: Copy>(
     session: *const c_void,
     direction: Direction,
     buffer: *const c_void,
@@ -40,11 +60,9 @@ unsafe fn moving<R: Copy>(
     call: impl FnOnce() -> R,
     moved: impl FnOnce(R) -> usize,
 ) -> R {
-    let Some(within) = plain::enter(session, direction) else { return call() };
-    let result = call();
+    let parts = once((buffer.cast(), usize::MAX));
     // SAFETY: as the caller says.
-    unsafe { within.leave(once((buffer.cast(), usize::MAX)), moved(result), most) };
-    result
+    unsafe { moving(plain::enter(session, direction), parts, most, call, moved) }
 }
 
 /// Defines the hooks of functions whose result is the number of bytes, or not positive.
@@ -70,7 +88,7 @@ macro_rules! counted {
             let moved = |result: $result| result.max(0) as usize;
             let most = $size as usize;
             // SAFETY: the library has just used this many bytes there.
-            unsafe { moving($session, Direction::$direction, $buffer, most, call, moved) }
+            unsafe { of_session($session, Direction::$direction, $buffer, most, call, moved) }
         }
     )*};
 }
@@ -111,7 +129,7 @@ macro_rules! told {
             // SAFETY: the library has just written the number.
             let moved = |result| if result > 0 { unsafe { *count } } else { 0 };
             // SAFETY: the library has just used this many bytes there.
-            unsafe { moving(session, Direction::$direction, buffer, size, call, moved) }
+            unsafe { of_session(session, Direction::$direction, buffer, size, call, moved) }
         }
     )*};
 }
@@ -135,7 +153,7 @@ pub(crate) unsafe extern "C" fn ssl_peek(
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size);
-        moving(session, Direction::Receive, buffer, 0, call, |_| 0)
+        of_session(session, Direction::Receive, buffer, 0, call, |_| 0)
     }
 }
 
@@ -153,7 +171,7 @@ pub(crate) unsafe extern "C" fn ssl_peek_ex(
     // SAFETY: the program's own call, and no bytes.
     unsafe {
         let call = || own(session, buffer, size, count);
-        moving(session, Direction::Receive, buffer, 0, call, |_| 0)
+        of_session(session, Direction::Receive, buffer, 0, call, |_| 0)
     }
 }
 
