@@ -7,6 +7,7 @@ mod commit;
 pub(crate) mod confinement;
 pub(crate) mod directory;
 pub(crate) mod family;
+mod goroutines;
 mod heads;
 pub(crate) mod keep;
 pub(crate) mod leavings;
@@ -26,6 +27,8 @@ pub(crate) mod start;
 pub(crate) mod trim;
 mod writer;
 
+#[cfg(feature = "injected")]
+pub(crate) use goroutines::made_ready;
 pub(crate) use heads::OpenHead;
 pub(crate) use positioned::Transfer;
 pub(crate) use writer::{Standing, Writer, existing, set_aside, standing, state_of_table, writer};

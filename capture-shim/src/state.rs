@@ -1,6 +1,7 @@
 //! Floor 3, the state: choices of the user, state of the process and of each thread, and what other
 //! programs inherit.
 
+pub(crate) mod goroutine;
 pub(crate) mod inherit;
 pub(crate) mod lineage;
 pub(crate) mod options;

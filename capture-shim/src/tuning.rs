@@ -218,5 +218,15 @@ pub(crate) const MAX_WATCHED_EVENTFDS: usize = 64;
 #[cfg(feature = "resources")]
 pub(crate) const MAX_EPOLL_EVENTS: usize = 64;
 
+/// Number of goroutines made ready of which a thread may write for each system call of it that a
+/// hook looks at. The analysis takes as many for each message. Chosen, not measured: a worker pool
+/// makes 2 to 6 ready for a message.
+#[cfg(feature = "injected")]
+pub(crate) const READY_PER_CALL: u64 = 64;
+
+/// Maximum number of these that a thread may have left: 48 KiB of the log. Chosen, not measured.
+#[cfg(feature = "injected")]
+pub(crate) const MAX_READY: u64 = 2048;
+
 const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
 const _: () = assert!(MAX_SCRATCHES <= 64);

@@ -3,12 +3,23 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use patching::{Entries, assemble};
+use patching::{Entries, GoroutineFields, Survey, assemble};
 
 use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
 use crate::library::Library;
 use crate::outcome::Error;
 use crate::surveys::Surveys;
+
+/// What a library has for programs of Go: offsets in its memory.
+#[derive(Clone, Copy, Debug)]
+struct Goroutines {
+    /// Machine code before a system call.
+    before: u64,
+    /// Machine code where one lets another go on.
+    ready: u64,
+    /// Words that say where numbers of goroutines are.
+    fields: u64,
+}
 
 /// A library, and what is known of programs: each is looked at once, as it is often executed again.
 #[derive(Debug)]
@@ -16,6 +27,7 @@ pub struct Patcher {
     blob: Arc<Blob>,
     before: u64,
     after: u64,
+    goroutines: Option<Goroutines>,
     surveys: Surveys,
 }
 
@@ -30,7 +42,50 @@ impl Patcher {
             return Err(Error::Blob("it lacks the code for one side of a system call"));
         };
         let (blob, surveys) = (Arc::new(library.blob), Surveys::default());
-        Ok(Patcher { blob, before, after, surveys })
+        Ok(Patcher { blob, before, after, goroutines: None, surveys })
+    }
+
+    /// The same for a library that knows goroutines. `before` is the name of its machine code before
+    /// a system call for which register 14 holds the goroutine, and `ready` where one lets another
+    /// go on. `fields` is that of words in which the library is told where numbers of goroutines
+    /// are: four offsets, in the order of [`GoroutineFields`], zeros where that is not known.
+    ///
+    /// # Errors
+    /// The library lacks one of them.
+    pub fn with_goroutines(
+        self,
+        library: &Library,
+        before: &str,
+        ready: &str,
+        fields: &str,
+    ) -> Result<Patcher, Error> {
+        let [Some(before), Some(ready), Some(fields)] =
+            [before, ready, fields].map(|name| library.symbol(name))
+        else {
+            return Err(Error::Blob("it lacks what it should have for goroutines"));
+        };
+        Ok(Patcher { goroutines: Some(Goroutines { before, ready, fields }), ..self })
+    }
+
+    /// The library for a program: it is told where numbers of goroutines are.
+    fn blob(&self, survey: &Survey) -> Result<Arc<Blob>, Error> {
+        let (Some(own), Some(of_program)) = (self.goroutines, survey.goroutine_fields) else {
+            return Ok(Arc::clone(&self.blob));
+        };
+        let GoroutineFields { number, creator, thread, current } = of_program;
+        let words = [number, creator, thread, current];
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut blob = Blob::clone(&self.blob);
+        let outside = Error::Blob("its words for goroutines lie outside");
+        let place = own.fields as usize;
+        let end = place.checked_add(bytes.len()).filter(|end| *end as u64 <= blob.memory);
+        let Some(end) = end else { return Err(outside) };
+        // What is zero at first is behind the image.
+        blob.image.resize(blob.image.len().max(end), 0);
+        if let Some(words) = blob.image.get_mut(place..end) {
+            words.copy_from_slice(&bytes);
+        }
+        Ok(Arc::new(blob))
     }
 
     /// Keeps what is found in programs in a folder, so that the next recorder need not look for it
@@ -49,17 +104,25 @@ impl Prepare for Patcher {
         let Some(survey) = self.surveys.of(target)? else { return Ok(None) };
         let stubs_room = survey.stub_bytes() as u64;
         let (before, after) = (self.before, self.after);
+        let before_goroutine = self.goroutines.map_or(before, |own| own.before);
+        let ready = self.goroutines.map(|own| own.ready);
+        let blob = self.blob(&survey)?;
         let patches = move |placed: &Placed| {
             let (before, after) = (placed.blob + before, placed.blob + after);
-            let entries =
-                Entries { before_c: before, after_c: after, before_go: before, after_go: after };
+            let entries = Entries {
+                before_c: before,
+                after_c: after,
+                before_go: before,
+                before_goroutine: placed.blob + before_goroutine,
+                after_go: after,
+                ready: ready.map(|ready| placed.blob + ready),
+            };
             let made = assemble(&survey, placed.bias, placed.stubs, &entries)?;
             let patches = made.patches.into_iter();
             let patches =
                 patches.map(|patching::Patch { address, old, new }| Patch { address, old, new });
             Ok(Patches { stubs: made.stubs, patches: patches.collect() })
         };
-        let blob = Arc::clone(&self.blob);
         let assemble = Box::new(patches);
         Ok(Some(Injection { blob, argument: Argument::Stack, stubs_room, assemble }))
     }

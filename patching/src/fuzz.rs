@@ -12,7 +12,14 @@ use crate::stubs::{Entries, Patches, assemble};
 use crate::tuning::{HEADER_BYTES, JUMP_BYTES};
 use crate::windows::Window;
 
-const ENTRIES: Entries = Entries { before_c: 1, after_c: 2, before_go: 3, after_go: 4 };
+const ENTRIES: Entries = Entries {
+    before_c: 1,
+    after_c: 2,
+    before_go: 3,
+    before_goroutine: 5,
+    after_go: 4,
+    ready: Some(6),
+};
 
 /// Bytes of a hook: `lea rcx,[next]; jmp [entry]`.
 const HOOK_BYTES: u64 = 13;

@@ -10,6 +10,7 @@
 
 use twox_hash::XxHash3_128;
 
+use crate::goroutines::GoroutineFields;
 use crate::kind::Kind;
 use crate::plan::{Site, Survey};
 use crate::tuning::{KEPT_SITES, WINDOW_BYTES};
@@ -51,12 +52,11 @@ impl Survey {
     /// call that is patched, and what gives way to jumps.
     pub fn evidence(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let patched = self.sites.iter().filter(|site| !matches!(site.kind, Kind::Left(_)));
-        patched.flat_map(|site| {
+        let of_sites = patched.flat_map(move |site| {
             let windows = site.before.iter().chain(&site.after);
-            let of_windows =
-                windows.flat_map(|of| [(of.address, &of.old[..]), (of.address, &of.displaced[..])]);
-            of_windows.chain([(site.address, &b"\x0f\x05"[..])])
-        })
+            windows.flat_map(bytes_of).chain([(site.address, &b"\x0f\x05"[..])])
+        });
+        of_sites.chain(self.ready.iter().flat_map(bytes_of))
     }
 
     /// Whether sites and windows are as they are planned.
@@ -66,6 +66,8 @@ impl Survey {
             && self.span.end <= END
             && self.sites.is_sorted_by(|one, next| one.address < next.address)
             && self.sites.iter().all(is_possible)
+            && self.ready.iter().all(is_possible_window)
+            && self.goroutine_fields.is_none_or(GoroutineFields::are_possible)
     }
 }
 
@@ -75,14 +77,20 @@ pub(crate) fn framed(content: &[u8]) -> Vec<u8> {
     [&MAGIC[..], VERSION, &checksum, content].concat()
 }
 
+/// What is where a window begins.
+fn bytes_of(window: &Window) -> [(u64, &[u8]); 2] {
+    [(window.address, &window.old), (window.address, &window.displaced)]
+}
+
+fn is_possible_window(window: &Window) -> bool {
+    window.address < END
+        && window.displaced.len() <= WINDOW_BYTES
+        && window.displaced.iter().zip(&window.old).all(|(moved, old)| moved == old)
+}
+
 fn is_possible(site: &Site) -> bool {
-    let of_window = |window: &Window| {
-        window.address < END
-            && window.displaced.len() <= WINDOW_BYTES
-            && window.displaced.iter().zip(&window.old).all(|(moved, old)| moved == old)
-    };
     site.address < END
-        && site.before.iter().chain(&site.after).all(of_window)
+        && site.before.iter().chain(&site.after).all(is_possible_window)
         && site.before.as_ref().is_none_or(|before| before.end() == site.address)
         && site.after.as_ref().is_none_or(|after| after.address == site.address + 2)
         && matches!(site.kind, Kind::Left(_)) == site.before.is_none()
@@ -123,7 +131,9 @@ mod tests {
     #[test]
     fn what_no_plan_is_like_is_refused() {
         type Change = fn(&mut Survey);
-        let changes: [Change; 7] = [
+        const FAR: GoroutineFields =
+            GoroutineFields { number: 1 << 20, creator: 8, thread: 8, current: 8 };
+        let changes: [Change; 9] = [
             |survey| survey.sites[0].address = u64::MAX,
             |survey| survey.sites[0].before = None,
             |survey| survey.sites[0].before.as_mut().unwrap().address = u64::MAX - 2,
@@ -131,6 +141,11 @@ mod tests {
             |survey| survey.sites[0].before.as_mut().unwrap().displaced = vec![0x90; 1 << 20],
             |survey| survey.sites.push(survey.sites[0].clone()),
             |survey| survey.span = 7..u64::MAX,
+            |survey| {
+                let before = survey.sites[0].before.clone().unwrap();
+                survey.ready = Some(Window { address: END, ..before });
+            },
+            |survey| survey.goroutine_fields = Some(FAR),
         ];
         for (place, change) in changes.iter().enumerate() {
             let mut survey = survey();

@@ -6,6 +6,7 @@ mod error;
 mod fuzz;
 #[cfg(test)]
 mod fuzz_tests;
+mod goroutines;
 mod image;
 mod kept;
 mod kind;
@@ -20,6 +21,7 @@ mod windows;
 
 pub use error::Error;
 pub use fuzz::{fuzz, fuzz_kept};
+pub use goroutines::GoroutineFields;
 pub use image::{Head, Image, Load};
 pub use kind::{Kind, Reason};
 pub use numbers::{Numbers, is_wanted};

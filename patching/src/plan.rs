@@ -5,12 +5,13 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::goroutines::{self, GoroutineFields};
 use crate::image::{Image, Load};
 use crate::kind::{Kind, Reason};
 use crate::numbers::Numbers;
-use crate::sites::go::{GoPlace, place};
+use crate::sites::go::{GoPlace, place, syscall6_begin};
 use crate::sites::reached::Reached;
-use crate::sites::{Found, Sites, find, number};
+use crate::sites::{Found, Sites, find, number, ready};
 use crate::windows::{Ground, Window};
 
 /// Whose rules the code around a site follows.
@@ -57,6 +58,11 @@ pub struct Survey {
     pub load: Load,
     /// The version of Go that built it.
     pub go_version: Option<String>,
+    /// Where Go's runtime keeps numbers of goroutines, if that is known of the version.
+    pub goroutine_fields: Option<GoroutineFields>,
+    /// Where a goroutine lets another go on (`runtime.ready`), if the fields above are known. There
+    /// `rax` holds the other one, and register 14 the goroutine of the runtime that does it.
+    pub ready: Option<Window>,
     /// What the linker knows the file by.
     pub build_id: Option<Vec<u8>>,
 }
@@ -129,12 +135,20 @@ pub fn survey(image: &Image<'_>) -> Result<Survey, Error> {
         }));
         sites.sort_by_key(|site| site.address);
     }
+    let goroutine_fields = image.go_version().and_then(goroutines::fields);
+    let has_goroutine = Runtime::Go { has_goroutine: true };
+    let syscall6 = sites.iter().find(|site| site.runtime == has_goroutine);
+    let ready = syscall6
+        .filter(|_| goroutine_fields.is_some())
+        .and_then(|site| ready::find(image, syscall6_begin(site.address)));
     Ok(Survey {
         sites,
+        ready,
         span: image.span(),
         entry: image.entry(),
         load: image.load(),
         go_version: image.go_version().map(str::to_owned),
+        goroutine_fields,
         build_id: image.build_id().map(<[u8]>::to_vec),
     })
 }

@@ -6,7 +6,8 @@
 //!  0  address of before_c     8  address of after_c
 //! 16  address of before_go   24  address of after_go
 //! 32  a bit for each number below 512 that is wanted
-//! 96  the stubs, each at a multiple of 16
+//! 96  address of before_goroutine    104  address of ready, or 0
+//! 112  the stubs, each at a multiple of 16
 //! ```
 //!
 //! A site with windows on both sides (`->` is the jump that was patched in):
@@ -58,7 +59,7 @@ use crate::tuning::{HEADER_BYTES, JUMP_BYTES, KEPT_BELOW, SITE_BYTES, STUB_ALIGN
 use crate::windows::Window;
 
 /// Addresses of machine code in the process that a stub jumps to. Each ends with `jmp rcx`, and
-/// changes nothing but `rcx`, `r11` and flags.
+/// changes nothing but `rcx`, `r11` and flags, unless it says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entries {
     /// Before a system call in C.
@@ -67,6 +68,12 @@ pub struct Entries {
     pub after_c: u64,
     /// Before a system call in Go.
     pub before_go: u64,
+    /// Before a system call in Go, where register 14 holds the goroutine.
+    pub before_goroutine: u64,
+    /// Where a goroutine lets another go on, if that is wanted. It begins with the address to go on
+    /// at in `r11`, and ends with `jmp r11`. It may change `rdx`, `rsi`, `rdi`, `r8` to `r13`, the
+    /// vector registers but `xmm15`, and flags. No byte of the stack may be used.
+    pub ready: Option<u64>,
     /// Behind a system call in Go.
     pub after_go: u64,
 }
@@ -96,7 +103,7 @@ impl Survey {
     #[must_use]
     pub fn stub_bytes(&self) -> usize {
         let patched = self.sites.iter().filter(|site| !matches!(site.kind, Kind::Left(_)));
-        HEADER_BYTES + patched.count() * SITE_BYTES
+        HEADER_BYTES + (patched.count() + usize::from(self.ready.is_some())) * SITE_BYTES
     }
 }
 
@@ -122,35 +129,43 @@ pub fn assemble(
             Kind::Left(_) => {}
             Kind::Sandwich | Kind::Return => {
                 if let Some(window) = site.before.as_ref().filter(|_| !is_made) {
-                    area.begin(site, window, window)?;
-                    area.displaced(site, window)?;
+                    area.begin(site.address, window, window)?;
+                    area.displaced(site.address, window)?;
                     area.enter(site)?;
                 }
                 if let Some(window) = &site.after {
-                    area.begin(site, window, window)?;
+                    area.begin(site.address, window, window)?;
                     area.hook(site, Side::After)?;
-                    area.displaced(site, window)?;
+                    area.displaced(site.address, window)?;
                     match next.filter(|_| shares(Some(site), next)) {
                         Some(next) => area.enter(next)?,
-                        None => area.leave(site, window)?,
+                        None => area.leave(site.address, window)?,
                     }
                 }
             }
             Kind::Over => {
                 if let (Some(first), Some(last)) = (&site.before, &site.after) {
-                    area.begin(site, first, last)?;
-                    area.displaced(site, first)?;
+                    area.begin(site.address, first, last)?;
+                    area.displaced(site.address, first)?;
                     let skips = area.filter(site)?;
                     area.hook(site, Side::Before)?;
                     area.land(skips);
                     area.bytes.extend([0x0f, 0x05]);
                     area.hook(site, Side::After)?;
-                    area.displaced(site, last)?;
-                    area.leave(site, last)?;
+                    area.displaced(site.address, last)?;
+                    area.leave(site.address, last)?;
                 }
             }
         }
         before = Some(site);
+    }
+    if let Some(window) = survey.ready.as_ref().filter(|_| entries.ready.is_some()) {
+        area.begin(window.address, window, window)?;
+        // lea r11,[rip+6]; jmp [entry]
+        area.bytes.extend([0x4c, 0x8d, 0x1d, 6, 0, 0, 0]);
+        area.with_distance(window.address, &[0xff, 0x25], stubs_at.wrapping_add(104))?;
+        area.displaced(window.address, window)?;
+        area.leave(window.address, window)?;
     }
     area.patches.sort_by_key(|patch| patch.address);
     Ok(Patches { stubs: area.bytes, patches: area.patches })
@@ -188,6 +203,8 @@ impl Area {
             bytes.extend(entry.to_le_bytes());
         }
         bytes.extend(table().iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend(entries.before_goroutine.to_le_bytes());
+        bytes.extend(entries.ready.unwrap_or(0).to_le_bytes());
         Self { at, bias, bytes, patches: Vec::new(), pushed: 0 }
     }
 
@@ -197,7 +214,7 @@ impl Area {
 
     /// Begins a stub, and makes the jump to it from the beginning of a window. `last` is the window
     /// that its instructions end with.
-    fn begin(&mut self, site: &Site, window: &Window, last: &Window) -> Result<(), Error> {
+    fn begin(&mut self, site: u64, window: &Window, last: &Window) -> Result<(), Error> {
         self.align();
         let pushed = last.end().wrapping_add(self.bias);
         if self.decode(last).last().is_some_and(is_call) {
@@ -218,17 +235,15 @@ impl Area {
     }
 
     /// The distance from behind an instruction to an address, as the instruction has it.
-    fn distance(&self, site: &Site, from: u64, to: u64) -> Result<[u8; 4], Error> {
+    fn distance(&self, site: u64, from: u64, to: u64) -> Result<[u8; 4], Error> {
         let distance = to.wrapping_sub(from).cast_signed();
-        let near = i32::try_from(distance).map_err(|_| Error::TooFar {
-            site: site.address.wrapping_add(self.bias),
-            stubs: self.at,
-        })?;
+        let near = i32::try_from(distance)
+            .map_err(|_| Error::TooFar { site: site.wrapping_add(self.bias), stubs: self.at })?;
         Ok(near.to_le_bytes())
     }
 
     /// An instruction that ends with the distance to an address.
-    fn with_distance(&mut self, site: &Site, code: &[u8], to: u64) -> Result<(), Error> {
+    fn with_distance(&mut self, site: u64, code: &[u8], to: u64) -> Result<(), Error> {
         self.bytes.extend(code);
         let distance = self.distance(site, self.here().wrapping_add(4), to)?;
         self.bytes.extend(distance);
@@ -236,7 +251,7 @@ impl Area {
     }
 
     /// `jmp`
-    fn jump(&mut self, site: &Site, to: u64) -> Result<(), Error> {
+    fn jump(&mut self, site: u64, to: u64) -> Result<(), Error> {
         self.with_distance(site, &[0xe9], to)
     }
 
@@ -246,7 +261,7 @@ impl Area {
         self.hook(site, Side::Before)?;
         let back = (site.kind == Kind::Return).then(|| self.exchange());
         self.land(skips);
-        self.jump(site, site.address.wrapping_add(self.bias))?;
+        self.jump(site.address, site.address.wrapping_add(self.bias))?;
         let Some(back) = back else { return Ok(()) };
         let distance = (self.bytes.len() - back) as i32;
         self.patch_word(back, distance);
@@ -287,7 +302,7 @@ impl Area {
         self.bytes.extend([0x89, 0xc1, 0xc1, 0xe9, 5, 0x83, 0xf9, words, 0x73, 0]);
         let large = self.bytes.len();
         // lea r11,[table]; mov r11d,[r11+rcx*4]; bt r11d,eax; jnc ?
-        self.with_distance(site, &[0x4c, 0x8d, 0x1d], self.at.wrapping_add(32))?;
+        self.with_distance(site.address, &[0x4c, 0x8d, 0x1d], self.at.wrapping_add(32))?;
         self.bytes.extend([0x45, 0x8b, 0x1c, 0x8b, 0x41, 0x0f, 0xa3, 0xc3, 0x73, 0]);
         Ok(Some([large, self.bytes.len()]))
     }
@@ -308,16 +323,17 @@ impl Area {
         let entry = match (site.runtime, side) {
             (Runtime::C, Side::Before) => 0,
             (Runtime::C, Side::After) => 8,
-            (Runtime::Go { .. }, Side::Before) => 16,
+            (Runtime::Go { has_goroutine: true }, Side::Before) => 96,
+            (Runtime::Go { has_goroutine: false }, Side::Before) => 16,
             (Runtime::Go { .. }, Side::After) => 24,
         };
         // lea rcx,[rip+6]; jmp [entry]
         self.bytes.extend([0x48, 0x8d, 0x0d, 6, 0, 0, 0]);
-        self.with_distance(site, &[0xff, 0x25], self.at.wrapping_add(entry))
+        self.with_distance(site.address, &[0xff, 0x25], self.at.wrapping_add(entry))
     }
 
     /// The jump back behind a window, if its instructions get there.
-    fn leave(&mut self, site: &Site, window: &Window) -> Result<(), Error> {
+    fn leave(&mut self, site: u64, window: &Window) -> Result<(), Error> {
         let last = self.decode(window).last().map(Instruction::flow_control);
         match last {
             Some(FlowControl::Next | FlowControl::ConditionalBranch) | None => {
@@ -333,8 +349,8 @@ impl Area {
     }
 
     /// The instructions of a window, written for here.
-    fn displaced(&mut self, site: &Site, window: &Window) -> Result<(), Error> {
-        let place = site.address.wrapping_add(self.bias);
+    fn displaced(&mut self, site: u64, window: &Window) -> Result<(), Error> {
+        let place = site.wrapping_add(self.bias);
         let wrong =
             |error: iced_x86::IcedError| Error::Displaced { site: place, why: error.to_string() };
         let mut code = self.decode(window);

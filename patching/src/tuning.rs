@@ -49,8 +49,9 @@ pub(crate) const TABLE_ENTRIES: usize = 4096;
 /// Bytes that one bit of the map of sites stands for. At 64 the map of 10 MB is 20 KB.
 pub(crate) const GRANULE_BYTES: u64 = 64;
 
-/// Bytes at the beginning of the stubs' area: four entries and the table of numbers.
-pub(crate) const HEADER_BYTES: usize = 96;
+/// Bytes at the beginning of the stubs' area: entries, the table of numbers, and what aligns the
+/// stubs.
+pub(crate) const HEADER_BYTES: usize = 112;
 
 /// Upper bound of the stubs of one site, in bytes: two hooks (40 bytes with the look at a number),
 /// 10 displaced instructions of at most 15 bytes that can grow by half, and what aligns them.

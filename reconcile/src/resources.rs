@@ -5,12 +5,15 @@
 //!  logs ----> calls --------------------------------+--> events/sockcap.parquet
 //!               |                                    |
 //!               +--> happenings, by object --> matched --> handoffs.parquet
+//!                                                    |          ^
+//!  logs of Go -> goroutines --------------------------|----------+
 //!                                                    |
 //!  switches -> switch_file --> threads --------------+
 //! ```
 
 mod cached;
 mod calls;
+mod goroutines;
 mod handoffs;
 mod matched;
 mod only_waiter;
@@ -21,7 +24,8 @@ mod what;
 mod write;
 
 pub(crate) use calls::{Calls, HappeningRow, Sorters};
-pub(crate) use matched::handoffs;
+pub(crate) use goroutines::goroutines;
+pub(crate) use matched::{HandoffRow, handoffs};
 pub(crate) use own_event::OwnEvent;
 pub(crate) use switch_file::threads;
 pub(crate) use write::{events as write_events, handoffs as write_handoffs};

@@ -6,6 +6,7 @@
 //! not know.
 
 mod flows;
+mod goroutines;
 mod heads;
 mod numbered;
 mod process;
@@ -14,6 +15,7 @@ mod transfers;
 mod words;
 
 pub use flows::*;
+pub use goroutines::*;
 pub use heads::*;
 pub use process::*;
 pub use resources::*;

@@ -82,6 +82,23 @@ pub(crate) const SHORT_BYTES_LIMIT: u64 = 1 << 22;
 /// that it was started as.
 pub const ANCESTORS_BYTES: usize = 416;
 
+/// Threads that are goroutines: what runs in sequence in a Go program, on any of its threads.
+pub mod goroutine {
+    /// Smallest id that stands for a goroutine. The kernel gives threads smaller ones (below 2^22).
+    pub const FIRST: u32 = 1 << 30;
+
+    /// Id that stands for the goroutine of this number, of whose bits it has the low 30. 0 stands
+    /// for none.
+    pub const fn thread(number: u64) -> u32 {
+        if number == 0 { 0 } else { FIRST | number as u32 & (FIRST - 1) }
+    }
+
+    /// Whether an id stands for a goroutine.
+    pub const fn is(thread: u32) -> bool {
+        thread >= FIRST
+    }
+}
+
 /// Clocks of a file's ticks.
 pub mod tick {
     /// Nanoseconds of `CLOCK_MONOTONIC`.
@@ -357,6 +374,10 @@ pub mod kind {
     pub const WAKE: u8 = 32;
     /// Bytes of a message that name it (`SOCKCAP_PROTOCOLS`).
     pub const HEAD: u8 = 33;
+    /// The records behind it in the chunk are of a goroutine.
+    pub const GOROUTINE: u8 = 34;
+    /// A goroutine that waited may go on.
+    pub const READY: u8 = 35;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

@@ -1,6 +1,6 @@
 // A server and its clients in one program, with everything that Go's runtime does meanwhile: garbage
 // is collected all the time, stacks grow, threads end, children are executed. It says how many bytes
-// all sockets read and wrote.
+// all sockets read and wrote, and how many each client's goroutine wrote, which main began.
 //
 // usage: goroutines CONNECTIONS SECONDS
 package main
@@ -14,12 +14,16 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 func deep(n int) int { var a [64]int; a[n%64] = n; if n == 0 { return a[0] }; return deep(n-1) + a[n%64] }
+
+// The number of the goroutine that calls it.
+func number() string { b := make([]byte, 64); return strings.Fields(string(b[:runtime.Stack(b, false)]))[1] }
 
 func main() {
 	conns, _ := strconv.Atoi(os.Args[1])
@@ -44,14 +48,17 @@ func main() {
 			c, err := net.Dial("tcp", l.Addr().String())
 			if err != nil { panic(err) }
 			b := make([]byte, 1+i*7)
+			own := 0
 			for time.Now().Before(end) {
 				w, err := c.Write(b); if err != nil { panic(err) }
 				atomic.AddInt64(&written, int64(w))
+				own += w
 				n, err := io.ReadFull(c, b); if err != nil { panic(err) }
 				atomic.AddInt64(&read, int64(n))
 				if i == 0 { runtime.GC() }
 			}
 			c.Close()
+			fmt.Println("goroutine", number(), "sent", own)
 		}(i)
 	}
 	g.Add(1)

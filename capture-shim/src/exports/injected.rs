@@ -30,6 +30,7 @@
 mod coroutine;
 mod entries;
 mod frame;
+mod goroutines;
 mod leave;
 mod relocate;
 mod slots;

@@ -132,6 +132,7 @@ impl Writer {
             self.state.writers.fetch_add(1, Relaxed);
             leavings::expect_end();
         }
+        self.begin_goroutine();
         let creator = self.thread.creator.swap(0, Relaxed);
         if creator != 0 {
             // SAFETY: takes nothing.

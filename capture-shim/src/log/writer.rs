@@ -26,10 +26,12 @@ pub(crate) fn writer() -> Option<Writer> {
     let state = state::current()?;
     let thread = thread::current();
     let generation = state.generation.load(Relaxed);
-    if generation != 0 && thread.generation.load(Relaxed) == generation {
-        return Some(Writer { state, thread });
-    }
-    attach(state, thread)
+    let writer = match generation != 0 && thread.generation.load(Relaxed) == generation {
+        true => Writer { state, thread },
+        false => attach(state, thread)?,
+    };
+    writer.tell_goroutine();
+    Some(writer)
 }
 
 /// Standing of the calling thread, where nothing is to be logged that would be worth a log.

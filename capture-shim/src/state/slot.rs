@@ -7,9 +7,12 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
+use super::goroutine::Goroutine;
 use super::thread::{OFFSET_IN_SLOT, Thread};
+use crate::tuning::{MAX_READY, READY_PER_CALL};
 
 /// Memory of a thread. The places of its fields are known to `exports/injected/entries.rs`.
 #[repr(C, align(64))]
@@ -41,8 +44,18 @@ pub(crate) struct Slot {
     pub(crate) vfork_floor: AtomicUsize,
     /// Number of system calls that no hook could look at.
     pub(crate) skipped: AtomicU64,
+    /// Number of the goroutine that the hook is for; 0 where it is not known, or where it is for
+    /// none.
+    pub(crate) goroutine: AtomicU64,
+    /// Number of the goroutine that started that one; 0 for none.
+    pub(crate) creator: AtomicU64,
+    /// Number of the goroutine that records in the thread's chunk are said to be of; 0 for none.
+    pub(crate) told: AtomicU64,
+    /// Number of goroutines made ready that may still be written of, see
+    /// [`Slot::may_tell_of_ready`].
+    ready_left: AtomicU64,
     errno: UnsafeCell<c_int>,
-    reserved: [u64; 2],
+    reserved: [u64; 6],
     /// State of the thread, as everywhere.
     pub(crate) thread: Thread,
 }
@@ -54,6 +67,31 @@ unsafe impl Sync for Slot {}
 pub(crate) const NOBODY: usize = 1;
 
 const _: () = assert!(core::mem::offset_of!(Slot, thread) == OFFSET_IN_SLOT);
+
+impl Slot {
+    /// Makes records to come those of a goroutine, or of the thread itself.
+    #[inline(always)]
+    pub(crate) fn say_goroutine(&self, goroutine: Goroutine) {
+        self.goroutine.store(goroutine.number, Relaxed);
+        self.creator.store(goroutine.creator, Relaxed);
+    }
+
+    /// Allows some more records of goroutines made ready, as the thread is at a system call.
+    #[inline(always)]
+    pub(crate) fn replenish_ready(&self) {
+        let left = self.ready_left.load(Relaxed) + READY_PER_CALL;
+        self.ready_left.store(left.min(MAX_READY), Relaxed);
+    }
+
+    /// Whether one more record may be written of a goroutine that was made ready. In a program that
+    /// mostly computes, most tell nothing of messages.
+    #[inline(always)]
+    pub(crate) fn may_tell_of_ready(&self) -> bool {
+        let left = self.ready_left.load(Relaxed);
+        self.ready_left.store(left.saturating_sub(1), Relaxed);
+        left > 0
+    }
+}
 
 /// Slot of the calling thread.
 #[inline(always)]

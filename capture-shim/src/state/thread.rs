@@ -71,7 +71,7 @@ core::arch::global_asm!(
 
 /// Offset of the state within the thread's slot, in bytes.
 #[cfg(feature = "injected")]
-pub(super) const OFFSET_IN_SLOT: usize = 128;
+pub(super) const OFFSET_IN_SLOT: usize = 192;
 
 /// State of the calling thread.
 #[cfg(feature = "injected")]

@@ -32,6 +32,12 @@ pub(crate) enum GoPlace {
     RawVfork,
 }
 
+/// Address of the function that makes system calls, by that of its `syscall`, with which
+/// [`GoPlace::Syscall6`] begins.
+pub(crate) fn syscall6_begin(site: u64) -> u64 {
+    site.saturating_sub(SYSCALL6.before as u64)
+}
+
 /// What place it is whose `syscall` is `at` bytes into the code.
 pub(crate) fn place(code: &[u8], at: usize) -> Option<GoPlace> {
     let is = |place: &Place| {

@@ -61,6 +61,8 @@ pub(crate) fn embed(program: &Path, directory: &Path) -> (PathBuf, Survey) {
         before_c: symbol("before_c"),
         after_c: symbol("after_c"),
         before_go: symbol("before_go"),
+        before_goroutine: symbol("before_goroutine"),
+        ready: Some(symbol("ready")),
         after_go: symbol("after_go"),
     };
     patching::fuzz(&file);

@@ -14,6 +14,9 @@ const VERSIONS: [&str; 3] = ["1.21.13", "1.24.11", "1.27.3"];
 /// Numbers that only `Syscall6` has. The runtime has reads, closes and threads of its own.
 const OF_SOCKETS: [u32; 9] = [41, 42, 49, 50, 72, 275, 288, 292, 438];
 
+/// Where the hooks count goroutines that are let go on.
+const READY: u32 = 511;
+
 fn build(version: &str, options: &[&str], cgo: bool, program: &Path) {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     let install = Path::new(root).join("scripts/install-go");
@@ -48,8 +51,11 @@ fn programs_of_go() {
             let has = |has_goroutine| Runtime::Go { has_goroutine };
             assert_eq!(runtimes, [has(true), has(false)], "{version}");
             assert_eq!(survey.left().into_keys().collect::<Vec<_>>(), [Reason::GoRuntime]);
+            assert!(survey.goroutine_fields.is_some() && survey.ready.is_some(), "{version}");
 
             let run = observe(&patched, &[], directory.path());
+            // Locks, channels and the collector of garbage let goroutines go on.
+            assert!(run.counted.get(&READY).is_some_and(|count| *count > 100), "{run:?}");
             let expected = "child\n <nil>\n".repeat(5) + "5000\n";
             assert_eq!((&*run.output, run.code), (&*expected, Some(0)), "{version}: {run:?}");
             for number in OF_SOCKETS {
@@ -84,6 +90,7 @@ fn programs_of_go_that_are_linked_in_other_ways() {
         let (of_c, of_go): (Vec<_>, Vec<_>) =
             sandwiches.partition(|site| site.runtime == Runtime::C);
         assert_eq!(of_go.len(), 2, "{options:?}");
+        assert!(survey.ready.is_some(), "{options:?}");
         assert_eq!(of_c.is_empty(), load == Load::Interpreted, "{options:?}");
         patching::fuzz(&file);
     }

@@ -63,4 +63,6 @@ pub(crate) struct LogFile {
     pub(crate) resources: bool,
     /// Whether it has heads of messages.
     pub(crate) heads: bool,
+    /// Whether it has goroutines.
+    pub(crate) goroutines: bool,
 }

@@ -154,6 +154,7 @@ impl Reader {
             children,
             lookups,
             heads,
+            goroutines,
             ..
         } = survey;
         let home = self.machines.home(&header, path);
@@ -200,6 +201,7 @@ impl Reader {
             records,
             resources: header.resources,
             heads,
+            goroutines,
         });
         capture.processes.push(process);
         self.programs.push(Program::of(&header.executable, &header.arguments));

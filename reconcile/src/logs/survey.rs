@@ -39,6 +39,8 @@ pub(crate) struct Survey {
     pub(crate) unseen: Vec<UnseenProgram>,
     /// Whether it has heads of messages.
     pub(crate) heads: bool,
+    /// Whether it has goroutines.
+    pub(crate) goroutines: bool,
     pub(crate) damage: Vec<Damage>,
     /// Its share of the counts.
     pub(crate) counts: Reconciliation,
@@ -84,6 +86,7 @@ pub(crate) fn survey(
         lookups,
         unseen,
         heads,
+        goroutines,
         counts,
         failed,
         ..
@@ -112,6 +115,7 @@ pub(crate) fn survey(
         lookups,
         unseen,
         heads,
+        goroutines,
         damage,
         counts,
     }))
@@ -130,6 +134,7 @@ struct Reading {
     lookups: Vec<Lookup>,
     unseen: Vec<UnseenProgram>,
     heads: bool,
+    goroutines: bool,
     counts: Reconciliation,
     has_positions: bool,
     positions: Positions,
@@ -150,6 +155,7 @@ impl Reading {
             lookups: Vec::new(),
             unseen: Vec::new(),
             heads: false,
+            goroutines: false,
             counts: Reconciliation::default(),
             has_positions,
             positions: Positions::default(),
@@ -244,6 +250,7 @@ impl Reading {
                 });
             }
             Record::Head(_) => self.heads = true,
+            Record::Goroutine { .. } => self.goroutines = true,
             Record::Anchor(_)
             | Record::Shutdown { .. }
             | Record::Wait { .. }
@@ -255,7 +262,8 @@ impl Reading {
             | Record::File(_)
             | Record::Sleep { .. }
             | Record::Signal(_)
-            | Record::Wake(_) => {}
+            | Record::Wake(_)
+            | Record::Ready { .. } => {}
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Pass 10: where logs have resources, what threads did becomes events, and who let whom go on
-//! becomes hand-offs, all on the common clock.
+//! becomes hand-offs, all on the common clock. Goroutines have hand-offs alone.
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use clocks::Clocks;
 use message_trace::PathError;
@@ -12,36 +13,39 @@ use socket_log::switches::SwitchLog;
 
 use crate::absent::NONE;
 use crate::error::Error;
+use crate::logs::capture::LogFile;
 use crate::pipeline::connect::Connected;
 use crate::pipeline::run::Run;
 use crate::resources::{
-    Calls, HappeningRow, OwnEvent, Sorters, handoffs, thread_event, threads, write_events,
-    write_handoffs,
+    Calls, HandoffRow, HappeningRow, OwnEvent, Sorters, goroutines, handoffs, thread_event,
+    threads, write_events, write_handoffs,
 };
 use crate::tuning::SORTED_AT_ONCE;
 
-/// Writes `events/sockcap.parquet` and `handoffs.parquet`. Where no log has resources, there are
-/// none, also no former ones.
+/// Writes `events/sockcap.parquet` and `handoffs.parquet`. Where no log has what they are made of,
+/// there are none, also no former ones.
 pub(crate) fn resources(run: &Run, connected: &Connected, clocks: &Clocks) -> Result<(), Error> {
     let (data, capture) = (run.data, &connected.capture);
     let (own_events, own_handoffs) = (data.own_events(), data.handoffs());
-    let with: Vec<usize> = (0..capture.logs.len())
-        .filter(|place| capture.logs.get(*place).is_some_and(|log| log.resources))
-        .collect();
-    if with.is_empty() {
-        for path in [own_events, own_handoffs] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(PathError::io(&path, error).into());
-                }
-                _ => {}
-            }
-        }
-        return Ok(());
-    }
-    run.progress.step("reading resources", with.len() as u64);
+    let having = |has: fn(&LogFile) -> bool| -> Vec<usize> {
+        let all = (0..capture.logs.len()).filter(|place| capture.logs.get(*place).is_some_and(has));
+        all.collect()
+    };
+    let (with, of_go) = (having(|log| log.resources), having(|log| log.goroutines));
     let budget = MemoryBudget::beside(run.options.memory, run.pool.in_memory());
     let directory = data.path();
+    let mut rows = ExternalSorter::<HandoffRow>::new(&budget, directory, SORTED_AT_ONCE);
+    for place in &of_go {
+        goroutines(capture, clocks, *place as u32, &mut rows)?;
+    }
+    if with.is_empty() {
+        remove(&own_events)?;
+        return match of_go.is_empty() {
+            true => remove(&own_handoffs),
+            false => Ok(write_handoffs(&own_handoffs, &rows.finish())?),
+        };
+    }
+    run.progress.step("reading resources", with.len() as u64);
     let sorter = || ExternalSorter::<OwnEvent>::new(&budget, directory, SORTED_AT_ONCE);
     let mut events = sorter();
     let mut happenings = ExternalSorter::<HappeningRow>::new(&budget, directory, SORTED_AT_ONCE);
@@ -60,11 +64,21 @@ pub(crate) fn resources(run: &Run, connected: &Connected, clocks: &Clocks) -> Re
         run.progress.advance(1);
     }
     switches(run, connected, clocks, &with, &budget, &mut events)?;
-    let handed = handoffs(happenings, capture, &mut events, &budget, directory)?;
+    handoffs(happenings, capture, &mut events, &mut rows)?;
     fs::create_dir_all(data.events_dir())
         .map_err(|error| PathError::io(&data.events_dir(), error))?;
     write_events(&own_events, &events.finish(), capture, &connected.sockets)?;
-    Ok(write_handoffs(&own_handoffs, &handed)?)
+    Ok(write_handoffs(&own_handoffs, &rows.finish())?)
+}
+
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(PathError::io(path, error).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Adds what the files of switches tell of the hosts that logs with resources are of. A file whose

@@ -1,10 +1,8 @@
 //! All hand-offs: what happened at each object is matched, and rows for `handoffs.parquet` and
 //! events of waits come out.
 
-use std::path::Path;
-
 use message_trace::PathError;
-use out_of_core::{ExternalSorter, Keyed, MemoryBudget, ReadFailure, SortedRuns};
+use out_of_core::{ExternalSorter, Keyed, ReadFailure};
 use socket_log::encode::Handoff;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -15,7 +13,6 @@ use crate::resources::handoffs::{Amounts, Happening, Outcome, Signal, Waiters, W
 use crate::resources::only_waiter::OnlyWaiter;
 use crate::resources::own_event::{Kind, OwnEvent};
 use crate::resources::what;
-use crate::tuning::SORTED_AT_ONCE;
 
 /// A row of `handoffs.parquet`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
@@ -54,7 +51,11 @@ impl Matching {
             Handoff::Semaphore => Some(Matching::Waiters(Waiters::new(true))),
             Handoff::Pipe => Some(Matching::Amounts(Amounts::new(false))),
             Handoff::Eventfd => Some(Matching::Amounts(Amounts::new(true))),
-            Handoff::Mutex | Handoff::ReadWriteLock | Handoff::Thread | Handoff::Barrier => None,
+            Handoff::Mutex
+            | Handoff::ReadWriteLock
+            | Handoff::Thread
+            | Handoff::Barrier
+            | Handoff::Goroutine => None,
         }
     }
 
@@ -75,21 +76,18 @@ impl Matching {
     }
 }
 
-/// Matches everything that happened. Waits become events; what is returned are the hand-offs, in
-/// the order in which threads went on.
+/// Matches everything that happened. Waits become events, and hand-offs go to `rows`.
 ///
 /// # Errors
-/// When a temporary file in `directory` cannot be written or read.
-pub(crate) fn handoffs<'a>(
+/// When a temporary file cannot be written or read.
+pub(crate) fn handoffs(
     happenings: ExternalSorter<HappeningRow>,
     capture: &Capture,
     events: &mut ExternalSorter<OwnEvent>,
-    budget: &'a MemoryBudget,
-    directory: &Path,
-) -> Result<SortedRuns<'a, HandoffRow>, PathError> {
-    let mut rows = ExternalSorter::new(budget, directory, SORTED_AT_ONCE);
+    rows: &mut ExternalSorter<HandoffRow>,
+) -> Result<(), PathError> {
     let (sorted, failed) = (happenings.finish(), ReadFailure::default());
-    let mut told = Told { capture, events, rows: &mut rows, result: Ok(()) };
+    let mut told = Told { capture, events, rows, result: Ok(()) };
     let mut current: Option<Object> = None;
     for row in sorted.iter(&failed) {
         if current.as_ref().is_none_or(|object| object.about != row.about()) {
@@ -106,8 +104,7 @@ pub(crate) fn handoffs<'a>(
         object.finish(&mut told);
     }
     told.result?;
-    failed.check()?;
-    Ok(rows.finish())
+    failed.check()
 }
 
 /// An object whose signals and waits are matched.

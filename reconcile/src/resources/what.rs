@@ -10,8 +10,8 @@ pub(crate) fn name(number: u32) -> &'static str {
 
 /// Whether a wait for it is no hand-off: nobody means whoever comes next.
 pub(crate) fn is_lock(what: Handoff) -> bool {
-    use Handoff::{Barrier, Mutex, ReadWriteLock, Thread};
-    matches!(what, Mutex | ReadWriteLock | Thread | Barrier)
+    use Handoff::{Barrier, Goroutine, Mutex, ReadWriteLock, Thread};
+    matches!(what, Mutex | ReadWriteLock | Thread | Barrier | Goroutine)
 }
 
 /// Whether it keeps amounts in their order. It is of the kernel then, and so of all processes of

@@ -4,10 +4,12 @@
 use std::num::NonZeroUsize;
 
 use events::{EventReader, Piece, Value};
+use message_trace::MessageTrace;
 use message_trace::table::{self, columns::Columns};
 use out_of_core::Names;
 use reconcile::{Options, reconcile};
 use socket_log::encode::{self, FileOperation, FileUse, Handoff, Signal, Wake};
+use socket_log::layout;
 use socket_log::switches::{About, Switch, SwitchEvent, SwitchWriter};
 use socket_log::write::{EPOCH, LogWriter};
 
@@ -151,11 +153,11 @@ fn calls_and_switches_become_events() {
     assert_eq!(events(&system), expected);
 }
 
-#[test]
-fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
-    let system = System::new();
-    system.add("one", "server", &server());
-    run(&system);
+/// A hand-off: when it was signalled and woken, its node and object, the two threads, and what it is.
+type Row = ([i64; 2], [i64; 2], [i32; 2], String);
+
+/// The hand-offs, in their order.
+fn handoffs(system: &System) -> Vec<Row> {
     let path = system.data().handoffs();
     let mut rows = Vec::new();
     for batch in table::read(&path).unwrap() {
@@ -173,12 +175,20 @@ fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
             ));
         }
     }
+    rows
+}
+
+#[test]
+fn signals_become_hand_offs_and_those_that_woke_nobody_are_told() {
+    let system = System::new();
+    system.add("one", "server", &server());
+    run(&system);
     let what = || "condition".to_owned();
     let expected = [
         ([4_000, 4_100], [0, 0x7000], [71, 72], what()),
         ([4_500, 4_500], [0, 0x7000], [71, 0], what()),
     ];
-    assert_eq!(rows, expected);
+    assert_eq!(handoffs(&system), expected);
     assert!(events(&system).iter().all(|line| !line.contains("sched/")), "without switches");
 }
 
@@ -204,6 +214,44 @@ fn a_signal_that_nobody_hears_is_for_the_only_thread_that_waits_there() {
     let of = |time| format!("{time} 70/71 sockcap/Unheard object=28672 waiter=72 what=condition");
     assert_eq!(unheard(72), [of(3_001), of(3_501)]);
     assert!(unheard(73).is_empty(), "two threads wait there");
+}
+
+#[test]
+fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
+    let goroutine = |log: &mut LogWriter, number: u64, creator: u64| {
+        log.record(1_500, encode::goroutine(number, creator).as_slice());
+    };
+    let ready = |log: &mut LogWriter, ticks: u64, number: u64| {
+        log.record(ticks, encode::ready(ticks, number).as_slice());
+    };
+    let mut server = log(70, "server");
+    accept(&mut server, 1_000, 1, 11, "10.0.0.1:80", "10.0.0.2:5000");
+    goroutine(server.thread(71), 17, 1);
+    server.receive(2_000, 1, 100);
+    ready(&mut server, 2_100, 18);
+    // The runtime itself lets nobody go on that anything is known of.
+    goroutine(&mut server, 0, 0);
+    ready(&mut server, 2_200, 17);
+    // A goroutine comes back on another thread, and there its first record lies earlier.
+    goroutine(server.thread(72), 18, 17);
+    ready(&mut server, 3_000, 17);
+    goroutine(server.thread(73), 18, 17);
+    server.send(2_500, 1, 200);
+    let system = System::new();
+    system.add("one", "server", &server).add("one", "client", &client());
+    run(&system);
+    let of = |time, threads: [u64; 2]| {
+        let threads = threads.map(|number| layout::goroutine::thread(number) as i32);
+        ([time; 2], [0, 0], threads, "goroutine".to_owned())
+    };
+    let expected =
+        [of(2_000, [1, 17]), of(2_100, [17, 18]), of(2_500, [17, 18]), of(3_000, [18, 17])];
+    assert_eq!(handoffs(&system), expected);
+    assert!(!system.data().own_events().exists(), "nothing else is known of the process");
+    let trace = MessageTrace::read(&system.data().messages(), &system.data().nodes()).unwrap();
+    let tids = [trace.message(0).dst_tid, trace.message(1).src_tid];
+    let tid = |number| Some(layout::goroutine::thread(number) as i32);
+    assert_eq!(tids, [tid(17), tid(18)]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use socket_log::layout::{NO_POSITION, unseen};
+use socket_log::layout::{NO_POSITION, goroutine, unseen};
 use socket_log::switches::EXTENSION;
 use socket_log::{Clock, Entry, Log, Record};
 
@@ -81,7 +81,11 @@ impl Run for Dump {
 }
 
 fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
-    write!(out, "{} {:>7} ", time(clock.realtime(entry.ticks)), entry.tid)?;
+    let thread = match entry.tid.checked_sub(goroutine::FIRST) {
+        Some(number) => format!("g{number}"),
+        None => entry.tid.to_string(),
+    };
+    write!(out, "{} {thread:>7} ", time(clock.realtime(entry.ticks)))?;
     match &entry.record {
         Record::Transfer { direction, flow, bytes, duration } => {
             let duration = clock.nanoseconds(*duration);
@@ -168,6 +172,13 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
                 verb(*direction)
             )
         }
+        Record::Goroutine { number: 0, .. } => writeln!(out, "no goroutine"),
+        Record::Goroutine { number, creator: 0 } => writeln!(out, "goroutine {number}"),
+        Record::Goroutine { number, creator } => {
+            let creator = creator - goroutine::FIRST;
+            writeln!(out, "goroutine {number} started by {creator}")
+        }
+        Record::Ready { number } => writeln!(out, "lets goroutine {number} go on"),
         Record::Position { flow, direction, before: NO_POSITION } => {
             writeln!(out, "position flow {flow} {} unknown", verb(*direction))
         }

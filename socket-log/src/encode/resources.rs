@@ -37,6 +37,9 @@ numbered! {
         Thread = 8,
         /// Barrier.
         Barrier = 9,
+        /// Goroutine, which another one let go on or started. Records of its own
+        /// ([`READY`](crate::layout::kind::READY)) say that, no signals and wakes.
+        Goroutine = 10,
     }
 }
 
@@ -53,6 +56,7 @@ impl Handoff {
             Handoff::ReadWriteLock => "rwlock",
             Handoff::Thread => "thread",
             Handoff::Barrier => "barrier",
+            Handoff::Goroutine => "goroutine",
         }
     }
 }

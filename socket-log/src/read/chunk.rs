@@ -9,10 +9,10 @@ use super::peers::Peers;
 use super::record::{Entry, Record};
 use crate::layout::{
     Anchor, CHUNK_HEADER_WORDS, CHUNK_MAGIC, CHUNK_WORDS, CONTINUED_TID, ChunkHeader,
-    SHORT_TICKS_BITS, kind,
+    SHORT_TICKS_BITS, goroutine, kind,
 };
 
-/// One chunk: the records of one thread over some time.
+/// One chunk: the records of one thread over some time, or of the goroutines that it ran.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     /// Offset in the file, in bytes.
@@ -54,7 +54,8 @@ impl Chunk {
         let mut anchor = self.anchor.ticks;
         // Time that a record of the shortest form is near to.
         let mut before = anchor;
-        let mut tid = self.tid;
+        // The thread, and what its records are of.
+        let (mut thread, mut tid) = (self.tid, self.tid);
         let mut peers = Peers::default();
         let mut at = CHUNK_HEADER_WORDS.min(self.words.len());
         while at < self.words.len() {
@@ -70,15 +71,19 @@ impl Chunk {
                         Time::Low(low) => nearest(anchor, low.into(), 32),
                         Time::Head(low) => nearest(anchor, low, HEAD_TICKS_BITS),
                         Time::Short(low) => nearest(before, low.into(), SHORT_TICKS_BITS),
+                        Time::Before => before,
                     };
                     match &record {
                         Record::Anchor(latest) => (anchor, before) = (latest.ticks, latest.ticks),
                         Record::Transfer { .. } => before = ticks,
+                        Record::Goroutine { number: 0, .. } => tid = thread,
+                        Record::Goroutine { number, .. } => tid = goroutine::thread(*number),
                         _ => {}
                     }
                     if tag == kind::CONTINUED {
                         peers.forget();
-                        tid = self.words.get(at + CONTINUED_TID).copied().unwrap_or(tid);
+                        thread = self.words.get(at + CONTINUED_TID).copied().unwrap_or(thread);
+                        tid = thread;
                     }
                     entry(Entry { tid, ticks, record });
                     at += words;
@@ -102,4 +107,58 @@ impl Chunk {
 fn nearest(other: u64, low: u64, bits: u32) -> u64 {
     let ahead = (low.wrapping_sub(other) << (64 - bits)) as i64 >> (64 - bits);
     other.wrapping_add_signed(ahead)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::{self, Direction};
+    use crate::layout::CHUNK_BYTES;
+
+    /// The entries of a chunk of thread 7 with these records.
+    fn entries(records: &[&[u32]]) -> Vec<Entry> {
+        let mut words = vec![CHUNK_MAGIC, 7, 1000, 0, 0, 0, 0, 0];
+        words.extend(records.iter().copied().flatten());
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        bytes.resize(CHUNK_BYTES, 0);
+        let mut entries = Vec::new();
+        let damage = Chunk::parse(0, &bytes).unwrap().for_each(|entry| entries.push(entry));
+        assert_eq!(damage, []);
+        entries
+    }
+
+    #[test]
+    fn records_are_of_the_goroutine_before_them() {
+        const LARGE: u64 = 0x1234_8000_0005;
+        let sent = encode::transfer_short(Direction::Send, 3, 1100, 10, 5).unwrap();
+        let own = encode::goroutine(17, 5);
+        let large = encode::goroutine(LARGE, 0);
+        let ready = encode::ready(1200, LARGE);
+        let none = encode::goroutine(0, 0);
+        let continued = encode::continued(&Anchor { ticks: 1300, ..Anchor::default() }, 8);
+        let all = [
+            &sent[..],
+            own.as_slice(),
+            &sent,
+            large.as_slice(),
+            ready.as_slice(),
+            none.as_slice(),
+            &sent,
+            own.as_slice(),
+            continued.as_slice(),
+            &sent,
+        ];
+        let found = entries(&all);
+        let of = |number: u64| goroutine::thread(number);
+        let tids: Vec<u32> = found.iter().map(|entry| entry.tid).collect();
+        assert_eq!(tids, [7, of(17), of(17), of(LARGE), of(LARGE), 7, 7, of(17), 8, 8]);
+        assert_eq!(of(17), goroutine::FIRST + 17);
+        // Of the thread's number there is no more than its low bits.
+        assert_eq!(of(LARGE), goroutine::FIRST + 5);
+        assert!(goroutine::is(of(LARGE)) && !goroutine::is(1 << 22));
+        assert_eq!(found[1].record, Record::Goroutine { number: 17, creator: of(5) });
+        assert_eq!(found[1].ticks, 1100);
+        assert_eq!(found[3].record, Record::Goroutine { number: LARGE, creator: 0 });
+        assert_eq!((found[4].ticks, &found[4].record), (1200, &Record::Ready { number: LARGE }));
+    }
 }

@@ -10,7 +10,7 @@ use crate::encode::{
     TOOK, TOOK_SHIFT, UNDER_WAY, WaitCall, Wake, datagram_flag, resource_flag,
 };
 use crate::layout::{
-    Anchor, HEAD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, head, kind,
+    Anchor, HEAD_WORDS, SHORT_DATAGRAM_WORDS, SHORT_WORDS, TRANSFER_WORDS, goroutine, head, kind,
 };
 
 /// Number of bits of its time that the head of plain text has.
@@ -35,6 +35,8 @@ pub(crate) enum Time {
     Head(u64),
     /// The low [`SHORT_TICKS_BITS`](crate::layout::SHORT_TICKS_BITS).
     Short(u32),
+    /// That of what stands before it.
+    Before,
 }
 
 /// Decodes the record at the beginning of `words`, which reach to the end of the chunk.
@@ -272,6 +274,12 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             };
             (time, Record::Head(record))
         }
+        kind::GOROUTINE => {
+            let number = u64::from(aux) << 32 | u64::from(word(1)?);
+            let creator = goroutine::thread(u64::from(flow));
+            (Time::Before, Record::Goroutine { number, creator })
+        }
+        kind::READY => (low, Record::Ready { number: u64::from(aux) << 32 | u64::from(flow) }),
         _ => return Err(Fault::BadField),
     })
 }

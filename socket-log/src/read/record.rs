@@ -7,7 +7,8 @@ use crate::layout::Anchor;
 /// Entry of a log: a record with its thread and its time, in the file's ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Id of the thread that wrote it.
+    /// Id of the thread that wrote it, or what stands for the goroutine that it is of, see
+    /// [`goroutine`](crate::layout::goroutine).
     pub tid: u32,
     /// Time, in ticks, when a send was called, a receive returned, or the event took place.
     pub ticks: u64,
@@ -216,4 +217,18 @@ pub enum Record {
     /// Bytes of a message that name it. The record's time is that of the transfer or datagram that
     /// they are in.
     Head(Head),
+    /// Change of the goroutine: from here on, records of the chunk are of this one. Its time is
+    /// that of a record before it.
+    Goroutine {
+        /// Number of the goroutine; 0 where records are of the thread itself.
+        number: u64,
+        /// Thread that stands for the goroutine that started it, see
+        /// [`goroutine`](crate::layout::goroutine); 0 for none.
+        creator: u32,
+    },
+    /// Goroutine that waited and that this one let go on, at the record's time.
+    Ready {
+        /// Number of the goroutine.
+        number: u64,
+    },
 }

@@ -8,11 +8,12 @@ use core::sync::atomic::Ordering::Relaxed;
 use socket_log::layout::lost;
 
 use super::frame::Frame;
-use super::{leave, slots};
+use super::{goroutines, leave, slots};
 use crate::c_library::errno;
 use crate::hooks::syscall::ByNumber;
 use crate::hooks::{processes, syscall, threads, unseen};
 use crate::log;
+use crate::state::goroutine::Goroutine;
 use crate::state::slot::{self, Slot};
 
 /// Room that a hook may use, in bytes, with handlers that interrupt it. With less, the program's
@@ -22,10 +23,28 @@ const ROOM: usize = 128 * 1024;
 /// Errors of the kernel are the numbers from here to -1.
 const FIRST_ERROR: i64 = -4095;
 
-/// Runs the hook of a system call, and ends with what `rax` is to be: the result, or the
-/// number of a call that is still to be made. It is jumped to, and does not return: see
-/// [`syscall::ByNumber`].
+/// Runs the hook of a system call that C code makes, or code of Go where the goroutine is not known,
+/// and ends with what `rax` is to be: the result, or the number of a call that is still to be made.
+/// It is jumped to, and does not return: see [`syscall::ByNumber`].
 pub(super) unsafe extern "C" fn enter(frame: &mut Frame) -> ! {
+    frame.goroutine = Goroutine { number: 0, creator: 0 };
+    // SAFETY: as the caller says.
+    unsafe { enter_of(frame) }
+}
+
+/// Runs the hook of a system call for which `r14` holds the goroutine, as [`enter`] does.
+pub(super) unsafe extern "C" fn enter_from_goroutine(frame: &mut Frame) -> ! {
+    let [_, r14, ..] = frame.registers;
+    // SAFETY: the register holds a goroutine; and as the caller says.
+    unsafe {
+        frame.goroutine = goroutines::at(r14 as usize);
+        enter_of(frame)
+    }
+}
+
+/// Runs the hook of a system call of the frame's goroutine.
+#[inline(never)]
+unsafe extern "C" fn enter_of(frame: &mut Frame) -> ! {
     let result = run(frame);
     // SAFETY: the frame is where `sockcap_before` made it, and nothing on the stack below is used
     // any more.
@@ -36,6 +55,8 @@ pub(super) unsafe extern "C" fn enter(frame: &mut Frame) -> ! {
 #[inline(always)]
 fn run(frame: &mut Frame) -> i64 {
     let slot = slot::current();
+    slot.say_goroutine(frame.goroutine);
+    slot.replenish_ready();
     frame.has_left = 0;
     frame.before = ptr::null_mut();
     let number = frame.number;
@@ -168,6 +189,7 @@ impl ByNumber for Own {
                 };
                 // A handler may have had hooks meanwhile.
                 slot.running.store(running.cast(), Relaxed);
+                slot.say_goroutine((*running).goroutine);
                 result
             } else {
                 crate::platform::raw::again(number, [a, b, c, d, e, f])

@@ -9,7 +9,7 @@ use core::ffi::c_int;
 use core::mem::offset_of;
 
 use super::frame::{Frame, load_vectors, store_vectors};
-use super::{coroutine, relocate, slots};
+use super::{coroutine, goroutines, relocate, slots};
 use crate::descriptors::table;
 use crate::exports::load;
 use crate::state::slot::Slot;
@@ -83,6 +83,171 @@ const TRANSFERS: u64 = {
 /// Largest number among [`TRANSFERS`].
 const LAST_TRANSFER: i64 = libc::SYS_recvmsg;
 
+/// Entry before a system call, whose hook begins with that function.
+macro_rules! before {
+    ($enter:path) => {
+        core::arch::naked_asm!(
+            // A transfer of a descriptor that is known to be no socket goes on at once.
+            "cmp rax, {last_transfer}",
+            "ja 6f",
+            "movabs r11, {transfers}",
+            "bt r11, rax",
+            "jnc 6f",
+            "cmp rdi, {limit}",
+            "jae 6f",
+            "mov r11, [rip + {table}]",
+            "test r11, r11",
+            "jz 6f",
+            "cmp qword ptr [r11 + rdi * 8], {other}",
+            "jne 6f",
+            // A hook that waits may have been left by `longjmp`: it is forgotten below.
+            "cmp qword ptr gs:[{waiting}], 0",
+            "je 7f",
+            "6:",
+            // A slot that another thread has left in the register is not this thread's.
+            "rdfsbase r11",
+            "cmp r11, gs:[{owner}]",
+            "jne 3f",
+            "2:",
+            // On the slot's own stack: a handler that has interrupted a hook.
+            "mov r11, gs:[{stack_end}]",
+            "sub r11, rsp",
+            "cmp r11, gs:[{stack_length}]",
+            "jb 4f",
+            // On the alternate stack for signals: the kernel would take it to be free while the hook
+            // is elsewhere, and use it from its beginning.
+            "mov r11, rsp",
+            "sub r11, gs:[{alternate}]",
+            "cmp r11, gs:[{alternate_length}]",
+            "jb 4f",
+            // A frame waits for ever whose system call was left by `longjmp`: the program is back where
+            // it was then, or above. A handler's place is below what it has interrupted. A handler that
+            // came in between would find the floor below a frame that is gone, which only takes room.
+            "8:",
+            "mov r11, gs:[{waiting}]",
+            "test r11, r11",
+            "jz 9f",
+            "cmp [r11 + {stack}], rsp",
+            "ja 9f",
+            "mov r11, [r11 + {before}]",
+            "mov gs:[{waiting}], r11",
+            "test r11, r11",
+            "jz 10f",
+            "mov r11, [r11 + {stopped_at}]",
+            "sub r11, 64",
+            "and r11, -64",
+            "mov gs:[{floor}], r11",
+            "jmp 8b",
+            "10:",
+            "mov r11, gs:[{stack_end}]",
+            "mov gs:[{floor}], r11",
+            "9:",
+            "mov r11, gs:[{floor}]",
+            "xchg rsp, r11",
+            "push r11",
+            "push rcx",
+            "push rax",
+            "push rdi",
+            "push rsi",
+            "push rdx",
+            "push r10",
+            "push r8",
+            "push r9",
+            "push rbx",
+            "push rbp",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, {vectors}",
+            store_vectors!(),
+            "mov rdi, rsp",
+            // Where functions return to, which this one does not.
+            "push 0",
+            "jmp {enter}",
+            // Another thread, or a new one. It gets a slot, on one of the stacks that threads share for
+            // that: they are taken in turn, and one that is in use is left to its user.
+            "3:",
+            "mov r11, rsp",
+            "sub r11, [rip + {shared}]",
+            "cmp r11, {shared_bytes}",
+            "jb 5f",
+            "mov r11d, 1",
+            "lock xadd qword ptr [rip + {turn}], r11",
+            "and r11, {stacks} - 1",
+            "lock bts qword ptr [rip + {in_use}], r11",
+            "jc 5f",
+            "inc r11",
+            "shl r11, {stack_bits}",
+            "add r11, [rip + {shared}]",
+            "xchg rsp, r11",
+            "push r11",
+            "push rcx",
+            "push rax",
+            "push rdi",
+            "push rsi",
+            "push rdx",
+            "push r10",
+            "push r8",
+            "push r9",
+            "sub rsp, {vectors}",
+            store_vectors!(),
+            "call {arrive}",
+            load_vectors!("rsp"),
+            "add rsp, {vectors}",
+            "pop r9",
+            "pop r8",
+            "pop r10",
+            "pop rdx",
+            "pop rsi",
+            "pop rdi",
+            "pop rax",
+            "pop rcx",
+            "mov r11, rsp",
+            "pop rsp",
+            "sub r11, [rip + {shared}]",
+            "shr r11, {stack_bits}",
+            "lock btr qword ptr [rip + {in_use}], r11",
+            "rdfsbase r11",
+            "cmp r11, gs:[{owner}]",
+            "je 2b",
+            "5:",
+            "lock inc qword ptr [rip + {unattended}]",
+            "7:",
+            "jmp rcx",
+            "4:",
+            "inc qword ptr gs:[{skipped}]",
+            "jmp rcx",
+            last_transfer = const LAST_TRANSFER,
+            transfers = const TRANSFERS,
+            limit = const table::LIMIT,
+            table = sym table::TABLE,
+            other = const table::OTHER,
+            owner = const offset_of!(Slot, owner),
+            stack_end = const offset_of!(Slot, stack_end),
+            stack_length = const offset_of!(Slot, stack_length),
+            alternate = const offset_of!(Slot, alternate),
+            alternate_length = const offset_of!(Slot, alternate_length),
+            floor = const offset_of!(Slot, floor),
+            skipped = const offset_of!(Slot, skipped),
+            waiting = const offset_of!(Slot, waiting),
+            stack = const offset_of!(Frame, stack),
+            before = const offset_of!(Frame, before),
+            stopped_at = const offset_of!(Frame, stopped_at),
+            vectors = const offset_of!(Frame, registers),
+            enter = sym $enter,
+            arrive = sym slots::arrive,
+            shared = sym slots::SHARED,
+            shared_bytes = const slots::STACKS << slots::STACK_BITS,
+            stacks = const slots::STACKS,
+            stack_bits = const slots::STACK_BITS,
+            turn = sym slots::TURN,
+            in_use = sym slots::IN_USE,
+            unattended = sym slots::UNATTENDED,
+        )
+    };
+}
+
 /// Entry before a system call.
 ///
 /// # Safety
@@ -90,164 +255,54 @@ const LAST_TRANSFER: i64 = libc::SYS_recvmsg;
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_before() {
+    before!(coroutine::enter)
+}
+
+/// Entry before a system call for which `r14` holds the goroutine.
+///
+/// # Safety
+/// To be jumped to by a stub alone.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sockcap_before_in_goroutine() {
+    before!(coroutine::enter_from_goroutine)
+}
+
+/// Entry where a goroutine lets another go on: `rax` holds that one, `r14` the goroutine that runs.
+/// `r11` is the address to go on at. `rbx` and `rcx` are the program's, and zero is what it wants in
+/// `xmm15`; other registers that a function may change are free.
+///
+/// It is the beginning of a function of Go's runtime, which no handler of a signal calls. So a
+/// thread is here once at a time, and no hook of it runs or waits.
+///
+/// # Safety
+/// To be jumped to by a stub alone.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sockcap_ready() {
     core::arch::naked_asm!(
-        // A transfer of a descriptor that is known to be no socket goes on at once.
-        "cmp rax, {last_transfer}",
-        "ja 6f",
-        "movabs r11, {transfers}",
-        "bt r11, rax",
-        "jnc 6f",
-        "cmp rdi, {limit}",
-        "jae 6f",
-        "mov r11, [rip + {table}]",
-        "test r11, r11",
-        "jz 6f",
-        "cmp qword ptr [r11 + rdi * 8], {other}",
-        "jne 6f",
-        // A hook that waits may have been left by `longjmp`: it is forgotten below.
-        "cmp qword ptr gs:[{waiting}], 0",
-        "je 7f",
-        "6:",
-        // A slot that another thread has left in the register is not this thread's.
-        "rdfsbase r11",
-        "cmp r11, gs:[{owner}]",
-        "jne 3f",
-        "2:",
-        // On the slot's own stack: a handler that has interrupted a hook.
-        "mov r11, gs:[{stack_end}]",
-        "sub r11, rsp",
-        "cmp r11, gs:[{stack_length}]",
-        "jb 4f",
-        // On the alternate stack for signals: the kernel would take it to be free while the hook
-        // is elsewhere, and use it from its beginning.
-        "mov r11, rsp",
-        "sub r11, gs:[{alternate}]",
-        "cmp r11, gs:[{alternate_length}]",
-        "jb 4f",
-        // A frame waits for ever whose system call was left by `longjmp`: the program is back where
-        // it was then, or above. A handler's place is below what it has interrupted. A handler that
-        // came in between would find the floor below a frame that is gone, which only takes room.
-        "8:",
-        "mov r11, gs:[{waiting}]",
-        "test r11, r11",
-        "jz 9f",
-        "cmp [r11 + {stack}], rsp",
-        "ja 9f",
-        "mov r11, [r11 + {before}]",
-        "mov gs:[{waiting}], r11",
-        "test r11, r11",
-        "jz 10f",
-        "mov r11, [r11 + {stopped_at}]",
-        "sub r11, 64",
-        "and r11, -64",
-        "mov gs:[{floor}], r11",
-        "jmp 8b",
-        "10:",
-        "mov r11, gs:[{stack_end}]",
-        "mov gs:[{floor}], r11",
-        "9:",
-        "mov r11, gs:[{floor}]",
-        "xchg rsp, r11",
-        "push r11",
-        "push rcx",
-        "push rax",
-        "push rdi",
-        "push rsi",
+        "rdfsbase rdx",
+        "cmp rdx, gs:[{owner}]",
+        "jne 2f",
+        "mov rdx, gs:[{floor}]",
+        "xchg rsp, rdx",
         "push rdx",
-        "push r10",
-        "push r8",
-        "push r9",
-        "push rbx",
-        "push rbp",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "sub rsp, {vectors}",
-        store_vectors!(),
-        "mov rdi, rsp",
-        // Where functions return to, which this one does not.
-        "push 0",
-        "jmp {enter}",
-        // Another thread, or a new one. It gets a slot, on one of the stacks that threads share for
-        // that: they are taken in turn, and one that is in use is left to its user.
-        "3:",
-        "mov r11, rsp",
-        "sub r11, [rip + {shared}]",
-        "cmp r11, {shared_bytes}",
-        "jb 5f",
-        "mov r11d, 1",
-        "lock xadd qword ptr [rip + {turn}], r11",
-        "and r11, {stacks} - 1",
-        "lock bts qword ptr [rip + {in_use}], r11",
-        "jc 5f",
-        "inc r11",
-        "shl r11, {stack_bits}",
-        "add r11, [rip + {shared}]",
-        "xchg rsp, r11",
         "push r11",
-        "push rcx",
         "push rax",
-        "push rdi",
-        "push rsi",
-        "push rdx",
-        "push r10",
-        "push r8",
-        "push r9",
-        "sub rsp, {vectors}",
-        store_vectors!(),
-        "call {arrive}",
-        load_vectors!("rsp"),
-        "add rsp, {vectors}",
-        "pop r9",
-        "pop r8",
-        "pop r10",
-        "pop rdx",
-        "pop rsi",
-        "pop rdi",
-        "pop rax",
+        "push rcx",
+        "mov rdi, r14",
+        "mov rsi, rax",
+        "call {ready}",
+        "xorps xmm15, xmm15",
         "pop rcx",
-        "mov r11, rsp",
+        "pop rax",
+        "pop r11",
         "pop rsp",
-        "sub r11, [rip + {shared}]",
-        "shr r11, {stack_bits}",
-        "lock btr qword ptr [rip + {in_use}], r11",
-        "rdfsbase r11",
-        "cmp r11, gs:[{owner}]",
-        "je 2b",
-        "5:",
-        "lock inc qword ptr [rip + {unattended}]",
-        "7:",
-        "jmp rcx",
-        "4:",
-        "inc qword ptr gs:[{skipped}]",
-        "jmp rcx",
-        last_transfer = const LAST_TRANSFER,
-        transfers = const TRANSFERS,
-        limit = const table::LIMIT,
-        table = sym table::TABLE,
-        other = const table::OTHER,
+        "2:",
+        "jmp r11",
         owner = const offset_of!(Slot, owner),
-        stack_end = const offset_of!(Slot, stack_end),
-        stack_length = const offset_of!(Slot, stack_length),
-        alternate = const offset_of!(Slot, alternate),
-        alternate_length = const offset_of!(Slot, alternate_length),
         floor = const offset_of!(Slot, floor),
-        skipped = const offset_of!(Slot, skipped),
-        waiting = const offset_of!(Slot, waiting),
-        stack = const offset_of!(Frame, stack),
-        before = const offset_of!(Frame, before),
-        stopped_at = const offset_of!(Frame, stopped_at),
-        vectors = const offset_of!(Frame, registers),
-        enter = sym coroutine::enter,
-        arrive = sym slots::arrive,
-        shared = sym slots::SHARED,
-        shared_bytes = const slots::STACKS << slots::STACK_BITS,
-        stacks = const slots::STACKS,
-        stack_bits = const slots::STACK_BITS,
-        turn = sym slots::TURN,
-        in_use = sym slots::IN_USE,
-        unattended = sym slots::UNATTENDED,
+        ready = sym goroutines::ready,
     )
 }
 

@@ -1,5 +1,7 @@
 //! Frame of a hook: the program's registers, and the place where the hook waits.
 
+use crate::state::goroutine::Goroutine;
+
 /// Registers of the program at a system call, on the stack of the slot, and what the hook needs to
 /// go on. The entries write and read it by its offsets.
 #[repr(C, align(16))]
@@ -10,6 +12,8 @@ pub(super) struct Frame {
     pub(super) stopped_at: usize,
     /// Frame that waited before this one.
     pub(super) before: *mut Frame,
+    /// Goroutine that makes the call.
+    pub(super) goroutine: Goroutine,
     /// Whether the hook has left for the program's system call.
     pub(super) has_left: u64,
     /// `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
@@ -24,7 +28,7 @@ pub(super) struct Frame {
     pub(super) stack: usize,
 }
 
-const _: () = assert!(size_of::<Frame>() == 400);
+const _: () = assert!(size_of::<Frame>() == 416);
 
 /// Instructions that write the vector registers to the frame at the stack pointer.
 macro_rules! store_vectors {

@@ -5,7 +5,7 @@
    it if the stack pointer is the same. Before exit_group and pidfd_getfd the counts are written
    to the beginning of standard error, a file, by a call that nobody counts (pwrite64). */
     .intel_syntax noprefix
-    .globl before_c, after_c, before_go, after_go, stubs, counts
+    .globl before_c, after_c, before_go, before_goroutine, after_go, ready, stubs, counts
     .text
 
     .macro before name
@@ -35,8 +35,19 @@
 
     before before_c
     before before_go
+    before before_goroutine
     after after_c
     after after_go
+
+    /* Counts those whom a goroutine lets go on, and changes what it may. */
+ready:
+    lock inc qword ptr [rip + counts + 511 * 8]
+    mov rdx, -1
+    mov rdi, rdx
+    mov r8, rdx
+    mov r13, rdx
+    pcmpeqd xmm3, xmm3
+    jmp r11
 
     /* rcx is where to go, r11 and the flags are nothing that was there. */
 leave:

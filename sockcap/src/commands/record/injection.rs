@@ -21,12 +21,15 @@ use crate::places;
 /// Name of the library, which lies beside the one that is preloaded.
 const LIBRARY: &str = "libsockcap_injected.so";
 
-/// Symbols that the library exports: its first function, what the GS base leads to, and the entries
-/// before and behind a system call.
+/// Symbols that the library exports: its first function, what the GS base leads to, the entries
+/// before and behind a system call, and what it has for goroutines.
 const START: &str = "sockcap_start";
 const NULL_SLOT: &str = "sockcap_null_slot";
 const BEFORE: &str = "sockcap_before";
 const AFTER: &str = "sockcap_after";
+const BEFORE_IN_GOROUTINE: &str = "sockcap_before_in_goroutine";
+const READY: &str = "sockcap_ready";
+const GOROUTINES: &str = "sockcap_goroutines";
 
 /// Variable with the socket for announcements.
 const SOCKET: &str = "SOCKCAP_INJECTOR";
@@ -135,7 +138,9 @@ fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector:
 /// user's programs keep: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
 fn patcher(path: &Path) -> Result<Patcher, Error> {
     let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
-    let patcher = Patcher::new(Library::read(&bytes, START, NULL_SLOT)?, BEFORE, AFTER)?;
+    let library = Library::read(&bytes, START, NULL_SLOT)?;
+    let patcher = Patcher::new(library.clone(), BEFORE, AFTER)?;
+    let patcher = patcher.with_goroutines(&library, BEFORE_IN_GOROUTINE, READY, GOROUTINES)?;
     Ok(match places::user_folder("XDG_CACHE_HOME", ".cache") {
         Some(folder) => patcher.keeping_in(folder.join("sockcap/programs")),
         None => patcher,

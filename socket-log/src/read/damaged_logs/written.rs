@@ -74,7 +74,7 @@ fn what() -> impl Strategy<Value = What> {
             .prop_map(|(flow, local, peer, pid, connect)| What::Endpoints(flow, local, peer, pid, connect)),
         1 => (flow.clone(), any::<u8>(), prop::collection::vec(any::<u8>(), 0..=LARGEST_HEAD_BYTES))
             .prop_map(|(flow, flags, bytes)| What::Head(flow, flags, bytes)),
-        2 => (flow, 0..17u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
+        2 => (flow, 0..18u8).prop_map(|(flow, kind)| What::Small(flow, kind)),
     ]
 }
 
@@ -245,6 +245,10 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                         duration: u64::from(flow) << (flow % 32),
                     };
                     (encode::wake(ticks, &wake), Record::Wake(wake))
+                }
+                17 => {
+                    let number = u64::from(flow) << (flow % 17);
+                    (encode::ready(ticks, number), Record::Ready { number })
                 }
                 11 => (
                     encode::position(ticks, flow, Direction::Receive, 5 << 33),

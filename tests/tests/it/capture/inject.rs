@@ -1,6 +1,7 @@
 //! `sockcap record --inject`: static programs and Go's, as Debian's packages and Go's compilers
 //! make them, recorded at both ends and held against what they say themselves.
 
+use std::collections::HashMap;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use end_to_end::packages::python_with;
 use end_to_end::{repository, sockcap};
 use socket_log::Record;
 use socket_log::encode::Direction;
+use socket_log::layout::goroutine;
 
 /// Records a command with its static programs, which must succeed, and returns what it printed.
 fn record(recording: &Recording, command: &[&str]) -> String {
@@ -146,6 +148,7 @@ fn goroutines(version: &str, connections: &str) {
     let binary = compile(&recording, version, false);
     let printed = record(&recording, &[binary.to_str().unwrap(), connections, "3"]);
     assert_whole(&recording, &printed);
+    numbers(of(&recording.logs(), "goroutines")[0], &printed);
 }
 
 /// It loads the library, and makes its system calls past it. The shell announces it.
@@ -191,6 +194,36 @@ except FileNotFoundError:
     let received = of(&logs, "busybox").into_iter().map(|log| bytes(log, Direction::Receive));
     let head = "HTTP/1.0 200 OK\r\n\r\n".len() as u64;
     assert_eq!(received.collect::<Vec<_>>(), [10_000 + head; 3]);
+}
+
+/// Holds the goroutines of a log against what they say themselves.
+fn numbers(log: &Recorded, printed: &str) {
+    let (mut sent, mut creators) = (HashMap::new(), HashMap::new());
+    for entry in &log.entries {
+        match &entry.record {
+            Record::Transfer { direction: Direction::Send, bytes, .. } => {
+                *sent.entry(entry.tid).or_insert(0) += bytes;
+            }
+            Record::Goroutine { creator, .. } => {
+                let known = creators.insert(entry.tid, *creator);
+                assert!(known.is_none_or(|known| known == *creator), "{entry:?} {known:?}");
+            }
+            _ => {}
+        }
+    }
+    let mut clients = 0;
+    for line in printed.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let ["goroutine", number, "sent", own] = words[..] else { continue };
+        let thread = goroutine::thread(number.parse().unwrap());
+        assert_eq!(sent.get(&thread).copied(), own.parse().ok(), "{line}");
+        assert_eq!(creators.get(&thread), Some(&goroutine::thread(1)), "{line}");
+        clients += 1;
+    }
+    assert!(clients > 0, "{printed}");
+    // The server has a goroutine for each connection, and its threads write nothing themselves.
+    let of_goroutines = sent.keys().filter(|thread| goroutine::is(**thread)).count();
+    assert_eq!((of_goroutines, sent.len()), (2 * clients, 2 * clients), "{sent:?}");
 }
 
 #[test]

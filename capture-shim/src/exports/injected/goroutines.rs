@@ -1,0 +1,113 @@
+//! Goroutines as Go's runtime keeps them: the structures `g` and `m`, whose fields lie elsewhere in
+//! each version.
+//!
+//! Whoever puts the library into a program writes down where they lie, if the version is known. What
+//! is read there counts from the first call of the main goroutine on, whose number is 1, and no
+//! longer than it is the only one of that number.
+
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU64, AtomicUsize};
+
+use crate::log;
+use crate::platform::clock;
+use crate::state::goroutine::Goroutine;
+use crate::state::slot;
+
+/// Offsets of the fields, in bytes, in the order in which the patcher (crate `injector`) knows
+/// them.
+#[repr(C)]
+struct Offsets {
+    /// In a goroutine, its number (`goid`); 0 where no field is known.
+    number: AtomicU64,
+    /// In a goroutine, the number of the one that started it (`parentGoid`).
+    creator: AtomicU64,
+    /// In a goroutine, the address of the thread that runs it (`m`).
+    thread: AtomicU64,
+    /// In a thread, the address of the goroutine that it runs (`curg`).
+    current: AtomicU64,
+}
+
+/// Offsets of the program. The patcher writes them before the library begins.
+#[unsafe(no_mangle)]
+static sockcap_goroutines: Offsets = Offsets {
+    number: AtomicU64::new(0),
+    creator: AtomicU64::new(0),
+    thread: AtomicU64::new(0),
+    current: AtomicU64::new(0),
+};
+
+/// Address of the main goroutine; [`UNKNOWN`] before its first call, [`WRONG`] where there is none.
+static MAIN: AtomicUsize = AtomicUsize::new(UNKNOWN);
+
+/// The main goroutine has made no call so far.
+const UNKNOWN: usize = 0;
+/// What was read were no numbers of goroutines.
+const WRONG: usize = 1;
+
+/// No goroutine, or none that is known.
+const NONE: Goroutine = Goroutine { number: 0, creator: 0 };
+
+/// Word of a structure of the runtime.
+///
+/// # Safety
+/// The structure is there, and the offset lies within it.
+#[inline(always)]
+unsafe fn word(structure: usize, offset: &AtomicU64) -> u64 {
+    let address = structure.wrapping_add(offset.load(Relaxed) as usize);
+    // SAFETY: as above.
+    unsafe { ptr::with_exposed_provenance::<u64>(address).read_volatile() }
+}
+
+/// Goroutine at an address, as records name it. It is none where nothing is known, and on the
+/// runtime's own stack of a thread.
+///
+/// # Safety
+/// A goroutine is there.
+#[inline]
+pub(super) unsafe fn at(address: usize) -> Goroutine {
+    let main = MAIN.load(Relaxed);
+    if sockcap_goroutines.number.load(Relaxed) == 0 || main == WRONG {
+        return NONE;
+    }
+    // SAFETY: the program's own, by offsets of its version.
+    let [number, creator] = unsafe {
+        [&sockcap_goroutines.number, &sockcap_goroutines.creator].map(|field| word(address, field))
+    };
+    if number == 1 && main != address {
+        let first = MAIN.compare_exchange(UNKNOWN, address, Relaxed, Relaxed);
+        if first.is_err_and(|main| main != address) {
+            MAIN.store(WRONG, Relaxed);
+            return NONE;
+        }
+    } else if number == 0 || main == UNKNOWN {
+        return NONE;
+    }
+    Goroutine { number, creator }
+}
+
+/// Writes that the goroutine at the address `woken` may go on, by what the thread of the goroutine
+/// `caller` runs.
+pub(super) extern "C" fn ready(caller: usize, woken: usize) {
+    let main = MAIN.load(Relaxed);
+    let slot = slot::current();
+    if main == UNKNOWN || main == WRONG || !slot.may_tell_of_ready() {
+        return;
+    }
+    // SAFETY: the runtime's own, by offsets of the program's version. The caller is run by a
+    // thread, and the goroutine that waits does not go away.
+    let (current, woken) = unsafe {
+        let thread = word(caller, &sockcap_goroutines.thread) as usize;
+        let current = word(thread, &sockcap_goroutines.current) as usize;
+        // A timer, or what else comes from outside.
+        if current == 0 {
+            return;
+        }
+        (at(current), at(woken))
+    };
+    if current == NONE || woken == NONE {
+        return;
+    }
+    slot.say_goroutine(current);
+    log::made_ready(clock::now(), woken.number);
+}
