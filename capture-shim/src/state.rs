@@ -14,6 +14,7 @@ pub(crate) mod settings;
 #[cfg(feature = "injected")]
 pub(crate) mod slot;
 pub(crate) mod thread;
+pub(crate) mod told;
 
 pub(crate) use own_word::replace;
 pub(crate) use peers::Peers;

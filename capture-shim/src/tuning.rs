@@ -218,7 +218,7 @@ pub(crate) const MAX_WATCHED_EVENTFDS: usize = 64;
 #[cfg(feature = "resources")]
 pub(crate) const MAX_EPOLL_EVENTS: usize = 64;
 
-/// Number of goroutines made ready of which a thread may write for each system call of it that a
+/// Number of goroutines made ready that a thread may write down for each system call of it that a
 /// hook looks at. The analysis takes as many for each message. Chosen, not measured: a worker pool
 /// makes 2 to 6 ready for a message.
 #[cfg(feature = "injected")]

@@ -45,10 +45,11 @@ impl Patcher {
         Ok(Patcher { blob, before, after, goroutines: None, surveys })
     }
 
-    /// The same for a library that knows goroutines. `before` is the name of its machine code before
-    /// a system call for which register 14 holds the goroutine, and `ready` where one lets another
-    /// go on. `fields` is that of words in which the library is told where numbers of goroutines
-    /// are: four offsets, in the order of [`GoroutineFields`], zeros where that is not known.
+    /// The same for a library that knows goroutines. `before` is the name of its machine code
+    /// before a system call for which register 14 holds the goroutine, and `ready` where one lets
+    /// another go on. `fields` is that of words in which the library is told where numbers of
+    /// goroutines are: four offsets, in the order of [`GoroutineFields`], zeros where that is not
+    /// known.
     ///
     /// # Errors
     /// The library lacks one of them.

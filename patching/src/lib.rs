@@ -14,6 +14,7 @@ mod numbers;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
+mod ready;
 mod sites;
 mod stubs;
 mod tuning;

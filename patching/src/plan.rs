@@ -9,9 +9,10 @@ use crate::goroutines::{self, GoroutineFields};
 use crate::image::{Image, Load};
 use crate::kind::{Kind, Reason};
 use crate::numbers::Numbers;
+use crate::ready;
 use crate::sites::go::{GoPlace, place, syscall6_begin};
 use crate::sites::reached::Reached;
-use crate::sites::{Found, Sites, find, number, ready};
+use crate::sites::{Found, Sites, find, number};
 use crate::windows::{Ground, Window};
 
 /// Whose rules the code around a site follows.

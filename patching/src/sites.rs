@@ -9,7 +9,6 @@ mod found;
 pub(crate) mod go;
 pub(crate) mod number;
 pub(crate) mod reached;
-pub(crate) mod ready;
 pub(crate) mod sweep;
 
 pub(crate) use found::Found;

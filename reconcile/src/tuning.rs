@@ -318,8 +318,8 @@ pub(crate) const MAX_UNHEARD: usize = 1 << 16;
 /// Number of events, or of what goes into them, that one sorter has in memory beside the budget.
 pub(crate) const SORTED_AT_ONCE: usize = 1 << 16;
 
-/// Maximum number of goroutines of a process of which it is told who started them, so that memory
-/// has a bound: 64 MB. Chosen, not measured.
+/// Maximum number of goroutines of a process whose starting is told, so that memory has a bound: 64
+/// MB. Chosen, not measured.
 pub(crate) const STARTED_GOROUTINES: usize = 1 << 21;
 
 // Operations

@@ -1,6 +1,7 @@
-// A server and its clients in one program, with everything that Go's runtime does meanwhile: garbage
-// is collected all the time, stacks grow, threads end, children are executed. It says how many bytes
-// all sockets read and wrote, and how many each client's goroutine wrote, which main began.
+// A server and its clients in one program, with everything that Go's runtime does meanwhile:
+// garbage is collected all the time, stacks grow, threads end, children are executed. It says how
+// many bytes all sockets read and wrote, and how many each client's goroutine wrote, which main
+// began.
 //
 // usage: goroutines CONNECTIONS SECONDS
 package main

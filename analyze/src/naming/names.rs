@@ -11,6 +11,10 @@ use super::labels::{CLIENT, EPHEMERAL, GrainNode};
 use super::role_names::is_host;
 use super::roles::Roles;
 
+/// Smallest id of a thread that stands for a goroutine, whose number is what it is more
+/// (docs/log-format.md).
+const FIRST_GOROUTINE: i32 = 1 << 30;
+
 /// The name of a process, or of its thread `tid`, at `grain`; with its host where `with_host` says
 /// that the name alone would not be clear.
 pub(super) fn name(
@@ -25,14 +29,22 @@ pub(super) fn name(
     }
     let command = &known.name;
     let name = match (grain, node.pid.filter(|_| node.traced), tid) {
-        (Grain::Thread, Some(pid), Some(tid)) => format!("{command}[{pid}/{tid}]"),
-        (Grain::Thread, None, Some(tid)) if node.traced => format!("{command}[{tid}]"),
+        (Grain::Thread, Some(pid), Some(tid)) => format!("{command}[{pid}/{}]", thread(tid)),
+        (Grain::Thread, None, Some(tid)) if node.traced => format!("{command}[{}]", thread(tid)),
         (Grain::Thread | Grain::Process, Some(pid), _) => format!("{command}[{pid}]"),
         _ => command.clone(),
     };
     // A service is one node, whichever hosts it runs on; its processes are not.
     let is_clear = known.is_whole || (node.service && grain == Grain::Command);
     if with_host && !is_clear { format!("{}/{name}", known.host) } else { name }
+}
+
+/// A thread, or a goroutine by its number.
+fn thread(tid: i32) -> String {
+    match tid.checked_sub(FIRST_GOROUTINE).filter(|number| *number >= 0) {
+        Some(number) => format!("g{number}"),
+        None => tid.to_string(),
+    }
 }
 
 /// Whether the traced nodes are on more than one host, as the user calls them, so that a name needs
@@ -199,6 +211,8 @@ mod tests {
         assert_eq!(name(Grain::Thread, false), "nginx[7/9]");
         assert_eq!(name(Grain::Command, true), "web1/nginx");
         assert_eq!(name(Grain::Thread, true), "web1/nginx[7/9]");
+        let goroutine = named(&node, Some(FIRST_GOROUTINE + 17), Grain::Thread, false);
+        assert_eq!(goroutine, "nginx[7/g17]");
     }
 
     #[test]

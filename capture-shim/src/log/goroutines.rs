@@ -1,7 +1,7 @@
 //! Goroutines in the log: a record in the chunk of a thread says whose the records behind it are.
 //!
-//! A thread runs one goroutine after another, so it is told of when it changes, and at the beginning
-//! of each chunk. Another record says which goroutine was let go on by another.
+//! A thread runs one goroutine after another, so it is told of when it changes, and at the
+//! beginning of each chunk. Another record says which goroutine was let go on by another.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -10,13 +10,14 @@ use socket_log::encode;
 use super::Writer;
 #[cfg(feature = "injected")]
 use super::writer::existing;
-use crate::state::goroutine::{self, Goroutine};
+use crate::state::goroutine::Goroutine;
+use crate::state::told;
 
 impl Writer {
-    /// Writes of which goroutine the records to come are, if the thread's chunk says another.
+    /// Writes whose the records to come are, if the thread's chunk says another goroutine.
     #[inline(always)]
     pub(super) fn tell_goroutine(self) {
-        if goroutine::untold().is_some() {
+        if told::untold().is_some() {
             self.tell_change();
         }
     }
@@ -34,16 +35,16 @@ impl Writer {
         }
     }
 
-    /// Writes at the beginning of a chunk of which goroutine its records are.
+    /// Writes at the beginning of a chunk whose its records are.
     pub(super) fn begin_goroutine(self) {
-        goroutine::note_told(0);
+        told::note_told(0);
         self.append_goroutine();
     }
 
     fn append_goroutine(self) {
-        if let Some(Goroutine { number, creator }) = goroutine::untold() {
+        if let Some(Goroutine { number, creator }) = told::untold() {
             self.append(encode::goroutine(number, creator).as_slice());
-            goroutine::note_told(number);
+            told::note_told(number);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Hand-offs between goroutines: which one let which other go on, as the log says of each, and which
-//! one started it. Nothing need be matched.
+//! Hand-offs between goroutines: which one let which other go on, as the log says of each, and
+//! which one started it. Nothing need be matched.
 
 use clocks::Clocks;
 use message_trace::PathError;

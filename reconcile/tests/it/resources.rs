@@ -153,7 +153,8 @@ fn calls_and_switches_become_events() {
     assert_eq!(events(&system), expected);
 }
 
-/// A hand-off: when it was signalled and woken, its node and object, the two threads, and what it is.
+/// A hand-off: when it was signalled and woken, its node and object, the two threads, and what it
+/// is.
 type Row = ([i64; 2], [i64; 2], [i32; 2], String);
 
 /// The hand-offs, in their order.
@@ -239,7 +240,7 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
     server.send(2_500, 1, 200);
     let system = System::new();
     system.add("one", "server", &server).add("one", "client", &client());
-    run(&system);
+    reconcile(&system.data(), &Options::default(), &()).unwrap();
     let of = |time, threads: [u64; 2]| {
         let threads = threads.map(|number| layout::goroutine::thread(number) as i32);
         ([time; 2], [0, 0], threads, "goroutine".to_owned())

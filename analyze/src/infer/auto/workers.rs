@@ -9,6 +9,7 @@
 //!   that fit the order of the queues at both ends ([`both_ends`]): who takes first has what was
 //!   received first, and what was done first is answered first. Two that come so near to each other
 //!   at one end that the order is not told there are mostly far apart at the other.
+//! - Of goroutines it is recorded each time who let whom go on ([`woken`]).
 //!
 //! That a process works so is not supposed: calls that are open across an answer, runs that begin
 //! before their request or end after it, and requests that overtake each other all the time show
@@ -20,6 +21,7 @@ mod overtaking;
 mod own_answers;
 mod run;
 mod runs;
+mod woken;
 
 #[cfg(test)]
 mod cases;
@@ -43,8 +45,11 @@ impl Service {
         if self.one_way || has_jobs || has_few {
             return FxHashSet::default();
         }
-        let given = known::given(self, hand_offs);
-        let found = own_answers::of(self, &given).or_else(|| self.queued(hand_offs, &given));
+        let found = woken::of(self, hand_offs).or_else(|| {
+            let hand_offs = woken::of_threads(hand_offs);
+            let given = known::given(self, hand_offs);
+            own_answers::of(self, &given).or_else(|| self.queued(hand_offs, &given))
+        });
         let mut recorded = FxHashSet::default();
         for Found { call, request, rival, is_recorded } in found.into_iter().flatten() {
             let made = self.made_calls[call as usize];

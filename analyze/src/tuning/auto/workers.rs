@@ -50,3 +50,8 @@ pub(crate) const MIN_SHOWN: usize = 20;
 pub(crate) const SHOWN_SHARE: f64 = 0.95;
 /// Smallest probability of another request for a run that is told.
 pub(crate) const TOLD_SHARE: f64 = 0.05;
+/// Maximum number of goroutines from the one that makes a call to the one that holds its request. A
+/// worker that calls by HTTP is two away for each of its calls. Chosen, not measured.
+pub(crate) const MAX_STEPS: usize = 16;
+/// Smallest share of the calls of goroutines that must lead to a request. Chosen, not measured.
+pub(crate) const MIN_FOLLOWED: f64 = 0.5;

@@ -23,9 +23,9 @@ const ROOM: usize = 128 * 1024;
 /// Errors of the kernel are the numbers from here to -1.
 const FIRST_ERROR: i64 = -4095;
 
-/// Runs the hook of a system call that C code makes, or code of Go where the goroutine is not known,
-/// and ends with what `rax` is to be: the result, or the number of a call that is still to be made.
-/// It is jumped to, and does not return: see [`syscall::ByNumber`].
+/// Runs the hook of a system call that C code makes, or code of Go where the goroutine is not
+/// known, and ends with what `rax` is to be: the result, or the number of a call that is still to
+/// be made. It is jumped to, and does not return: see [`syscall::ByNumber`].
 pub(super) unsafe extern "C" fn enter(frame: &mut Frame) -> ! {
     frame.goroutine = Goroutine { number: 0, creator: 0 };
     // SAFETY: as the caller says.

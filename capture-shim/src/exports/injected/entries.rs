@@ -114,15 +114,16 @@ macro_rules! before {
             "sub r11, rsp",
             "cmp r11, gs:[{stack_length}]",
             "jb 4f",
-            // On the alternate stack for signals: the kernel would take it to be free while the hook
-            // is elsewhere, and use it from its beginning.
+            // On the alternate stack for signals: the kernel would take it to be free while the
+            // hook is elsewhere, and use it from its beginning.
             "mov r11, rsp",
             "sub r11, gs:[{alternate}]",
             "cmp r11, gs:[{alternate_length}]",
             "jb 4f",
-            // A frame waits for ever whose system call was left by `longjmp`: the program is back where
-            // it was then, or above. A handler's place is below what it has interrupted. A handler that
-            // came in between would find the floor below a frame that is gone, which only takes room.
+            // A frame waits for ever whose system call was left by `longjmp`: the program is back
+            // where it was then, or above. A handler's place is below what it has interrupted. A
+            // handler that came in between would find the floor below a frame that is gone, which
+            // only takes room.
             "8:",
             "mov r11, gs:[{waiting}]",
             "test r11, r11",
@@ -165,8 +166,8 @@ macro_rules! before {
             // Where functions return to, which this one does not.
             "push 0",
             "jmp {enter}",
-            // Another thread, or a new one. It gets a slot, on one of the stacks that threads share for
-            // that: they are taken in turn, and one that is in use is left to its user.
+            // Another thread, or a new one. It gets a slot, on one of the stacks that threads share
+            // for that: they are taken in turn, and one that is in use is left to its user.
             "3:",
             "mov r11, rsp",
             "sub r11, [rip + {shared}]",
@@ -269,8 +270,8 @@ unsafe extern "C" fn sockcap_before_in_goroutine() {
 }
 
 /// Entry where a goroutine lets another go on: `rax` holds that one, `r14` the goroutine that runs.
-/// `r11` is the address to go on at. `rbx` and `rcx` are the program's, and zero is what it wants in
-/// `xmm15`; other registers that a function may change are free.
+/// `r11` is the address to go on at. `rbx` and `rcx` are the program's, and zero is what it wants
+/// in `xmm15`; other registers that a function may change are free.
 ///
 /// It is the beginning of a function of Go's runtime, which no handler of a signal calls. So a
 /// thread is here once at a time, and no hook of it runs or waits.

@@ -1,9 +1,9 @@
 //! Goroutines as Go's runtime keeps them: the structures `g` and `m`, whose fields lie elsewhere in
 //! each version.
 //!
-//! Whoever puts the library into a program writes down where they lie, if the version is known. What
-//! is read there counts from the first call of the main goroutine on, whose number is 1, and no
-//! longer than it is the only one of that number.
+//! Whoever puts the library into a program writes down where they lie, if the version is known.
+//! What is read there counts from the first call of the main goroutine on, whose number is 1, and
+//! no longer than it is the only one of that number.
 
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,0 +1,42 @@
+//! What the thread's chunk says of the goroutine that its records are of.
+
+#[cfg(feature = "injected")]
+mod of_slot {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use crate::state::goroutine::Goroutine;
+    use crate::state::slot;
+
+    /// Goroutine of the records to come, if the thread's chunk does not say so yet.
+    #[inline(always)]
+    pub(crate) fn untold() -> Option<Goroutine> {
+        let slot = slot::current();
+        let number = slot.goroutine.load(Relaxed);
+        if number == slot.told.load(Relaxed) {
+            return None;
+        }
+        Some(Goroutine { number, creator: slot.creator.load(Relaxed) })
+    }
+
+    /// Notes whose the thread's chunk says that records are. A new chunk says nothing: 0.
+    pub(crate) fn note_told(number: u64) {
+        slot::current().told.store(number, Relaxed);
+    }
+}
+
+#[cfg(not(feature = "injected"))]
+mod of_slot {
+    use crate::state::goroutine::Goroutine;
+
+    /// None: only Go has goroutines.
+    #[inline(always)]
+    pub(crate) fn untold() -> Option<Goroutine> {
+        None
+    }
+
+    /// Nothing is told of them.
+    #[inline(always)]
+    pub(crate) fn note_told(_: u64) {}
+}
+
+pub(crate) use of_slot::{note_told, untold};
