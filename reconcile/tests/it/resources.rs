@@ -243,7 +243,8 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
     reconcile(&system.data(), &Options::default(), &()).unwrap();
     let of = |time, threads: [u64; 2]| {
         let threads = threads.map(|number| layout::goroutine::thread(number) as i32);
-        ([time; 2], [0, 0], threads, "goroutine".to_owned())
+        // The client is the first node.
+        ([time; 2], [1, 0], threads, "goroutine".to_owned())
     };
     let expected =
         [of(2_000, [1, 17]), of(2_100, [17, 18]), of(2_500, [17, 18]), of(3_000, [18, 17])];
