@@ -22,20 +22,99 @@ pub struct Blob {
     pub initialise: Option<u64>,
     /// Offset of what the GS base is to point at.
     pub null_slot: u64,
+    /// How it is taken out of a program again; `None` where it cannot be.
+    pub ending: Option<Ending>,
 }
 
-/// Program that has just been executed and has not run an instruction.
+/// How a blob is taken out of a program that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Offset of a function that is called once, while all threads stand still. Its argument has no
+    /// meaning. What the blob does afterwards must change nothing.
+    pub function: u64,
+    /// How hooks wait for the program's system calls.
+    pub waiting: Waiting,
+}
+
+/// Offsets, in bytes, by which hooks are found that wait for a system call: in the slot that a
+/// thread's GS base leads to, and in the frame of a hook.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// In the slot: FS base of the thread that it belongs to.
+    pub owner: u64,
+    /// In the slot: address of the newest frame that waits, or 0.
+    pub newest: u64,
+    /// In the slot: address below which the next frame is placed.
+    pub floor: u64,
+    /// In the slot: end of the stack that hooks run on.
+    pub stack_end: u64,
+    /// In the slot: length of that stack.
+    pub stack_length: u64,
+    /// In the slot: beginning of the thread's alternate stack for signals.
+    pub alternate: u64,
+    /// In the slot: length of the alternate stack, or 0.
+    pub alternate_length: u64,
+    /// In a frame: the program's stack pointer.
+    pub stack: u64,
+    /// In a frame: address of the one that waited before, or 0.
+    pub before: u64,
+    /// In a frame: the program's `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
+    pub registers: u64,
+    /// In a frame: the program's `r9`, `r8`, `r10`, `rdx`, `rsi`, `rdi`.
+    pub arguments: u64,
+    /// In a frame: the number of the program's call.
+    pub number: u64,
+    /// Length of a frame.
+    pub length: u64,
+}
+
+impl Waiting {
+    /// Number of words that say it.
+    pub(crate) const WORDS: usize = 13;
+
+    /// The offsets from as many words, in the order of the fields.
+    pub(crate) fn of(words: [u64; Waiting::WORDS]) -> Waiting {
+        let [
+            owner,
+            newest,
+            floor,
+            stack_end,
+            stack_length,
+            alternate,
+            alternate_length,
+            frame @ ..,
+        ] = words;
+        let [stack, before, registers, arguments, number, length] = frame;
+        Waiting {
+            owner,
+            newest,
+            floor,
+            stack_end,
+            stack_length,
+            alternate,
+            alternate_length,
+            stack,
+            before,
+            registers,
+            arguments,
+            number,
+            length,
+        }
+    }
+}
+
+/// Program that has just been executed, or a file of code in a process that runs.
 #[derive(Clone, Debug)]
 pub struct Target {
     /// Number of the process.
     pub process: u32,
-    /// File of the program: `/proc/PID/exe`, which can be read when its own path is gone, too.
+    /// File of the code: of a program `/proc/PID/exe`, which can be read when its own path is gone.
     pub executable: PathBuf,
     /// Path of that file as the kernel tells it.
     pub path: PathBuf,
     /// Load address minus linked address, in bytes, modulo 2^64.
     pub bias: u64,
-    /// Whether the program has an interpreter: the dynamic linker, which loads libraries.
+    /// Whether it is a program with an interpreter: the dynamic linker, which loads libraries.
     pub interpreted: bool,
 }
 

@@ -89,3 +89,53 @@ pub fn spawn(mut command: Command, program: &Path, _: Arc<dyn Prepare>) -> Resul
 pub fn wait(child: &mut Child) -> io::Result<ExitStatus> {
     child.wait()
 }
+
+/// Blob in a process that ran before.
+#[derive(Clone, Debug)]
+pub struct Attached;
+
+/// Puts a blob into a process that runs.
+///
+/// # Errors
+/// Always: [`Error::Machine`].
+pub fn attach(
+    _: u32,
+    _: &dyn Prepare,
+    _: &[(std::ffi::OsString, std::ffi::OsString)],
+) -> Result<Attached, Error> {
+    Err(Error::Machine)
+}
+
+impl Attached {
+    /// Number of the process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        0
+    }
+
+    /// Path of its program.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        Path::new("")
+    }
+
+    /// Number of changes of its text.
+    #[must_use]
+    pub fn patches(&self) -> usize {
+        0
+    }
+
+    /// Time for which it stood still.
+    #[must_use]
+    pub fn stopped(&self) -> std::time::Duration {
+        std::time::Duration::ZERO
+    }
+
+    /// Takes the blob out of the process.
+    ///
+    /// # Errors
+    /// Always: [`Error::Machine`].
+    pub fn detach(&self) -> Result<usize, Error> {
+        Err(Error::Machine)
+    }
+}

@@ -6,6 +6,8 @@
 //! blocked signals, the stack pointer and rdx, and jumps to the program's first instruction. There
 //! no other register has a meaning (System V ABI, "Process Initialization").
 
+pub(crate) mod whole;
+
 use crate::facts::{Headers, Told};
 use crate::maps::{PAGE, Region};
 use crate::memory::Memory;
@@ -52,7 +54,7 @@ const CODE: [u8; 64] = [
 ];
 
 /// Code and numbers.
-fn code(back: Return) -> Vec<u8> {
+pub(crate) fn code(back: Return) -> Vec<u8> {
     let numbers = [back.mask, back.stack, back.rdx, back.entry];
     let numbers = numbers.iter().flat_map(|number| number.to_le_bytes());
     CODE.into_iter().chain(numbers).collect()
@@ -60,34 +62,39 @@ fn code(back: Return) -> Vec<u8> {
 
 /// Addresses at which a foothold may lie: between the end of an executable segment and that of its
 /// page.
-pub(crate) fn behind_code(headers: &Headers, bias: u64, regions: &[Region]) -> Vec<u64> {
+pub(crate) fn behind_code(
+    headers: &Headers,
+    bias: u64,
+    regions: &[Region],
+    bytes: usize,
+) -> Vec<u64> {
     // Behind a segment that is longer in memory than in the file lie the program's variables.
     let segments = headers.segments.iter();
     let whole =
         segments.filter(|segment| segment.executable && segment.file_bytes == segment.bytes);
     let places = whole.filter_map(|segment| {
         let end = segment.start.wrapping_add(bias).checked_add(segment.file_bytes)?;
-        let place = end.checked_next_multiple_of(8)?;
-        let fits = place.checked_add(BYTES as u64)? <= end.checked_next_multiple_of(PAGE)?;
+        let place = end.checked_next_multiple_of(16)?;
+        let fits = place.checked_add(bytes as u64)? <= end.checked_next_multiple_of(PAGE)?;
         fits.then_some(place)
     });
-    places.filter(|place| is_code(*place, regions)).collect()
+    places.filter(|place| is_code(*place, regions, bytes)).collect()
 }
 
 /// Addresses in the kernel's own library at which a foothold may lie: its last bytes, where they
 /// are zero.
-pub(crate) fn in_vdso(told: &Told, regions: &[Region], memory: &Memory) -> Vec<u64> {
+pub(crate) fn in_vdso(told: &Told, regions: &[Region], memory: &Memory, bytes: usize) -> Vec<u64> {
     let vdso = regions.iter().find(|region| region.start == told.vdso && region.executable);
-    let place = vdso.and_then(|region| region.end.checked_sub(BYTES as u64));
+    let place = vdso.and_then(|region| region.end.checked_sub(bytes as u64));
     let unused = |place: &u64| {
-        memory.read(*place, BYTES).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
+        memory.read(*place, bytes).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
     };
     place.filter(unused).into_iter().collect()
 }
 
 /// Whether all bytes of a foothold would be executable.
-fn is_code(place: u64, regions: &[Region]) -> bool {
-    let end = place.saturating_add(BYTES as u64);
+fn is_code(place: u64, regions: &[Region], bytes: usize) -> bool {
+    let end = place.saturating_add(bytes as u64);
     regions.iter().any(|region| region.executable && region.start <= place && end <= region.end)
 }
 
@@ -99,16 +106,17 @@ pub(crate) struct Foothold {
 }
 
 impl Foothold {
-    /// Takes a foothold in unused bytes of the program's code or of the kernel's library.
+    /// Takes a foothold in unused bytes of the program's code or of the kernel's library. `code` is
+    /// of this file, or of [`whole`].
     pub(crate) fn take(
         process: u32,
         memory: &Memory,
         places: &[u64],
-        back: Return,
+        code: &[u8],
     ) -> Result<Foothold, Error> {
         let at = *places.first().ok_or(Error::NoFoothold { process })?;
-        let old = memory.read(at, BYTES)?;
-        memory.write(at, &code(back))?;
+        let old = memory.read(at, code.len())?;
+        memory.write(at, code)?;
         Ok(Foothold { at, old })
     }
 
@@ -166,8 +174,8 @@ mod tests {
             segments: vec![Segment { start: 0x1000, file_bytes, bytes, executable }],
             interpreted: false,
         };
-        let places = |headers: &Headers| behind_code(headers, 0x40_0000, &regions);
-        assert_eq!(places(&segment(0x1235, 0x1235, true)), [0x40_2238]);
+        let places = |headers: &Headers| behind_code(headers, 0x40_0000, &regions, BYTES);
+        assert_eq!(places(&segment(0x1235, 0x1235, true)), [0x40_2240]);
         assert_eq!(places(&segment(0x1fa0, 0x1fa0, true)), [0x40_2fa0]);
         for none in [
             segment(0x1fa1, 0x1fa1, true),

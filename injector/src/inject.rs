@@ -7,10 +7,11 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Target};
+use crate::blob::{Argument, Injection, Patches, Placed, Prepare, Target};
+use crate::changes::{change, check, verify};
 use crate::facts::{self, HEADER_BYTES, Headers};
 use crate::foothold::{self, Foothold, Return};
-use crate::maps::{self, Extent, PAGE, Region};
+use crate::maps::{self, Extent, Region};
 use crate::memory::Memory;
 use crate::outcome::{Error, Injected, Left, Outcome};
 use crate::remote::{Beginning, Remote};
@@ -40,7 +41,7 @@ pub(crate) fn inject(seized: &mut Seized, prepare: &dyn Prepare) -> Done {
         entry: beginning.registers.rip,
     };
     let process = seized.process();
-    let foothold = Foothold::take(process, &work.memory, &work.footholds, back);
+    let foothold = Foothold::take(process, &work.memory, &work.footholds, &foothold::code(back));
     let remote =
         foothold.and_then(|foothold| Remote::begin(seized, &beginning, foothold, begin + STOPPED));
     let mut remote = match remote {
@@ -127,8 +128,8 @@ fn look(
     let regions = memory.regions()?;
     let Some(image) = headers.extent(bias, memory.heap()?) else { return Err(unreadable) };
     let (region, sizes) = place(process, &regions, image, &injection)?;
-    let mut footholds = foothold::behind_code(&headers, bias, &regions);
-    footholds.extend(foothold::in_vdso(&told, &regions, &memory));
+    let mut footholds = foothold::behind_code(&headers, bias, &regions, foothold::BYTES);
+    footholds.extend(foothold::in_vdso(&told, &regions, &memory, foothold::BYTES));
     let code = headers.code(bias).collect();
     Ok(Ok(Work { memory, target, code, footholds, region, sizes, injection }))
 }
@@ -138,26 +139,6 @@ fn target(process: u32, bias: u64, headers: &Headers) -> Target {
     let executable = PathBuf::from(format!("/proc/{process}/exe"));
     let path = std::fs::read_link(&executable).unwrap_or_default();
     Target { process, executable, path, bias, interpreted: headers.interpreted }
-}
-
-/// Whether a blob's description can be true.
-fn check(blob: &Blob) -> Result<(), Error> {
-    let holds = |offset: u64| offset < blob.memory;
-    let wrong = match blob {
-        _ if (blob.image.len() as u64) > blob.memory => "the image is longer than its memory",
-        _ if blob.code.start > blob.code.end || blob.code.end > blob.memory => {
-            "its code lies outside"
-        }
-        _ if !blob.code.start.is_multiple_of(PAGE) || !blob.code.end.is_multiple_of(PAGE) => {
-            "its code does not take whole pages"
-        }
-        _ if !holds(blob.null_slot) => "its slot lies outside",
-        _ if blob.initialise.is_some_and(|at| !blob.code.contains(&at)) => {
-            "its first function is no code"
-        }
-        _ => return Ok(()),
-    };
-    Err(Error::Blob(wrong))
 }
 
 /// Where an injection lies, and the sizes of its parts.
@@ -247,7 +228,14 @@ fn fill(
     }
     if let Some(function) = blob.initialise {
         let function = placed.blob + function;
-        match remote.function(memory, function, argument_at, "beginning the injected code")? {
+        let stack = remote.free_stack();
+        match remote.function(
+            memory,
+            function,
+            argument_at,
+            stack,
+            "beginning the injected code",
+        )? {
             0 => {}
             status => return Err(Error::Initialise { process, status }),
         }
@@ -255,40 +243,4 @@ fn fill(
     remote.set_gs_base(placed.blob + blob.null_slot)?;
     change(memory, &patches)?;
     Ok((placed, patches.len()))
-}
-
-/// Whether each change is one of the program's code, and all bytes are as they should be.
-fn verify(
-    process: u32,
-    memory: &Memory,
-    code: &[(u64, u64)],
-    patches: &[Patch],
-) -> Result<(), Error> {
-    for Patch { address, old, new } in patches {
-        let (address, end) = (*address, address.checked_add(old.len() as u64));
-        let inside = code
-            .iter()
-            .any(|(start, behind)| *start <= address && end.is_some_and(|end| end <= *behind));
-        if !inside || old.is_empty() || old.len() != new.len() {
-            return Err(Error::BadPatch { process, address });
-        }
-        let found = memory.read(address, old.len())?;
-        if found != *old {
-            return Err(Error::OtherBytes { process, address, found });
-        }
-    }
-    Ok(())
-}
-
-/// Writes all changes, or none.
-fn change(memory: &Memory, patches: &[Patch]) -> Result<(), Error> {
-    for (done, patch) in patches.iter().enumerate() {
-        if let Err(error) = memory.write(patch.address, &patch.new) {
-            for patch in patches.iter().take(done + 1) {
-                memory.write(patch.address, &patch.old)?;
-            }
-            return Err(error);
-        }
-    }
-    Ok(())
 }

@@ -8,6 +8,10 @@ mod surveys;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod announced;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod attach;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod changes;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod elsewhere;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -33,12 +37,15 @@ mod seized;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod spawn;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod threads;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trace;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
 mod tuning;
 
 pub use blob::{
-    Argument, Assemble, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target,
+    Argument, Assemble, Blob, Ending, Injection, Patch, Patches, Placed, Prepare, Reason, Target,
+    Waiting,
 };
 pub use library::Library;
 pub use outcome::{Error, Injected, Left, Outcome, Right};
@@ -49,8 +56,12 @@ pub use announced::{
     client::{Announced, announce},
     server::{Report, Reporter, Server},
 };
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use attach::{Attached, attach};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::{Announced, Report, Reporter, Server, Spawned, announce, spawn, wait};
+pub use elsewhere::{
+    Announced, Attached, Report, Reporter, Server, Spawned, announce, attach, spawn, wait,
+};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use spawn::{Spawned, spawn, wait};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

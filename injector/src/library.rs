@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use object::{Endianness, Object, ObjectSymbol, elf};
 
-use crate::blob::Blob;
+use crate::blob::{Blob, Ending, Waiting};
 use crate::outcome::Error;
 
 /// Bytes of a page.
@@ -50,6 +50,25 @@ impl Library {
         };
         (blob.initialise, blob.null_slot) = (Some(begin), slot);
         Ok(Library { blob, symbols })
+    }
+
+    /// Makes it one that can be taken out of a program again. `function` and `waiting` are the
+    /// names of its symbols of [`Ending`]; the second is one of 13 constant words, the fields of
+    /// [`Waiting`] in their order.
+    ///
+    /// # Errors
+    /// It lacks one of them.
+    pub fn with_end(mut self, function: &str, waiting: &str) -> Result<Library, Error> {
+        let missing = || Error::Blob("it lacks what it ends by");
+        let function = self.symbol(function).ok_or_else(missing)?;
+        let at = self.symbol(waiting).ok_or_else(missing)? as usize;
+        let bytes = self.blob.image.get(at..at + 8 * Waiting::WORDS).ok_or_else(missing)?;
+        let mut words = [0; Waiting::WORDS];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        self.blob.ending = Some(Ending { function, waiting: Waiting::of(words) });
+        Ok(self)
     }
 
     /// Offset of a symbol in the blob.

@@ -43,6 +43,28 @@ impl Memory {
         facts::told(&self.text("auxv")?).ok_or(self.unreadable("auxv"))
     }
 
+    /// What the kernel told the program, as it is.
+    pub(crate) fn vector(&self) -> Result<Vec<u8>, Error> {
+        self.text("auxv")
+    }
+
+    /// Arguments of the program, each with a zero behind it.
+    pub(crate) fn command_line(&self) -> Result<Vec<u8>, Error> {
+        self.text("cmdline")
+    }
+
+    /// What is mapped, as the kernel writes it.
+    pub(crate) fn maps(&self) -> Result<Vec<u8>, Error> {
+        self.text("maps")
+    }
+
+    /// Number at an address.
+    pub(crate) fn word(&self, address: u64) -> Result<u64, Error> {
+        let mut bytes = [0; 8];
+        self.file.read_exact_at(&mut bytes, address).map_err(self.failed("reading its memory"))?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
     /// What is mapped.
     pub(crate) fn regions(&self) -> Result<Vec<Region>, Error> {
         maps::parse(&self.text("maps")?).ok_or(self.unreadable("maps"))

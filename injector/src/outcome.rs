@@ -52,6 +52,20 @@ pub enum Left {
     NotX86_64,
     /// The kernel does not let programs read and set the GS base themselves (before Linux 5.9).
     NoFsgsbase,
+    /// The process is stopped (SIGSTOP).
+    Stopped,
+    /// A thread of the process has something at its GS base.
+    UsesGs,
+    /// The process has a library loaded that records it.
+    HasLibrary(PathBuf),
+    /// A filter may forbid the process what the code does.
+    Filtered,
+    /// The process sees other files under the same paths.
+    OtherFiles,
+    /// The file of the process's code is not there any more.
+    Replaced(PathBuf),
+    /// The process has become another program, or ended.
+    OtherProgram,
 }
 
 /// What gives a file's program rights that its user does not have.
@@ -88,6 +102,26 @@ impl fmt::Display for Left {
             Left::NoFsgsbase => f.write_str(
                 "the kernel does not let programs set the GS base (FSGSBASE, since Linux 5.9)",
             ),
+            Left::Stopped => f.write_str("it is stopped (SIGSTOP); let it go on first"),
+            Left::UsesGs => f.write_str(
+                "it is recorded already, or uses the GS register itself, which the library needs",
+            ),
+            Left::HasLibrary(path) => {
+                write!(f, "it has {} loaded, which records it already", path.display())
+            }
+            Left::Filtered => f.write_str(
+                "it has a filter for system calls (seccomp) that may end it for what the library \
+                 does; start it by 'sockcap record' instead",
+            ),
+            Left::OtherFiles => f.write_str(
+                "it is in a container, or sees other files under the same paths; run sockcap there",
+            ),
+            Left::Replaced(path) => write!(
+                f,
+                "{} is not the file any more that it was started with; start it anew",
+                path.display()
+            ),
+            Left::OtherProgram => f.write_str("it has ended, or become another program"),
         }
     }
 }
@@ -98,6 +132,36 @@ pub enum Error {
     /// This machine or system is another one than this crate is for.
     #[error("programs can be injected into on Linux on x86-64 only")]
     Machine,
+    /// There is no such process.
+    #[error("there is no process {process}")]
+    NoProcess {
+        /// Number that was given.
+        process: u32,
+    },
+    /// A process that runs is left as it is.
+    #[error("process {process}: {why}")]
+    NotAttached {
+        /// Number of the process.
+        process: u32,
+        /// Why.
+        why: Left,
+    },
+    /// The kernel does not let us trace a process that runs.
+    #[error("process {process} may not be traced: {why}")]
+    NotAllowed {
+        /// Number of the process.
+        process: u32,
+        /// Why, and what can be done.
+        why: String,
+    },
+    /// Threads of a process stayed within the code that is to be taken out.
+    #[error(
+        "process {process} does not come out of the library; it stays there and does nothing more"
+    )]
+    StaysWithin {
+        /// Number of the process.
+        process: u32,
+    },
     /// The kernel does not let us trace a process.
     #[error("process {process} may not be traced: {source}{}", tracer_hint(*.tracer))]
     Seize {
@@ -217,6 +281,13 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+}
+
+impl Error {
+    /// A process that runs is left as it is.
+    pub(crate) fn left(process: u32, why: Left) -> Error {
+        Error::NotAttached { process, why }
+    }
 }
 
 /// Words on who traces a process already.

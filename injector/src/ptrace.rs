@@ -2,7 +2,7 @@
 //! all but `seize` and `interrupt` want a process that stands still.
 
 use std::io;
-use std::mem::{MaybeUninit, size_of};
+use std::mem::{MaybeUninit, offset_of, size_of};
 use std::ptr::{from_mut, from_ref};
 
 use libc::{c_int, c_uint, iovec, ptrace_syscall_info, user_regs_struct};
@@ -22,6 +22,8 @@ pub(crate) enum Go {
     ToCall,
     /// It stays stopped, as its whole process is (SIGSTOP), until that goes on.
     Listen,
+    /// For one instruction.
+    Step,
 }
 
 /// Note type of all vector registers (`NT_X86_XSTATE`).
@@ -68,6 +70,7 @@ pub(crate) fn go(tid: Tid, how: Go, signal: c_int) -> io::Result<()> {
         Go::On => libc::PTRACE_CONT,
         Go::ToCall => libc::PTRACE_SYSCALL,
         Go::Listen => libc::PTRACE_LISTEN,
+        Go::Step => libc::PTRACE_SINGLESTEP,
     };
     request(what, tid, 0, signal as usize)
 }
@@ -88,6 +91,11 @@ pub(crate) fn registers(tid: Tid) -> io::Result<Registers> {
 /// Sets the general registers.
 pub(crate) fn set_registers(tid: Tid, registers: &Registers) -> io::Result<()> {
     request(libc::PTRACE_SETREGS, tid, 0, from_ref(registers) as usize)
+}
+
+/// Sets the GS base, and no other register.
+pub(crate) fn set_gs_base(tid: Tid, address: u64) -> io::Result<()> {
+    request(libc::PTRACE_POKEUSER, tid, offset_of!(Registers, gs_base), address as usize)
 }
 
 /// Vector registers, as the processor stores them.

@@ -1,6 +1,6 @@
-//! System calls and function calls in a process that has just been executed, made from a foothold
-//! in its code. The process always stands at the end of a system call between them, its own exec at
-//! first, so no signal is used, and nothing is lost when the tracer ends.
+//! System calls and function calls in a process, made from a foothold in its code by a thread that
+//! has just executed its program, or that was interrupted. The thread stands at the end of a system
+//! call between them, so no signal is used, and nothing is lost when the tracer ends.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ const RED_ZONE: u64 = 256;
 /// Selector of 64-bit code (`__USER_CS`).
 const CODE_64: u64 = 0x33;
 
-/// Process that stands at its first instruction, with a foothold in it.
+/// Thread that works for us, with a foothold in its process.
 #[derive(Debug)]
 pub(crate) struct Remote<'a> {
     seized: &'a mut Seized,
@@ -29,7 +29,7 @@ pub(crate) struct Remote<'a> {
     stopped_by: i32,
 }
 
-/// State of a thread at its first instruction.
+/// State of a thread before it works for us.
 #[derive(Debug)]
 pub(crate) struct Beginning {
     /// Its registers.
@@ -48,6 +48,13 @@ impl Beginning {
             Stop::Call => {}
             stop => return Err(unexpected(seized, stop, STEP)),
         }
+        let mask = ptrace::blocked(seized.tid()).map_err(seized.failed(STEP))?;
+        Ok(Beginning { registers: seized.registers(STEP)?, mask })
+    }
+
+    /// State of a thread that was interrupted and stands still.
+    pub(crate) fn interrupted(seized: &Seized) -> Result<Beginning, Error> {
+        const STEP: &str = "looking at a thread";
         let mask = ptrace::blocked(seized.tid()).map_err(seized.failed(STEP))?;
         Ok(Beginning { registers: seized.registers(STEP)?, mask })
     }
@@ -108,16 +115,22 @@ impl<'a> Remote<'a> {
         }
     }
 
-    /// Calls a function with one argument, on the program's stack.
+    /// End of what of the program's stack a function may use.
+    pub(crate) fn free_stack(&self) -> u64 {
+        self.registers.rsp.saturating_sub(RED_ZONE)
+    }
+
+    /// Calls a function with one argument, on a stack that ends at an address.
     pub(crate) fn function(
         &mut self,
         memory: &Memory,
         function: u64,
         argument: u64,
+        stack: u64,
         step: &'static str,
     ) -> Result<i32, Error> {
         // As a call leaves it: 8 bytes below a multiple of 16.
-        let stack = (self.registers.rsp.saturating_sub(RED_ZONE) & !15).saturating_sub(8);
+        let stack = (stack & !15).saturating_sub(8);
         memory.write(stack, &self.foothold.called().to_le_bytes())?;
         let registers = Registers { rip: function, rdi: argument, rsp: stack, ..self.fresh() };
         self.seized.set_registers(&registers, step)?;
@@ -200,10 +213,27 @@ impl<'a> Remote<'a> {
         self.foothold.leave(memory)?;
         Ok(self.stopped_by)
     }
+
+    /// The same for a thread that was interrupted: it stands where it was, so that the kernel goes
+    /// on with its system call, or begins it again, as if nothing had been.
+    pub(crate) fn end_interrupted(mut self, memory: &Memory) -> Result<i32, Error> {
+        const STEP: &str = "putting its registers back";
+        self.seized.halt(UNTIL_INTERRUPTED, STEP)?;
+        self.stand_ready(STEP)?;
+        let tid = self.seized.tid();
+        if self.seized.halt_anew(Instant::now() + UNTIL_INTERRUPTED, STEP)? {
+            self.stopped_by = libc::SIGSTOP;
+        }
+        ptrace::set_vectors(tid, &mut self.vectors).map_err(self.seized.failed(STEP))?;
+        ptrace::block(tid, self.mask).map_err(self.seized.failed(STEP))?;
+        self.seized.set_registers(&self.registers, STEP)?;
+        self.foothold.leave(memory)?;
+        Ok(self.stopped_by)
+    }
 }
 
 /// Error of a stop that should not be.
-fn unexpected(seized: &Seized, stop: Stop, step: &'static str) -> Error {
+pub(crate) fn unexpected(seized: &Seized, stop: Stop, step: &'static str) -> Error {
     let stop = match stop {
         Stop::Signal(signal) => format!("signal {signal}"),
         stop => format!("{stop:?}"),

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -36,10 +37,16 @@ pub(crate) struct Seized {
     /// Its number, which an exec changes to that of its process.
     tid: Tid,
     process: u32,
-    end: OwnedFd,
+    end: Arc<OwnedFd>,
     stopped: bool,
     /// Whether reports of others are left for later: its child may report before it does.
     alone: bool,
+}
+
+/// Descriptor by which the end of a process is told.
+pub(crate) fn end_of(process: u32) -> io::Result<Arc<OwnedFd>> {
+    let pid = Pid::from_raw(process.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
+    Ok(Arc::new(pidfd_open(pid, PidfdFlags::empty())?))
 }
 
 impl Seized {
@@ -62,6 +69,15 @@ impl Seized {
         let seized = end_of(process).and_then(|end| seize(tid).map(|()| end));
         match seized {
             Ok(end) => Ok(Seized { tid, process, end, stopped: false, alone }),
+            Err(source) => Err(Error::Seize { process, tracer: tracer(process), source }),
+        }
+    }
+
+    /// Begins to trace one of several threads of a process, and makes it stop soon.
+    pub(crate) fn join(process: u32, tid: Tid, end: &Arc<OwnedFd>) -> Result<Seized, Error> {
+        let end = Arc::clone(end);
+        match ptrace::seize(tid).and_then(|()| ptrace::interrupt(tid)) {
+            Ok(()) => Ok(Seized { tid, process, end, stopped: false, alone: true }),
             Err(source) => Err(Error::Seize { process, tracer: tracer(process), source }),
         }
     }
@@ -148,7 +164,7 @@ impl Seized {
             if Instant::now() >= until {
                 return Err(Error::Timeout { process, step });
             }
-            let mut ready = vec![PollFd::new(&self.end, PollFlags::IN)];
+            let mut ready = vec![PollFd::new(&*self.end, PollFlags::IN)];
             ready.extend(also.as_ref().map(|also| PollFd::new(also, PollFlags::IN)));
             if poll(&mut ready, Some(&PAUSE)).is_err() {
                 continue;
@@ -198,6 +214,23 @@ impl Seized {
         self.wait(Instant::now() + within, step).map(|_| ())
     }
 
+    /// Makes a thread that stands still stop anew, where its own way into the kernel ends and
+    /// signals are looked at: what it stands in may be begun again from there, and nowhere else. It
+    /// executes no instruction. Returns whether SIGSTOP came meanwhile.
+    pub(crate) fn halt_anew(&mut self, until: Instant, step: &'static str) -> Result<bool, Error> {
+        ptrace::interrupt(self.tid).map_err(self.failed(step))?;
+        self.go(Go::On, 0, step)?;
+        let mut stopped = false;
+        loop {
+            match self.wait(until, step)? {
+                Stop::Interrupted | Stop::Group => return Ok(stopped),
+                Stop::Signal(libc::SIGSTOP) => stopped = true,
+                _ => {}
+            }
+            self.go(Go::On, 0, step)?;
+        }
+    }
+
     /// Registers of the thread, which stands still.
     pub(crate) fn registers(&self, step: &'static str) -> Result<Registers, Error> {
         ptrace::registers(self.tid).map_err(self.failed(step))
@@ -236,14 +269,8 @@ impl Seized {
     }
 }
 
-/// What tells of a process's end.
-fn end_of(process: u32) -> io::Result<OwnedFd> {
-    let pid = Pid::from_raw(process.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
-    Ok(pidfd_open(pid, PidfdFlags::empty())?)
-}
-
 /// Number of the process that traces another one; 0 where there is none.
-fn tracer(process: u32) -> u32 {
+pub(crate) fn tracer(process: u32) -> u32 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)

@@ -71,3 +71,30 @@ pub(crate) const LOADING: Duration = Duration::from_secs(2);
 
 /// Time for which a server that is closed waits for programs that are being worked on.
 pub(crate) const CLOSING: Duration = Duration::from_secs(1);
+
+/// Maximum time until all threads of a process that runs stand still; those that do wait for the
+/// others meanwhile. They stop within a millisecond each, unless one waits for a child of `vfork`
+/// or a slow disk.
+pub(crate) const ALL_STOPPED: Duration = Duration::from_secs(1);
+
+/// Bytes of the stack for the first and the last function of a blob in a process that runs. It
+/// takes room only where it is touched.
+pub(crate) const STACK: u64 = 256 << 10;
+
+/// Maximum number of instructions that a thread executes to come out of what is changed: a jump has
+/// five bytes, and a loop would go around.
+pub(crate) const STEPS_OUT: usize = 100;
+
+/// Maximum number of instructions that a thread executes to come out of a blob before all threads
+/// go on for a moment. A hook has some hundred, and a step takes 5 to 10 us.
+pub(crate) const STEPS_TO_SETTLE: usize = 5000;
+
+/// Number of times that the threads of a process are stopped until none is within a blob. Chosen: a
+/// handler of a signal that has interrupted a hook is the only one that stays for long.
+pub(crate) const TRIES: usize = 50;
+
+/// Time for which threads go on between two of these.
+pub(crate) const BREATH: Duration = Duration::from_millis(20);
+
+/// Number of times that copies of a process are looked for, which may make others meanwhile.
+pub(crate) const COPIES: usize = 5;

@@ -97,6 +97,8 @@ pub(crate) enum Error {
     NotInjected { program: PathBuf, why: String },
     #[error("nothing can be put into programs: {0}; leave --inject out")]
     Injector(#[from] injector::Error),
+    #[error(transparent)]
+    NotAttached(injector::Error),
     #[error("{command}: {source}; {hint}")]
     Command { command: String, source: io::Error, hint: &'static str },
 }

@@ -96,6 +96,13 @@ pub(crate) const MAX_EVENTS_OF_A_PAGE: u64 = 20_000_000;
 /// Bytes of timelines of threads that are held in memory for a page; more go to temporary files.
 pub(crate) const THREADS_IN_MEMORY_BYTES: u64 = 256 << 20;
 
+/// Time between two looks at whether processes that are recorded by their numbers have ended.
+pub(crate) const TICK: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Number of times that children of such processes are looked for, while some that were begun
+/// before are found. Chosen: a child of a child is found the first time.
+pub(crate) const LOOKS_FOR_CHILDREN: usize = 5;
+
 /// Figures of `sockcap requests --follow`.
 pub(crate) mod follow {
     use std::time::Duration;

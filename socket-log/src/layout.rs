@@ -116,6 +116,8 @@ pub mod state {
     pub const EXITED: u32 = 1;
     /// The process was replaced by another program with `exec`; that one has a log of its own.
     pub const REPLACED: u32 = 2;
+    /// The process went on without the library, which had been put into it while it ran.
+    pub const LEFT: u32 = 3;
 }
 
 /// Sources of a log: what saw the calls.

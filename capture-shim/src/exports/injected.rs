@@ -28,6 +28,7 @@
 //! counted.
 
 mod coroutine;
+mod ending;
 mod entries;
 mod frame;
 mod goroutines;

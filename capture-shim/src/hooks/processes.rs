@@ -5,6 +5,8 @@ use core::sync::atomic::Ordering::Relaxed;
 
 use libc::{pid_t, termios, winsize};
 use socket_log::encode::ProcessEvent;
+#[cfg(feature = "injected")]
+use socket_log::layout::lost;
 use socket_log::layout::state as progress;
 
 use super::{threads, unseen};
@@ -178,6 +180,19 @@ pub(crate) fn process_ends(status: c_int) {
     event(ProcessEvent::Exit, status);
     set_progress(progress::EXITED);
     trim::at_end();
+}
+
+/// Ends the log of a process that goes on without the library. No hook could look at `skipped` of
+/// its calls.
+#[cfg(feature = "injected")]
+pub(crate) fn is_left(skipped: u64) {
+    unseen::collect();
+    collect_counts();
+    if let Some(writer) = log::existing() {
+        writer.lose_some(lost::BUSY, skipped);
+    }
+    set_progress(progress::LEFT);
+    trim::for_good();
 }
 
 /// Logs the end of the process, called by libc.

@@ -5,13 +5,19 @@
 //! grow no more. Where more than one thread logs, others may have much to say until the process is
 //! gone; then the tools cut the log, as they do where a process was killed.
 
+#[cfg(feature = "injected")]
+use core::sync::atomic::Ordering::Release;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
 use super::{Standing, keep, segment};
+#[cfg(feature = "injected")]
+use crate::descriptors::table;
 use crate::log;
 use crate::platform::raw;
+#[cfg(feature = "injected")]
+use crate::state;
 use crate::state::State;
 
 /// Cuts the log of a process that is about to end, or removes it where nothing is in it.
@@ -27,6 +33,29 @@ pub(crate) fn at_end() {
             keep::unlink(state.path());
         }
         _ => {}
+    }
+}
+
+/// Ends the log of a process that goes on, while none of its threads runs: it is cut, and none of
+/// them finds it any more.
+#[cfg(feature = "injected")]
+pub(crate) fn for_good() {
+    match log::standing() {
+        Standing::Writes(writer) => {
+            if let Some(header) = writer.header() {
+                cut(writer.state(), header);
+            }
+        }
+        Standing::Silent(state) if state.generation.load(Acquire) != 0 && state.is_unused() => {
+            keep::unlink(state.path());
+        }
+        _ => {}
+    }
+    table::disable();
+    if let Some(state) = state::current() {
+        state.header.store(core::ptr::null_mut(), Relaxed);
+        // What a thread knows of the log is of another generation now, in which there is none.
+        state.generation.store(state.generation.load(Relaxed).wrapping_add(2) | 1, Release);
     }
 }
 

@@ -22,6 +22,13 @@ pub(crate) fn of_program(program: &Path, what: &str) -> Command {
     command
 }
 
+/// Command of a recorder that attaches to a process again and again.
+pub(crate) fn attaching(process: u32) -> Command {
+    let mut command = recorder("attaches");
+    command.env("PROCESS", process.to_string()).stderr(Stdio::piped()).stdout(Stdio::null());
+    command
+}
+
 /// Ends this process as `kill -9` does.
 fn die() -> ! {
     let own = rustix::process::getpid();
@@ -45,6 +52,13 @@ fn dying_at_assemble(target: &Target) -> Result<Option<Injection>, Reason> {
 #[ignore = "it is started by other tests"]
 fn records() {
     let Ok(what) = std::env::var("RECORDER") else { return };
+    if let Ok(process) = std::env::var("PROCESS") {
+        let process = process.parse().unwrap();
+        if what == "attaches once" {
+            return crate::attached::attach_once(process);
+        }
+        crate::attached::attach_for_ever(process);
+    }
     let program = std::env::var_os("PROGRAM").unwrap();
     let program = Path::new(&program);
     let mut command = Command::new(program);

@@ -18,7 +18,7 @@ use crate::made::{First, counted, injection, status};
 const MOMENTS: u32 = 50;
 
 /// Reads up to a line by which a recorder says how far it is.
-fn until(errors: &mut BufReader<ChildStderr>, line: &str) {
+pub(crate) fn until(errors: &mut BufReader<ChildStderr>, line: &str) {
     assert!(errors.lines().any(|read| read.unwrap() == line), "{line}");
 }
 

@@ -34,6 +34,17 @@ pub(crate) fn counted(build: usize) -> &'static Path {
     &COUNTED[build]
 }
 
+static ECHOES: LazyLock<Vec<(&str, PathBuf)>> = LazyLock::new(|| {
+    let dynamic = Build { name: "dynamic", compiler: "gcc", flags: &[] };
+    let builds = BUILDS.into_iter().chain([dynamic]);
+    builds.map(|build| (build.name, compile("echoes", build))).collect()
+});
+
+/// The program that echoes, of each kind: static, and with libraries.
+pub(crate) fn echoes() -> impl Iterator<Item = (&'static str, &'static Path)> {
+    ECHOES.iter().map(|(kind, program)| (*kind, program.as_path()))
+}
+
 /// The program that announces execs.
 pub(crate) fn announcing() -> &'static Path {
     &ANNOUNCING
@@ -111,7 +122,7 @@ pub(crate) fn blob(first: First) -> Blob {
         First::Crashes => CRASH_AT,
         First::Hangs => HANG_AT,
     });
-    Blob { image, memory: 0x5000, code: 0..0x1000, initialise, null_slot: SLOT }
+    Blob { image, memory: 0x5000, code: 0..0x1000, initialise, null_slot: SLOT, ending: None }
 }
 
 /// The bytes of a program, with headers that say that its code fills its last page.

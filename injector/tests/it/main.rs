@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod announced;
+mod attached;
 mod helper;
 mod killed;
 mod libraries;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use injector::{Error, spawn, wait};
@@ -47,6 +47,53 @@ fn a_user_without_rights_injects() {
     assert!(output.status.success(), "{output:?}");
     assert!(errors.contains("injected, "), "{errors}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("TracerPid:\t0"));
+}
+
+#[test]
+fn a_user_without_rights_attaches_to_its_own_processes_alone() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let copied = |from: &Path| {
+        let to = folder.path().join(from.file_name().unwrap());
+        fs::copy(from, &to).unwrap();
+        fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
+        to
+    };
+    let is_root = rustix::process::geteuid().is_root();
+    let own = copied(&std::env::current_exe().unwrap());
+    let library = copied(&crate::attached::library());
+    let (_, program) = crate::made::echoes().next().unwrap();
+    let run = |program: &Path, user: u32| {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        if is_root {
+            command.uid(user).gid(user);
+        }
+        command.spawn().unwrap()
+    };
+    let attached = |process: u32| {
+        let mut recorder = of_program(&own, "attaches once");
+        recorder.env("PROCESS", process.to_string()).env("LIBRARY", &library).current_dir("/");
+        // SAFETY: the closure makes one system call.
+        unsafe { recorder.pre_exec(no_new_rights) };
+        if is_root {
+            recorder.uid(NOBODY).gid(NOBODY);
+        }
+        let output = recorder.output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let mut nobodys = run(&copied(program), NOBODY);
+    let said = attached(nobodys.id());
+    assert!(said.contains("attached and left: 1"), "{said}");
+    let mut other = run(program, 0);
+    if is_root {
+        let said = attached(other.id());
+        assert!(said.contains("it belongs to user 0; run sockcap as that user"), "{said}");
+    }
+    for child in [&mut nobodys, &mut other] {
+        drop(child.stdin.take());
+        assert_eq!(child.wait().unwrap().code(), Some(7));
+    }
 }
 
 /// Forbids ptrace(2) to the calling thread, and to those that it starts.

@@ -1,6 +1,7 @@
 //! `sockcap record`: runs a command under the library, ends as it ends, and says in one line what
 //! was recorded.
 
+mod attach;
 mod injection;
 mod options;
 mod signals;
@@ -45,10 +46,14 @@ is such a program, a warning says so and it runs all the same; with --strict it
 does not run and the exit status is 125. What is static or Go is recorded with
 --inject (x86-64), or seen by strace: 'sockcap import strace --help' says how.
 
+With -p, the library is put into processes that run already, whatever they
+load, and taken out at the end. Connections that are open are named.
+
 Examples:
   sockcap record -- ./server --port 8080
   sockcap record -d /tmp/run1 --host web1 -- nginx -g 'daemon off;'
   sockcap record --inject -- caddy run
+  sockcap record -p $(pgrep -d, redis-server)
 
 By hand:
   LD_PRELOAD=/path/to/libsockcap.so SOCKCAP_DIR=DIR SOCKCAP_HOST=NAME CMD";
@@ -67,8 +72,12 @@ pub(crate) struct Record {
     strict: bool,
     #[command(flatten)]
     library: RecordOptions,
+    /// Record these processes, which run already, and their children, until Ctrl-C; several with
+    /// commas (x86-64)
+    #[arg(short, long = "pid", value_name = "PID", value_delimiter = ',', conflicts_with_all = ["command", "resources"], value_parser = clap::value_parser!(u32).range(1..))]
+    processes: Vec<u32>,
     /// The command and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "CMD", add = programs())]
+    #[arg(required_unless_present = "processes", trailing_var_arg = true, value_name = "CMD", add = programs())]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -82,6 +91,9 @@ impl Run for Record {
 
     fn run(&self) -> Result<ExitCode, Error> {
         let library = library(self.library.resources)?;
+        if !self.processes.is_empty() {
+            return record_running(self, &library);
+        }
         let (mut is_unseen, mut injected) = (false, None);
         if let Some(program) = self.command.first()
             && let Some(unseen) = visibility::look(program, self.command.get(1..).unwrap_or(&[]))
@@ -97,13 +109,8 @@ impl Run for Record {
                 is_unseen = true;
             }
         }
-        let data = self.data.dir();
-        std::fs::create_dir_all(data.path()).map_err(|source| Error::file(data.path(), source))?;
-        let directory =
-            std::path::absolute(data.path()).map_err(|source| Error::file(data.path(), source))?;
-
-        let began =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64);
+        let (data, directory) = directory(self)?;
+        let began = now();
         let status = run_under(&library, &directory, self, injected.as_deref())?;
         tidy::tidy(&data);
         naming::name_what_ended(&data);
@@ -114,13 +121,52 @@ impl Run for Record {
     }
 }
 
-/// How what is recorded can be had of a program that will not be seen, where there is a way.
-fn way_out(arguments: &Record, unseen: &Unseen) -> String {
-    if unseen.is_seen_by_strace() { by_strace(arguments) } else { String::new() }
+/// Records processes that run already.
+fn record_running(arguments: &Record, library: &Path) -> Result<ExitCode, Error> {
+    let (data, directory) = directory(arguments)?;
+    let began = now();
+    attach::run(&attach::Asked {
+        processes: &arguments.processes,
+        strict: arguments.strict,
+        host: arguments.host.as_deref(),
+        directory: &directory,
+        library,
+        options: arguments.library.variables(),
+    })?;
+    tidy::tidy(&data);
+    naming::name_what_ended(&data);
+    summarise(&data, began, arguments, false);
+    Ok(ExitCode::SUCCESS)
 }
 
-/// How what is recorded can be had of a program that loads no library: strace sees its calls, and
-/// what it saw becomes logs beside those of the others.
+/// The data directory, which is there from now on, and its absolute path.
+fn directory(arguments: &Record) -> Result<(DataDir, PathBuf), Error> {
+    let data = arguments.data.dir();
+    let failed = |source| Error::file(data.path(), source);
+    std::fs::create_dir_all(data.path()).map_err(failed)?;
+    let directory = std::path::absolute(data.path()).map_err(failed)?;
+    Ok((data, directory))
+}
+
+/// Nanoseconds since the Unix epoch.
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64)
+}
+
+/// How what is recorded can be had of a program that will not be seen, where there is a way.
+fn way_out(arguments: &Record, unseen: &Unseen) -> String {
+    if !unseen.is_seen_by_strace() {
+        return String::new();
+    }
+    let what_sees_it = match unseen.can_be_injected() {
+        Some(_) => "--inject records it, or strace sees what it does:",
+        None => "strace sees what it does:",
+    };
+    format!("; {what_sees_it}{}", by_strace(arguments))
+}
+
+/// Commands by which strace sees the calls of a program that loads no library, and what it saw
+/// becomes logs beside those of the others.
 fn by_strace(arguments: &Record) -> String {
     let quoted = |word: &OsString| {
         shlex::try_quote(&word.to_string_lossy()).map(|word| word.into_owned()).ok()
@@ -128,7 +174,7 @@ fn by_strace(arguments: &Record) -> String {
     let command: Vec<String> = arguments.command.iter().filter_map(quoted).collect();
     let host = arguments.host.as_ref().map_or_else(String::new, |host| format!(" --host {host}"));
     format!(
-        "; strace sees what it does:\n  {}\n  sockcap import strace trace.strace{host}{}",
+        "\n  {}\n  sockcap import strace trace.strace{host}{}",
         how_to_run_strace("trace.strace", &command.join(" ")),
         same_directory(&arguments.data.dir()),
     )
@@ -282,8 +328,11 @@ fn summarise(data: &DataDir, began: i64, arguments: &Record, is_unseen: bool) {
         log.for_each(|_| records += 1);
     }
     if logs == 0 {
-        let program =
-            arguments.command.first().map(|program| program.to_string_lossy()).unwrap_or_default();
+        let program = arguments.command.first();
+        let program = program.map_or_else(
+            || attach::named(&arguments.processes),
+            |program| program.to_string_lossy().into_owned(),
+        );
         let why = match is_unseen {
             true => format!("{program} did not load libsockcap.so"),
             false => format!(

@@ -20,11 +20,11 @@ pub(super) const DATA: &str = "data";
 /// talk to and trust.
 pub(super) const NOT_IN_DATA: [&str; 3] = ["ship", "collect", "keys"];
 
-/// Values that name a file or a place on the network, by what `--help` calls them. A data directory
-/// may come from others, and what comes with it must not choose what is written or read outside of
-/// it.
-pub(super) const PLACES: [&str; 7] =
-    ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "SCHEMA", "URL"];
+/// Values that name a file, a place on the network or a process, by what `--help` calls them. A
+/// data directory may come from others, and what comes with it must not choose what is written or
+/// read outside of it.
+pub(super) const PLACES: [&str; 8] =
+    ["ADDR:PORT", "DIR", "FILE", "HOST:PORT", "NAME=FILE", "PID", "SCHEMA", "URL"];
 
 /// The settings of files, by the command (`["import", "pcap"]`) and the flag.
 pub(super) type Settings = BTreeMap<(Vec<String>, String), Setting>;

@@ -174,6 +174,7 @@ impl Process {
             state: match header.state {
                 state::REPLACED => "replaced",
                 state::EXITED => "exited",
+                state::LEFT => "left",
                 _ => "running",
             },
             source: words::source(header),

@@ -31,6 +31,11 @@ const BEFORE_IN_GOROUTINE: &str = "sockcap_before_in_goroutine";
 const READY: &str = "sockcap_ready";
 const GOROUTINES: &str = "sockcap_goroutines";
 
+/// Symbols by which it is taken out of a program that goes on: its last function, and how hooks
+/// wait.
+const END: &str = "sockcap_end";
+const WAITING: &str = "sockcap_waiting";
+
 /// Variable with the socket for announcements.
 const SOCKET: &str = "SOCKCAP_INJECTOR";
 
@@ -62,7 +67,18 @@ impl Injection {
 
     /// Tells a command, and what it starts, where to announce programs.
     pub(super) fn announce_to(&self, command: &mut Command) {
-        command.env(SOCKET, socket(&self.folder));
+        let (name, path) = self.announced_at();
+        command.env(name, path);
+    }
+
+    /// The variable that tells where to announce programs.
+    pub(super) fn announced_at(&self) -> (&'static str, PathBuf) {
+        (SOCKET, socket(&self.folder))
+    }
+
+    /// What knows the places of system calls in programs.
+    pub(super) fn patcher(&self) -> &Patcher {
+        &self.patcher
     }
 
     /// Starts a command that is known to load no library. `program` is its file. A `strict` user
@@ -138,7 +154,7 @@ fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector:
 /// user's programs keep: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
 fn patcher(path: &Path) -> Result<Patcher, Error> {
     let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
-    let library = Library::read(&bytes, START, NULL_SLOT)?;
+    let library = Library::read(&bytes, START, NULL_SLOT)?.with_end(END, WAITING)?;
     let patcher = Patcher::new(library.clone(), BEFORE, AFTER)?;
     let patcher = patcher.with_goroutines(&library, BEFORE_IN_GOROUTINE, READY, GOROUTINES)?;
     Ok(match places::user_folder("XDG_CACHE_HOME", ".cache") {

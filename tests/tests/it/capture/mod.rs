@@ -1,5 +1,6 @@
 //! What the preloaded library logs of real programs, and that these do not notice it.
 
+mod attach;
 mod calls;
 mod chroot;
 mod complete;

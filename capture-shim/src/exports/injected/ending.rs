@@ -1,0 +1,37 @@
+//! Way of the library out of a process that goes on without it.
+
+use core::ffi::c_int;
+use core::mem::offset_of;
+
+use super::frame::Frame;
+use super::slots;
+use crate::hooks::processes;
+use crate::state::slot::Slot;
+
+/// Where the injector finds hooks that wait, in the order of the fields of its `Waiting`.
+#[unsafe(no_mangle)]
+static sockcap_waiting: [u64; 13] = [
+    offset_of!(Slot, owner) as u64,
+    offset_of!(Slot, waiting) as u64,
+    offset_of!(Slot, floor) as u64,
+    offset_of!(Slot, stack_end) as u64,
+    offset_of!(Slot, stack_length) as u64,
+    offset_of!(Slot, alternate) as u64,
+    offset_of!(Slot, alternate_length) as u64,
+    offset_of!(Frame, stack) as u64,
+    offset_of!(Frame, before) as u64,
+    offset_of!(Frame, registers) as u64,
+    offset_of!(Frame, arguments) as u64,
+    offset_of!(Frame, number) as u64,
+    size_of::<Frame>() as u64,
+];
+
+/// Ends the log. Hooks that still run, or are called, do nothing from then on. Returns 0.
+///
+/// # Safety
+/// To be called while no thread of the process runs.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sockcap_end() -> c_int {
+    processes::is_left(slots::take_skipped());
+    0
+}

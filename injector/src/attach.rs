@@ -1,0 +1,146 @@
+//! Attaching to a process that runs: a blob comes into it while all of its threads stand still, and
+//! is taken out again later. Between both, nobody traces it.
+
+mod allowed;
+mod clear;
+mod detach;
+mod files;
+mod held;
+mod put;
+mod settle;
+mod told;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::blob::Prepare;
+use crate::maps;
+use crate::memory::Memory;
+use crate::outcome::{Error, Left};
+use crate::threads::Threads;
+use crate::tuning::{ALL_STOPPED, STACK, STOPPED};
+use held::Held;
+use put::{Part, Work};
+
+/// Blob in a process that ran before.
+#[derive(Clone, Debug)]
+pub struct Attached {
+    held: Held,
+    path: PathBuf,
+    stopped: Duration,
+}
+
+/// Puts a blob into a process that runs. `prepare` is asked for the program and for its libc; the
+/// blob is that of its first answer. The blob's first function is told what the kernel told the
+/// program, but for the environment: that is `variables`.
+///
+/// # Errors
+/// The process may not be traced, or has no use for the blob, or something failed. It runs on as
+/// it was.
+pub fn attach(
+    process: u32,
+    prepare: &dyn Prepare,
+    variables: &[(OsString, OsString)],
+) -> Result<Attached, Error> {
+    in_a_thread(|| attach_here(process, prepare, variables))
+}
+
+impl Attached {
+    /// Number of the process.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.held.process
+    }
+
+    /// Path of its program.
+    #[must_use]
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// Number of changes of its text.
+    #[must_use]
+    pub fn patches(&self) -> usize {
+        self.held.patches.len()
+    }
+
+    /// Time for which it stood still.
+    #[must_use]
+    pub fn stopped(&self) -> Duration {
+        self.stopped
+    }
+
+    /// Takes the blob out of the process, which then is as it was before, and of those that are
+    /// copies of it. Returns how many there were; those that have become another program, or have
+    /// ended, need nothing.
+    ///
+    /// # Errors
+    /// Something failed, or threads do not come out of the blob; then it stays there and does
+    /// nothing more. Of several errors it is the first.
+    pub fn detach(&self) -> Result<usize, Error> {
+        in_a_thread(|| detach::detach_all(&self.held))
+    }
+}
+
+/// Does work in a thread of its own. Whatever happens, the kernel lets all threads go that it has
+/// stopped when it ends.
+fn in_a_thread<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(result) => result,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+fn attach_here(
+    process: u32,
+    prepare: &dyn Prepare,
+    variables: &[(OsString, OsString)],
+) -> Result<Attached, Error> {
+    allowed::look(process)?;
+    let memory = Memory::open(process).map_err(|error| allowed(process, error))?;
+    let facts = memory.told()?;
+    if facts.secure {
+        return Err(Error::left(process, Left::Secure));
+    }
+    if !facts.fsgsbase {
+        return Err(Error::left(process, Left::NoFsgsbase));
+    }
+    // All that takes long is done while the process still runs.
+    let mut parts = Vec::new();
+    for file in files::find(process, &memory, &facts)? {
+        if let Some(injection) = prepare.prepare(&file.target).map_err(Error::Prepare)? {
+            crate::changes::check(&injection.blob)?;
+            parts.push(Part { file, injection });
+        }
+    }
+    let Some(first) = parts.first() else { return Err(Error::left(process, Left::Unwanted)) };
+    let told = told::Told::of(&memory, variables)?;
+    let path = parts.first().map(|part| part.file.target.path.clone()).unwrap_or_default();
+    let blob = Arc::clone(&first.injection.blob);
+    let argument = maps::pages(told.bytes() as u64).unwrap_or(u64::MAX);
+    let Some(argument_and_stack) = argument.checked_add(STACK) else {
+        return Err(Error::Blob("what it is told is too long"));
+    };
+    let begin = Instant::now();
+    let work = Work { process, memory: &memory, facts: &facts, blob, told, argument_and_stack };
+    let mut threads =
+        Threads::stop(process, begin + ALL_STOPPED).map_err(|error| allowed(process, error))?;
+    let made = put::put(work, parts, &mut threads, begin + STOPPED);
+    threads.release();
+    let held = made?;
+    let stopped = begin.elapsed();
+    Ok(Attached { held, path, stopped })
+}
+
+/// A refusal of the kernel with its reason; other errors as they are.
+fn allowed(process: u32, error: Error) -> Error {
+    match error {
+        Error::Seize { source, tracer: 0, .. } | Error::Kernel { source, .. } => {
+            allowed::why(process, source)
+        }
+        error => error,
+    }
+}

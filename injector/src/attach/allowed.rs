@@ -1,0 +1,158 @@
+//! Whether a process that runs may be worked on, and if not, why and what can be done: looked up
+//! before it is stopped.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::outcome::{Error, Left};
+use crate::seized::tracer;
+
+/// Looks at a process before it is touched.
+pub(crate) fn look(process: u32) -> Result<(), Error> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"));
+    let Ok(status) = status else { return Err(Error::NoProcess { process }) };
+    let left = |why| Err(Error::left(process, why));
+    if field(&status, "State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
+        return Err(Error::NoProcess { process });
+    }
+    if field(&status, "State").is_some_and(|state| state.starts_with('T')) {
+        return left(Left::Stopped);
+    }
+    let tracer = tracer(process);
+    if tracer != 0 {
+        let why = format!("process {tracer} traces it already; end that one first");
+        return Err(Error::NotAllowed { process, why });
+    }
+    let own = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if filters(&status) > filters(&own) {
+        return left(Left::Filtered);
+    }
+    // What may not be looked at may not be traced either, which is told with its reason.
+    let maps = fs::read(format!("/proc/{process}/maps")).map_err(|error| why(process, error))?;
+    if !sees_the_same(process) {
+        return left(Left::OtherFiles);
+    }
+    match library(&maps) {
+        Some(path) => left(Left::HasLibrary(path)),
+        None => Ok(()),
+    }
+}
+
+/// Value of a field of `status`.
+fn field<'text>(status: &'text str, name: &str) -> Option<&'text str> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    line.map(str::trim)
+}
+
+/// Number of filters that a process has. Those of a container are likely on us, too, if we have as
+/// many.
+fn filters(status: &str) -> u32 {
+    let number = |name| field(status, name).and_then(|value| value.parse::<u32>().ok());
+    match number("Seccomp") {
+        None | Some(0) => 0,
+        // The strict mode of old, and kernels that do not count.
+        Some(1) => u32::MAX,
+        Some(_) => number("Seccomp_filters").unwrap_or(1),
+    }
+}
+
+/// Whether a process finds the same files under the same paths.
+fn sees_the_same(process: u32) -> bool {
+    let mounts = |who: &str| fs::read_link(format!("/proc/{who}/ns/mnt")).ok();
+    let root = |who: &str| fs::read_link(format!("/proc/{who}/root")).ok();
+    let process = process.to_string();
+    mounts(&process) == mounts("self") && root(&process) == root("self")
+}
+
+/// Library of ours that a process has loaded.
+fn library(maps: &[u8]) -> Option<PathBuf> {
+    let maps = String::from_utf8_lossy(maps);
+    maps.lines().find_map(|line| {
+        let path = line.get(line.find('/')?..)?;
+        let name = Path::new(path).file_name()?.to_str()?;
+        (name.starts_with("libsockcap") && name.contains(".so")).then(|| PathBuf::from(path))
+    })
+}
+
+/// Why the kernel does not let us trace a process.
+pub(crate) fn why(process: u32, error: io::Error) -> Error {
+    let is_refusal = [Some(libc::EPERM), Some(libc::EACCES)].contains(&error.raw_os_error());
+    if !is_refusal {
+        return match error.raw_os_error() {
+            Some(libc::ESRCH | libc::ENOENT) => Error::NoProcess { process },
+            _ => Error::NotAllowed { process, why: error.to_string() },
+        };
+    }
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let user = field(&status, "Uid").and_then(|ids| ids.split_whitespace().next());
+    let user = user.and_then(|user| user.parse().ok());
+    let own = rustix::process::geteuid().as_raw();
+    let scope = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    let why = reason(own, user, scope.trim(), &error);
+    Error::NotAllowed { process, why }
+}
+
+/// Words for a refusal. `user` is whose process it is, and `scope` that of Yama.
+fn reason(own: u32, user: Option<u32>, scope: &str, error: &io::Error) -> String {
+    match (user, scope) {
+        (_, "3") => "kernel.yama.ptrace_scope is 3, so nothing can be traced until the next start \
+                     of the machine; begin it by 'sockcap record' instead"
+            .to_owned(),
+        (Some(user), _) if own != 0 && user != own => {
+            format!("it belongs to user {user}; run sockcap as that user or as root")
+        }
+        (_, "1") if own != 0 => {
+            "kernel.yama.ptrace_scope is 1, so only children can be traced; run sockcap as root, \
+             begin the program by 'sockcap record', or set it to 0 (sysctl)"
+                .to_owned()
+        }
+        (_, "2") => {
+            "kernel.yama.ptrace_scope is 2, so only root can trace; run sockcap as root".to_owned()
+        }
+        _ if own != 0 => format!(
+            "{error}; it has rights that its user does not have (setuid, capabilities), or hides \
+             its memory; run sockcap as root"
+        ),
+        _ => {
+            format!("{error}; this root has no right to trace (CAP_SYS_PTRACE), as in a container")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_its_reason() {
+        let error = || io::Error::from_raw_os_error(libc::EPERM);
+        for (own, user, scope, word) in [
+            (1000, Some(1000), "1", "ptrace_scope is 1"),
+            (1000, Some(33), "1", "user 33"),
+            (1000, Some(1000), "2", "only root"),
+            (0, Some(33), "3", "scope is 3"),
+            (1000, Some(1000), "", "setuid"),
+            (0, Some(33), "0", "CAP_SYS_PTRACE"),
+        ] {
+            let words = reason(own, user, scope, &error());
+            assert!(words.contains(word), "{words}");
+        }
+    }
+
+    #[test]
+    fn filters_are_counted() {
+        assert_eq!(filters("Seccomp:\t0\nSeccomp_filters:\t0\n"), 0);
+        assert_eq!(filters("Seccomp:\t2\nSeccomp_filters:\t3\n"), 3);
+        assert_eq!(filters("Seccomp:\t2\n"), 1);
+        assert_eq!(filters("Seccomp:\t1\n"), u32::MAX);
+    }
+
+    #[test]
+    fn a_library_of_ours_is_found_by_its_name() {
+        let of = |path: &str| library(format!("1-2 r-xp 0 fe:00 1    {path}\n").as_bytes());
+        assert_eq!(of("/a b/libsockcap.so"), Some("/a b/libsockcap.so".into()));
+        assert_eq!(of("/usr/lib/libc.so.6"), None);
+        assert_eq!(of("/data/libsockcap.data/x"), None);
+    }
+}

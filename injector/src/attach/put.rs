@@ -1,0 +1,222 @@
+//! The way of a blob into a process whose threads stand still. One of them works for us.
+//!
+//! The order keeps a process whole whose tracer is killed between two steps: the thread that works
+//! goes on by itself from wherever it is, code lies and is ready before the first jump to it is
+//! written, and by then each thread has what the code looks for at its GS base.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::clear;
+use super::files::{self, CodeFile};
+use super::held::Held;
+use super::told::{MARK, Told};
+use crate::blob::{Blob, Injection, Patch, Patches, Placed};
+use crate::changes::{change, verify};
+use crate::facts;
+use crate::foothold::{self, Foothold, whole};
+use crate::maps::{self, Region};
+use crate::memory::Memory;
+use crate::outcome::{Error, Left};
+use crate::ptrace;
+use crate::remote::{Beginning, Remote};
+use crate::threads::{Thread, Threads};
+
+/// What is put into a process.
+pub(super) struct Work<'a> {
+    pub process: u32,
+    pub memory: &'a Memory,
+    pub facts: &'a facts::Told,
+    pub blob: Arc<Blob>,
+    pub told: Told,
+    /// Bytes of what the blob is told, and of the stack that its first function has.
+    pub argument_and_stack: u64,
+}
+
+/// A file of code and what is changed in it.
+pub(super) struct Part {
+    pub file: CodeFile,
+    pub injection: Injection,
+}
+
+/// Code that lies at its place, and where it is jumped to from.
+#[derive(Debug, Default)]
+struct Laid {
+    /// Ranges to be mapped, the one of the blob first.
+    mapped: Vec<(u64, u64)>,
+    /// Stubs, and their ranges in whole pages.
+    stubs: Vec<(Vec<u8>, (u64, u64))>,
+    patches: Vec<Patch>,
+}
+
+/// Puts a blob into a process.
+pub(super) fn put(
+    work: Work<'_>,
+    parts: Vec<Part>,
+    threads: &mut Threads,
+    until: Instant,
+) -> Result<Held, Error> {
+    let Work { process, memory, .. } = work;
+    for thread in &threads.all {
+        if !Beginning::interrupted(&thread.seized)?.is_64() {
+            return Err(Error::left(process, Left::NotX86_64));
+        }
+        if thread.registers.gs_base != 0 {
+            return Err(Error::left(process, Left::UsesGs));
+        }
+    }
+    let regions = memory.regions()?;
+    let code: Vec<_> = parts.iter().map(|part| part.file.clone()).collect();
+    if !files::are_there(&code, &regions) {
+        return Err(Error::left(process, Left::OtherProgram));
+    }
+    let footholds = footholds(&work, &code, &regions);
+    let mut laid = lay(&work, parts, regions)?;
+    clear::clear(threads, &mut laid.patches, until)?;
+    let mut worker = threads.all.swap_remove(0);
+    let made = with(&mut worker, memory, &footholds, until, |remote| {
+        let made = fill(&work, &laid, remote, threads);
+        if made.is_err() {
+            // It leads nowhere, and each thread stands as it was. The first error says more.
+            let _ = remote.set_gs_base(0);
+            let others = threads.all.iter_mut();
+            others.for_each(|thread| drop(thread.set_gs_base(0)));
+            for (address, bytes) in &laid.mapped {
+                let _ = unmap(remote, *address, *bytes);
+            }
+        }
+        made
+    });
+    threads.all.push(worker);
+    made?;
+    let stubs = laid.stubs.into_iter().map(|(_, range)| range).collect();
+    let (ending, code) = (work.blob.ending, &work.blob.code);
+    let (mapped, patches) = (laid.mapped, laid.patches);
+    let (blob, bytes) = mapped.first().copied().unwrap_or_default();
+    let told_end = blob + bytes - work.argument_and_stack + work.told.bytes() as u64;
+    let mark = (told_end - MARK as u64, work.told.mark());
+    let code = (blob + code.start, blob + code.end);
+    Ok(Held { process, mapped, stubs, code, mark, patches, ending })
+}
+
+/// Places at which the thread that works can stand.
+fn footholds(work: &Work<'_>, code: &[CodeFile], regions: &[Region]) -> Vec<u64> {
+    let bytes = whole::bytes();
+    let mut places = foothold::in_vdso(work.facts, regions, work.memory, bytes);
+    for file in code {
+        places.extend(foothold::behind_code(&file.headers, file.target.bias, regions, bytes));
+    }
+    places
+}
+
+/// Says where everything is to lie, and makes stubs and changes for that.
+fn lay(work: &Work<'_>, parts: Vec<Part>, mut regions: Vec<Region>) -> Result<Laid, Error> {
+    let Work { process, memory, .. } = *work;
+    let too_large = || Error::Blob("it is too large");
+    let mut laid = Laid::default();
+    let mut blob = 0;
+    for Part { file, injection } in parts {
+        let stubs_room = maps::pages(injection.stubs_room).ok_or_else(too_large)?;
+        // The blob, its stack and what it is told lie with the stubs of the first file.
+        let with_blob = if laid.mapped.is_empty() { work.blob.memory } else { 0 };
+        let with_blob = maps::pages(with_blob).ok_or_else(too_large)?;
+        let behind = if laid.mapped.is_empty() { work.argument_and_stack } else { 0 };
+        let bytes = with_blob.checked_add(stubs_room).and_then(|sum| sum.checked_add(behind));
+        let bytes = bytes.ok_or_else(too_large)?;
+        let address = maps::below(&regions, file.extent, bytes);
+        let address = address.ok_or(Error::NoRoom { process, bytes })?;
+        regions.push(Region { start: address, end: address + bytes, executable: true });
+        regions.sort_by_key(|region| region.start);
+        if laid.mapped.is_empty() {
+            blob = address;
+        }
+        let stubs_at = address + with_blob;
+        let placed = Placed { blob, stubs: stubs_at, bias: file.target.bias };
+        let made = (injection.assemble)(&placed).map_err(Error::Prepare)?;
+        let Patches { stubs, patches } = made;
+        if stubs.len() as u64 > stubs_room {
+            return Err(Error::Blob("its stubs are longer than was said"));
+        }
+        let code: Vec<_> = file.headers.code(file.target.bias).collect();
+        verify(process, memory, &code, &patches)?;
+        laid.mapped.push((address, bytes));
+        laid.stubs.push((stubs, (stubs_at, stubs_at + stubs_room)));
+        laid.patches.extend(patches);
+    }
+    Ok(laid)
+}
+
+/// Does work by a thread of the process, which then stands as it did.
+pub(super) fn with<T>(
+    worker: &mut Thread,
+    memory: &Memory,
+    footholds: &[u64],
+    until: Instant,
+    work: impl FnOnce(&mut Remote<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let (process, tid) = (worker.seized.process(), worker.seized.tid());
+    let beginning = Beginning::interrupted(&worker.seized)?;
+    let vectors = ptrace::vectors(tid).map_err(worker.seized.failed("looking at a thread"))?;
+    let code = whole::code(&beginning.registers, &vectors, beginning.mask);
+    let foothold = Foothold::take(process, memory, footholds, &code)?;
+    let mut remote = Remote::begin(&mut worker.seized, &beginning, foothold, until)?;
+    let done = work(&mut remote);
+    let signal = remote.end_interrupted(memory)?;
+    if signal != 0 {
+        worker.signal = signal;
+    }
+    done
+}
+
+/// Maps all, begins the blob and changes the text.
+fn fill(
+    work: &Work<'_>,
+    laid: &Laid,
+    remote: &mut Remote<'_>,
+    others: &mut Threads,
+) -> Result<(), Error> {
+    const WRITABLE: u64 = (libc::PROT_READ | libc::PROT_WRITE) as u64;
+    const EXECUTABLE: u64 = (libc::PROT_READ | libc::PROT_EXEC) as u64;
+    const FLAGS: i32 =
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let Work { process, memory, .. } = *work;
+    for (address, bytes) in &laid.mapped {
+        let arguments = [*address, *bytes, WRITABLE, FLAGS as u64, u64::MAX, 0];
+        let mapped = remote.call(libc::SYS_mmap, arguments, "mapping memory in it")?;
+        if mapped != *address {
+            unmap(remote, mapped, *bytes)?;
+            return Err(Error::NoRoom { process, bytes: *bytes });
+        }
+    }
+    let (blob, bytes) = laid.mapped.first().copied().unwrap_or_default();
+    memory.write(blob, &work.blob.image)?;
+    let mut code = vec![(blob + work.blob.code.start, blob + work.blob.code.end)];
+    for (stubs, range) in &laid.stubs {
+        memory.write(range.0, stubs)?;
+        code.push(*range);
+    }
+    for (start, end) in code.into_iter().filter(|(start, end)| start < end) {
+        let arguments = [start, end - start, EXECUTABLE, 0, 0, 0];
+        remote.call(libc::SYS_mprotect, arguments, "making its memory executable")?;
+    }
+    if let Some(function) = work.blob.initialise {
+        let stack = blob + bytes;
+        let argument = stack - work.argument_and_stack;
+        memory.write(argument, &work.told.laid_out(argument))?;
+        let function = blob + function;
+        match remote.function(memory, function, argument, stack, "beginning the injected code")? {
+            0 => {}
+            status => return Err(Error::Initialise { process, status }),
+        }
+    }
+    let slot = blob + work.blob.null_slot;
+    remote.set_gs_base(slot)?;
+    others.all.iter_mut().try_for_each(|thread| thread.set_gs_base(slot))?;
+    change(memory, &laid.patches)
+}
+
+/// Unmaps memory in the process.
+pub(super) fn unmap(remote: &mut Remote<'_>, address: u64, bytes: u64) -> Result<(), Error> {
+    let arguments = [address, bytes, 0, 0, 0, 0];
+    remote.call(libc::SYS_munmap, arguments, "unmapping memory in it").map(drop)
+}

@@ -1,0 +1,225 @@
+//! Threads that are within a blob, or whose call a hook waits for: they are led out of it, so that
+//! the blob can go.
+//!
+//! A thread that waits in a system call has its hook waiting, too, and may have made the call with
+//! the hook's arguments. The hook is dropped, and the call begins again with the program's own. The
+//! kernel has not begun to do what it was to do, or it would not begin it again.
+
+use std::time::Instant;
+
+use super::held::Held;
+use crate::blob::{Patch, Waiting};
+use crate::foothold::whole::is_interrupted;
+use crate::memory::Memory;
+use crate::outcome::Error;
+use crate::ptrace::Registers;
+use crate::threads::Thread;
+use crate::tuning::STEPS_TO_SETTLE;
+
+/// Bytes below the stack pointer at which a stub keeps a return address that it has exchanged.
+const KEPT_BELOW: u64 = 120;
+
+/// A blob in a process that stands still.
+pub(super) struct Place<'a> {
+    pub held: &'a Held,
+    pub memory: &'a Memory,
+    pub waiting: Waiting,
+}
+
+/// Slot of a thread.
+struct Slot {
+    at: u64,
+    newest: u64,
+    stack: (u64, u64),
+    alternate: (u64, u64),
+}
+
+impl Place<'_> {
+    /// Leads a thread out of the blob. `false` where it is not out yet.
+    pub(super) fn settle(&self, thread: &mut Thread, until: Instant) -> Result<bool, Error> {
+        thread.without_signals(|thread| {
+            for _ in 0..STEPS_TO_SETTLE {
+                if Instant::now() >= until {
+                    break;
+                }
+                let slot = self.slot(&thread.registers)?;
+                let at = thread.registers.rip;
+                let is_at_call = self.memory.read(at, 2)? == [0x0f, 0x05];
+                let is_interrupted = is_interrupted(&thread.registers);
+                if is_at_call || is_interrupted {
+                    if let Some(slot) = &slot
+                        && let Some(frame) = self.own_frame(slot, &thread.registers)?
+                    {
+                        self.drop_hook(thread, slot, frame, is_interrupted)?;
+                        continue;
+                    }
+                    if self.is_stub(at) {
+                        // A call that moved, and that no hook looks at.
+                        let back = self.moved(at, is_interrupted);
+                        let rip = back.ok_or_else(|| self.lost())?;
+                        thread.set(Registers { rip, ..thread.registers })?;
+                        continue;
+                    }
+                }
+                let rsp = thread.registers.rsp;
+                let is_on_stack = slot.as_ref().is_some_and(|slot| holds(slot.stack, rsp));
+                let waits_behind = !is_interrupted && self.has_own_frame(slot.as_ref(), thread)?;
+                if self.is_within(at) || is_on_stack || waits_behind {
+                    thread.step(until)?;
+                    continue;
+                }
+                return match &slot {
+                    Some(slot) => self.is_calm(slot, &thread.registers),
+                    None => Ok(true),
+                };
+            }
+            Ok(false)
+        })
+    }
+
+    /// Whether an address is one of the blob's code or of a stub.
+    fn is_within(&self, at: u64) -> bool {
+        holds(self.held.code, at) || self.is_stub(at)
+    }
+
+    fn is_stub(&self, at: u64) -> bool {
+        self.held.stubs.iter().any(|range| holds(*range, at))
+    }
+
+    /// Slot of a thread that has one of its own.
+    fn slot(&self, registers: &Registers) -> Result<Option<Slot>, Error> {
+        let at = registers.gs_base;
+        if at == 0 {
+            return Ok(None);
+        }
+        let word = |offset: u64| self.memory.word(at.wrapping_add(offset));
+        if word(self.waiting.owner)? != registers.fs_base {
+            return Ok(None);
+        }
+        let (end, length) = (word(self.waiting.stack_end)?, word(self.waiting.stack_length)?);
+        let alternate = word(self.waiting.alternate)?;
+        let alternate_length = word(self.waiting.alternate_length)?;
+        Ok(Some(Slot {
+            at,
+            newest: word(self.waiting.newest)?,
+            stack: (end.wrapping_sub(length), end),
+            alternate: (alternate, alternate.wrapping_add(alternate_length)),
+        }))
+    }
+
+    /// Frame of the hook that waits for the call that a thread stands at or behind.
+    fn own_frame(&self, slot: &Slot, registers: &Registers) -> Result<Option<u64>, Error> {
+        let kept = [
+            registers.r15,
+            registers.r14,
+            registers.r13,
+            registers.r12,
+            registers.rbp,
+            registers.rbx,
+        ];
+        for frame in self.frames(slot)? {
+            if self.memory.word(frame.wrapping_add(self.waiting.stack))? == registers.rsp
+                && self.words(frame.wrapping_add(self.waiting.registers))? == kept
+            {
+                return Ok(Some(frame));
+            }
+        }
+        Ok(None)
+    }
+
+    fn has_own_frame(&self, slot: Option<&Slot>, thread: &Thread) -> Result<bool, Error> {
+        let Some(slot) = slot else { return Ok(false) };
+        Ok(self.own_frame(slot, &thread.registers)?.is_some())
+    }
+
+    /// Frames of a slot that wait, the newest first.
+    fn frames(&self, slot: &Slot) -> Result<Vec<u64>, Error> {
+        let (mut frames, mut frame) = (Vec::new(), slot.newest);
+        while holds(slot.stack, frame) && !frames.contains(&frame) {
+            frames.push(frame);
+            frame = self.memory.word(frame.wrapping_add(self.waiting.before))?;
+        }
+        Ok(frames)
+    }
+
+    /// Six numbers.
+    fn words(&self, at: u64) -> Result<[u64; 6], Error> {
+        let mut words = [0; 6];
+        for (place, word) in (0..).zip(&mut words) {
+            *word = self.memory.word(at.wrapping_add(place * 8))?;
+        }
+        Ok(words)
+    }
+
+    /// Drops the hook that waits, and gives the thread the program's own arguments back.
+    fn drop_hook(
+        &self,
+        thread: &mut Thread,
+        slot: &Slot,
+        frame: u64,
+        is_interrupted: bool,
+    ) -> Result<(), Error> {
+        let [r9, r8, r10, rdx, rsi, rdi] =
+            self.words(frame.wrapping_add(self.waiting.arguments))?;
+        let number = self.memory.word(frame.wrapping_add(self.waiting.number))?;
+        let registers = Registers { r9, r8, r10, rdx, rsi, rdi, ..thread.registers };
+        let mut registers = match is_interrupted {
+            true => Registers { orig_rax: number, ..registers },
+            false => Registers { rax: number, ..registers },
+        };
+        if self.is_stub(registers.rip) {
+            let back = self.moved(registers.rip, is_interrupted);
+            registers.rip = back.ok_or_else(|| self.lost())?;
+        } else if self.is_stub(self.memory.word(registers.rsp).unwrap_or(0)) {
+            // The return address was exchanged.
+            let own = self.memory.word(registers.rsp.wrapping_sub(KEPT_BELOW))?;
+            self.memory.write(registers.rsp, &own.to_le_bytes())?;
+        }
+        // First the hook: without it, what is behind the call goes on as it is.
+        let before = self.memory.word(frame.wrapping_add(self.waiting.before))?;
+        let write = |offset: u64, value: u64| {
+            self.memory.write(slot.at.wrapping_add(offset), &value.to_le_bytes())
+        };
+        write(self.waiting.newest, before)?;
+        write(self.waiting.floor, frame.wrapping_add(self.waiting.length))?;
+        thread.set(registers)
+    }
+
+    /// Where in the program a call is made that a stub makes in its place: at it, or behind it.
+    fn moved(&self, at: u64, behind: bool) -> Option<u64> {
+        let stub = |patch: &Patch| {
+            let distance = i32::from_le_bytes(*patch.new.get(1..)?.first_chunk()?);
+            Some(patch.address.wrapping_add(5).wrapping_add_signed(distance.into()))
+        };
+        let stubs = self.held.patches.iter().filter_map(|patch| Some((stub(patch)?, patch)));
+        let before = stubs.filter(|(stub, _)| *stub <= at);
+        let (_, patch) = before.max_by_key(|(stub, _)| *stub)?;
+        let call = patch.old.windows(2).rposition(|two| two == [0x0f, 0x05])? as u64;
+        Some(patch.address + call + if behind { 2 } else { 0 })
+    }
+
+    /// Whether nothing of a thread comes back to the blob later: no handler runs that has
+    /// interrupted a hook, or a call that one waits for.
+    fn is_calm(&self, slot: &Slot, registers: &Registers) -> Result<bool, Error> {
+        if holds(slot.alternate, registers.rsp) {
+            return Ok(false);
+        }
+        for frame in self.frames(slot)? {
+            // A frame below was left by a jump out of its call.
+            if self.memory.word(frame.wrapping_add(self.waiting.stack))? > registers.rsp {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Error of a process that is not as it was left.
+    fn lost(&self) -> Error {
+        Error::StaysWithin { process: self.held.process }
+    }
+}
+
+/// Whether a range holds an address.
+fn holds((start, end): (u64, u64), at: u64) -> bool {
+    start <= at && at < end
+}

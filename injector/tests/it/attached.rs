@@ -1,0 +1,201 @@
+//! Processes that run: a library comes into them and is taken out again, at any moment.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use injector::{Attached, Error, Left, Library, Patcher, attach};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::helper::attaching;
+use crate::made::{echoes, status};
+
+/// Library that counts on both sides of system calls, and how it ends.
+const SOURCE: &str = r#"
+    long slot[4];
+    const unsigned long waiting[13] = {24};
+    int begin(const long *stack) { return stack[0] < 1; }
+    int end(void) { return 0; }
+    __asm__(".globl before\nbefore: incq %gs:8\n jmp *%rcx\n"
+            ".globl after\nafter: incq %gs:16\n jmp *%rcx\n");
+"#;
+
+/// The library, compiled once. In a recorder it is named in its environment.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+    if let Some(made) = std::env::var_os("LIBRARY") {
+        return made.into();
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let from = folder.join(format!("ending-{}.c", std::process::id()));
+    let (new, made) = (from.with_extension("so"), folder.join("ending.so"));
+    fs::write(&from, SOURCE).unwrap();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O1", "-shared", "-fPIC", "-nostdlib", "-Wl,-Bsymbolic"]);
+    assert!(gcc.arg(&from).arg("-o").arg(&new).status().unwrap().success());
+    fs::remove_file(from).unwrap();
+    fs::rename(new, &made).unwrap();
+    made
+});
+
+/// The library's file.
+pub(crate) fn library() -> PathBuf {
+    LIBRARY.clone()
+}
+
+/// What puts the library into programs.
+fn patcher() -> Patcher {
+    let bytes = fs::read(&*LIBRARY).unwrap();
+    let library = Library::read(&bytes, "begin", "slot").unwrap();
+    Patcher::new(library.with_end("end", "waiting").unwrap(), "before", "after").unwrap()
+}
+
+/// Attaches without anything to tell.
+fn attached(process: u32) -> Result<Attached, Error> {
+    attach(process, &patcher(), &[])
+}
+
+/// Program that echoes, as it runs.
+struct Echoes(Child);
+
+impl Echoes {
+    fn begin(program: &Path) -> Echoes {
+        let mut command = Command::new(program);
+        command.arg("6").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut echoes = Echoes(command.spawn().unwrap());
+        echoes.answers("first");
+        echoes
+    }
+
+    /// Sends some bytes, which must come back.
+    #[track_caller]
+    fn answers(&mut self, text: &str) {
+        self.0.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+        let mut bytes = vec![0; text.len()];
+        self.0.stdout.as_mut().unwrap().read_exact(&mut bytes).unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes), text);
+    }
+
+    /// Ends it as it should end.
+    #[track_caller]
+    fn ends(mut self) {
+        drop(self.0.stdin.take());
+        assert_eq!(self.0.wait().unwrap().code(), Some(7));
+    }
+}
+
+impl Drop for Echoes {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Files whose code a process has mapped otherwise than it is in the file.
+fn changed(process: u32) -> Vec<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let memory = fs::File::open(format!("/proc/{process}/mem")).unwrap();
+    let mut changed = Vec::new();
+    for line in maps.lines().filter(|line| line.contains(" r-xp ") && line.contains(" /")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
+        let (start, end) = words[0].split_once('-').unwrap();
+        let length = (number(end) - number(start)) as usize;
+        let (mut mapped, mut file) = (vec![0; length], vec![0; length]);
+        memory.read_exact_at(&mut mapped, number(start)).unwrap();
+        let path = PathBuf::from(words[5]);
+        let read = fs::File::open(&path).unwrap().read_at(&mut file, number(words[2])).unwrap();
+        if mapped[..read] != file[..read] {
+            changed.push(path);
+        }
+    }
+    changed
+}
+
+#[test]
+fn a_process_is_attached_to_and_left_as_it_was() {
+    for (kind, program) in echoes() {
+        let mut program = Echoes::begin(program);
+        let process = program.0.id();
+        for _ in 0..5 {
+            let attached = attached(process).unwrap_or_else(|error| panic!("{kind}: {error}"));
+            assert_eq!(changed(process).len(), 1, "{kind}");
+            program.answers("while it is attached");
+            assert_eq!(status(process, "TracerPid"), "0", "{kind}");
+            assert!(attached.patches() > 10, "{kind}: {}", attached.patches());
+            assert_eq!(attached.detach().unwrap(), 1, "{kind}");
+            assert!(changed(process).is_empty(), "{kind}");
+            assert_eq!(status(process, "SigBlk"), "0000000000000000", "{kind}");
+            program.answers("behind it");
+        }
+        program.ends();
+    }
+}
+
+#[test]
+fn what_cannot_be_attached_to_is_left_with_its_reason() {
+    let (_, program) = echoes().next().unwrap();
+    let mut program = Echoes::begin(program);
+    let process = program.0.id();
+    let pid = Pid::from_raw(process as i32).unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    while !status(process, "State").starts_with('T') {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let left = |expected: Left| match attached(process) {
+        Err(Error::NotAttached { why, .. }) => assert_eq!(why, expected),
+        other => panic!("{other:?}"),
+    };
+    left(Left::Stopped);
+    kill_process(pid, Signal::CONT).unwrap();
+    program.answers("it goes on");
+    let first = attached(process).unwrap();
+    left(Left::UsesGs);
+    first.detach().unwrap();
+    program.answers("it is as before");
+    program.ends();
+    assert!(matches!(attached(process), Err(Error::NoProcess { .. })));
+    // What has ended needs no end.
+    assert_eq!(first.detach().unwrap(), 0);
+}
+
+#[test]
+fn a_recorder_that_is_killed_at_any_moment_leaves_a_process_that_works() {
+    for (kind, program) in echoes() {
+        for moment in 0..15 {
+            let mut program = Echoes::begin(program);
+            let mut recorder = attaching(program.0.id()).spawn().unwrap();
+            let errors = recorder.stderr.take().unwrap();
+            crate::killed::until(&mut std::io::BufReader::new(errors), "begins");
+            std::thread::sleep(Duration::from_micros(2500 * moment));
+            recorder.kill().unwrap();
+            recorder.wait().unwrap();
+            program.answers("whatever was done");
+            assert_eq!(status(program.0.id(), "TracerPid"), "0", "{kind}");
+            program.ends();
+        }
+    }
+}
+
+/// Attaches and goes, again and again, until it is killed.
+pub(crate) fn attach_for_ever(process: u32) -> ! {
+    let patcher = patcher();
+    let attach_and_go = || attach(process, &patcher, &[]).unwrap().detach().unwrap();
+    // From the second time on, the places in the files are known.
+    attach_and_go();
+    eprintln!("begins");
+    loop {
+        attach_and_go();
+    }
+}
+
+/// Attaches and goes, and says what came of it.
+pub(crate) fn attach_once(process: u32) {
+    match attached(process).and_then(|attached| attached.detach()) {
+        Ok(count) => eprintln!("attached and left: {count}"),
+        Err(error) => eprintln!("{error}"),
+    }
+}

@@ -1,0 +1,239 @@
+//! `sockcap record -p`: processes that run already, and their children. The library is put into
+//! them at the beginning and taken out at the end.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+
+use injector::{Attached, Left};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::system::uname;
+
+use super::injection::Injection;
+use crate::error::Error;
+use crate::output::counted;
+use crate::signals::stopped_by_signals;
+use crate::tuning::{LOOKS_FOR_CHILDREN, TICK};
+
+/// What is recorded, and how.
+pub(super) struct Asked<'a> {
+    /// Numbers of the processes.
+    pub(super) processes: &'a [u32],
+    /// Whether all of them must be recorded.
+    pub(super) strict: bool,
+    /// Name of this host, where one was given.
+    pub(super) host: Option<&'a str>,
+    /// The data directory.
+    pub(super) directory: &'a Path,
+    /// The library that is preloaded into what they start.
+    pub(super) library: &'a Path,
+    /// The library's options, as variables.
+    pub(super) options: Vec<(&'static str, String)>,
+}
+
+/// A process that is recorded, and by which its end is told.
+struct Recorded {
+    attached: Attached,
+    end: OwnedFd,
+}
+
+/// Records processes until they have ended, or the user asks to stop.
+pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
+    make_folders(asked).map_err(|source| Error::file(asked.directory, source))?;
+    let stop = stopped_by_signals()?;
+    let injection = Injection::begin(asked.library)?;
+    let variables = variables(asked, &injection);
+    let recorded = attach(asked, &injection, &variables)?;
+    let longest = recorded.iter().map(|of| of.attached.stopped()).max().unwrap_or_default();
+    anstream::eprintln!(
+        "sockcap: records {}, which stood still for {:.1} ms at most; Ctrl-C ends it",
+        counted(recorded.len() as u64, "process", "processes"),
+        longest.as_secs_f64() * 1e3,
+    );
+    while !stop.load(Relaxed) && wait(&recorded) {}
+    leave(&recorded);
+    injection.end();
+    Ok(())
+}
+
+/// Words for processes by their numbers.
+pub(super) fn named(processes: &[u32]) -> String {
+    let numbers: Vec<String> = processes.iter().map(u32::to_string).collect();
+    let word = if numbers.len() == 1 { "process" } else { "processes" };
+    format!("{word} {}", numbers.join(", "))
+}
+
+/// Makes the folders of the logs, so that processes of other users can put theirs there.
+fn make_folders(asked: &Asked<'_>) -> io::Result<()> {
+    let own = || uname().nodename().to_string_lossy().into_owned();
+    let host = asked.host.map_or_else(own, str::to_owned).replace('/', "_");
+    let hosts = asked.directory.join("hosts");
+    for folder in [hosts.clone(), hosts.join(host)] {
+        match fs::create_dir(&folder) {
+            Ok(()) => fs::set_permissions(&folder, Permissions::from_mode(0o1777))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// What the library is told, and tells the programs that these processes start.
+fn variables(asked: &Asked<'_>, injection: &Injection) -> Vec<(OsString, OsString)> {
+    let (socket, path) = injection.announced_at();
+    let mut all: Vec<(OsString, OsString)> = vec![
+        ("LD_PRELOAD".into(), asked.library.into()),
+        ("SOCKCAP_DIR".into(), asked.directory.into()),
+        (socket.into(), path.into()),
+    ];
+    if let Some(host) = asked.host {
+        all.push(("SOCKCAP_HOST".into(), host.into()));
+    }
+    let options = asked.options.iter();
+    all.extend(options.map(|(name, value)| (name.into(), value.into())));
+    all
+}
+
+/// Attaches to the processes that were named, and to their children.
+fn attach(
+    asked: &Asked<'_>,
+    injection: &Injection,
+    variables: &[(OsString, OsString)],
+) -> Result<Vec<Recorded>, Error> {
+    let (mut recorded, mut known): (Vec<Recorded>, BTreeSet<u32>) = Default::default();
+    let mut first_error = None;
+    for process in asked.processes {
+        if !known.insert(*process) {
+            continue;
+        }
+        match begin(*process, injection, variables) {
+            Ok(process) => recorded.push(process),
+            Err(error) if asked.strict => {
+                leave(&recorded);
+                return Err(Error::NotAttached(error));
+            }
+            Err(error) => {
+                if let Some(error) = first_error.replace(error) {
+                    anstream::eprintln!("sockcap: warning: {error}");
+                }
+            }
+        }
+    }
+    // Children may have been begun before their parents had the library.
+    for _ in 0..LOOKS_FOR_CHILDREN {
+        let fresh: Vec<u32> =
+            descendants(&known).into_iter().filter(|process| known.insert(*process)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        for process in fresh {
+            match begin(process, injection, variables) {
+                Ok(process) => recorded.push(process),
+                // One that was begun since has it from its parent.
+                Err(injector::Error::NotAttached {
+                    why: Left::UsesGs | Left::HasLibrary(_),
+                    ..
+                }) => {}
+                Err(injector::Error::NoProcess { .. } | injector::Error::Gone { .. }) => {}
+                Err(error) => anstream::eprintln!("sockcap: warning: {error}"),
+            }
+        }
+    }
+    match first_error {
+        Some(error) if recorded.is_empty() => return Err(Error::NotAttached(error)),
+        Some(error) => anstream::eprintln!("sockcap: warning: {error}"),
+        None => {}
+    }
+    Ok(recorded)
+}
+
+/// Attaches to one process.
+fn begin(
+    process: u32,
+    injection: &Injection,
+    variables: &[(OsString, OsString)],
+) -> Result<Recorded, injector::Error> {
+    let gone = |_| injector::Error::NoProcess { process };
+    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(injector::Error::NoProcess { process })?;
+    let end = pidfd_open(pid, PidfdFlags::empty()).map_err(gone)?;
+    let attached = injector::attach(process, injection.patcher(), variables)?;
+    Ok(Recorded { attached, end })
+}
+
+/// Leaves processes as they were, and says where that cannot be.
+fn leave(recorded: &[Recorded]) {
+    for of in recorded {
+        if let Err(error) = of.attached.detach() {
+            anstream::eprintln!("sockcap: warning: {error}");
+        }
+    }
+}
+
+/// Waits for a moment. `false` when all processes have ended.
+fn wait(recorded: &[Recorded]) -> bool {
+    let is_running = |of: &&Recorded| {
+        let mut end = [PollFd::new(&of.end, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // A look that fails says nothing.
+        poll(&mut end, Some(&now)) != Ok(1)
+    };
+    std::thread::sleep(TICK);
+    recorded.iter().any(|of| is_running(&of))
+}
+
+/// Children of processes, their children, and so on.
+fn descendants(of: &BTreeSet<u32>) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+            Some((process, parent(&stat)?))
+        })
+        .collect();
+    let mut all = of.clone();
+    loop {
+        let children = parents.iter().filter(|(_, parent)| all.contains(parent));
+        let fresh: Vec<u32> =
+            children.map(|(child, _)| *child).filter(|child| !all.contains(child)).collect();
+        if fresh.is_empty() {
+            return all.difference(of).copied().collect();
+        }
+        all.extend(fresh);
+    }
+}
+
+/// Parent of a process, from the text of its `stat`.
+fn parent(stat: &str) -> Option<u32> {
+    // The program's name may have blanks and brackets itself.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parent_stands_behind_the_name() {
+        assert_eq!(parent("7 (a ) b) S 12 7 7 0\n"), Some(12));
+        assert_eq!(parent("7 (a"), None);
+    }
+
+    #[test]
+    fn a_child_of_this_process_is_found() {
+        let mut child = std::process::Command::new("sleep").arg("100").spawn().unwrap();
+        let found = descendants(&BTreeSet::from([std::process::id()]));
+        assert!(found.contains(&child.id()), "{found:?}");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

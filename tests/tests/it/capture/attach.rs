@@ -1,0 +1,313 @@
+//! `sockcap record -p`: processes that run are recorded from one moment to another, and are then as
+//! they were before.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::Duration;
+
+use end_to_end::capture::{Recorded, Recording, program, python, successful};
+use end_to_end::{repository, sockcap};
+use rustix::process::{Pid, Signal, kill_process};
+use socket_log::Record;
+use socket_log::encode::Direction;
+use socket_log::layout::state;
+
+use super::inject;
+
+/// A recording of processes that run.
+struct Recorder {
+    child: Child,
+    errors: BufReader<ChildStderr>,
+}
+
+impl Recorder {
+    /// Begins one, and waits until the processes have the library.
+    fn begin(recording: &Recording, process: u32) -> Recorder {
+        let mut command = Command::new(sockcap());
+        command.args(["record", "--host", "host", "-d"]).arg(recording.data());
+        command.args(["-p", &process.to_string()]).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        assert!(line.contains("stood still"), "{line}");
+        Recorder { child, errors }
+    }
+
+    /// Asks it to end, as Ctrl-C does, and returns what it said.
+    fn end(mut self) -> String {
+        signal(self.child.id(), Signal::INT);
+        let mut said = String::new();
+        self.errors.read_to_string(&mut said).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{said}");
+        assert!(!said.contains("warning"), "{said}");
+        said
+    }
+}
+
+fn signal(process: u32, signal: Signal) {
+    kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
+}
+
+/// Files whose code a process has mapped otherwise than it is in the file.
+fn changed(process: u32) -> Vec<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let memory = File::open(format!("/proc/{process}/mem")).unwrap();
+    let mut changed = Vec::new();
+    for line in maps.lines().filter(|line| line.contains(" r-xp ") && line.contains(" /")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
+        let (start, end) = words[0].split_once('-').unwrap();
+        let length = (number(end) - number(start)) as usize;
+        let (mut mapped, mut file) = (vec![0; length], vec![0; length]);
+        memory.read_exact_at(&mut mapped, number(start)).unwrap();
+        let read = File::open(words[5]).unwrap().read_at(&mut file, number(words[2])).unwrap();
+        if mapped[..read] != file[..read] {
+            changed.push(PathBuf::from(words[5]));
+        }
+    }
+    changed
+}
+
+/// Bytes of all transfers and datagrams of a log in one direction.
+fn bytes(log: &Recorded, wanted: Direction) -> u64 {
+    let moved = log.records().filter_map(|record| match record {
+        Record::Transfer { direction, bytes, .. } | Record::Datagram { direction, bytes, .. }
+            if *direction == wanted =>
+        {
+            Some(*bytes)
+        }
+        _ => None,
+    });
+    moved.sum()
+}
+
+/// Addresses of the other ends that a log names.
+fn peers(log: &Recorded) -> Vec<String> {
+    let named = log.records().filter_map(|record| match record {
+        Record::Endpoints { peer: Some(peer), .. } => Some(peer.to_string()),
+        _ => None,
+    });
+    named.collect()
+}
+
+/// A connection that asks and is answered.
+struct Client(TcpStream);
+
+impl Client {
+    fn connect(port: u16) -> Client {
+        let stream = (0..200).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            TcpStream::connect(("127.0.0.1", port)).ok()
+        });
+        Client(stream.unwrap())
+    }
+
+    /// Asks as often, and returns how many bytes that was.
+    fn calls(&mut self, question: &[u8], answer: &[u8], times: u64) -> u64 {
+        let mut got = vec![0; answer.len()];
+        for _ in 0..times {
+            self.0.write_all(question).unwrap();
+            self.0.read_exact(&mut got).unwrap();
+            assert_eq!(got, answer);
+        }
+        question.len() as u64 * times
+    }
+
+    /// Its own address.
+    fn address(&self) -> String {
+        self.0.local_addr().unwrap().to_string()
+    }
+}
+
+/// A server that is ended with its test.
+struct Server(Child);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Records calls twice, with calls before, between and behind, and holds the logs against them.
+/// `waited`: bytes of the question that a thread waits for as the recording begins; that call is
+/// not recorded.
+fn recorded_twice(
+    server: &Server,
+    client: &mut Client,
+    question: &[u8],
+    answer: &[u8],
+    waited: usize,
+) {
+    let recording = Recording::new();
+    let process = server.0.id();
+    client.calls(question, answer, 10);
+    let mut asked = Vec::new();
+    for times in [500, 300] {
+        let recorder = Recorder::begin(&recording, process);
+        assert_eq!(changed(process).len(), 1);
+        asked.push(client.calls(question, answer, times) - waited as u64);
+        let said = recorder.end();
+        assert!(said.contains("1 process"), "{said}");
+        assert!(changed(process).is_empty());
+        client.calls(question, answer, 10);
+    }
+    let logs = recording.logs();
+    let got: Vec<u64> = logs.iter().map(|log| bytes(log, Direction::Receive)).collect();
+    assert_eq!(got, asked);
+    for log in &logs {
+        let header = log.log.header();
+        assert_eq!((header.total_lost(), header.state), (0, state::LEFT));
+        assert!(peers(log).contains(&client.address()), "{:?}", peers(log));
+    }
+}
+
+/// The server with threads that wait, compiled.
+fn waiting_server(recording: &Recording, flags: &[&str]) -> (Server, u16) {
+    let binary = recording.file("attached");
+    let source = repository().join("tests/programs/attached.c");
+    let mut compiler = Command::new(program("gcc"));
+    compiler.args(["-O1", "-pthread", "-Wall"]).args(flags).arg("-o").arg(&binary).arg(source);
+    successful(&mut compiler);
+    let mut command = Command::new(&binary);
+    command.arg("6").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut server = Server(command.spawn().unwrap());
+    let mut line = String::new();
+    BufReader::new(server.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().strip_prefix("port ").unwrap().parse().unwrap();
+    (server, port)
+}
+
+/// Ends the server, which must have seen no call fail.
+fn end(mut server: Server) {
+    drop(server.0.stdin.take());
+    let mut said = String::new();
+    server.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("failed 0"), "{said}");
+    assert!(server.0.wait().unwrap().success());
+}
+
+#[test]
+fn a_static_server_with_threads_that_wait_is_recorded_twice() {
+    let files = Recording::new();
+    let (server, port) = waiting_server(&files, &["-static"]);
+    let mut client = Client::connect(port);
+    recorded_twice(&server, &mut client, b"question", b"question", 8);
+    end(server);
+}
+
+#[test]
+fn redis_is_recorded_twice() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut command = Command::new(program("redis-server"));
+    command.args(["--save", "", "--port", &port.to_string()]).stdout(Stdio::null());
+    let files = Recording::new();
+    command.current_dir(files.data().parent().unwrap());
+    let server = Server(command.spawn().unwrap());
+    let mut client = Client::connect(port);
+    recorded_twice(&server, &mut client, b"SET key value\r\n", b"+OK\r\n", 0);
+}
+
+/// Parent and child are connected before; when it is told to, the parent begins another program.
+const FAMILY: &str = r#"
+import os, socket, subprocess, sys
+ours, theirs = socket.socketpair()
+if os.fork() == 0:
+    ours.close()
+    while got := theirs.recv(100): theirs.sendall(got)
+    os._exit(0)
+theirs.close()
+print("ready", flush=True)
+for line in sys.stdin:
+    ours.sendall(b"12345")
+    assert ours.recv(100) == b"12345"
+    if line == "begin\n":
+        talk = "import socket; a, b = socket.socketpair(); a.sendall(b'1234567'); b.recv(100)"
+        subprocess.run([sys.executable, "-c", talk], check=True)
+    print("done", flush=True)
+"#;
+
+#[test]
+fn children_are_recorded_those_that_exist_and_those_to_come() {
+    let recording = Recording::new();
+    let mut command = Command::new(python());
+    command.args(["-c", FAMILY]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut family = Server(command.spawn().unwrap());
+    let mut output = BufReader::new(family.0.stdout.take().unwrap());
+    let mut says = |expected: &str| {
+        let mut line = String::new();
+        output.read_line(&mut line).unwrap();
+        assert_eq!(line.trim(), expected);
+    };
+    says("ready");
+    let recorder = Recorder::begin(&recording, family.0.id());
+    let mut tell =
+        |what: &str| family.0.stdin.as_mut().unwrap().write_all(what.as_bytes()).unwrap();
+    tell("begin\n");
+    says("done");
+    recorder.end();
+    tell("go on\n");
+    says("done");
+    drop(family.0.stdin.take());
+    assert!(family.0.wait().unwrap().success());
+    let mut sent: Vec<u64> =
+        recording.logs().iter().map(|log| bytes(log, Direction::Send)).collect();
+    sent.sort_unstable();
+    assert_eq!(sent, [5, 5, 7]);
+}
+
+#[test]
+fn a_go_server_under_load_is_recorded_and_goes_on() {
+    let recording = Recording::new();
+    let binary = inject::compile(&recording, "1.27.3", false);
+    let mut command = Command::new(&binary);
+    let child = command.args(["20", "6"]).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let process = child.id();
+    for _ in 0..2 {
+        let recorder = Recorder::begin(&recording, process);
+        std::thread::sleep(Duration::from_millis(500));
+        recorder.end();
+        assert!(changed(process).is_empty());
+    }
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}");
+    let [read, written] = inject::said(&said);
+    assert_eq!(read, written, "{said}");
+    let of_it = |log: &&Recorded| log.log.header().pid == process;
+    let logs = recording.logs();
+    let logs: Vec<&Recorded> = logs.iter().filter(of_it).collect();
+    assert_eq!(logs.len(), 2);
+    for log in logs {
+        assert!(log.damage.is_empty(), "{:?}", log.damage);
+        assert!(bytes(log, Direction::Receive) > 10_000);
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_told() {
+    let recording = Recording::new();
+    let refused = |process: &str| {
+        let mut command = Command::new(sockcap());
+        command.args(["record", "-p", process, "-d"]).arg(recording.data());
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(125), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    // More than there can be.
+    assert!(refused("4194305").contains("there is no process 4194305"));
+    let mut preloaded = recording.command(program("sleep"));
+    let preloaded = Server(preloaded.arg("100").spawn().unwrap());
+    let maps = format!("/proc/{}/maps", preloaded.0.id());
+    while !fs::read_to_string(&maps).unwrap().contains("libsockcap") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(refused(&preloaded.0.id().to_string()).contains("records it already"));
+    assert!(Path::new(&maps).exists());
+}
