@@ -1,5 +1,6 @@
-"""What the library adds to system calls of a program that it is injected into (tests/programs/injected.c, scenario
-`cost`): with and without hooks in alternate slices of one process, so only the ratio is told from run to run.
+"""What the library adds to system calls of a program that it is injected into
+(tests/programs/injected.c, scenario `cost`): with and without hooks in alternate slices of one
+process, so only the ratio is told from run to run.
 
 Called by scripts/bench, which builds the library.
 """
@@ -26,10 +27,13 @@ def main():
         program = os.path.join(work, "injected")
         flags = ["-O1", "-static", "-pthread", "-masm=intel"]
         subprocess.run(["gcc", *flags, "-o", program, SOURCE], check=True)
-        environment = {**os.environ, "SOCKCAP_DIR": os.path.join(work, "data"), "SOCKCAP_HOST": "bench"}
+        data = os.path.join(work, "data")
+        environment = {**os.environ, "SOCKCAP_DIR": data, "SOCKCAP_HOST": "bench"}
         for _ in range(options.rounds):
             command = [program, os.path.abspath(options.library), "cost"]
-            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=600)
+            done = subprocess.run(
+                command, env=environment, stdout=subprocess.PIPE, text=True, timeout=600
+            )
             if done.returncode != 0:
                 sys.exit(f"{' '.join(command)}: status {done.returncode}")
             for line in done.stdout.splitlines():
@@ -38,8 +42,10 @@ def main():
                     rows.setdefault(name, []).append([float(number) for number in numbers])
     print(f"{'call':<16}{'without, ns':>12}{'added, ns':>12}{'ratio':>8}{'target':>8}")
     for name, pairs in rows.items():
-        without, added = min(bare for bare, _ in pairs), min(hooked - bare for bare, hooked in pairs)
-        print(f"{name:<16}{without:>12.1f}{added:>12.1f}{(without + added) / without:>8.3f}{TARGETS[name]:>8}")
+        without = min(bare for bare, _ in pairs)
+        added = min(hooked - bare for bare, hooked in pairs)
+        ratio = (without + added) / without
+        print(f"{name:<16}{without:>12.1f}{added:>12.1f}{ratio:>8.3f}{TARGETS[name]:>8}")
 
 
 main()

@@ -116,6 +116,9 @@ pub struct Target {
     pub bias: u64,
     /// Whether it is a program with an interpreter: the dynamic linker, which loads libraries.
     pub interpreted: bool,
+    /// Whether the blob will be taken out while the program runs. Then no address of its own may
+    /// be what a function of the program returns to.
+    pub is_left_again: bool,
 }
 
 /// Addresses in the process at which the parts of an injection lie.

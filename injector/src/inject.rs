@@ -138,7 +138,8 @@ fn look(
 fn target(process: u32, bias: u64, headers: &Headers) -> Target {
     let executable = PathBuf::from(format!("/proc/{process}/exe"));
     let path = std::fs::read_link(&executable).unwrap_or_default();
-    Target { process, executable, path, bias, interpreted: headers.interpreted }
+    let interpreted = headers.interpreted;
+    Target { process, executable, path, bias, interpreted, is_left_again: false }
 }
 
 /// Where an injection lies, and the sizes of its parts.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use patching::{Entries, GoroutineFields, Survey, assemble};
+use patching::{Entries, GoroutineFields, Kind, Survey, assemble};
 
 use crate::blob::{Argument, Blob, Injection, Patch, Patches, Placed, Prepare, Reason, Target};
 use crate::library::Library;
@@ -102,7 +102,10 @@ impl Prepare for Patcher {
     /// Injection for a program that loads no library: a static one, or one of Go, which makes its
     /// system calls past the libraries that it loads.
     fn prepare(&self, target: &Target) -> Result<Option<Injection>, Reason> {
-        let Some(survey) = self.surveys.of(target)? else { return Ok(None) };
+        let Some(mut survey) = self.surveys.of(target)? else { return Ok(None) };
+        if target.is_left_again {
+            Arc::make_mut(&mut survey).sites.retain(|site| site.kind != Kind::Return);
+        }
         let stubs_room = survey.stub_bytes() as u64;
         let (before, after) = (self.before, self.after);
         let before_goroutine = self.goroutines.map_or(before, |own| own.before);

@@ -156,6 +156,7 @@ mod tests {
             path: program.to_owned(),
             bias: 0,
             interpreted: false,
+            is_left_again: false,
         };
         let found = surveys.of(&target).unwrap().unwrap();
         assert!(Arc::ptr_eq(&found, &surveys.of(&target).unwrap().unwrap()));

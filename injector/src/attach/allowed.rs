@@ -24,6 +24,11 @@ pub(crate) fn look(process: u32) -> Result<(), Error> {
         let why = format!("process {tracer} traces it already; end that one first");
         return Err(Error::NotAllowed { process, why });
     }
+    if shares_memory(process) {
+        let why =
+            "it runs in the memory of its parent until it executes another program".to_owned();
+        return Err(Error::NotAllowed { process, why });
+    }
     let own = fs::read_to_string("/proc/self/status").unwrap_or_default();
     if filters(&status) > filters(&own) {
         return left(Left::Filtered);
@@ -37,6 +42,18 @@ pub(crate) fn look(process: u32) -> Result<(), Error> {
         Some(path) => left(Left::HasLibrary(path)),
         None => Ok(()),
     }
+}
+
+/// Whether a process runs in the memory of its parent, as children of `vfork` do. What is changed
+/// in one of the two is changed in both.
+pub(super) fn shares_memory(process: u32) -> bool {
+    /// Of `linux/kcmp.h`.
+    const KCMP_VM: libc::c_int = 1;
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let parent = field(&status, "PPid").and_then(|parent| parent.parse::<libc::pid_t>().ok());
+    let Some(parent) = parent.filter(|parent| *parent > 0) else { return false };
+    // SAFETY: asks by numbers alone.
+    unsafe { libc::syscall(libc::SYS_kcmp, process, parent, KCMP_VM, 0, 0) == 0 }
 }
 
 /// Value of a field of `status`.
@@ -122,6 +139,9 @@ fn reason(own: u32, user: Option<u32>, scope: &str, error: &io::Error) -> String
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -138,6 +158,29 @@ mod tests {
             let words = reason(own, user, scope, &error());
             assert!(words.contains(word), "{words}");
         }
+    }
+
+    /// The child stays in the memory of its parent, which waits, until it is killed.
+    #[test]
+    fn a_child_in_its_parents_memory_is_refused() {
+        let place = tempfile::tempdir().unwrap();
+        let (source, program) = (place.path().join("vforks.c"), place.path().join("vforks"));
+        let text = "#include <unistd.h>\nint main(void) { if (vfork() == 0) pause(); _exit(0); }";
+        fs::write(&source, text).unwrap();
+        let compiled = Command::new("gcc").arg("-o").args([&program, &source]).status();
+        assert!(compiled.unwrap().success());
+        let mut parent = Command::new(&program).spawn().unwrap();
+        let children = format!("/proc/{0}/task/{0}/children", parent.id());
+        let child = (0..1000).find_map(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            fs::read_to_string(&children).ok()?.trim().parse::<u32>().ok()
+        });
+        let refused = look(child.unwrap());
+        let killed = rustix::process::Pid::from_raw(child.unwrap() as i32).unwrap();
+        rustix::process::kill_process(killed, rustix::process::Signal::KILL).unwrap();
+        parent.wait().unwrap();
+        assert!(matches!(refused, Err(Error::NotAllowed { why, .. }) if why.contains("memory")));
+        assert!(!shares_memory(std::process::id()));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fs;
 use std::thread;
 use std::time::Instant;
 
+use super::allowed::shares_memory;
 use super::held::Held;
 use super::settle::Place;
 use super::{files, put};
@@ -43,7 +44,8 @@ pub(super) fn detach_all(held: &Held) -> Result<usize, Error> {
 fn copies(held: &Held) -> Vec<u32> {
     let processes = fs::read_dir("/proc").into_iter().flatten().filter_map(|entry| {
         let process = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        has_blob(held, process).then_some(process)
+        // A child in its parent's memory is freed with its parent.
+        (has_blob(held, process) && !shares_memory(process)).then_some(process)
     });
     processes.collect()
 }

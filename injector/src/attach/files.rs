@@ -49,7 +49,7 @@ fn program(process: u32, memory: &Memory, told: &Told, heap: u64) -> Result<Code
     let Some(headers) = facts::headers(&bytes) else { return Err(unreadable) };
     let Some(extent) = headers.extent(bias, heap) else { return Err(unreadable) };
     let interpreted = headers.interpreted;
-    let target = Target { process, executable, path, bias, interpreted };
+    let target = Target { process, executable, path, bias, interpreted, is_left_again: true };
     Ok(CodeFile { target, headers, extent })
 }
 
@@ -79,7 +79,8 @@ fn library(
     let extent = headers.extent(bias, heap).ok_or_else(unreadable)?;
     let (executable, path) = (path.to_owned(), path.to_owned());
     // It makes its system calls itself.
-    let target = Target { process, executable, path, bias, interpreted: false };
+    let target =
+        Target { process, executable, path, bias, interpreted: false, is_left_again: true };
     Ok(CodeFile { target, headers, extent })
 }
 

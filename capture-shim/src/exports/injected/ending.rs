@@ -32,6 +32,9 @@ static sockcap_waiting: [u64; 13] = [
 /// To be called while no thread of the process runs.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_end() -> c_int {
-    processes::is_left(slots::take_skipped());
+    // A thread without a slot is that of a copy which has no log of its own yet.
+    if !slots::is_wiped() {
+        processes::is_left(slots::take_skipped());
+    }
     0
 }

@@ -5,6 +5,7 @@
 //! this wiped.
 
 use core::ffi::c_int;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
@@ -77,6 +78,18 @@ pub(super) fn begin() -> c_int {
 fn set_base(slot: *const Slot) {
     // SAFETY: the kernel allows the instruction, and nothing else uses GS.
     unsafe { core::arch::asm!("wrgsbase {0}", in(reg) slot.addr(), options(nostack)) };
+}
+
+/// Whether the calling thread's slot is wiped: `fork` made this copy of the process, and the thread
+/// has made no call since that a hook looks at.
+pub(super) fn is_wiped() -> bool {
+    let own: usize;
+    // SAFETY: the GS base leads to a slot, whose first word is never 0 in one that is in use.
+    unsafe {
+        core::arch::asm!("mov {0}, gs:[{own}]", out(reg) own, own = const offset_of!(Slot, own),
+            options(nostack, readonly));
+    }
+    own == 0
 }
 
 /// FS base of the calling thread.
