@@ -94,13 +94,27 @@ fn used(printed: &str) -> Vec<(u32, i64)> {
     printed.lines().filter_map(line).collect()
 }
 
-/// Within 1% of each other, or within the time that a thread takes to begin and to end.
-fn is_near(one: i64, other: i64) -> bool {
-    (one - other).abs() <= other / 100 + 300_000
+/// Whether the times of a thread are within 1% of each other, or within what it takes to begin and
+/// to end. Otherwise both are told.
+fn is_near(times: &Times, microseconds: i64) -> Result<(), String> {
+    let used = microseconds * 1000;
+    let is_near = (times.running - used).abs() <= used / 100 + 300_000;
+    is_near.then_some(()).ok_or_else(|| format!("{used} ns used: {times:?}"))
+}
+
+/// Checks until it holds once. A host that takes time from this machine in the middle makes threads
+/// run longer than they are charged for.
+fn holds_once(check: impl Fn() -> Result<(), String>) {
+    let tries: Vec<String> = (0..10).map_while(|_| check().err()).collect();
+    assert!(tries.len() < 10, "{tries:#?}");
 }
 
 #[test]
 fn processor_time_is_what_getrusage_says() {
+    holds_once(time_is_what_getrusage_says);
+}
+
+fn time_is_what_getrusage_says() -> Result<(), String> {
     let recording = Recording::new();
     let program = recording.compile("costs");
     let (printed, said) =
@@ -108,14 +122,15 @@ fn processor_time_is_what_getrusage_says() {
     assert!(!said.contains("unknown"), "{said}");
     let (switches, used) = (switches(&recording), used(&printed));
     assert_eq!(used.len(), 2);
-    for (thread, microseconds) in used {
-        let times = times(&switches, thread);
-        assert!(is_near(times.running, microseconds * 1000), "{microseconds}: {times:?}");
-    }
+    used.iter().try_for_each(|(thread, used)| is_near(&times(&switches, *thread), *used))
 }
 
 #[test]
 fn two_that_share_a_processor_are_runnable_while_the_other_runs() {
+    holds_once(each_is_runnable_while_the_other_runs);
+}
+
+fn each_is_runnable_while_the_other_runs() -> Result<(), String> {
     let recording = Recording::new();
     let program = recording.compile("costs");
     let (printed, _) =
@@ -124,7 +139,7 @@ fn two_that_share_a_processor_are_runnable_while_the_other_runs() {
     assert_eq!(used.len(), 2);
     for (thread, microseconds) in &used {
         let times = times(&switches, *thread);
-        assert!(is_near(times.running, microseconds * 1000), "{microseconds}: {times:?}");
+        is_near(&times, *microseconds)?;
         let sum = times.running + times.runnable + times.waiting;
         assert_eq!(sum, times.life, "{times:?}");
         // Whichever ends first has shared the processor until then.
@@ -133,6 +148,7 @@ fn two_that_share_a_processor_are_runnable_while_the_other_runs() {
     }
     let whole: i64 = used.iter().map(|(thread, _)| times(&switches, *thread).runnable).sum();
     assert!(whole > 40_000_000, "they had one processor for 160 ms: {whole}");
+    Ok(())
 }
 
 #[test]
@@ -161,6 +177,10 @@ fn children_and_their_threads_are_seen_and_named() {
 
 #[test]
 fn nobody_may_record_too() {
+    holds_once(nobody_records);
+}
+
+fn nobody_records() -> Result<(), String> {
     let recording = Recording::new();
     let program = recording.compile("costs");
     fs::create_dir_all(recording.data()).unwrap();
@@ -174,7 +194,7 @@ fn nobody_may_record_too() {
     });
     assert!(!said.contains("unknown"), "{said}");
     let (thread, microseconds) = used(&printed)[0];
-    assert!(is_near(times(&switches(&recording), thread).running, microseconds * 1000));
+    is_near(&times(&switches(&recording), thread), microseconds)
 }
 
 #[test]
