@@ -3,7 +3,8 @@
 // many bytes all sockets read and wrote, and how many each client's goroutine wrote, which main
 // began.
 //
-// usage: goroutines CONNECTIONS SECONDS
+// usage: goroutines CONNECTIONS SECONDS [until-input-ends]
+// With the last word it ends earlier if its input does.
 package main
 
 import (
@@ -41,6 +42,11 @@ func main() {
 		}
 	}()
 	end := time.Now().Add(time.Duration(seconds) * time.Second)
+	var ended atomic.Bool
+	runs := func() bool { return !ended.Load() && time.Now().Before(end) }
+	if len(os.Args) > 3 {
+		go func() { io.Copy(io.Discard, os.Stdin); ended.Store(true) }()
+	}
 	var g sync.WaitGroup
 	for i := 0; i < conns; i++ {
 		g.Add(1)
@@ -50,7 +56,7 @@ func main() {
 			if err != nil { panic(err) }
 			b := make([]byte, 1+i*7)
 			own := 0
-			for time.Now().Before(end) {
+			for runs() {
 				w, err := c.Write(b); if err != nil { panic(err) }
 				atomic.AddInt64(&written, int64(w))
 				own += w
@@ -63,8 +69,8 @@ func main() {
 		}(i)
 	}
 	g.Add(1)
-	go func() { defer g.Done(); for time.Now().Before(end) { o, err := exec.Command("/bin/echo", "hi").Output(); if err != nil || string(o) != "hi\n" { panic(fmt.Sprint(err, string(o))) }; execs++ } }()
-	go func() { for time.Now().Before(end) { runtime.LockOSThread(); time.Sleep(time.Millisecond) ; go func() { runtime.LockOSThread() ; deep(1000) }() } }()
+	go func() { defer g.Done(); for runs() { o, err := exec.Command("/bin/echo", "hi").Output(); if err != nil || string(o) != "hi\n" { panic(fmt.Sprint(err, string(o))) }; execs++ } }()
+	go func() { for runs() { runtime.LockOSThread(); time.Sleep(time.Millisecond) ; go func() { runtime.LockOSThread() ; deep(1000) }() } }()
 	g.Wait()
 	time.Sleep(100 * time.Millisecond)
 	fmt.Println("read", read, "written", written, "execs", execs)

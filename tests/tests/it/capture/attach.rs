@@ -266,7 +266,8 @@ fn a_go_server_under_load_is_recorded_and_goes_on() {
     let recording = Recording::new();
     let binary = inject::compile(&recording, "1.27.3", false);
     let mut command = Command::new(&binary);
-    let child = command.args(["20", "6"]).stdout(Stdio::piped()).spawn().unwrap();
+    command.args(["20", "300", "until-input-ends"]);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let process = child.id();
     for _ in 0..2 {
@@ -275,6 +276,7 @@ fn a_go_server_under_load_is_recorded_and_goes_on() {
         recorder.end();
         assert!(changed(process).is_empty());
     }
+    // Its input ends here.
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}");
