@@ -40,7 +40,11 @@ mod spawn;
 mod threads;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod trace;
-#[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64")), allow(dead_code))]
+// Elsewhere nothing can be traced, and only figures of kept surveys are used.
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(dead_code, reason = "what traces is compiled for x86-64 alone")
+)]
 mod tuning;
 
 pub use blob::{

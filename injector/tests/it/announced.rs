@@ -118,11 +118,11 @@ fn what_libc_executes_in_a_child_is_followed() {
     }
 }
 
-#[test]
-fn many_children_of_libc_are_followed_at_once() {
+/// Twenty programs that are announced at once, in this way.
+fn many_are_followed(way: &str) {
     let listening = Listening::begin(counting);
     let program = counted(2).to_str().unwrap();
-    let start = |_| start(&listening.path(), "spawn", &[program, "wait", "1"]);
+    let start = |_| start(&listening.path(), way, &[program, "wait", "1"]);
     let mut children: Vec<Child> = (0..20).map(start).collect();
     for _ in 0..20 {
         injected(&listening.report().result);
@@ -136,18 +136,12 @@ fn many_children_of_libc_are_followed_at_once() {
 
 #[test]
 fn many_at_once_are_followed() {
-    let listening = Listening::begin(counting);
-    let program = counted(2).to_str().unwrap();
-    let start = |_| start(&listening.path(), "thread", &[program, "wait", "1"]);
-    let mut children: Vec<Child> = (0..20).map(start).collect();
-    for _ in 0..20 {
-        injected(&listening.report().result);
-    }
-    for child in &mut children {
-        drop(child.stdin.take());
-        assert_eq!(lines(child, 2), "line 0\nthe end\n");
-        assert_eq!(wait(child).unwrap().code(), Some(7));
-    }
+    many_are_followed("thread");
+}
+
+#[test]
+fn many_children_of_libc_are_followed_at_once() {
+    many_are_followed("spawn");
 }
 
 #[test]

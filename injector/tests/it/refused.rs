@@ -3,11 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use injector::{Error, spawn, wait};
+use tempfile::TempDir;
 
 use crate::helper::of_program;
 use crate::made::{counted, counting};
@@ -24,16 +25,28 @@ fn no_new_rights() -> std::io::Result<()> {
     }
 }
 
-#[test]
-fn a_user_without_rights_injects() {
-    let folder = tempfile::tempdir_in("/tmp").unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let copied = |from: &Path| {
-        let to = folder.path().join(from.file_name().unwrap());
+/// Folder with programs that every user may run.
+struct Everyones(TempDir);
+
+impl Everyones {
+    fn make() -> Everyones {
+        let folder = tempfile::tempdir_in("/tmp").unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Everyones(folder)
+    }
+
+    fn copy_of(&self, from: &Path) -> PathBuf {
+        let to = self.0.path().join(from.file_name().unwrap());
         fs::copy(from, &to).unwrap();
         fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
         to
-    };
+    }
+}
+
+#[test]
+fn a_user_without_rights_injects() {
+    let folder = Everyones::make();
+    let copied = |from: &Path| folder.copy_of(from);
     let own = copied(&std::env::current_exe().unwrap());
     let mut recorder = of_program(&own, "waits");
     recorder.env("PROGRAM", copied(counted(0))).current_dir("/");
@@ -51,14 +64,8 @@ fn a_user_without_rights_injects() {
 
 #[test]
 fn a_user_without_rights_attaches_to_its_own_processes_alone() {
-    let folder = tempfile::tempdir_in("/tmp").unwrap();
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let copied = |from: &Path| {
-        let to = folder.path().join(from.file_name().unwrap());
-        fs::copy(from, &to).unwrap();
-        fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
-        to
-    };
+    let folder = Everyones::make();
+    let copied = |from: &Path| folder.copy_of(from);
     let is_root = rustix::process::geteuid().is_root();
     let own = copied(&std::env::current_exe().unwrap());
     let library = copied(&crate::attached::library());

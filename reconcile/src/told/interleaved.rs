@@ -50,22 +50,14 @@ mod tests {
         for (ticks, word) in (10..).zip(words.split(' ')) {
             for (at, letter) in (0..).zip(word.chars()) {
                 let asks = letter == 'q';
+                let direction = match asks == is_client {
+                    true => Direction::Send,
+                    false => Direction::Receive,
+                };
                 operations.push(Operation {
-                    flow: 7,
-                    direction: match asks == is_client {
-                        true => Direction::Send,
-                        false => Direction::Receive,
-                    },
-                    ticks,
-                    at,
                     role: if asks { Role::Request } else { Role::Response },
-                    is_error: false,
-                    protocol: 0,
-                    name: 0,
-                    detail: 0,
-                    status: 0,
                     call,
-                    trace: None,
+                    ..Operation::at(7, direction, ticks, at)
                 });
             }
         }

@@ -92,25 +92,14 @@ impl<'a> ToldOfLog<'a> {
 #[cfg(test)]
 mod tests {
     use out_of_core::MemoryPool;
-    use protocols::Role;
 
     use super::*;
 
     /// Operations at these places: flow, ticks and offset.
     fn told(places: &[(u32, u64, u32)], call: Option<u64>) -> SpillableVec<Operation> {
         let operation = |(flow, ticks, at): &(u32, u64, u32)| Operation {
-            flow: *flow,
-            direction: Direction::Send,
-            ticks: *ticks,
-            at: *at,
-            role: Role::Request,
-            is_error: false,
-            protocol: 0,
-            name: 0,
-            detail: 0,
-            status: 0,
             call,
-            trace: None,
+            ..Operation::at(*flow, Direction::Send, *ticks, *at)
         };
         SpillableVec::collect(&MemoryPool::default(), places.iter().map(operation)).unwrap()
     }

@@ -37,3 +37,24 @@ impl Operation {
         (self.flow, self.is_received(), self.ticks, self.at)
     }
 }
+
+#[cfg(test)]
+impl Operation {
+    /// One without names at a place, which is a request.
+    pub(crate) fn at(flow: u32, direction: Direction, ticks: u64, at: u32) -> Operation {
+        Operation {
+            flow,
+            direction,
+            ticks,
+            at,
+            role: Role::Request,
+            is_error: false,
+            protocol: 0,
+            name: 0,
+            detail: 0,
+            status: 0,
+            call: None,
+            trace: None,
+        }
+    }
+}

@@ -21,6 +21,7 @@ mod machines;
 mod multiplexed;
 mod operations;
 mod packets;
+mod pipelines;
 mod resources;
 mod senders;
 mod sources;

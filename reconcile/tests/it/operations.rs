@@ -19,7 +19,7 @@ const MS: u64 = 1_000_000;
 /// What a log tells: direction, ticks and offset of where a message begins, and its name. One that
 /// begins with a digit is a status, and the message a response. The number behind a `#` is the
 /// call's.
-type Told<'a> = (Direction, u64, u32, &'a str);
+pub(crate) type Told<'a> = (Direction, u64, u32, &'a str);
 
 fn entry(flow: u32, (direction, ticks, at, text): &Told) -> Entry {
     let (name, call) = text
@@ -43,7 +43,7 @@ fn entry(flow: u32, (direction, ticks, at, text): &Told) -> Entry {
 
 impl System {
     /// Adds the log of a process of the host `one`, which tells `told` of its flow 1.
-    fn telling(&self, name: &str, log: &LogWriter, told: &[Told]) -> &System {
+    pub(crate) fn telling(&self, name: &str, log: &LogWriter, told: &[Told]) -> &System {
         self.telling_of(name, log, 1, told)
     }
 
@@ -76,7 +76,7 @@ impl System {
 }
 
 /// A client and a server with a connection between them.
-fn ends() -> (LogWriter, LogWriter) {
+pub(crate) fn ends() -> (LogWriter, LogWriter) {
     let (mut client, mut server) = (log(10, "client"), log(20, "server"));
     connect(&mut client, 100, 1, 11, CLIENT, SERVER);
     accept(&mut server, 200, 1, 12, SERVER, CLIENT);
@@ -329,50 +329,6 @@ fn heads_in_a_log_tell_it_and_so_does_the_file_that_replaces_them() {
         (outcome.lines(), system.operations()),
         (expected.to_vec(), names.map(str::to_owned).to_vec())
     );
-}
-
-/// First messages of a client whose log tells that it asks by two commands in one call and by a
-/// third in the next, before it has heard of any answer if it is `again`.
-fn asks_in_rounds(again: bool) -> Vec<String> {
-    let (mut client, mut server) = ends();
-    let mut told = Vec::new();
-    let (asked_at, heard_at) = if again { ([0, 10], [600, 600]) } else { ([0, 500], [300, 800]) };
-    for round in (10_000..).step_by(1_000).take(20) {
-        for ((asked, heard), commands) in asked_at.into_iter().zip(heard_at).zip([2, 1]) {
-            let [asked, heard] = [asked, heard].map(|at| round + at);
-            client.send(asked, 1, 20 * commands).receive(heard, 1, 5 * commands);
-            server.receive(asked + 100, 1, 20 * commands).send(asked + 200, 1, 5 * commands);
-            for at in 0..commands as u32 {
-                told.push((Send, asked, 20 * at, "GET"));
-                told.push((Receive, heard, 5 * at, "200"));
-            }
-        }
-    }
-    let system = System::new();
-    let outcome = system.telling("a", &client, &told).telling("b", &server, &[]).reconcile();
-    outcome.lines().iter().take(6).cloned().collect()
-}
-
-#[test]
-fn a_pipeline_is_divided_where_its_client_asks_again_before_an_answer() {
-    let expected = [
-        "client => server 20 10000 10100",
-        "client => server 20 10000 10100",
-        "client => server 20 10010 10110",
-        "server -> client 5 10200 10600",
-        "server -> client 5 10200 10600",
-        "server -> client 5 10210 10600",
-    ];
-    assert_eq!(asks_in_rounds(true), expected);
-    let expected = [
-        "client => server 40 10000 10100",
-        "server -> client 10 10200 10300",
-        "client => server 20 10500 10600",
-        "server -> client 5 10700 10800",
-        "client => server 40 11000 11100",
-        "server -> client 10 11200 11300",
-    ];
-    assert_eq!(asks_in_rounds(false), expected);
 }
 
 /// The head of what a call at `ticks` moved.

@@ -8,7 +8,7 @@
 use core::ffi::c_int;
 use core::mem::offset_of;
 
-use super::frame::{Frame, load_vectors, store_vectors};
+use super::frame::{Frame, load_vectors, pop_arguments, push_arguments, store_vectors};
 use super::{coroutine, goroutines, relocate, slots};
 use crate::descriptors::table;
 use crate::exports::load;
@@ -145,15 +145,7 @@ macro_rules! before {
             "9:",
             "mov r11, gs:[{floor}]",
             "xchg rsp, r11",
-            "push r11",
-            "push rcx",
-            "push rax",
-            "push rdi",
-            "push rsi",
-            "push rdx",
-            "push r10",
-            "push r8",
-            "push r9",
+            push_arguments!(),
             "push rbx",
             "push rbp",
             "push r12",
@@ -182,26 +174,13 @@ macro_rules! before {
             "shl r11, {stack_bits}",
             "add r11, [rip + {shared}]",
             "xchg rsp, r11",
-            "push r11",
-            "push rcx",
-            "push rax",
-            "push rdi",
-            "push rsi",
-            "push rdx",
-            "push r10",
-            "push r8",
-            "push r9",
+            push_arguments!(),
             "sub rsp, {vectors}",
             store_vectors!(),
             "call {arrive}",
             load_vectors!("rsp"),
             "add rsp, {vectors}",
-            "pop r9",
-            "pop r8",
-            "pop r10",
-            "pop rdx",
-            "pop rsi",
-            "pop rdi",
+            pop_arguments!(),
             "pop rax",
             "pop rcx",
             "mov r11, rsp",

@@ -111,3 +111,20 @@ macro_rules! load_vectors {
     };
 }
 pub(super) use load_vectors;
+
+/// Keeps what a system call has its arguments in, and `rcx`, below the program's stack pointer in
+/// `r11`.
+macro_rules! push_arguments {
+    () => {
+        "push r11\npush rcx\npush rax\npush rdi\npush rsi\npush rdx\npush r10\npush r8\npush r9\n"
+    };
+}
+pub(super) use push_arguments;
+
+/// Puts the arguments back, down to `rax`.
+macro_rules! pop_arguments {
+    () => {
+        "pop r9\npop r8\npop r10\npop rdx\npop rsi\npop rdi\n"
+    };
+}
+pub(super) use pop_arguments;

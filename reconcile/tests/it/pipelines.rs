@@ -1,0 +1,51 @@
+//! Several operations in one call: one message where one request asks them all, and a message each
+//! where a client puts many requests together.
+
+use socket_log::encode::Direction::{Receive, Send};
+
+use crate::common::System;
+use crate::operations::ends;
+
+/// First messages of a client whose log tells that it asks by two commands in one call and by a
+/// third in the next, before it has heard of any answer if it is `again`.
+fn asks_in_rounds(again: bool) -> Vec<String> {
+    let (mut client, mut server) = ends();
+    let mut told = Vec::new();
+    let (asked_at, heard_at) = if again { ([0, 10], [600, 600]) } else { ([0, 500], [300, 800]) };
+    for round in (10_000..).step_by(1_000).take(20) {
+        for ((asked, heard), commands) in asked_at.into_iter().zip(heard_at).zip([2, 1]) {
+            let [asked, heard] = [asked, heard].map(|at| round + at);
+            client.send(asked, 1, 20 * commands).receive(heard, 1, 5 * commands);
+            server.receive(asked + 100, 1, 20 * commands).send(asked + 200, 1, 5 * commands);
+            for at in 0..commands as u32 {
+                told.push((Send, asked, 20 * at, "GET"));
+                told.push((Receive, heard, 5 * at, "200"));
+            }
+        }
+    }
+    let system = System::new();
+    let outcome = system.telling("a", &client, &told).telling("b", &server, &[]).reconcile();
+    outcome.lines().iter().take(6).cloned().collect()
+}
+
+#[test]
+fn a_pipeline_is_divided_where_its_client_asks_again_before_an_answer() {
+    let expected = [
+        "client => server 20 10000 10100",
+        "client => server 20 10000 10100",
+        "client => server 20 10010 10110",
+        "server -> client 5 10200 10600",
+        "server -> client 5 10200 10600",
+        "server -> client 5 10210 10600",
+    ];
+    assert_eq!(asks_in_rounds(true), expected);
+    let expected = [
+        "client => server 40 10000 10100",
+        "server -> client 10 10200 10300",
+        "client => server 20 10500 10600",
+        "server -> client 5 10700 10800",
+        "client => server 40 11000 11100",
+        "server -> client 10 11200 11300",
+    ];
+    assert_eq!(asks_in_rounds(false), expected);
+}
