@@ -17,11 +17,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::blob::Prepare;
+use crate::facts::Told;
 use crate::maps;
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
 use crate::threads::Threads;
-use crate::tuning::{ALL_STOPPED, STACK, STOPPED};
+use crate::tuning::{ALL_STOPPED, LOADS, LOOKS_FOR_LIBC, STACK, STOPPED};
+use files::CodeFile;
 use held::Held;
 use put::{Part, Work};
 
@@ -110,7 +112,7 @@ fn attach_here(
     }
     // All that takes long is done while the process still runs.
     let mut parts = Vec::new();
-    for file in files::find(process, &memory, &facts)? {
+    for file in loaded(process, &memory, &facts)? {
         if let Some(injection) = prepare.prepare(&file.target).map_err(Error::Prepare)? {
             crate::changes::check(&injection.blob)?;
             parts.push(Part { file, injection });
@@ -133,6 +135,21 @@ fn attach_here(
     let held = made?;
     let stopped = begin.elapsed();
     Ok(Attached { held, path, stopped })
+}
+
+/// Files of code of a process. One that was just started has not loaded its libc yet; it is waited
+/// for.
+fn loaded(process: u32, memory: &Memory, facts: &Told) -> Result<Vec<CodeFile>, Error> {
+    let mut found = files::find(process, memory, facts)?;
+    for _ in 0..LOOKS_FOR_LIBC {
+        // The first is the program.
+        if found.len() > 1 || !found.iter().any(|file| file.target.interpreted) {
+            break;
+        }
+        thread::sleep(LOADS);
+        found = files::find(process, memory, facts)?;
+    }
+    Ok(found)
 }
 
 /// A refusal of the kernel with its reason; other errors as they are.

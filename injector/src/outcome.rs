@@ -96,7 +96,9 @@ impl fmt::Display for Left {
                 write!(f, "{} has {right}, which it would lose if it were traced", path.display())
             }
             Left::Secure => f.write_str("the program has rights that its user does not have"),
-            Left::Unwanted => f.write_str("the program is left as it is"),
+            Left::Unwanted => {
+                f.write_str("it has no place that makes system calls of those that are recorded")
+            }
             Left::NoExec => f.write_str("no other program was executed"),
             Left::NotX86_64 => f.write_str("the program has 32-bit code"),
             Left::NoFsgsbase => f.write_str(

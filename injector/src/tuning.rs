@@ -98,3 +98,10 @@ pub(crate) const BREATH: Duration = Duration::from_millis(20);
 
 /// Number of times that copies of a process are looked for, which may make others meanwhile.
 pub(crate) const COPIES: usize = 5;
+
+/// Time between two looks whether a program that was just started has loaded its libc.
+pub(crate) const LOADS: Duration = Duration::from_millis(5);
+
+/// Number of these looks. Chosen: a program loads its libraries within some milliseconds, on a busy
+/// machine within a second. One that has no libc runs on meanwhile.
+pub(crate) const LOOKS_FOR_LIBC: usize = 200;

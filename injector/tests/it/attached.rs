@@ -135,6 +135,31 @@ fn a_process_is_attached_to_and_left_as_it_was() {
     }
 }
 
+/// The program waits while it loads a library, before its libc: that one is a pipe.
+#[test]
+fn a_program_that_is_still_loading_is_waited_for() {
+    let place = tempfile::tempdir().unwrap();
+    let pipe = place.path().join("library.so");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut command = Command::new("sleep");
+    command.arg("100").env("LD_PRELOAD", &pipe).stderr(Stdio::null());
+    let program = Echoes(command.spawn().unwrap());
+    let process = program.0.id();
+    while !fs::read_to_string(format!("/proc/{process}/syscall")).unwrap().starts_with("257 ") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let attached = std::thread::scope(|scope| {
+        let attached = scope.spawn(|| attached(process));
+        std::thread::sleep(Duration::from_millis(50));
+        // What is not a library is passed over.
+        fs::write(&pipe, "no library").unwrap();
+        attached.join().unwrap()
+    });
+    let changed = changed(process);
+    assert!(changed.iter().any(|path| path.ends_with("libc.so.6")), "{changed:?}");
+    attached.unwrap().detach().unwrap();
+}
+
 #[test]
 fn what_cannot_be_attached_to_is_left_with_its_reason() {
     let (_, program) = echoes().next().unwrap();

@@ -1,7 +1,7 @@
 //! `sockcap record -p`: processes that run already, and their children. The library is put into
 //! them at the beginning and taken out at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io;
@@ -125,14 +125,34 @@ fn attach(
             }
         }
     }
-    // Children may have been begun before their parents had the library.
+    recorded.extend(attach_to_children(known, injection, variables));
+    match first_error {
+        Some(error) if recorded.is_empty() => return Err(Error::NotAttached(error)),
+        Some(error) => anstream::eprintln!("sockcap: warning: {error}"),
+        None => {}
+    }
+    Ok(recorded)
+}
+
+/// Attaches to the children of processes, their children, and so on. They may have been begun before
+/// their parents had the library.
+fn attach_to_children(
+    mut known: BTreeSet<u32>,
+    injection: &Injection,
+    variables: &[(OsString, OsString)],
+) -> Vec<Recorded> {
+    let mut recorded = Vec::new();
+    // A child may become another program while it is looked at: it is tried again.
+    let mut failed: BTreeMap<u32, injector::Error> = BTreeMap::new();
     for _ in 0..LOOKS_FOR_CHILDREN {
-        let fresh: Vec<u32> =
-            descendants(&known).into_iter().filter(|process| known.insert(*process)).collect();
-        if fresh.is_empty() {
+        let again: Vec<u32> = failed.keys().copied().collect();
+        let fresh = descendants(&known).into_iter().filter(|process| known.insert(*process));
+        let processes: Vec<u32> = fresh.chain(again).collect();
+        if processes.is_empty() {
             break;
         }
-        for process in fresh {
+        for process in processes {
+            failed.remove(&process);
             match begin(process, injection, variables) {
                 Ok(process) => recorded.push(process),
                 // One that was begun since has it from its parent.
@@ -141,16 +161,21 @@ fn attach(
                     ..
                 }) => {}
                 Err(injector::Error::NoProcess { .. } | injector::Error::Gone { .. }) => {}
-                Err(error) => anstream::eprintln!("sockcap: warning: {error}"),
+                Err(error) => drop(failed.insert(process, error)),
             }
         }
+        if !failed.is_empty() {
+            std::thread::sleep(TICK);
+        }
     }
-    match first_error {
-        Some(error) if recorded.is_empty() => return Err(Error::NotAttached(error)),
-        Some(error) => anstream::eprintln!("sockcap: warning: {error}"),
-        None => {}
+    let has_failed = |error: &injector::Error| {
+        // What makes no calls has nothing to be recorded.
+        !matches!(error, injector::Error::NotAttached { why: Left::Unwanted, .. })
+    };
+    for error in failed.into_values().filter(has_failed) {
+        anstream::eprintln!("sockcap: warning: {error}");
     }
-    Ok(recorded)
+    recorded
 }
 
 /// Attaches to one process.
