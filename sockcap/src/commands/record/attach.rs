@@ -134,8 +134,8 @@ fn attach(
     Ok(recorded)
 }
 
-/// Attaches to the children of processes, their children, and so on. They may have been begun before
-/// their parents had the library.
+/// Attaches to the children of processes, their children, and so on. They may have been begun
+/// before their parents had the library.
 fn attach_to_children(
     mut known: BTreeSet<u32>,
     injection: &Injection,
