@@ -18,7 +18,8 @@
 //!   ([`together`]), calls are told apart by what they ask for ([`operation_kinds`]) or by size
 //!   ([`size_kinds`]), and the rest is told beforehand ([`prepare`], [`afterwards`], [`holders`],
 //!   [`fits`]). Messages that one system call sent or received are in order ([`side_by_side`]).
-//! - **What is done strictly in turn** ([`strict`]) needs no model.
+//! - **What is done strictly in turn** ([`strict`]) needs no model. What is done nearly in turn
+//!   ([`nearly_in_turn`]) is told by the order at both ends, where the model guesses.
 //! - **Learning** ([`estimate`]): beginnings ([`beginnings`], [`first_assignments`], [`correlate`],
 //!   [`waits`]), how far they agree ([`agreement`]), and rounds of learning ([`rounds`],
 //!   [`learner`]).
@@ -80,6 +81,7 @@ mod learner;
 mod message_links;
 mod middle;
 mod model;
+mod nearly_in_turn;
 mod node_clocks;
 mod observe;
 mod offsets;

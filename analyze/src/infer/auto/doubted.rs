@@ -70,7 +70,7 @@ pub(super) fn unfit(doubts: &mut Doubts, service: &Service, found: &Assignment, 
 
 /// Number of calls whose likeliest request is hardly likelier than others. Those that are likely
 /// nobody's are not among them.
-fn guessed(found: &Assignment) -> usize {
+pub(super) fn guessed(found: &Assignment) -> usize {
     let is_guessed = |shares: &&Vec<(u32, f64)>| {
         let likeliest = shares.iter().max_by(|one, other| one.1.total_cmp(&other.1));
         likeliest.is_some_and(|(request, share)| *request != NONE && *share < GUESSED_BELOW)

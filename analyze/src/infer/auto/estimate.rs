@@ -11,6 +11,7 @@ use super::assignment::Assignment;
 use super::early;
 use super::events::events;
 use super::model::{Model, Nobody};
+use super::nearly_in_turn;
 use super::parts::search;
 use super::pool;
 use super::rounds::{learned, nobodys};
@@ -96,7 +97,9 @@ impl Known {
         let mut found = search(service, &events, &self.shapes, &self.model, LAST_WIDTH, true);
         found.prefer_best(|call| service.shared_write(service.calls[call].begin).is_some());
         self.model.agreement.temper(service, &events, &mut found.shares);
-        strict::settle(service, &mut found);
+        if let Some(tried) = strict::settle(service, &mut found) {
+            nearly_in_turn::settle(service, &tried, &mut found);
+        }
         pool::temper(service, &mut found.shares);
         early::temper(service, &mut found.shares);
         workers::temper(service, &mut found.shares);

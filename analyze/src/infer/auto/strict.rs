@@ -15,18 +15,34 @@ use super::service::{OPEN, Service};
 use crate::evidence::Evidence;
 use crate::tuning::auto::search::strict::{CASES_PER_EXCEPTION, MIN_ANSWERS, PLAN_SHARE};
 
+/// The kinds of the calls that requests of each kind mostly have, in their order, by kind of
+/// request.
+pub(super) type Plans = FxHashMap<u32, Vec<u32>>;
+
+/// An order that was tried, and that is not kept: what requests have, and the request of each call
+/// if it was kept.
+#[derive(Debug, Default)]
+pub(super) struct NotKept {
+    pub(super) plans: Plans,
+    pub(super) owner: Vec<u32>,
+}
+
 /// Gives each call to the request whose turn it is, where that is contradicted by nearly nothing.
-/// `found` is what the model says: it tells which calls a request has.
-pub(super) fn settle(service: &Service, found: &mut Assignment) {
+/// `found` is what the model says: it tells which calls a request has. Returns what was tried where
+/// it is contradicted.
+pub(super) fn settle(service: &Service, found: &mut Assignment) -> Option<NotKept> {
     let is_meant = service.is_in_turn()
         && service.held.is_empty()
         && !service.one_way
         && [Evidence::Turns, Evidence::Nesting].iter().all(|kind| service.without.has(*kind));
     if !is_meant {
-        return;
+        return None;
     }
     let plans = plans(service, &found.owner);
-    let Some(in_turn) = InTurn::of(service, &plans).filter(InTurn::is_kept) else { return };
+    let in_turn = InTurn::of(service, &plans)?;
+    if !in_turn.is_kept() {
+        return Some(NotKept { plans, owner: in_turn.owner });
+    }
     let sure = in_turn.share();
     for ((call, request), shares) in (0..).zip(&in_turn.owner).zip(&mut found.shares) {
         if *request == NONE {
@@ -40,11 +56,11 @@ pub(super) fn settle(service: &Service, found: &mut Assignment) {
         *shares = std::iter::once((*request, own)).chain(rest).collect();
         found.owner[call] = *request;
     }
+    None
 }
 
-/// The kinds of the calls that requests of each kind mostly have, in their order, by kind of
-/// request.
-fn plans(service: &Service, owner: &[u32]) -> FxHashMap<u32, Vec<u32>> {
+/// What requests mostly have, by the request of each call.
+fn plans(service: &Service, owner: &[u32]) -> Plans {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
     for (request, made) in service.requests.iter().zip(made_for(service, owner)) {
         let kinds = made.iter().map(|call| service.calls[*call as usize].kind).collect();
@@ -80,7 +96,7 @@ struct InTurn {
 
 impl InTurn {
     /// `None` where it is not known which calls a request has.
-    fn of(service: &Service, plans: &FxHashMap<u32, Vec<u32>>) -> Option<InTurn> {
+    fn of(service: &Service, plans: &Plans) -> Option<InTurn> {
         let mut events: Vec<(i64, Happens)> = Vec::new();
         for (at, request) in (0..).zip(&service.requests) {
             plans.get(&request.kind)?;
@@ -159,4 +175,4 @@ impl InTurn {
 
 #[cfg(test)]
 #[path = "strict_tests.rs"]
-mod tests;
+pub(super) mod tests;

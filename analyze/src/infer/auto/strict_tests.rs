@@ -4,11 +4,15 @@ use crate::infer::auto::tests::{MS, lot};
 
 /// How the thread of a service takes up what waits: of those that wait the one of this place, by
 /// the number of the event.
-type Order = fn(i64, usize) -> usize;
+pub(in crate::infer::auto) type Order = fn(i64, usize) -> usize;
 
 /// An event loop for `clients` clients that each ask again as soon as they are answered: for each
 /// request a call of kind 1, then one of kind 2, then the answer. With it the request of each call.
-fn event_loop(clients: u32, requests: u32, order: Order) -> (Service, Vec<u32>) {
+pub(in crate::infer::auto) fn event_loop(
+    clients: u32,
+    requests: u32,
+    order: Order,
+) -> (Service, Vec<u32>) {
     let mut service = Service { window: 10_000 * MS, ..Service::default() };
     // When something comes, the request, and how many calls it has made.
     let mut come: Vec<(i64, u32, u32)> =

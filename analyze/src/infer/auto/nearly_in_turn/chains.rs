@@ -1,0 +1,180 @@
+//! The receipt of each request, its calls in their order, and its answer, of requests that all have
+//! the same kinds of calls; and how far that is from the order in which things happened.
+
+use rustc_hash::FxHashMap;
+
+use crate::infer::auto::NONE;
+use crate::infer::auto::events::made_for;
+use crate::infer::auto::service::{OPEN, Service};
+use crate::infer::auto::strict::NotKept;
+use crate::tuning::auto::search::nearly_in_turn::{IMPOSSIBLE, WOKEN};
+
+/// Requests whose calls are of the same kinds, each kind once, and these calls.
+#[derive(Debug)]
+pub(super) struct Chains<'a> {
+    service: &'a Service,
+    /// The requests, and the place of each in the order of receipts and in that of answers.
+    requests: Vec<u32>,
+    received: Vec<usize>,
+    answered: Vec<usize>,
+    /// By the place of a call in its request.
+    steps: Vec<Step>,
+    /// Number of the requests of these kinds.
+    all: usize,
+    /// How much it counts that a request was received before another one.
+    received_power: f64,
+}
+
+/// The calls of one kind, in the order in which they were made.
+#[derive(Debug)]
+struct Step {
+    calls: Vec<u32>,
+    /// The place of each call in the order in which they ended.
+    ended: Vec<usize>,
+    /// The call of each request, and the request of each call, by their places.
+    of_request: Vec<usize>,
+    of_call: Vec<usize>,
+}
+
+impl<'a> Chains<'a> {
+    /// The chains of the kinds of requests that have the same kinds of calls, as they are if an
+    /// order is kept. Kinds of calls that a request has twice, or requests with others too, are
+    /// left out. The order of receipts counts with `received_power`.
+    pub(super) fn of(
+        service: &'a Service,
+        tried: &NotKept,
+        received_power: f64,
+    ) -> Vec<Chains<'a>> {
+        let mut kinds: FxHashMap<&[u32], Vec<u32>> = FxHashMap::default();
+        for (kind, plan) in &tried.plans {
+            kinds.entry(plan).or_default().push(*kind);
+        }
+        let mut uses: FxHashMap<u32, usize> = FxHashMap::default();
+        kinds
+            .keys()
+            .flat_map(|plan| plan.iter())
+            .for_each(|kind| *uses.entry(*kind).or_default() += 1);
+        let mut plans: Vec<(&[u32], Vec<u32>)> = kinds.into_iter().collect();
+        plans.retain(|(plan, _)| !plan.is_empty() && plan.iter().all(|kind| uses[kind] == 1));
+        plans.sort_unstable();
+        let made = made_for(service, &tried.owner);
+        let of = |(plan, kinds): &(&[u32], Vec<u32>)| {
+            let chains = Chains::of_plan(service, plan, kinds, &made);
+            Chains { received_power, ..chains }
+        };
+        plans.iter().map(of).collect()
+    }
+
+    fn of_plan(service: &'a Service, plan: &[u32], kinds: &[u32], made: &[Vec<u32>]) -> Chains<'a> {
+        let of_kinds = (0..).zip(&service.requests).filter(|(_, span)| kinds.contains(&span.kind));
+        let of_kinds: Vec<u32> = of_kinds.map(|(request, _)| request).collect();
+        let kind = |call: &u32| service.calls[*call as usize].kind;
+        let is_whole = |request: &u32| {
+            let calls = &made[*request as usize];
+            service.requests[*request as usize].end != OPEN
+                && calls.iter().map(kind).eq(plan.iter().copied())
+                && calls.iter().all(|call| service.calls[*call as usize].end != OPEN)
+        };
+        let requests: Vec<u32> = of_kinds.iter().copied().filter(is_whole).collect();
+        let span = |request: &u32| service.requests[*request as usize];
+        let steps = (0..plan.len()).map(|step| {
+            let own: Vec<u32> =
+                requests.iter().map(|request| made[*request as usize][step]).collect();
+            Step::of(service, &own)
+        });
+        Chains {
+            service,
+            received: places(&requests, |request| span(request).begin),
+            answered: places(&requests, |request| span(request).end),
+            steps: steps.collect(),
+            requests,
+            all: of_kinds.len(),
+            received_power: WOKEN,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Share of the requests of these kinds that have all calls.
+    pub(super) fn share_of_all(&self) -> f64 {
+        self.requests.len() as f64 / self.all.max(1) as f64
+    }
+
+    pub(super) fn steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// All calls, each with the request that it is of now, by steps and then by time.
+    pub(super) fn links(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.steps.iter().flat_map(|step| {
+            let request = |place: &usize| self.requests[*place];
+            step.calls.iter().copied().zip(step.of_call.iter().map(request))
+        })
+    }
+
+    /// Exchanges two calls of a step between their requests, and all that comes after it with
+    /// `rest`. Returns the nats by which the order fits less. Done twice, it is undone.
+    pub(super) fn exchange(&mut self, step: usize, calls: [usize; 2], rest: bool) -> f64 {
+        let [one, other] = calls.map(|call| self.steps[step].of_call[call]);
+        let before = self.cost(one) + self.cost(other);
+        let last = if rest { self.steps.len() } else { step + 1 };
+        for step in &mut self.steps[step..last] {
+            step.of_request.swap(one, other);
+            let [first, second] = [one, other].map(|request| step.of_request[request]);
+            (step.of_call[first], step.of_call[second]) = (one, other);
+        }
+        self.cost(one) + self.cost(other) - before
+    }
+
+    /// Nats by which a request is away, on average.
+    pub(super) fn mean_cost(&self) -> f64 {
+        let all: f64 = (0..self.len()).map(|place| self.cost(place)).sum();
+        all / self.len().max(1) as f64
+    }
+
+    /// Nats by which a request is away from the order in which things happened.
+    fn cost(&self, place: usize) -> f64 {
+        let request = self.requests[place];
+        let away = |one: usize, other: usize| (1.0 + one.abs_diff(other) as f64).ln();
+        let (mut since, mut at) =
+            (self.service.requests[request as usize].begin, self.received[place]);
+        let (mut power, mut cost) = (self.received_power, 0.0);
+        for step in &self.steps {
+            let own = step.of_request[place];
+            let call = step.calls[own];
+            let span = self.service.calls[call as usize];
+            let is_possible = span.begin >= since && self.service.covers(request, call);
+            cost += power * away(at, own) + if is_possible { 0.0 } else { IMPOSSIBLE };
+            (since, at, power) = (span.end, step.ended[own], WOKEN);
+        }
+        cost + WOKEN * away(at, self.answered[place])
+    }
+}
+
+impl Step {
+    /// The step at which requests have these calls, each its own.
+    fn of(service: &Service, own: &[u32]) -> Step {
+        let span = |call: &u32| service.calls[*call as usize];
+        let of_request = places(own, |call| span(call).begin);
+        let mut of_call = vec![NONE as usize; own.len()];
+        let mut calls = vec![NONE; own.len()];
+        for (request, (place, call)) in of_request.iter().zip(own).enumerate() {
+            (of_call[*place], calls[*place]) = (request, *call);
+        }
+        let ended = places(&calls, |call| span(call).end);
+        Step { calls, ended, of_request, of_call }
+    }
+}
+
+/// The place of each of these in the order of their times.
+fn places(of: &[u32], time: impl Fn(&u32) -> i64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..of.len()).collect();
+    order.sort_by_key(|at| time(&of[*at]));
+    let mut places = vec![0; of.len()];
+    for (place, at) in order.into_iter().enumerate() {
+        places[at] = place;
+    }
+    places
+}

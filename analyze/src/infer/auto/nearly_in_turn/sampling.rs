@@ -1,0 +1,76 @@
+//! Exchanges of calls between requests at random, each as likely as what comes of it is in
+//! comparison with what was there. So chains are seen as often as they are likely (the method of
+//! Metropolis), and each call's requests with their probabilities. Equal services give equal ones:
+//! the numbers begin the same each time.
+
+use rustc_hash::FxHashMap;
+
+use super::chains::Chains;
+use crate::tuning::auto::search::nearly_in_turn::{FAR, MAX_TRIES, NEAR, ROUNDS, TRIES};
+
+/// The calls of `chains`, each with its requests and how often it was seen to be of each. `chains`
+/// are as they were seen last, after that.
+pub(super) fn likely(chains: &mut Chains<'_>) -> Vec<(u32, Vec<(u32, u32)>)> {
+    let mut seen: FxHashMap<u32, FxHashMap<u32, u32>> = FxHashMap::default();
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let [unseen, counted] = ROUNDS;
+    let most = MAX_TRIES / (unseen + counted);
+    let tries = (TRIES * chains.steps() * chains.len()).min(most);
+    for round in 0..unseen + counted {
+        for _ in 0..tries {
+            one_try(chains, &mut random);
+        }
+        if round >= unseen {
+            for (call, request) in chains.links() {
+                *seen.entry(call).or_default().entry(request).or_default() += 1;
+            }
+        }
+    }
+    let sorted = |of: FxHashMap<u32, u32>| {
+        let mut of: Vec<(u32, u32)> = of.into_iter().collect();
+        of.sort_unstable();
+        of
+    };
+    let mut likely: Vec<_> = seen.into_iter().map(|(call, of)| (call, sorted(of))).collect();
+    likely.sort_unstable();
+    likely
+}
+
+/// Exchanges two calls, if that is to be.
+fn one_try(chains: &mut Chains<'_>, random: &mut Random) {
+    let step = random.below(chains.steps());
+    let far = if random.below(2) == 0 { NEAR } else { FAR };
+    let one = random.below(chains.len());
+    let other = one + 1 + random.below(far);
+    let rest = random.below(2) == 0;
+    if other >= chains.len() {
+        return;
+    }
+    let worse = chains.exchange(step, [one, other], rest);
+    if worse > 0.0 && random.share() >= (-worse).exp() {
+        // The requests have changed places, so the same calls change them back.
+        chains.exchange(step, [one, other], rest);
+    }
+}
+
+/// Numbers that seem random (xorshift, by Marsaglia).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        for shift in [13, -7, 17] {
+            self.0 ^= if shift > 0 { self.0 << shift } else { self.0 >> -shift };
+        }
+        self.0
+    }
+
+    /// A number below that one, which is not 0.
+    fn below(&mut self, bound: usize) -> usize {
+        ((self.next() >> 11) % bound as u64) as usize
+    }
+
+    /// A number from 0 to below 1.
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
