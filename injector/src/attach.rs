@@ -6,6 +6,7 @@ mod clear;
 mod detach;
 mod files;
 mod held;
+mod note;
 mod put;
 mod settle;
 mod told;
@@ -21,7 +22,7 @@ use crate::facts::Told;
 use crate::maps;
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
-use crate::threads::Threads;
+use crate::threads::{Threads, in_a_thread};
 use crate::tuning::{ALL_STOPPED, LOADS, LOOKS_FOR_LIBC, STACK, STOPPED};
 use files::CodeFile;
 use held::Held;
@@ -33,6 +34,7 @@ pub struct Attached {
     held: Held,
     path: PathBuf,
     stopped: Duration,
+    took_over: bool,
 }
 
 /// Puts a blob into a process that runs. `prepare` is asked for the program and for its libc; the
@@ -75,6 +77,12 @@ impl Attached {
         self.stopped
     }
 
+    /// Whether the process had a blob already, of a recorder that was killed. It was taken out.
+    #[must_use]
+    pub fn took_over(&self) -> bool {
+        self.took_over
+    }
+
     /// Takes the blob out of the process, which then is as it was before, and of those that are
     /// copies of it. Returns how many there were; those that have become another program, or have
     /// ended, need nothing.
@@ -83,17 +91,8 @@ impl Attached {
     /// Something failed, or threads do not come out of the blob; then it stays there and does
     /// nothing more. Of several errors it is the first.
     pub fn detach(&self) -> Result<usize, Error> {
-        in_a_thread(|| detach::detach_all(&self.held))
+        detach::detach_all(&self.held)
     }
-}
-
-/// Does work in a thread of its own. Whatever happens, the kernel lets all threads go that it has
-/// stopped when it ends.
-fn in_a_thread<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-    thread::scope(|scope| match scope.spawn(work).join() {
-        Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic),
-    })
 }
 
 fn attach_here(
@@ -103,6 +102,7 @@ fn attach_here(
 ) -> Result<Attached, Error> {
     allowed::look(process)?;
     let memory = Memory::open(process).map_err(|error| allowed(process, error))?;
+    let took_over = detach::take_over(process, &memory)?;
     let facts = memory.told()?;
     if facts.secure {
         return Err(Error::left(process, Left::Secure));
@@ -132,9 +132,18 @@ fn attach_here(
         Threads::stop(process, begin + ALL_STOPPED).map_err(|error| allowed(process, error))?;
     let made = put::put(work, parts, &mut threads, begin + STOPPED);
     threads.release();
-    let held = made?;
+    let held = made.map_err(|error| recorded(process, &memory, error))?;
     let stopped = begin.elapsed();
-    Ok(Attached { held, path, stopped })
+    Ok(Attached { held, path, stopped, took_over })
+}
+
+/// Who records a process that has been given a blob in this moment; other errors as they are.
+fn recorded(process: u32, memory: &Memory, error: Error) -> Error {
+    let Error::NotAttached { why: Left::UsesGs, .. } = error else { return error };
+    match note::find(process, memory) {
+        Ok(Some((recorder, _))) => Error::left(process, Left::Recorded { by: recorder.process }),
+        _ => error,
+    }
 }
 
 /// Files of code of a process. One that was just started has not loaded its libc yet; it is waited

@@ -72,6 +72,25 @@ impl Waiting {
     /// Number of words that say it.
     pub(crate) const WORDS: usize = 13;
 
+    /// The offsets in the order of the fields.
+    pub(crate) fn words(&self) -> [u64; Waiting::WORDS] {
+        [
+            self.owner,
+            self.newest,
+            self.floor,
+            self.stack_end,
+            self.stack_length,
+            self.alternate,
+            self.alternate_length,
+            self.stack,
+            self.before,
+            self.registers,
+            self.arguments,
+            self.number,
+            self.length,
+        ]
+    }
+
     /// The offsets from as many words, in the order of the fields.
     pub(crate) fn of(words: [u64; Waiting::WORDS]) -> Waiting {
         let [
@@ -141,6 +160,15 @@ pub struct Patch {
     pub old: Vec<u8>,
     /// Bytes that come there, as many.
     pub new: Vec<u8>,
+    /// Address in the process of the system call that it is for.
+    pub call: u64,
+}
+
+impl Patch {
+    /// Whether it is behind its system call, where a hook goes on that has begun before it.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.address == self.call.wrapping_add(2)
+    }
 }
 
 /// All changes of a program.

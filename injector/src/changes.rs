@@ -32,7 +32,7 @@ pub(crate) fn verify(
     code: &[(u64, u64)],
     patches: &[Patch],
 ) -> Result<(), Error> {
-    for Patch { address, old, new } in patches {
+    for Patch { address, old, new, .. } in patches {
         let (address, end) = (*address, address.checked_add(old.len() as u64));
         let inside = code
             .iter()

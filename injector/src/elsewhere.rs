@@ -131,6 +131,12 @@ impl Attached {
         std::time::Duration::ZERO
     }
 
+    /// Whether the process had a blob already.
+    #[must_use]
+    pub fn took_over(&self) -> bool {
+        false
+    }
+
     /// Takes the blob out of the process.
     ///
     /// # Errors

@@ -127,12 +127,25 @@ pub(crate) fn linked_entry(header: &[u8]) -> Option<u64> {
 
 /// Address at which the heap begins, from the text of `/proc/PID/stat`.
 pub(crate) fn heap(stat: &str) -> Option<u64> {
-    /// Number of the field `start_brk`, and of the first behind the program's name.
-    const FIELD: usize = 47;
+    const START_BRK: usize = 47;
+    field(stat, START_BRK)?.parse().ok()
+}
+
+/// When a process began, in ticks of the kernel, from the text of `/proc/PID/stat`. `None` where it
+/// has ended and only its parent has not taken notice.
+pub(crate) fn since(stat: &str) -> Option<u64> {
+    const STATE: usize = 3;
+    const START_TIME: usize = 22;
+    let has_ended = ["Z", "X"].contains(&field(stat, STATE)?);
+    (!has_ended).then(|| field(stat, START_TIME)?.parse().ok())?
+}
+
+/// Field of `/proc/PID/stat` by its number, which is 3 behind the program's name.
+fn field(stat: &str, number: usize) -> Option<&str> {
     const BEHIND_NAME: usize = 3;
     // The name may have blanks and brackets itself.
     let (_, rest) = stat.rsplit_once(") ")?;
-    rest.split(' ').nth(FIELD - BEHIND_NAME)?.trim().parse().ok()
+    rest.split(' ').nth(number - BEHIND_NAME).map(str::trim)
 }
 
 /// Little-endian number at an offset.

@@ -82,14 +82,19 @@ pub(crate) fn behind_code(
 }
 
 /// Addresses in the kernel's own library at which a foothold may lie: its last bytes, where they
-/// are zero.
+/// are zero, or a foothold of a recorder that was killed.
 pub(crate) fn in_vdso(told: &Told, regions: &[Region], memory: &Memory, bytes: usize) -> Vec<u64> {
     let vdso = regions.iter().find(|region| region.start == told.vdso && region.executable);
     let place = vdso.and_then(|region| region.end.checked_sub(bytes as u64));
-    let unused = |place: &u64| {
-        memory.read(*place, bytes).is_ok_and(|bytes| bytes.iter().all(|byte| *byte == 0))
-    };
+    let unused = |place: &u64| memory.read(*place, bytes).is_ok_and(|bytes| is_unused(&bytes));
     place.filter(unused).into_iter().collect()
+}
+
+/// Whether nothing of the kernel's library is among its last bytes.
+fn is_unused(bytes: &[u8]) -> bool {
+    let (before, last) = bytes.split_at(bytes.len().saturating_sub(BYTES));
+    let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    whole::is_one(bytes) || is_zero(before) && (is_zero(last) || last.starts_with(&CODE))
 }
 
 /// Whether all bytes of a foothold would be executable.
@@ -115,7 +120,10 @@ impl Foothold {
         code: &[u8],
     ) -> Result<Foothold, Error> {
         let at = *places.first().ok_or(Error::NoFoothold { process })?;
-        let old = memory.read(at, code.len())?;
+        let mut old = memory.read(at, code.len())?;
+        if whole::is_one(&old) {
+            old.fill(0);
+        }
         memory.write(at, code)?;
         Ok(Foothold { at, old })
     }
@@ -165,6 +173,25 @@ mod tests {
         assert_eq!(4 + u64::from(bytes[3]), RETURNED);
         assert_eq!(bytes[CALLED as usize..][..3], [0x48, 0x89, 0xc7]);
         assert_eq!(bytes[RETURNED as usize - 2..][..2], [0x0f, 0x05]);
+    }
+
+    /// Where a program has no other place, nobody could attach to it again.
+    #[test]
+    fn what_a_killed_recorder_has_left_is_no_hindrance() {
+        let zeros = || vec![0; whole::bytes()];
+        let with = |at: usize, code: &[u8]| {
+            let mut bytes = zeros();
+            bytes[at..at + code.len()].copy_from_slice(code);
+            bytes
+        };
+        // SAFETY: the structure is all numbers.
+        let registers = unsafe { std::mem::zeroed() };
+        let back = Return { mask: 1, stack: 2, rdx: 3, entry: 4 };
+        assert!(is_unused(&zeros()));
+        assert!(is_unused(&whole::code(&registers, &[7; 600], 1)));
+        assert!(is_unused(&with(whole::bytes() - BYTES, &code(back))));
+        assert!(!is_unused(&with(0, &[1])));
+        assert!(!is_unused(&with(whole::bytes() - 1, &[1])));
     }
 
     #[test]

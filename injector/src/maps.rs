@@ -37,6 +37,16 @@ fn region(line: &[u8]) -> Option<Region> {
     (start < end).then(|| Region { start, end, executable: rights[2] == b'x' })
 }
 
+/// Regions of a text such as `/proc/PID/maps` that are of no file, and may be read alone.
+pub(crate) fn read_only(text: &[u8]) -> impl Iterator<Item = Region> {
+    let lines = text.split(|byte| *byte == b'\n');
+    let is_one = |line: &&[u8]| {
+        let words = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+        words.skip(1).eq([&b"r--p"[..], b"00000000", b"00:00", b"0"])
+    };
+    lines.filter(is_one).filter_map(region)
+}
+
 /// Whole pages that hold a number of bytes; `None` where they are more than a number can say.
 pub(crate) fn pages(bytes: u64) -> Option<u64> {
     bytes.checked_next_multiple_of(PAGE)
@@ -95,6 +105,16 @@ mod tests {
         assert_eq!(regions.len(), 4);
         assert_eq!(regions[1], Region { start: 0x40_1000, end: 0x48_0000, executable: true });
         assert!(!regions[0].executable && !regions[2].executable && regions[3].executable);
+    }
+
+    #[test]
+    fn what_may_be_read_alone_is_found() {
+        let text = b"1000-2000 r--p 00000000 00:00 0 \n\
+                     2000-3000 rw-p 00000000 00:00 0 \n\
+                     3000-4000 r--p 00000000 00:00 0     [vvar]\n\
+                     4000-5000 r--p 00000000 fe:00 1     /a\n";
+        let found: Vec<Region> = read_only(text).collect();
+        assert_eq!(found, [Region { start: 0x1000, end: 0x2000, executable: false }]);
     }
 
     #[test]

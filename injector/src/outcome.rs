@@ -56,6 +56,13 @@ pub enum Left {
     Stopped,
     /// A thread of the process has something at its GS base.
     UsesGs,
+    /// The first thread of the process has ended, and others run.
+    FirstThreadEnded,
+    /// Another process records it.
+    Recorded {
+        /// Number of that process.
+        by: u32,
+    },
     /// The process has a library loaded that records it.
     HasLibrary(PathBuf),
     /// A filter may forbid the process what the code does.
@@ -95,7 +102,10 @@ impl fmt::Display for Left {
             Left::GainsRights { path, right } => {
                 write!(f, "{} has {right}, which it would lose if it were traced", path.display())
             }
-            Left::Secure => f.write_str("the program has rights that its user does not have"),
+            Left::Secure => f.write_str(
+                "the program has rights that its user does not have (setuid, capabilities), and is \
+                 not recorded",
+            ),
             Left::Unwanted => {
                 f.write_str("it has no place that makes system calls of those that are recorded")
             }
@@ -106,8 +116,16 @@ impl fmt::Display for Left {
             ),
             Left::Stopped => f.write_str("it is stopped (SIGSTOP); let it go on first"),
             Left::UsesGs => f.write_str(
-                "it is recorded already, or uses the GS register itself, which the library needs",
+                "it was started by 'sockcap record', or uses the GS register itself, which the \
+                 library needs",
             ),
+            Left::FirstThreadEnded => f.write_str(
+                "its first thread has ended while others run, and the kernel shows no memory of \
+                 such a process; start it by 'sockcap record' instead",
+            ),
+            Left::Recorded { by } => {
+                write!(f, "process {by} records it already; end that one first")
+            }
             Left::HasLibrary(path) => {
                 write!(f, "it has {} loaded, which records it already", path.display())
             }
@@ -158,11 +176,23 @@ pub enum Error {
     },
     /// Threads of a process stayed within the code that is to be taken out.
     #[error(
-        "process {process} does not come out of the library; it stays there and does nothing more"
+        "process {process} does not come out of the library, which stays there and does nothing \
+         more; to take it out later, begin 'sockcap record -p {process}', and end it"
     )]
     StaysWithin {
         /// Number of the process.
         process: u32,
+    },
+    /// The code cannot be taken out of a process.
+    #[error(
+        "{source}; the library stays in process {process}, and goes on; to take it out, begin \
+         'sockcap record -p {process}', and end it"
+    )]
+    Stays {
+        /// Number of the process.
+        process: u32,
+        /// Why.
+        source: Box<Error>,
     },
     /// The kernel does not let us trace a process.
     #[error("process {process} may not be traced: {source}{}", tracer_hint(*.tracer))]
@@ -275,6 +305,9 @@ pub enum Error {
         /// What the kernel said.
         source: io::Error,
     },
+    /// There is no thread for the work.
+    #[error("no thread can be begun: {0}")]
+    Thread(#[source] io::Error),
     /// A program cannot be started.
     #[error("{}: {source}", path.display())]
     Spawn {

@@ -123,8 +123,12 @@ impl Prepare for Patcher {
             };
             let made = assemble(&survey, placed.bias, placed.stubs, &entries)?;
             let patches = made.patches.into_iter();
-            let patches =
-                patches.map(|patching::Patch { address, old, new }| Patch { address, old, new });
+            let patches = patches.map(|patching::Patch { address, old, new, call }| Patch {
+                address,
+                old,
+                new,
+                call,
+            });
             Ok(Patches { stubs: made.stubs, patches: patches.collect() })
         };
         let assemble = Box::new(patches);

@@ -22,8 +22,6 @@ pub(crate) enum Go {
     ToCall,
     /// It stays stopped, as its whole process is (SIGSTOP), until that goes on.
     Listen,
-    /// For one instruction.
-    Step,
 }
 
 /// Note type of all vector registers (`NT_X86_XSTATE`).
@@ -70,7 +68,6 @@ pub(crate) fn go(tid: Tid, how: Go, signal: c_int) -> io::Result<()> {
         Go::On => libc::PTRACE_CONT,
         Go::ToCall => libc::PTRACE_SYSCALL,
         Go::Listen => libc::PTRACE_LISTEN,
-        Go::Step => libc::PTRACE_SINGLESTEP,
     };
     request(what, tid, 0, signal as usize)
 }

@@ -149,6 +149,16 @@ impl<'a> Remote<'a> {
         Ok(result)
     }
 
+    /// Sets until when what comes must be done.
+    pub(crate) fn has_until(&mut self, until: Instant) {
+        self.until = until;
+    }
+
+    /// Makes it stand still where a function did not come back.
+    pub(crate) fn halt(&mut self) -> Result<(), Error> {
+        self.seized.halt(UNTIL_INTERRUPTED, "stopping it")
+    }
+
     /// Sets what the GS base is from now on, also when this process ends without its end.
     pub(crate) fn set_gs_base(&mut self, address: u64) -> Result<(), Error> {
         const STEP: &str = "setting its GS base";

@@ -1,7 +1,10 @@
 //! All threads of a process that runs: they are stopped wherever they are, and let go.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::outcome::{Error, Left};
 use crate::ptrace::{self, Go, Registers, Tid};
@@ -10,6 +13,8 @@ use crate::seized::{self, Seized, Stop};
 /// Threads of a process; all of them stand still.
 #[derive(Debug)]
 pub(crate) struct Threads {
+    process: u32,
+    end: Arc<OwnedFd>,
     /// Each of them.
     pub all: Vec<Thread>,
 }
@@ -25,13 +30,28 @@ pub(crate) struct Thread {
     pub signal: i32,
 }
 
+/// What is done when threads stop.
+const STEP: &str = "stopping its threads";
+
 impl Threads {
     /// Stops all threads of a process. On an error, those that were stopped go on when the calling
     /// thread ends, not before.
     pub(crate) fn stop(process: u32, until: Instant) -> Result<Threads, Error> {
-        const STEP: &str = "stopping its threads";
         let end = seized::end_of(process).map_err(|_| Error::NoProcess { process })?;
-        let (mut all, mut known) = (Vec::new(), BTreeSet::new());
+        let mut threads = Threads { process, end, all: Vec::new() };
+        threads.stop_others(until)?;
+        Ok(threads)
+    }
+
+    /// Number of the process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Stops the threads that are not stopped yet.
+    fn stop_others(&mut self, until: Instant) -> Result<(), Error> {
+        let process = self.process;
+        let mut known: BTreeSet<Tid> = self.all.iter().map(|thread| thread.seized.tid()).collect();
         // A thread that is not stopped yet may begin others.
         loop {
             let mut fresh = Vec::new();
@@ -39,7 +59,7 @@ impl Threads {
                 if known.contains(&tid) || has_ended(process, tid) {
                     continue;
                 }
-                match Seized::join(process, tid, &end) {
+                match Seized::join(process, tid, &self.end) {
                     Ok(seized) => fresh.push(seized),
                     Err(_) if has_ended(process, tid) => continue,
                     Err(error) => return Err(error),
@@ -49,18 +69,39 @@ impl Threads {
             if fresh.is_empty() {
                 break;
             }
-            for mut seized in fresh {
-                match stand(&mut seized, until, STEP) {
-                    Ok(()) => {
-                        let registers = seized.registers(STEP)?;
-                        all.push(Thread { seized, registers, signal: 0 });
-                    }
-                    Err(Error::Gone { .. }) => {}
-                    Err(error) => return Err(error),
-                }
+            for seized in fresh {
+                self.all.extend(stand(seized, until)?);
             }
         }
-        if all.is_empty() { Err(Error::Gone { process, step: STEP }) } else { Ok(Threads { all }) }
+        if self.all.is_empty() { Err(Error::Gone { process, step: STEP }) } else { Ok(()) }
+    }
+
+    /// Lets some threads go on for a moment, and stops them again, and those that they have begun.
+    /// What they execute is the program's own, so nothing is left in them if the tracer ends.
+    pub(crate) fn let_on(
+        &mut self,
+        chosen: impl Fn(&Thread) -> bool,
+        moment: Duration,
+        until: Instant,
+    ) -> Result<(), Error> {
+        let (mut gone_on, others): (Vec<Thread>, _) =
+            std::mem::take(&mut self.all).into_iter().partition(chosen);
+        self.all = others;
+        for Thread { seized, signal, .. } in &mut gone_on {
+            match seized.go(Go::On, *signal, STEP) {
+                Ok(()) | Err(Error::Gone { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        thread::sleep(moment);
+        for Thread { seized, .. } in &gone_on {
+            // One that has ended is found below.
+            let _ = ptrace::interrupt(seized.tid());
+        }
+        for Thread { seized, .. } in gone_on {
+            self.all.extend(stand(seized, until)?);
+        }
+        self.stop_others(until)
     }
 
     /// Lets all threads go on.
@@ -73,39 +114,6 @@ impl Threads {
 }
 
 impl Thread {
-    /// Executes one instruction. Signals wait meanwhile.
-    pub(crate) fn step(&mut self, until: Instant) -> Result<(), Error> {
-        const STEP: &str = "stepping in it";
-        self.seized.go(Go::Step, 0, STEP)?;
-        loop {
-            match self.seized.wait(until, STEP)? {
-                Stop::Signal(libc::SIGTRAP) => break,
-                Stop::Signal(libc::SIGSTOP) => self.signal = libc::SIGSTOP,
-                Stop::Interrupted => {}
-                stop => return Err(crate::remote::unexpected(&self.seized, stop, STEP)),
-            }
-            self.seized.go(Go::Step, 0, STEP)?;
-        }
-        self.registers = self.seized.registers(STEP)?;
-        Ok(())
-    }
-
-    /// Does something while the thread blocks all signals but that of a step.
-    pub(crate) fn without_signals<T>(
-        &mut self,
-        work: impl FnOnce(&mut Thread) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        const STEP: &str = "holding signals back";
-        // The kernel would take away the handler of a blocked one that it has to send.
-        const ALL: u64 = !(1 << (libc::SIGTRAP - 1));
-        let tid = self.seized.tid();
-        let mask = ptrace::blocked(tid).map_err(self.seized.failed(STEP))?;
-        ptrace::block(tid, ALL).map_err(self.seized.failed(STEP))?;
-        let result = work(self);
-        ptrace::block(tid, mask).map_err(self.seized.failed(STEP))?;
-        result
-    }
-
     /// Sets its registers.
     pub(crate) fn set(&mut self, registers: Registers) -> Result<(), Error> {
         self.seized.set_registers(&registers, "setting its registers")?;
@@ -122,15 +130,40 @@ impl Thread {
     }
 }
 
-/// Waits until a thread that was interrupted stands still.
-fn stand(seized: &mut Seized, until: Instant, step: &'static str) -> Result<(), Error> {
+/// Waits until a thread that was interrupted stands still. `None` where it has ended.
+fn stand(mut seized: Seized, until: Instant) -> Result<Option<Thread>, Error> {
     loop {
-        match seized.wait(until, step)? {
-            Stop::Interrupted => return Ok(()),
+        let stop = match seized.wait(until, STEP) {
+            Ok(stop) => stop,
+            Err(Error::Gone { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        match stop {
+            Stop::Interrupted => {
+                let registers = seized.registers(STEP)?;
+                return Ok(Some(Thread { seized, registers, signal: 0 }));
+            }
             Stop::Group => return Err(Error::left(seized.process(), Left::Stopped)),
-            stop => seized.pass(stop, step)?,
+            stop => match seized.pass(stop, STEP) {
+                Ok(()) | Err(Error::Gone { .. }) => {}
+                Err(error) => return Err(error),
+            },
         }
     }
+}
+
+/// Does work in a thread of its own. Whatever happens, the kernel lets all threads go that it has
+/// stopped when it ends.
+pub(crate) fn in_a_thread<T: Send>(
+    work: impl FnOnce() -> Result<T, Error> + Send,
+) -> Result<T, Error> {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, work).map_err(Error::Thread)?;
+        match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Threads that a process has now.

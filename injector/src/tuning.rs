@@ -81,20 +81,32 @@ pub(crate) const ALL_STOPPED: Duration = Duration::from_secs(1);
 /// takes room only where it is touched.
 pub(crate) const STACK: u64 = 256 << 10;
 
-/// Maximum number of instructions that a thread executes to come out of what is changed: a jump has
-/// five bytes, and a loop would go around.
-pub(crate) const STEPS_OUT: usize = 100;
+/// Time for which threads go on that stand where they cannot stay, while the others stand still:
+/// that of the first time, and as much more each further time. Chosen: a hook takes less than 1 us,
+/// and a thread is on a processor within some 100 us.
+pub(crate) const MOMENT: Duration = Duration::from_micros(200);
 
-/// Maximum number of instructions that a thread executes to come out of a blob before all threads
-/// go on for a moment. A hook has some hundred, and a step takes 5 to 10 us.
-pub(crate) const STEPS_TO_SETTLE: usize = 5000;
+/// Number of these times before all threads go on, or attaching is given up. They take 15 ms.
+pub(crate) const MOMENTS: u32 = 12;
+
+/// Maximum number of hooks of one thread that are dropped at once: those of handlers that have
+/// interrupted each other. More wait for the next time.
+pub(crate) const DROPPED: usize = 64;
 
 /// Number of times that the threads of a process are stopped until none is within a blob. Chosen: a
 /// handler of a signal that has interrupted a hook is the only one that stays for long.
 pub(crate) const TRIES: usize = 50;
 
+/// Number of these times that may fail: its threads do not stop in time, or another process traces
+/// them. Chosen: a time takes a second at most, and whoever ends a recording waits.
+pub(crate) const FAILURES: usize = 3;
+
 /// Time for which threads go on between two of these.
 pub(crate) const BREATH: Duration = Duration::from_millis(20);
+
+/// Maximum time for the last function of a blob, for which a process stands still. Chosen: it takes
+/// some milliseconds.
+pub(crate) const ENDING: Duration = Duration::from_secs(2);
 
 /// Number of times that copies of a process are looked for, which may make others meanwhile.
 pub(crate) const COPIES: usize = 5;
@@ -105,3 +117,7 @@ pub(crate) const LOADS: Duration = Duration::from_millis(5);
 /// Number of these looks. Chosen: a program loads its libraries within some milliseconds, on a busy
 /// machine within a second. One that has no libc runs on meanwhile.
 pub(crate) const LOOKS_FOR_LIBC: usize = 200;
+
+/// Maximum length of the note on a blob in a process, in bytes, and of what is looked through for
+/// one. Chosen: a change takes 40 bytes, and a libc has some hundred.
+pub(crate) const NOTE_BYTES: usize = 1 << 20;

@@ -74,6 +74,12 @@ fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_
                 .code()
                 .any(|segment| segment.from(linked).is_some_and(|of| of.starts_with(&patch.old)))
         );
+        let of = sites.iter().find(|site| site.address.wrapping_add(bias) == patch.call);
+        let windows = of.map(|site| [site.before.as_ref(), site.after.as_ref()]);
+        let is_of_it = windows.is_some_and(|windows| {
+            windows.into_iter().flatten().any(|window| window.address == linked)
+        });
+        assert!(is_of_it || patch.call == patch.address, "{patch:?} is for another call");
         let moved = sites.iter().filter(|site| site.kind != Kind::Over);
         for site in moved.filter(|site| site.numbers.can_be_wanted()) {
             let apart = site.address + 2 <= linked || site.address >= linked + JUMP_BYTES as u64;

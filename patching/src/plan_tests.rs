@@ -4,11 +4,20 @@ use crate::cases::{PADDED_AT, kinds, look, only};
 use crate::kind::Kind;
 use crate::kind::Reason::{Live, NoRoom, Reached, Unwanted};
 use crate::numbers::Numbers;
+use crate::stubs::{Entries, assemble};
 
 const SEND: &[u8] = b"\xb8\x2c\0\0\0"; // mov eax,44
 const SYSCALL: &[u8] = b"\x0f\x05";
 const CHECK: &[u8] = b"\x48\x3d\0\xf0\xff\xff"; // cmp rax,-4096
 const RET: &[u8] = b"\xc3";
+const ENTRIES: Entries = Entries {
+    before_c: 1,
+    after_c: 2,
+    before_go: 3,
+    before_goroutine: 5,
+    after_go: 4,
+    ready: None,
+};
 
 #[test]
 fn room_on_both_sides() {
@@ -91,6 +100,11 @@ fn what_jumps_into_an_instruction_leaves_it_where_it_is() {
     let code = |jump: &[u8]| [jump, SEND, SYSCALL, b"\x31\xc0", locked, RET].concat();
     assert_eq!(kinds(&code(b"\x90\x90")), [Kind::Sandwich]);
     assert_eq!(kinds(&code(b"\x75\x0a")), [Kind::Over]);
+    // The bytes that the jump is written over have nothing of the call.
+    let survey = look(&code(b"\x75\x0a"));
+    let made = assemble(&survey, 0x1000, 0x50_0000, &ENTRIES).unwrap();
+    let [patch] = &made.patches[..] else { panic!("{made:?}") };
+    assert_eq!((&*patch.old, patch.call), (SEND, survey.sites[0].address + 0x1000));
 }
 
 #[test]

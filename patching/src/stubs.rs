@@ -87,6 +87,9 @@ pub struct Patch {
     pub old: Vec<u8>,
     /// The bytes to write, as many as the old ones.
     pub new: Vec<u8>,
+    /// Address in the process of the system call that it is for, the first of two that share it.
+    /// Where a goroutine lets another go on, there is none, and it is `address`.
+    pub call: u64,
 }
 
 /// All that an image is patched with.
@@ -225,7 +228,8 @@ impl Area {
         let address = window.address.wrapping_add(self.bias);
         let mut new = vec![0xe9];
         new.extend(self.distance(site, address.wrapping_add(JUMP_BYTES as u64), self.here())?);
-        self.patches.push(Patch { address, old: window.old.to_vec(), new });
+        let call = site.wrapping_add(self.bias);
+        self.patches.push(Patch { address, old: window.old.to_vec(), new, call });
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Signals that end commands which run until they are asked to stop.
 
 use collector::link::Stop;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::Error;
 
@@ -15,4 +15,36 @@ pub(crate) fn stopped_by_signals() -> Result<Stop, Error> {
         signal_hook::flag::register(signal, Stop::clone(&stop)).map_err(Error::Signals)?;
     }
     Ok(stop)
+}
+
+/// The same for a command that has something to put in order when its terminal is closed. Where
+/// that is to be ignored (`nohup`), it is.
+pub(crate) fn stopped_by_signals_and_hangup() -> Result<Stop, Error> {
+    let stop = stopped_by_signals()?;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if !is_ignored(&status, SIGHUP) {
+        // A second one ends nothing: the kernel and the shell send one each.
+        signal_hook::flag::register(SIGHUP, Stop::clone(&stop)).map_err(Error::Signals)?;
+    }
+    Ok(stop)
+}
+
+/// Whether a process ignores a signal, by its `status`.
+fn is_ignored(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ignored_is_known() {
+        let status = "Name:\tx\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\n";
+        assert!(is_ignored(status, SIGHUP));
+        assert!(!is_ignored(status, SIGTERM));
+        assert!(!is_ignored("", SIGHUP));
+    }
 }

@@ -14,7 +14,10 @@ pub(crate) fn look(process: u32) -> Result<(), Error> {
     let Ok(status) = status else { return Err(Error::NoProcess { process }) };
     let left = |why| Err(Error::left(process, why));
     if field(&status, "State").is_some_and(|state| state.starts_with(['Z', 'X'])) {
-        return Err(Error::NoProcess { process });
+        return match has_other_threads(process) {
+            true => left(Left::FirstThreadEnded),
+            false => Err(Error::NoProcess { process }),
+        };
     }
     if field(&status, "State").is_some_and(|state| state.starts_with('T')) {
         return left(Left::Stopped);
@@ -42,6 +45,12 @@ pub(crate) fn look(process: u32) -> Result<(), Error> {
         Some(path) => left(Left::HasLibrary(path)),
         None => Ok(()),
     }
+}
+
+/// Whether a process has threads besides its first one.
+fn has_other_threads(process: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    threads.count() > 1
 }
 
 /// Whether a process runs in the memory of its parent, as children of `vfork` do. What is changed
@@ -181,6 +190,39 @@ mod tests {
         parent.wait().unwrap();
         assert!(matches!(refused, Err(Error::NotAllowed { why, .. }) if why.contains("memory")));
         assert!(!shares_memory(std::process::id()));
+    }
+
+    /// The other thread waits until it is killed.
+    #[test]
+    fn a_process_whose_first_thread_has_ended_is_no_ended_one() {
+        let place = tempfile::tempdir().unwrap();
+        let (source, program) = (place.path().join("leaves.c"), place.path().join("leaves"));
+        let text = "#include <pthread.h>\n#include <unistd.h>\n\
+                    static void *waits(void *unused) { for (;;) pause(); return unused; }\n\
+                    int main(void) { pthread_t thread; pthread_create(&thread, 0, waits, 0);\n\
+                    pthread_exit(0); }";
+        fs::write(&source, text).unwrap();
+        let mut compiler = Command::new("gcc");
+        compiler.args(["-pthread", "-o"]).args([&program, &source]);
+        assert!(compiler.status().unwrap().success());
+        let mut leaves = Command::new(&program).spawn().unwrap();
+        let status = format!("/proc/{}/status", leaves.id());
+        let has_left = || fs::read_to_string(&status).unwrap().contains("State:\tZ");
+        while !has_left() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let looked = look(leaves.id());
+        leaves.kill().unwrap();
+        assert!(
+            matches!(&looked, Err(Error::NotAttached { why: Left::FirstThreadEnded, .. })),
+            "{looked:?}"
+        );
+        // Until it is waited for, it is a zombie without threads.
+        while has_other_threads(leaves.id()) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(matches!(look(leaves.id()), Err(Error::NoProcess { .. })));
+        leaves.wait().unwrap();
     }
 
     #[test]

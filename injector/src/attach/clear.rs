@@ -1,8 +1,12 @@
 //! Threads that stand where the text is about to be changed.
 //!
 //! A jump takes the place of several instructions. A thread that stands at one of them but the
-//! first would go on in the middle of the jump, so it is led out before. One that waits in a system
-//! call there, whose instruction would move, cannot be: the call of that place is left as it is.
+//! first would go on in the middle of the jump, so it goes on for a moment before, and is stopped
+//! again elsewhere. One that waits in a system call there, whose instruction would move, stays: the
+//! call of that place is left as it is.
+//!
+//! Single steps would be shorter, but a step that the kernel has begun ends a program whose tracer
+//! is killed.
 
 use std::time::Instant;
 
@@ -10,7 +14,7 @@ use crate::blob::Patch;
 use crate::foothold::whole::is_interrupted;
 use crate::outcome::Error;
 use crate::threads::{Thread, Threads};
-use crate::tuning::STEPS_OUT;
+use crate::tuning::{MOMENT, MOMENTS};
 
 /// Leads all threads out of what is changed, and leaves out the changes where that cannot be.
 pub(super) fn clear(
@@ -18,25 +22,19 @@ pub(super) fn clear(
     patches: &mut Vec<Patch>,
     until: Instant,
 ) -> Result<(), Error> {
-    threads.all.iter_mut().try_for_each(|thread| {
-        if covering(patches, thread).is_none() {
+    for moment in 1..=MOMENTS {
+        for thread in threads.all.iter().filter(|thread| is_interrupted(&thread.registers)) {
+            while let Some(place) = covering(patches, thread) {
+                patches.remove(place);
+            }
+        }
+        let stands_in = |thread: &Thread| covering(patches, thread).is_some();
+        if !threads.all.iter().any(stands_in) {
             return Ok(());
         }
-        thread.without_signals(|thread| lead_out(thread, patches, until))
-    })
-}
-
-/// Leads one thread out.
-fn lead_out(thread: &mut Thread, patches: &mut Vec<Patch>, until: Instant) -> Result<(), Error> {
-    for _ in 0..STEPS_OUT {
-        let Some(place) = covering(patches, thread) else { return Ok(()) };
-        if is_interrupted(&thread.registers) {
-            patches.remove(place);
-        } else {
-            thread.step(until)?;
-        }
+        threads.let_on(stands_in, MOMENT * moment, until)?;
     }
-    let process = thread.seized.process();
+    let process = threads.process();
     Err(Error::Timeout { process, step: "leading its threads out of what is changed" })
 }
 

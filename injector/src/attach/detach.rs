@@ -1,8 +1,9 @@
 //! The way of a blob out of a process.
 //!
-//! All threads are stopped, and led out of the blob. If one is not out yet, all go on for a moment.
-//! Then the blob's last function is called, the text becomes what it was, and the memory is given
-//! back.
+//! All threads are stopped. Where a hook would begin, the text becomes what it was. Threads are led
+//! out of the blob; if one is not out yet, all go on for a moment, and are stopped again. Then the
+//! blob's last function is called, all of the text becomes what it was, and the memory is given
+//! back. A process whose tracer is killed between two of these goes on.
 
 use std::fs;
 use std::thread;
@@ -11,12 +12,12 @@ use std::time::Instant;
 use super::allowed::shares_memory;
 use super::held::Held;
 use super::settle::Place;
-use super::{files, put};
-use crate::foothold::{self, whole};
+use super::{files, note, put};
+use crate::blob::Ending;
 use crate::memory::Memory;
-use crate::outcome::Error;
-use crate::threads::Threads;
-use crate::tuning::{ALL_STOPPED, BREATH, COPIES, STOPPED, TRIES};
+use crate::outcome::{Error, Left};
+use crate::threads::{Threads, in_a_thread};
+use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRIES};
 
 /// Takes the blob out of a process and of all its copies.
 pub(super) fn detach_all(held: &Held) -> Result<usize, Error> {
@@ -50,9 +51,8 @@ fn copies(held: &Held) -> Vec<u32> {
     processes.collect()
 }
 
-/// Whether a process has this very blob, and jumps that lead there.
+/// Whether a process has this very blob.
 fn has_blob(held: &Held, process: u32) -> bool {
-    let Some(patch) = held.patches.first() else { return false };
     let (at, mark) = held.mark;
     let is_mapped = || {
         // Most processes have nothing there.
@@ -60,41 +60,74 @@ fn has_blob(held: &Held, process: u32) -> bool {
         let begins = format!("{:x}-", held.blob());
         maps.lines().any(|line| line.trim_start_matches('0').starts_with(&begins)).then_some(())
     };
-    let has = |memory: Memory| {
-        Ok(memory.read(at, mark.len())? == mark
-            && memory.read(patch.address, patch.new.len())? == patch.new)
-    };
+    let has = |memory: Memory| Ok(memory.read(at, mark.len())? == mark);
     is_mapped().is_some() && Memory::open(process).and_then(has).unwrap_or(false)
 }
 
-/// Takes the blob out of one process.
+/// Takes a blob out of a process that another recorder has left there, and that was killed. Returns
+/// whether there is one.
+///
+/// # Errors
+/// The other recorder is there still, or the blob does not come out.
+pub(super) fn take_over(process: u32, memory: &Memory) -> Result<bool, Error> {
+    let Some((recorder, held)) = note::find(process, memory)? else { return Ok(false) };
+    if !has_blob(&held, process) {
+        return Ok(false);
+    }
+    if recorder.is_there() {
+        return Err(Error::left(process, Left::Recorded { by: recorder.process }));
+    }
+    detach(&held).map(|()| true)
+}
+
+/// Takes the blob out of one process. What fails is tried again: its threads may have waited for
+/// something, or another tracer had it.
 fn detach(held: &Held) -> Result<(), Error> {
     let process = held.process;
-    let Some(ending) = held.ending else {
-        return Err(Error::Blob("it has no end"));
-    };
-    let memory = Memory::open(process)?;
+    let ending = held.ending.ok_or(Error::Blob("it has no end"))?;
+    let mut failed = 0;
     for left in (0..TRIES).rev() {
-        let until = Instant::now() + STOPPED;
-        let mut threads = Threads::stop(process, Instant::now() + ALL_STOPPED)?;
-        if !has_blob(held, process) {
-            threads.release();
-            return Ok(());
+        // Whatever happens, its threads go on.
+        match in_a_thread(|| try_once(held, ending, left == 0)) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(gone @ (Error::Gone { .. } | Error::NoProcess { .. })) => return Err(gone),
+            Err(stays @ Error::StaysWithin { .. }) => return Err(stays),
+            Err(source) => {
+                failed += 1;
+                if failed == FAILURES || left == 0 {
+                    return Err(Error::Stays { process, source: Box::new(source) });
+                }
+            }
         }
-        let place = Place { held, memory: &memory, waiting: ending.waiting };
-        let mut is_out = true;
-        for thread in &mut threads.all {
-            is_out &= place.settle(thread, until)?;
-        }
-        if is_out || left == 0 {
-            let taken = take_out(held, &memory, ending.function, &mut threads, is_out, until);
-            threads.release();
-            return taken;
-        }
-        threads.release();
         thread::sleep(BREATH);
     }
     Err(Error::StaysWithin { process })
+}
+
+/// Takes the blob out of one process if no thread is within it. `false` where one is. The `last`
+/// time, the blob is ended in any case.
+fn try_once(held: &Held, ending: Ending, last: bool) -> Result<bool, Error> {
+    let process = held.process;
+    let memory = Memory::open(process)?;
+    let mut threads = Threads::stop(process, Instant::now() + ALL_STOPPED)?;
+    if !has_blob(held, process) {
+        threads.release();
+        return Ok(true);
+    }
+    // From now on no hook begins, so threads come out of the blob however busy they are. Those that
+    // wait are gone on with behind their calls.
+    for patch in held.patches.iter().filter(|patch| !patch.is_behind()) {
+        memory.write(patch.address, &patch.old)?;
+    }
+    let place = Place { held, memory: &memory, waiting: ending.waiting };
+    let is_out = place.settle(&mut threads, Instant::now() + ALL_STOPPED)?;
+    let done = match is_out || last {
+        true => take_out(held, &memory, ending.function, &mut threads, is_out),
+        false => Ok(()),
+    };
+    threads.release();
+    done.map(|()| is_out)
 }
 
 /// Ends the blob, and takes it out where no thread is within it.
@@ -104,22 +137,28 @@ fn take_out(
     function: u64,
     threads: &mut Threads,
     is_out: bool,
-    until: Instant,
 ) -> Result<(), Error> {
     let process = held.process;
+    let until = Instant::now() + STOPPED;
     let (facts, regions) = (memory.told()?, memory.regions()?);
-    let bytes = whole::bytes();
-    let mut footholds = foothold::in_vdso(&facts, &regions, memory, bytes);
-    for file in files::find(process, memory, &facts)? {
-        let bias = file.target.bias;
-        footholds.extend(foothold::behind_code(&file.headers, bias, &regions, bytes));
-    }
+    // A file that was replaced on the disk meanwhile is no hindrance.
+    let code = files::find(process, memory, &facts).unwrap_or_default();
+    let footholds = put::footholds(memory, &facts, &code, &regions, threads);
     let (blob, length) = held.mapped.first().copied().unwrap_or_default();
     let mut worker = threads.all.swap_remove(0);
     let done = put::with(&mut worker, memory, &footholds, until, |remote| {
         let stack = blob + length;
         let function = held.blob() + function;
+        if remote.gs_base() == 0 {
+            // Its recorder was killed before all threads had it.
+            remote.set_gs_base(held.slot)?;
+        }
+        remote.has_until(Instant::now() + ENDING);
         let ended = remote.function(memory, function, 0, stack, "ending the injected code");
+        remote.has_until(until);
+        if ended.is_err() {
+            remote.halt()?;
+        }
         if !is_out {
             return Err(ended.err().unwrap_or(Error::StaysWithin { process }));
         }

@@ -4,7 +4,7 @@ use super::told::MARK;
 use crate::blob::{Ending, Patch};
 
 /// Blob in a process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
     /// Number of the process.
     pub process: u32,
@@ -16,6 +16,8 @@ pub(crate) struct Held {
     pub code: (u64, u64),
     /// Address of bytes that no other blob has, and these bytes.
     pub mark: (u64, [u8; MARK]),
+    /// Address that the GS base of threads leads to at first.
+    pub slot: u64,
     /// Changes of the text.
     pub patches: Vec<Patch>,
     /// How it is taken out.
@@ -26,5 +28,50 @@ impl Held {
     /// Address of the blob.
     pub(crate) fn blob(&self) -> u64 {
         self.mapped.first().map_or(0, |(address, _)| *address)
+    }
+
+    /// Where in the program a call is made that a stub makes in its place: at it, or behind it.
+    pub(crate) fn moved(&self, at: u64, behind: bool) -> Option<u64> {
+        let stub = |patch: &Patch| {
+            let distance = i32::from_le_bytes(*patch.new.get(1..)?.first_chunk()?);
+            Some(patch.address.wrapping_add(5).wrapping_add_signed(distance.into()))
+        };
+        let stubs = self.patches.iter().filter_map(|patch| Some((stub(patch)?, patch)));
+        let before = stubs.filter(|(stub, _)| *stub <= at);
+        let (_, patch) = before.max_by_key(|(stub, _)| *stub)?;
+        Some(patch.call + if behind { 2 } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_moved_is_found_whatever_the_jump_is_written_over() {
+        let patch = |address: u64, old: &[u8], call: u64, stub: u64| {
+            let distance = (stub - address - 5) as i32;
+            let new = [&[0xe9], &distance.to_le_bytes()[..]].concat();
+            Patch { address, old: old.to_vec(), new, call }
+        };
+        // mov eax,44 before the call; and: mov al,2; syscall; a byte of what is behind it.
+        let patches = vec![
+            patch(100, b"\xb8\x2c\0\0\0", 105, 1000),
+            patch(200, b"\xb0\x02\x0f\x05\x48", 202, 1016),
+        ];
+        let held = Held {
+            process: 1,
+            mapped: Vec::new(),
+            stubs: vec![(900, 2000)],
+            code: (0, 0),
+            mark: (0, [0; MARK]),
+            slot: 0,
+            patches,
+            ending: None,
+        };
+        assert_eq!(held.moved(1009, true), Some(107));
+        assert_eq!(held.moved(1009, false), Some(105));
+        assert_eq!(held.moved(1020, true), Some(204));
+        assert_eq!(held.moved(999, true), None);
     }
 }

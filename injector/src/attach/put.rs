@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::clear;
 use super::files::{self, CodeFile};
 use super::held::Held;
+use super::note::{self, Recorder};
 use super::told::{MARK, Told};
 use crate::blob::{Blob, Injection, Patch, Patches, Placed};
 use crate::changes::{change, verify};
@@ -21,6 +22,7 @@ use crate::outcome::{Error, Left};
 use crate::ptrace;
 use crate::remote::{Beginning, Remote};
 use crate::threads::{Thread, Threads};
+use crate::tuning::NOTE_BYTES;
 
 /// What is put into a process.
 pub(super) struct Work<'a> {
@@ -70,43 +72,73 @@ pub(super) fn put(
     if !files::are_there(&code, &regions) {
         return Err(Error::left(process, Left::OtherProgram));
     }
-    let footholds = footholds(&work, &code, &regions);
-    let mut laid = lay(&work, parts, regions)?;
+    let mut laid = lay(&work, parts, regions.clone())?;
     clear::clear(threads, &mut laid.patches, until)?;
+    let footholds = footholds(memory, work.facts, &code, &regions, threads);
+    let mut held = held(&work, &laid);
     let mut worker = threads.all.swap_remove(0);
     let made = with(&mut worker, memory, &footholds, until, |remote| {
-        let made = fill(&work, &laid, remote, threads);
+        let made = fill(&work, &laid, &mut held, remote, threads);
         if made.is_err() {
             // It leads nowhere, and each thread stands as it was. The first error says more.
             let _ = remote.set_gs_base(0);
             let others = threads.all.iter_mut();
             others.for_each(|thread| drop(thread.set_gs_base(0)));
-            for (address, bytes) in &laid.mapped {
+            for (address, bytes) in &held.mapped {
                 let _ = unmap(remote, *address, *bytes);
             }
         }
         made
     });
     threads.all.push(worker);
-    made?;
-    let stubs = laid.stubs.into_iter().map(|(_, range)| range).collect();
-    let (ending, code) = (work.blob.ending, &work.blob.code);
-    let (mapped, patches) = (laid.mapped, laid.patches);
-    let (blob, bytes) = mapped.first().copied().unwrap_or_default();
-    let told_end = blob + bytes - work.argument_and_stack + work.told.bytes() as u64;
-    let mark = (told_end - MARK as u64, work.told.mark());
-    let code = (blob + code.start, blob + code.end);
-    Ok(Held { process, mapped, stubs, code, mark, patches, ending })
+    made.map(|()| held)
 }
 
-/// Places at which the thread that works can stand.
-fn footholds(work: &Work<'_>, code: &[CodeFile], regions: &[Region]) -> Vec<u64> {
+/// What is known of a blob that is to lie somewhere.
+fn held(work: &Work<'_>, laid: &Laid) -> Held {
+    let (blob, bytes) = laid.mapped.first().copied().unwrap_or_default();
+    let told_end = blob + bytes - work.argument_and_stack + work.told.bytes() as u64;
+    Held {
+        process: work.process,
+        mapped: laid.mapped.clone(),
+        stubs: laid.stubs.iter().map(|(_, range)| *range).collect(),
+        code: (blob + work.blob.code.start, blob + work.blob.code.end),
+        mark: (told_end - MARK as u64, work.told.mark()),
+        slot: blob + work.blob.null_slot,
+        patches: laid.patches.clone(),
+        ending: work.blob.ending,
+    }
+}
+
+/// Places at which the thread that works can stand, in pages of code and in the kernel's library.
+pub(super) fn footholds(
+    memory: &Memory,
+    facts: &facts::Told,
+    code: &[CodeFile],
+    regions: &[Region],
+    threads: &Threads,
+) -> Vec<u64> {
     let bytes = whole::bytes();
-    let mut places = foothold::in_vdso(work.facts, regions, work.memory, bytes);
+    let mut places = foothold::in_vdso(facts, regions, memory, bytes);
     for file in code {
         places.extend(foothold::behind_code(&file.headers, file.target.bias, regions, bytes));
     }
+    places.retain(|place| is_free(memory, *place, threads));
     places
+}
+
+/// Whether no thread stands at a place, or comes back to it: one whose recorder was killed in this
+/// moment blocks all signals until it is where it was.
+fn is_free(memory: &Memory, place: u64, threads: &Threads) -> bool {
+    /// All but SIGKILL and SIGSTOP, which cannot be blocked. A program spares those of its libc.
+    const ALL: u64 = !(1 << (libc::SIGKILL - 1) | 1 << (libc::SIGSTOP - 1));
+    let bytes = whole::bytes();
+    let is_left = memory.read(place, bytes).is_ok_and(|found| whole::is_one(&found));
+    let comes_back = |thread: &Thread| {
+        (place..place + bytes as u64).contains(&thread.registers.rip)
+            || ptrace::blocked(thread.seized.tid()).is_ok_and(|mask| mask == ALL)
+    };
+    !is_left || !threads.all.iter().any(comes_back)
 }
 
 /// Says where everything is to lie, and makes stubs and changes for that.
@@ -161,17 +193,27 @@ pub(super) fn with<T>(
     let foothold = Foothold::take(process, memory, footholds, &code)?;
     let mut remote = Remote::begin(&mut worker.seized, &beginning, foothold, until)?;
     let done = work(&mut remote);
-    let signal = remote.end_interrupted(memory)?;
+    let signal = or_by_itself(&done, remote.end_interrupted(memory))?;
     if signal != 0 {
         worker.signal = signal;
     }
     done
 }
 
+/// Signal for a thread that has worked. One that cannot be put in order goes on by itself, with
+/// all that it had, so what was done stays done, and whoever called must know of it.
+fn or_by_itself<T>(done: &Result<T, Error>, ended: Result<i32, Error>) -> Result<i32, Error> {
+    match (done, ended) {
+        (_, Err(gone @ Error::Gone { .. })) => Err(gone),
+        (_, ended) => Ok(ended.unwrap_or(0)),
+    }
+}
+
 /// Maps all, begins the blob and changes the text.
 fn fill(
     work: &Work<'_>,
     laid: &Laid,
+    held: &mut Held,
     remote: &mut Remote<'_>,
     others: &mut Threads,
 ) -> Result<(), Error> {
@@ -209,14 +251,47 @@ fn fill(
             status => return Err(Error::Initialise { process, status }),
         }
     }
-    let slot = blob + work.blob.null_slot;
-    remote.set_gs_base(slot)?;
-    others.all.iter_mut().try_for_each(|thread| thread.set_gs_base(slot))?;
+    leave_note(memory, held, remote)?;
+    remote.set_gs_base(held.slot)?;
+    others.all.iter_mut().try_for_each(|thread| thread.set_gs_base(held.slot))?;
     change(memory, &laid.patches)
+}
+
+/// Leaves a note on a blob that has begun. Its beginning comes last, as without it there is none.
+fn leave_note(memory: &Memory, held: &mut Held, remote: &mut Remote<'_>) -> Result<(), Error> {
+    const STEP: &str = "mapping memory for a note in it";
+    const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    held.mapped.push((0, 0));
+    let length = note::encode(Recorder::own(), held).len() as u64;
+    let bytes = maps::pages(length).filter(|bytes| *bytes <= NOTE_BYTES as u64);
+    held.mapped.pop();
+    let bytes = bytes.ok_or(Error::Blob("a note on it is too long"))?;
+    let arguments = [0, bytes, libc::PROT_READ as u64, FLAGS as u64, u64::MAX, 0];
+    let address = remote.call(libc::SYS_mmap, arguments, STEP)?;
+    held.mapped.push((address, bytes));
+    let note = note::encode(Recorder::own(), held);
+    let (begin, rest) = note.split_at_checked(8).unwrap_or_default();
+    memory.write(address + 8, rest)?;
+    memory.write(address, begin)
 }
 
 /// Unmaps memory in the process.
 pub(super) fn unmap(remote: &mut Remote<'_>, address: u64, bytes: u64) -> Result<(), Error> {
     let arguments = [address, bytes, 0, 0, 0, 0];
     remote.call(libc::SYS_munmap, arguments, "unmapping memory in it").map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without it, the process would have a blob that nobody can take out.
+    #[test]
+    fn what_was_done_stays_done_where_the_thread_goes_on_by_itself() {
+        let timeout = || Err(Error::Timeout { process: 1, step: "" });
+        let gone = || Err(Error::Gone { process: 1, step: "" });
+        assert!(matches!(or_by_itself(&Ok(()), timeout()), Ok(0)));
+        assert!(matches!(or_by_itself(&Ok(()), Ok(19)), Ok(19)));
+        assert!(matches!(or_by_itself(&Ok(()), gone()), Err(Error::Gone { .. })));
+    }
 }

@@ -1,20 +1,24 @@
 //! Threads that are within a blob, or whose call a hook waits for: they are led out of it, so that
 //! the blob can go.
 //!
+//! A thread that is within it goes on for a moment, and is stopped again. Nothing is changed in it
+//! for that, as a single step would, so it is whole if its tracer is killed.
+//!
 //! A thread that waits in a system call has its hook waiting, too, and may have made the call with
 //! the hook's arguments. The hook is dropped, and the call begins again with the program's own. The
 //! kernel has not begun to do what it was to do, or it would not begin it again.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use super::held::Held;
-use crate::blob::{Patch, Waiting};
+use crate::blob::Waiting;
 use crate::foothold::whole::is_interrupted;
 use crate::memory::Memory;
 use crate::outcome::Error;
 use crate::ptrace::Registers;
-use crate::threads::Thread;
-use crate::tuning::STEPS_TO_SETTLE;
+use crate::threads::{Thread, Threads};
+use crate::tuning::{DROPPED, MOMENT, MOMENTS};
 
 /// Bytes below the stack pointer at which a stub keeps a return address that it has exchanged.
 const KEPT_BELOW: u64 = 120;
@@ -35,46 +39,63 @@ struct Slot {
 }
 
 impl Place<'_> {
-    /// Leads a thread out of the blob. `false` where it is not out yet.
-    pub(super) fn settle(&self, thread: &mut Thread, until: Instant) -> Result<bool, Error> {
-        thread.without_signals(|thread| {
-            for _ in 0..STEPS_TO_SETTLE {
-                if Instant::now() >= until {
-                    break;
+    /// Leads all threads out of the blob. Those that are within it go on for moments. `false` where
+    /// one is not out yet; then all of them stand still, too.
+    pub(super) fn settle(&self, threads: &mut Threads, until: Instant) -> Result<bool, Error> {
+        for moment in 1..=MOMENTS {
+            let mut within = BTreeSet::new();
+            for thread in &mut threads.all {
+                // Where something cannot be read, nobody knows whether it is out.
+                if !self.settle_one(thread).unwrap_or(false) {
+                    within.insert(thread.seized.tid());
                 }
-                let slot = self.slot(&thread.registers)?;
-                let at = thread.registers.rip;
-                let is_at_call = self.memory.read(at, 2)? == [0x0f, 0x05];
-                let is_interrupted = is_interrupted(&thread.registers);
-                if is_at_call || is_interrupted {
-                    if let Some(slot) = &slot
-                        && let Some(frame) = self.own_frame(slot, &thread.registers)?
-                    {
-                        self.drop_hook(thread, slot, frame, is_interrupted)?;
-                        continue;
-                    }
-                    if self.is_stub(at) {
-                        // A call that moved, and that no hook looks at.
-                        let back = self.moved(at, is_interrupted);
-                        let rip = back.ok_or_else(|| self.lost())?;
-                        thread.set(Registers { rip, ..thread.registers })?;
-                        continue;
-                    }
-                }
-                let rsp = thread.registers.rsp;
-                let is_on_stack = slot.as_ref().is_some_and(|slot| holds(slot.stack, rsp));
-                let waits_behind = !is_interrupted && self.has_own_frame(slot.as_ref(), thread)?;
-                if self.is_within(at) || is_on_stack || waits_behind {
-                    thread.step(until)?;
+            }
+            if within.is_empty() {
+                return Ok(true);
+            }
+            if moment < MOMENTS {
+                let is_within = |thread: &Thread| within.contains(&thread.seized.tid());
+                threads.let_on(is_within, MOMENT * moment, until)?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// Drops the hooks that wait for the call that a thread stands at. `false` where it is within
+    /// the blob still, or will be.
+    fn settle_one(&self, thread: &mut Thread) -> Result<bool, Error> {
+        for _ in 0..DROPPED {
+            let slot = self.slot(&thread.registers)?;
+            let at = thread.registers.rip;
+            let is_interrupted = is_interrupted(&thread.registers);
+            let is_at_call = || Ok(self.memory.read(at, 2)? == [0x0f, 0x05]);
+            if is_interrupted || is_at_call()? {
+                if let Some(slot) = &slot
+                    && let Some(frame) = self.own_frame(slot, &thread.registers)?
+                {
+                    self.drop_hook(thread, slot, frame, is_interrupted)?;
                     continue;
                 }
-                return match &slot {
-                    Some(slot) => self.is_calm(slot, &thread.registers),
-                    None => Ok(true),
-                };
+                if self.is_stub(at) {
+                    // A call that moved, and that no hook looks at.
+                    let back = self.held.moved(at, is_interrupted);
+                    let rip = back.ok_or_else(|| self.lost())?;
+                    thread.set(Registers { rip, ..thread.registers })?;
+                    continue;
+                }
             }
-            Ok(false)
-        })
+            let rsp = thread.registers.rsp;
+            let is_on_stack = slot.as_ref().is_some_and(|slot| holds(slot.stack, rsp));
+            if self.is_within(at) || is_on_stack {
+                return Ok(false);
+            }
+            let Some(slot) = slot else { return Ok(true) };
+            // Behind its call, a hook is gone on with.
+            let waits_behind =
+                !is_interrupted && self.own_frame(&slot, &thread.registers)?.is_some();
+            return Ok(!waits_behind && self.is_calm(&slot, &thread.registers)?);
+        }
+        Ok(false)
     }
 
     /// Whether an address is one of the blob's code or of a stub.
@@ -127,11 +148,6 @@ impl Place<'_> {
         Ok(None)
     }
 
-    fn has_own_frame(&self, slot: Option<&Slot>, thread: &Thread) -> Result<bool, Error> {
-        let Some(slot) = slot else { return Ok(false) };
-        Ok(self.own_frame(slot, &thread.registers)?.is_some())
-    }
-
     /// Frames of a slot that wait, the newest first.
     fn frames(&self, slot: &Slot) -> Result<Vec<u64>, Error> {
         let (mut frames, mut frame) = (Vec::new(), slot.newest);
@@ -168,7 +184,7 @@ impl Place<'_> {
             false => Registers { rax: number, ..registers },
         };
         if self.is_stub(registers.rip) {
-            let back = self.moved(registers.rip, is_interrupted);
+            let back = self.held.moved(registers.rip, is_interrupted);
             registers.rip = back.ok_or_else(|| self.lost())?;
         } else if self.is_stub(self.memory.word(registers.rsp).unwrap_or(0)) {
             // The return address was exchanged.
@@ -183,19 +199,6 @@ impl Place<'_> {
         write(self.waiting.newest, before)?;
         write(self.waiting.floor, frame.wrapping_add(self.waiting.length))?;
         thread.set(registers)
-    }
-
-    /// Where in the program a call is made that a stub makes in its place: at it, or behind it.
-    fn moved(&self, at: u64, behind: bool) -> Option<u64> {
-        let stub = |patch: &Patch| {
-            let distance = i32::from_le_bytes(*patch.new.get(1..)?.first_chunk()?);
-            Some(patch.address.wrapping_add(5).wrapping_add_signed(distance.into()))
-        };
-        let stubs = self.held.patches.iter().filter_map(|patch| Some((stub(patch)?, patch)));
-        let before = stubs.filter(|(stub, _)| *stub <= at);
-        let (_, patch) = before.max_by_key(|(stub, _)| *stub)?;
-        let call = patch.old.windows(2).rposition(|two| two == [0x0f, 0x05])? as u64;
-        Some(patch.address + call + if behind { 2 } else { 0 })
     }
 
     /// Whether nothing of a thread comes back to the blob later: no handler runs that has

@@ -92,6 +92,11 @@ pub(crate) fn code(registers: &Registers, vectors: &[u8], mask: u64) -> Vec<u8> 
     code
 }
 
+/// Whether bytes are a foothold of this kind.
+pub(crate) fn is_one(bytes: &[u8]) -> bool {
+    bytes.starts_with(instructions())
+}
+
 /// Whether the kernel would begin a thread's system call again.
 pub(crate) fn is_interrupted(registers: &Registers) -> bool {
     const AGAIN: [i64; 4] = [-512, -513, -514, -516];

@@ -12,7 +12,7 @@ use injector::{Attached, Error, Left, Library, Patcher, attach};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::helper::attaching;
-use crate::made::{echoes, status};
+use crate::made::{busy, echoes, status};
 
 /// Library that counts on both sides of system calls, and how it ends.
 const SOURCE: &str = r#"
@@ -24,22 +24,45 @@ const SOURCE: &str = r#"
             ".globl after\nafter: incq %gs:16\n jmp *%rcx\n");
 "#;
 
-/// The library, compiled once. In a recorder it is named in its environment.
-static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
+/// The same, which takes long before each call.
+const SLOW: &str = r#"
+    long slot[4];
+    const unsigned long waiting[13] = {24};
+    int begin(const long *stack) { return stack[0] < 1; }
+    int end(void) { return 0; }
+    __asm__(".globl before\nbefore: mov $2000, %r11d\n1: dec %r11d\n jnz 1b\n jmp *%rcx\n"
+            ".globl after\nafter: jmp *%rcx\n");
+"#;
+
+/// The same, whose end does not come back.
+const ENDLESS: &str = r#"
+    long slot[4];
+    const unsigned long waiting[13] = {24};
+    int begin(const long *stack) { return stack[0] < 1; }
+    int end(void) { for (;;) __asm__ volatile(""); }
+    __asm__(".globl before\nbefore: jmp *%rcx\n.globl after\nafter: jmp *%rcx\n");
+"#;
+
+/// The libraries, compiled once.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("ending", SOURCE));
+static SLOW_LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("slow", SLOW));
+
+/// A library, compiled. In a recorder it is named in its environment.
+fn compiled(name: &str, source: &str) -> PathBuf {
     if let Some(made) = std::env::var_os("LIBRARY") {
         return made.into();
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let from = folder.join(format!("ending-{}.c", std::process::id()));
-    let (new, made) = (from.with_extension("so"), folder.join("ending.so"));
-    fs::write(&from, SOURCE).unwrap();
+    let from = folder.join(format!("{name}-{}.c", std::process::id()));
+    let (new, made) = (from.with_extension("so"), folder.join(format!("{name}.so")));
+    fs::write(&from, source).unwrap();
     let mut gcc = Command::new("gcc");
     gcc.args(["-O1", "-shared", "-fPIC", "-nostdlib", "-Wl,-Bsymbolic"]);
     assert!(gcc.arg(&from).arg("-o").arg(&new).status().unwrap().success());
     fs::remove_file(from).unwrap();
     fs::rename(new, &made).unwrap();
     made
-});
+}
 
 /// The library's file.
 pub(crate) fn library() -> PathBuf {
@@ -48,9 +71,14 @@ pub(crate) fn library() -> PathBuf {
 
 /// What puts the library into programs.
 fn patcher() -> Patcher {
-    let bytes = fs::read(&*LIBRARY).unwrap();
+    patcher_of(&LIBRARY)
+}
+
+fn patcher_of(library: &Path) -> Patcher {
+    let bytes = fs::read(library).unwrap();
     let library = Library::read(&bytes, "begin", "slot").unwrap();
-    Patcher::new(library.with_end("end", "waiting").unwrap(), "before", "after").unwrap()
+    let patcher = Patcher::new(library.with_end("end", "waiting").unwrap(), "before", "after");
+    patcher.unwrap().keeping_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("surveys"))
 }
 
 /// Attaches without anything to tell.
@@ -161,30 +189,107 @@ fn a_program_that_is_still_loading_is_waited_for() {
 }
 
 #[test]
+fn a_library_whose_end_does_not_come_back_is_taken_out() {
+    let (_, program) = echoes().next().unwrap();
+    let mut program = Echoes::begin(program);
+    let process = program.0.id();
+    let attached = attach(process, &patcher_of(&compiled("endless", ENDLESS)), &[]).unwrap();
+    assert_eq!(changed(process).len(), 1);
+    assert_eq!(attached.detach().unwrap(), 1);
+    assert!(changed(process).is_empty());
+    assert_eq!(status(process, "SigBlk"), "0000000000000000");
+    program.answers("it is as before");
+    program.ends();
+}
+
+#[test]
+fn a_process_that_is_stopped_at_the_end_can_be_left_later() {
+    let (_, program) = echoes().next().unwrap();
+    let mut program = Echoes::begin(program);
+    let process = program.0.id();
+    let attached = attached(process).unwrap();
+    stop(process);
+    let error = attached.detach().unwrap_err();
+    assert!(matches!(&error, Error::Stays { .. }), "{error}");
+    let words = error.to_string();
+    assert!(words.contains("SIGSTOP") && words.contains("stays in process"), "{words}");
+    signal(process, Signal::CONT);
+    program.answers("it goes on");
+    assert_eq!(attached.detach().unwrap(), 1);
+    assert!(changed(process).is_empty());
+    program.ends();
+}
+
+/// Stops a process by a signal.
+fn stop(process: u32) {
+    signal(process, Signal::STOP);
+    while !status(process, "State").starts_with('T') {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn signal(process: u32, signal: Signal) {
+    kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
+}
+
+#[test]
 fn what_cannot_be_attached_to_is_left_with_its_reason() {
     let (_, program) = echoes().next().unwrap();
     let mut program = Echoes::begin(program);
     let process = program.0.id();
-    let pid = Pid::from_raw(process as i32).unwrap();
-    kill_process(pid, Signal::STOP).unwrap();
-    while !status(process, "State").starts_with('T') {
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    stop(process);
     let left = |expected: Left| match attached(process) {
         Err(Error::NotAttached { why, .. }) => assert_eq!(why, expected),
         other => panic!("{other:?}"),
     };
     left(Left::Stopped);
-    kill_process(pid, Signal::CONT).unwrap();
+    signal(process, Signal::CONT);
     program.answers("it goes on");
     let first = attached(process).unwrap();
-    left(Left::UsesGs);
+    left(Left::Recorded { by: std::process::id() });
     first.detach().unwrap();
     program.answers("it is as before");
     program.ends();
     assert!(matches!(attached(process), Err(Error::NoProcess { .. })));
     // What has ended needs no end.
     assert_eq!(first.detach().unwrap(), 0);
+}
+
+/// Whether nobody traces the threads of a process, and they block no signals.
+fn are_whole(process: u32) -> bool {
+    let whole = |status: String| {
+        let has = |line: &str| status.lines().any(|other| other == line);
+        has("TracerPid:\t0") && has("SigBlk:\t0000000000000000")
+    };
+    let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    threads.all(|thread| fs::read_to_string(thread.unwrap().path().join("status")).is_ok_and(whole))
+}
+
+/// Threads stand in the middle of what is changed, or within the library, nearly whenever they are
+/// stopped. Each recorder takes out what the one before has left.
+#[test]
+fn a_recorder_that_is_killed_leaves_a_busy_process_that_works() {
+    let mut program = Echoes::begin(busy());
+    let process = program.0.id();
+    for moment in 0..40 {
+        let mut recorder = attaching(process).env("LIBRARY", &*SLOW_LIBRARY).spawn().unwrap();
+        let errors = recorder.stderr.take().unwrap();
+        crate::killed::until(&mut std::io::BufReader::new(errors), "begins");
+        std::thread::sleep(Duration::from_micros(3700 * moment));
+        recorder.kill().unwrap();
+        recorder.wait().unwrap();
+        program.answers("whatever was done");
+        // The thread that worked goes on by itself.
+        let is_whole = || {
+            std::thread::sleep(Duration::from_millis(1));
+            are_whole(process)
+        };
+        assert!((0..10_000).any(|_| is_whole()), "a thread is traced, or without signals");
+    }
+    attached(process).unwrap().detach().unwrap();
+    assert!(changed(process).is_empty());
+    program.answers("as before");
+    program.ends();
 }
 
 #[test]
@@ -203,6 +308,86 @@ fn a_recorder_that_is_killed_at_any_moment_leaves_a_process_that_works() {
             program.ends();
         }
     }
+}
+
+#[test]
+fn what_a_killed_recorder_has_left_is_taken_out_by_the_next_one() {
+    for (kind, program) in echoes() {
+        let mut program = Echoes::begin(program);
+        let process = program.0.id();
+        let mut recorder = attaching(process).env("RECORDER", "stays").spawn().unwrap();
+        let errors = recorder.stderr.take().unwrap();
+        crate::killed::until(&mut std::io::BufReader::new(errors), "attached");
+        match attached(process) {
+            Err(Error::NotAttached { why: Left::Recorded { by }, .. }) => {
+                assert_eq!(by, recorder.id());
+            }
+            other => panic!("{kind}: {other:?}"),
+        }
+        recorder.kill().unwrap();
+        recorder.wait().unwrap();
+        assert_eq!(changed(process).len(), 1, "{kind}");
+        program.answers("with the library of nobody");
+        let second = attached(process).unwrap();
+        assert!(second.took_over(), "{kind}");
+        program.answers("with another one");
+        second.detach().unwrap();
+        assert!(changed(process).is_empty(), "{kind}");
+        program.answers("with none");
+        assert!(!attached(process).unwrap().took_over(), "{kind}");
+        attached(process).unwrap_err();
+        program.answers("with another one of this process");
+        program.ends();
+    }
+}
+
+#[test]
+fn two_recorders_of_one_process_do_not_hurt_it() {
+    let (_, program) = echoes().next().unwrap();
+    let mut program = Echoes::begin(program);
+    let process = program.0.id();
+    let begin = || attaching(process).env("RECORDER", "tries").spawn().unwrap();
+    let recorders = [begin(), begin()];
+    for recorder in recorders {
+        let output = recorder.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && said.contains("tried"), "{said}");
+        program.answers("whoever it was");
+    }
+    assert!(changed(process).is_empty());
+    program.ends();
+}
+
+/// Attaches and goes, and lets another recorder do the same: as often as it is said here.
+pub(crate) fn attach_beside_another(process: u32) {
+    let (patcher, mut done) = (patcher(), 0);
+    for _ in 0..2000 {
+        match attach(process, &patcher, &[]) {
+            Ok(attached) => {
+                // The other one may be looking at the threads.
+                let left = (0..20).any(|_| attached.detach().is_ok());
+                assert!(left, "it stays");
+                done += 1;
+            }
+            Err(
+                Error::NotAttached { why: Left::Recorded { .. } | Left::UsesGs, .. }
+                | Error::NotAllowed { .. }
+                | Error::Seize { .. },
+            ) => std::thread::sleep(Duration::from_millis(1)),
+            Err(other) => panic!("{other}"),
+        }
+        if done == 20 {
+            break;
+        }
+    }
+    eprintln!("tried");
+}
+
+/// Attaches, and waits to be killed.
+pub(crate) fn attach_and_stay(process: u32) {
+    attached(process).unwrap();
+    eprintln!("attached");
+    std::thread::sleep(Duration::from_secs(60));
 }
 
 /// Attaches and goes, again and again, until it is killed.

@@ -54,10 +54,12 @@ fn records() {
     let Ok(what) = std::env::var("RECORDER") else { return };
     if let Ok(process) = std::env::var("PROCESS") {
         let process = process.parse().unwrap();
-        if what == "attaches once" {
-            return crate::attached::attach_once(process);
+        match what.as_str() {
+            "attaches once" => return crate::attached::attach_once(process),
+            "stays" => return crate::attached::attach_and_stay(process),
+            "tries" => return crate::attached::attach_beside_another(process),
+            _ => crate::attached::attach_for_ever(process),
         }
-        crate::attached::attach_for_ever(process);
     }
     let program = std::env::var_os("PROGRAM").unwrap();
     let program = Path::new(&program);

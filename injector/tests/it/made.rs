@@ -45,6 +45,13 @@ pub(crate) fn echoes() -> impl Iterator<Item = (&'static str, &'static Path)> {
     ECHOES.iter().map(|(kind, program)| (*kind, program.as_path()))
 }
 
+static BUSY: LazyLock<PathBuf> = LazyLock::new(|| compile("busy", BUILDS[0]));
+
+/// The program that makes calls without pause.
+pub(crate) fn busy() -> &'static Path {
+    &BUSY
+}
+
 /// The program that announces execs.
 pub(crate) fn announcing() -> &'static Path {
     &ANNOUNCING
@@ -194,7 +201,7 @@ fn assemble(sites: &[(u64, Vec<u8>)], placed: &Placed) -> Patches {
             let mut new = vec![0xe9];
             new.extend(distance(site + 5, stub).to_le_bytes());
             new.resize(displaced.len(), 0x90);
-            made.patches.push(Patch { address: site, old: displaced.to_vec(), new });
+            made.patches.push(Patch { address: site, old: displaced.to_vec(), new, call: site });
         }
     }
     made

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::fs::{self, Permissions};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -18,7 +19,7 @@ use rustix::system::uname;
 use super::injection::Injection;
 use crate::error::Error;
 use crate::output::counted;
-use crate::signals::stopped_by_signals;
+use crate::signals::stopped_by_signals_and_hangup;
 use crate::tuning::{LOOKS_FOR_CHILDREN, TICK};
 
 /// What is recorded, and how.
@@ -46,20 +47,38 @@ struct Recorded {
 /// Records processes until they have ended, or the user asks to stop.
 pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
     make_folders(asked).map_err(|source| Error::file(asked.directory, source))?;
-    let stop = stopped_by_signals()?;
+    let stop = stopped_by_signals_and_hangup()?;
     let injection = Injection::begin(asked.library)?;
     let variables = variables(asked, &injection);
     let recorded = attach(asked, &injection, &variables)?;
     let longest = recorded.iter().map(|of| of.attached.stopped()).max().unwrap_or_default();
-    anstream::eprintln!(
+    for of in recorded.iter().filter(|of| of.attached.took_over()) {
+        let process = of.attached.process();
+        say(&format!(
+            "sockcap: process {process} had the library of a recorder that is gone; its log was \
+             ended, and a new one begun"
+        ));
+    }
+    say(&format!(
         "sockcap: records {}, which stood still for {:.1} ms at most; Ctrl-C ends it",
         counted(recorded.len() as u64, "process", "processes"),
         longest.as_secs_f64() * 1e3,
-    );
+    ));
     while !stop.load(Relaxed) && wait(&recorded) {}
-    leave(&recorded);
-    injection.end();
+    // First, or a program that is begun meanwhile would be given the library for good.
+    let unseen = injection.close();
+    leave(&recorded).iter().for_each(|error| warn(error));
+    unseen.iter().for_each(|program| warn(program));
     Ok(())
+}
+
+fn warn(what: &dyn Display) {
+    say(&format!("sockcap: warning: {what}"));
+}
+
+/// Says something to a user who may have closed the terminal.
+fn say(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
 }
 
 /// Words for processes by their numbers.
@@ -115,12 +134,12 @@ fn attach(
         match begin(*process, injection, variables) {
             Ok(process) => recorded.push(process),
             Err(error) if asked.strict => {
-                leave(&recorded);
+                leave(&recorded).iter().for_each(|error| warn(error));
                 return Err(Error::NotAttached(error));
             }
             Err(error) => {
                 if let Some(error) = first_error.replace(error) {
-                    anstream::eprintln!("sockcap: warning: {error}");
+                    warn(&error);
                 }
             }
         }
@@ -128,7 +147,7 @@ fn attach(
     recorded.extend(attach_to_children(known, injection, variables));
     match first_error {
         Some(error) if recorded.is_empty() => return Err(Error::NotAttached(error)),
-        Some(error) => anstream::eprintln!("sockcap: warning: {error}"),
+        Some(error) => warn(&error),
         None => {}
     }
     Ok(recorded)
@@ -160,6 +179,8 @@ fn attach_to_children(
                     why: Left::UsesGs | Left::HasLibrary(_),
                     ..
                 }) => {}
+                Err(injector::Error::NotAttached { why: Left::Recorded { by }, .. })
+                    if by == std::process::id() => {}
                 Err(injector::Error::NoProcess { .. } | injector::Error::Gone { .. }) => {}
                 Err(error) => drop(failed.insert(process, error)),
             }
@@ -173,7 +194,7 @@ fn attach_to_children(
         !matches!(error, injector::Error::NotAttached { why: Left::Unwanted, .. })
     };
     for error in failed.into_values().filter(has_failed) {
-        anstream::eprintln!("sockcap: warning: {error}");
+        warn(&error);
     }
     recorded
 }
@@ -192,13 +213,9 @@ fn begin(
     Ok(Recorded { attached, end })
 }
 
-/// Leaves processes as they were, and says where that cannot be.
-fn leave(recorded: &[Recorded]) {
-    for of in recorded {
-        if let Err(error) = of.attached.detach() {
-            anstream::eprintln!("sockcap: warning: {error}");
-        }
-    }
+/// Leaves processes as they were. Returns where that cannot be, and why.
+fn leave(recorded: &[Recorded]) -> Vec<injector::Error> {
+    recorded.iter().filter_map(|of| of.attached.detach().err()).collect()
 }
 
 /// Waits for a moment. `false` when all processes have ended.

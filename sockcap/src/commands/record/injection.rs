@@ -114,11 +114,19 @@ impl Injection {
 
     /// Ends it, and says which programs are not seen.
     pub(super) fn end(self) {
+        for failure in self.close() {
+            anstream::eprintln!("sockcap: warning: {failure}");
+        }
+    }
+
+    /// Takes no more announcements, and returns which programs are not seen.
+    pub(super) fn close(self) -> Vec<String> {
         self.server.close();
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        for (program, why) in failures.iter() {
-            anstream::eprintln!("sockcap: warning: {} is not seen: {why}", program.display());
-        }
+        let words = |(program, why): &(PathBuf, String)| {
+            format!("{} is not seen: {why}", program.display())
+        };
+        failures.iter().map(words).collect()
     }
 }
 
