@@ -1,6 +1,7 @@
 // A server whose threads wait in accept, read, recvfrom and poll when it is attached to.
 //
-// usage: attached THREADS. It prints its port, and ends when its standard input does. Each thread
+// usage: attached THREADS [PORT]
+// It prints its port, and ends when its standard input does. Each thread
 // accepts connections, and answers each message of eight bytes with the same; of what it reads and
 // writes it counts the bytes. A datagram socket of the same port answers, too. At the end it prints
 // how many bytes it has read and written, and whether a call failed that should not.
@@ -72,6 +73,7 @@ int main(int count, char **arguments) {
     memset(&own, 0, sizeof own);
     own.sin_family = AF_INET;
     own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    own.sin_port = htons(count > 2 ? atoi(arguments[2]) : 0);
     listener = socket(AF_INET, SOCK_STREAM, 0);
     datagrams = socket(AF_INET, SOCK_DGRAM, 0);
     if (bind(listener, (struct sockaddr *)&own, sizeof own) || listen(listener, 100) ||

@@ -3,8 +3,9 @@
 // many bytes all sockets read and wrote, and how many each client's goroutine wrote, which main
 // began.
 //
-// usage: goroutines CONNECTIONS SECONDS [until-input-ends]
-// With the last word it ends earlier if its input does.
+// usage: goroutines CONNECTIONS SECONDS [until-input-ends|profiled]
+// With the first word it ends earlier if its input does; with the other one a profile of its
+// processor time takes 1000 samples a second, and a collection is forced each millisecond.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"runtime"
 	"runtime/debug"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -44,8 +46,14 @@ func main() {
 	end := time.Now().Add(time.Duration(seconds) * time.Second)
 	var ended atomic.Bool
 	runs := func() bool { return !ended.Load() && time.Now().Before(end) }
-	if len(os.Args) > 3 {
+	if len(os.Args) > 3 && os.Args[3] == "until-input-ends" {
 		go func() { io.Copy(io.Discard, os.Stdin); ended.Store(true) }()
+	}
+	if len(os.Args) > 3 && os.Args[3] == "profiled" {
+		runtime.SetCPUProfileRate(1000)
+		pprof.StartCPUProfile(io.Discard)
+		defer pprof.StopCPUProfile()
+		go func() { for runs() { runtime.GC(); time.Sleep(time.Millisecond) } }()
 	}
 	var g sync.WaitGroup
 	for i := 0; i < conns; i++ {

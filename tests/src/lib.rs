@@ -7,6 +7,7 @@
     reason = "a test fails by panicking"
 )]
 
+pub mod beside;
 pub mod capture;
 pub mod command;
 pub mod gathering;

@@ -176,7 +176,7 @@ pub fn start(name: &'static str, command: &mut Command, port: u16) -> Server {
 
 /// Waits until all threads of a process sleep. What the kernel has sent, whoever is still on the
 /// way back from the call has yet to record; an end of the process would be before that.
-fn wait_until_idle(pid: u32) {
+pub(crate) fn wait_until_idle(pid: u32) {
     let sleeps = |task: fs::DirEntry| {
         let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
         // The state follows the name, which may hold anything.

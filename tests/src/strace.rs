@@ -2,6 +2,7 @@
 //! should have seen.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +12,7 @@ use crate::capture::{ThreadTraffic, Traffic, program};
 
 /// The calls that can move bytes of a socket. (`io_uring` can, too; its set-up is in the list so
 /// that a program which goes that way is noticed.)
-const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmmsg,write,writev,pwritev2,sendto,sendmsg,sendmmsg,\
+pub(crate) const CALLS: &str = "trace=read,readv,preadv2,recvfrom,recvmsg,recvmmsg,write,writev,pwritev2,sendto,sendmsg,sendmmsg,\
                      sendfile,splice,tee,vmsplice,io_uring_setup";
 
 /// A command that runs `traced` under strace, which writes to `output`. Its limit on texts is also
@@ -48,6 +49,50 @@ pub fn with(traced: &Command, options: &[&str], output: &Path) -> Command {
 /// of them.
 pub fn traffic(output: &str) -> ThreadTraffic {
     let mut traffic = BTreeMap::<_, Traffic>::new();
+    for (tid, call) in calls(output) {
+        for (direction, bytes) in messages(&call) {
+            let sum = traffic.entry((tid, direction)).or_default();
+            sum.calls += 1;
+            sum.bytes += bytes;
+        }
+    }
+    traffic
+}
+
+/// A connection by its ends, its own first, and a direction.
+pub type Way = (SocketAddr, SocketAddr, Direction);
+
+/// Bytes of each message on connections by TCP, as `output` tells of them.
+pub fn connections(output: &str) -> BTreeMap<Way, Vec<u64>> {
+    let mut moved = BTreeMap::<_, Vec<u64>>::new();
+    for (_, call) in calls(output) {
+        let Some((_, arguments)) = call.split_once('(') else { continue };
+        let to = if call.starts_with("splice") { 2 } else { 0 };
+        for (direction, bytes) in messages(&call) {
+            let place = if direction == Direction::Send { to } else { 0 };
+            if let Some((own, other)) = arguments.split(", ").nth(place).and_then(ends) {
+                moved.entry((own, other, direction)).or_default().push(bytes);
+            }
+        }
+    }
+    moved
+}
+
+/// The ends that a descriptor's annotation names, such as `5<TCP:[127.0.0.1:1->127.0.0.1:2]>`. IPv4
+/// addresses in IPv6 are those that they stand for.
+fn ends(argument: &str) -> Option<(SocketAddr, SocketAddr)> {
+    let (_, named) = argument.split_once("<TCP")?;
+    let (own, other) = named.split_once(":[")?.1.strip_suffix("]>")?.split_once("->")?;
+    let parse = |end: &str| {
+        let end: SocketAddr = end.parse().ok()?;
+        Some(SocketAddr::new(end.ip().to_canonical(), end.port()))
+    };
+    Some((parse(own)?, parse(other)?))
+}
+
+/// Each call of an output, with its thread.
+fn calls(output: &str) -> Vec<(u32, String)> {
+    let mut calls = Vec::new();
     let mut unfinished = HashMap::new();
     for line in output.lines() {
         // "1234  write(5<TCP:[127.0.0.1:1->127.0.0.1:2]>, ""..., 10) = 10"; with several threads, a
@@ -63,14 +108,9 @@ pub fn traffic(output: &str) -> ThreadTraffic {
             let Some(begin) = unfinished.remove(tid) else { continue };
             call = begin + end;
         }
-        let tid: u32 = tid.parse().expect("a thread's id");
-        for (direction, bytes) in messages(&call) {
-            let sum = traffic.entry((tid, direction)).or_default();
-            sum.calls += 1;
-            sum.bytes += bytes;
-        }
+        calls.push((tid.parse().expect("a thread's id"), call));
     }
-    traffic
+    calls
 }
 
 /// The messages of one call, with their bytes.
@@ -118,4 +158,21 @@ fn messages(call: &str) -> Vec<(Direction, u64)> {
     let length =
         |text: &str| text.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse().ok());
     lengths.map(|text| (direction, length(text).expect("a message's length"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_of_connections() {
+        let output = "1 read(8<TCPv6:[[::ffff:127.0.0.1]:1->[::ffff:127.0.0.1]:2]>, \"\"..., 9) = 8\n\
+            2 splice(3<pipe:[5]>, NULL, 4<TCP:[127.0.0.1:1->127.0.0.1:2]>, NULL, 9, 0 <unfinished ...>\n\
+            1 write(8<TCP:[17]>, \"\"..., 9) = 9\n\
+            2 <... splice resumed>) = 7\n";
+        let [own, other] = ["127.0.0.1:1", "127.0.0.1:2"].map(|end| end.parse().unwrap());
+        let expected =
+            [((own, other, Direction::Send), vec![7]), ((own, other, Direction::Receive), vec![8])];
+        assert_eq!(connections(output), BTreeMap::from(expected));
+    }
 }

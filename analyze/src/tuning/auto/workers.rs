@@ -55,3 +55,6 @@ pub(crate) const TOLD_SHARE: f64 = 0.05;
 pub(crate) const MAX_STEPS: usize = 16;
 /// Smallest share of the calls of goroutines that must lead to a request. Chosen, not measured.
 pub(crate) const MIN_FOLLOWED: f64 = 0.5;
+/// Probability of another request of a goroutine's call, where one hand-off names the one and one
+/// the other. Chosen, not measured.
+pub(crate) const CONTRADICTED_SHARE: f64 = 0.3;

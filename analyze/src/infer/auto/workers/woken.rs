@@ -4,17 +4,22 @@
 //! - *Forwards*: who works for another lets it go on when the work is done. That is right for a
 //!   worker that is always busy, too, whom nobody lets go on.
 //! - *Backwards*: who works for another was let go on by it, or started by it, unless it was busy.
+//!   Who has made another call since, may have done that work.
 //!
-//! Each call is looked at from its beginning and from its end. What most of these say is its
-//! request, if that was open all the time. Who lets another go on may only have left a lock to it,
-//! so one of them may name a stranger; least likely what is done first behind the answer.
+//! Each call is looked at from its beginning and from its end. What most hand-offs say is its
+//! request, if that was open all the time; one that is found twice says it once. Who lets another
+//! go on may only have left a lock to it, so one of them may name a stranger; least likely what is
+//! done first behind the answer. Where no request has more than the others, the call is doubted.
+//!
+//! A goroutine that serves a connection of HTTP/2 sends calls of several requests at once, and
+//! reads several answers at once. Of such calls that side says nothing.
 
 use rustc_hash::FxHashMap;
 
 use super::run::Found;
 use crate::infer::auto::hand_offs::HandOff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
-use crate::tuning::auto::workers::{MAX_STEPS, MIN_FOLLOWED};
+use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_STEPS, MIN_FOLLOWED};
 
 /// The object of hand-offs between goroutines.
 pub(super) const GOROUTINE: i64 = 0;
@@ -43,6 +48,10 @@ struct Ways {
     from: FxHashMap<u32, Vec<(i64, u32)>>,
     /// When each thread was let go on, and by which other one.
     to: FxHashMap<u32, Vec<(i64, u32)>>,
+    /// When each thread made a call.
+    made: FxHashMap<u32, Vec<i64>>,
+    /// When each thread received an answer.
+    heard: FxHashMap<u32, Vec<i64>>,
 }
 
 impl Ways {
@@ -51,6 +60,8 @@ impl Ways {
             holds: FxHashMap::default(),
             from: FxHashMap::default(),
             to: FxHashMap::default(),
+            made: FxHashMap::default(),
+            heard: FxHashMap::default(),
         };
         for hand_off in hand_offs.iter().filter(|hand_off| hand_off.object == GOROUTINE) {
             let HandOff { signalled, woken, from, to, .. } = *hand_off;
@@ -68,7 +79,13 @@ impl Ways {
                 ways.holds.entry(*receiver).or_default().push(held);
             }
         }
+        for (span, [maker, hearer]) in service.calls.iter().zip(&service.call_threads) {
+            ways.made.entry(*maker).or_default().push(span.begin);
+            ways.heard.entry(*hearer).or_default().push(span.end);
+        }
         let all = ways.from.values_mut().chain(ways.to.values_mut());
+        all.for_each(|times| times.sort_unstable());
+        let all = ways.made.values_mut().chain(ways.heard.values_mut());
         all.for_each(|times| times.sort_unstable());
         ways.holds.values_mut().for_each(|held| held.sort_unstable());
         Some(ways)
@@ -80,28 +97,44 @@ impl Ways {
         let [maker, hearer] = *service.call_threads.get(call as usize)?;
         let is_answered = span.end != OPEN && !service.is_unsure(call);
         let until = if is_answered { span.end } else { span.begin };
-        let found = |request, is_recorded| Found { call, request, rival: None, is_recorded };
         // Was it open all the time?
         let open = |request: &u32| {
             let of = service.requests[*request as usize];
             of.begin <= span.begin && of.end >= until
         };
-        if let Some(own) = self.held(maker, span.begin).filter(open) {
-            return Some(found(own, false));
+        if let Some(request) = self.held(maker, span.begin).filter(open) {
+            return Some(Found { call, request, rival: None, is_recorded: false });
         }
-        let after_end = || match is_answered {
-            true => self.held(hearer, span.end).or_else(|| self.forwards(hearer, span.end)),
-            false => None,
+        let after_end = || match self.held(hearer, span.end) {
+            Some(request) => Some(Said { request, by: None }),
+            None => self.forwards(hearer, span.end),
         };
+        let is_alone = |times: &FxHashMap<u32, Vec<i64>>, thread: u32, time: i64| {
+            times.get(&thread).is_none_or(|times| between(times, time, time) < 2)
+        };
+        let (begins, ends) =
+            (is_alone(&self.made, maker, span.begin), is_alone(&self.heard, hearer, span.end));
         let said = [
-            after_end().filter(open),
-            self.forwards(maker, span.begin).filter(open),
-            self.backwards(maker, span.begin).filter(open),
+            (is_answered && ends).then(after_end).flatten(),
+            begins.then(|| self.forwards(maker, span.begin)).flatten(),
+            begins.then(|| self.backwards(maker, span.begin)).flatten(),
         ];
+        let mut said: Vec<Said> = said.into_iter().flatten().collect();
+        if said.len() > 1 && said[0] == said[1] {
+            // Between beginning and end nobody was let go on, so it is the same hand-off.
+            said.remove(1);
+        }
+        let is_only = said.len() == 1;
+        said.retain(|said| open(&said.request));
+        let votes = |request: u32| said.iter().filter(|said| said.request == request).count();
         // Of as many, the first.
-        let votes = |request: &u32| said.iter().flatten().filter(|said| *said == request).count();
-        let most = said.iter().flatten().rev().max_by_key(|request| votes(request))?;
-        Some(found(*most, votes(most) > 1))
+        let request = said.iter().rev().max_by_key(|said| votes(said.request))?.request;
+        let others = said.iter().map(|said| said.request).filter(|other| *other != request);
+        let rival = others.rev().max_by_key(|other| votes(*other));
+        let rival = rival.filter(|other| votes(*other) == votes(request));
+        let rival = rival.map(|other| (other, CONTRADICTED_SHARE));
+        let is_recorded = rival.is_none() && (is_only || votes(request) > 1);
+        Some(Found { call, request, rival, is_recorded })
     }
 
     /// The request that a thread holds at a time.
@@ -112,114 +145,55 @@ impl Ways {
     }
 
     /// The request of whom a thread lets go on next, or that one, and so on.
-    fn forwards(&self, mut thread: u32, mut time: i64) -> Option<u32> {
+    fn forwards(&self, mut thread: u32, mut time: i64) -> Option<Said> {
+        let mut first = None;
         for _ in 0..MAX_STEPS {
             let next = self.from.get(&thread)?;
-            (time, thread) = *next.get(next.partition_point(|(at, _)| *at < time))?;
+            let hand_off = *next.get(next.partition_point(|(at, _)| *at < time))?;
+            first = first.or(Some((hand_off, thread)));
+            (time, thread) = hand_off;
             if let Some(request) = self.held(thread, time) {
-                return Some(request);
+                return Some(Said { request, by: first });
             }
         }
         None
     }
 
     /// The request of who let a thread go on, or of who let that one, and so on.
-    fn backwards(&self, mut thread: u32, mut time: i64) -> Option<u32> {
+    fn backwards(&self, mut thread: u32, mut time: i64) -> Option<Said> {
+        let mut first = None;
         for _ in 0..MAX_STEPS {
             let before = self.to.get(&thread)?;
             let last = before.partition_point(|(at, _)| *at <= time).checked_sub(1)?;
-            (time, thread) = *before.get(last)?;
+            let hand_off = *before.get(last)?;
+            let made = self.made.get(&thread);
+            if made.is_some_and(|made| between(made, hand_off.0 + 1, time - 1) > 0) {
+                return None;
+            }
+            first = first.or(Some((hand_off, thread)));
+            (time, thread) = hand_off;
             if let Some(request) = self.held(thread, time) {
-                return Some(request);
+                return Some(Said { request, by: first });
             }
         }
         None
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::infer::span::Span;
-
-    /// The first of the goroutines that hold requests, of those that write to connections, of those
-    /// that read from these, and of workers.
-    const HOLDERS: u32 = 1000;
-    const WRITERS: u32 = 2000;
-    const READERS: u32 = 3000;
-    const WORKERS: u32 = 4000;
-
-    fn lets_go_on(time: i64, from: u32, to: u32) -> HandOff {
-        HandOff { signalled: time, woken: time, from, to, object: GOROUTINE }
-    }
-
-    /// A service whose requests overlap. Each asks over a connection that others write to and read
-    /// from, and then has one of two workers, who are always busy, make a call. `locks` are left to
-    /// strangers by workers that have just taken their work.
-    fn made(locks: bool) -> (Service, Vec<HandOff>, Vec<u32>) {
-        let mut service = Service { window: 1_000_000, ..Service::default() };
-        let mut hand_offs = Vec::new();
-        let mut calls: Vec<(Span, [u32; 2], u32)> = Vec::new();
-        for request in 0..60_u32 {
-            let begin = 100 * i64::from(request);
-            let holder = HOLDERS + request % 7;
-            service.requests.push(Span { begin, end: begin + 500, kind: 9 });
-            service.request_threads.push([holder; 2]);
-            service.request_calls.push(request);
-            let (writer, reader) = (WRITERS + request % 5, READERS + request % 5);
-            let asked = Span { begin: begin + 12, end: begin + 200, kind: 1 };
-            calls.push((asked, [writer, reader], request));
-            hand_offs.push(lets_go_on(begin + 10, holder, writer));
-            hand_offs.push(lets_go_on(begin + 201, reader, holder));
-            let worker = WORKERS + request % 2;
-            let work = Span { begin: begin + 250, end: begin + 420, kind: 2 };
-            calls.push((work, [worker; 2], request));
-            if locks {
-                // One that waits for the answer of another worker.
-                hand_offs.push(lets_go_on(begin + 251, worker, HOLDERS + (request + 6) % 7));
-            }
-            hand_offs.push(lets_go_on(begin + 421, worker, holder));
-        }
-        calls.sort_by_key(|(span, ..)| span.begin);
-        for (made, (span, threads, _)) in (100..).zip(&calls) {
-            service.calls.push(*span);
-            service.call_threads.push(*threads);
-            service.made_calls.push(made);
-        }
-        hand_offs.sort_by_key(|hand_off| hand_off.signalled);
-        (service, hand_offs, calls.iter().map(|(.., request)| *request).collect())
-    }
-
-    /// How many calls are given to the right request, and how many of them are known.
-    fn right(service: &Service, hand_offs: &[HandOff], truth: &[u32]) -> [usize; 2] {
-        let found = of(service, hand_offs).unwrap_or_default();
-        let right = found.iter().filter(|found| truth[found.call as usize] == found.request);
-        [right.clone().count(), right.filter(|found| found.is_recorded).count()]
-    }
-
-    #[test]
-    fn calls_lead_to_those_who_wait_for_them() {
-        let (service, hand_offs, truth) = made(false);
-        // Those by connections are told both ways, those of workers at both ends.
-        assert_eq!(right(&service, &hand_offs, &truth), [120, 120]);
-        // Threads are looked at otherwise, as not all of it is recorded.
-        let threads: Vec<HandOff> =
-            hand_offs.iter().map(|hand_off| HandOff { object: 77, ..*hand_off }).collect();
-        assert_eq!(of(&service, &threads), None);
-        assert_eq!((of_threads(&threads).len(), of_threads(&hand_offs).len()), (180, 0));
-    }
-
-    #[test]
-    fn a_lock_that_is_left_to_a_stranger_is_outvoted_or_doubted() {
-        let (service, hand_offs, truth) = made(true);
-        let found = right(&service, &hand_offs, &truth);
-        assert_eq!(found, [120, 60]);
-    }
-
-    #[test]
-    fn a_request_that_was_answered_before_is_not_that_of_a_call() {
-        let (mut service, hand_offs, _) = made(false);
-        service.requests.iter_mut().for_each(|request| request.end = request.begin + 11);
-        assert_eq!(of(&service, &hand_offs), None);
-    }
+/// How many of these times are from the one to the other, both included.
+fn between(times: &[i64], first: i64, last: i64) -> usize {
+    let until = times.partition_point(|time| *time <= last);
+    until.saturating_sub(times.partition_point(|time| *time < first))
 }
+
+/// What is said of a call's request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Said {
+    request: u32,
+    /// The hand-off that was followed first: when and with whom, and whose it was. `None` where a
+    /// goroutine holds the request itself.
+    by: Option<((i64, u32), u32)>,
+}
+
+#[cfg(test)]
+mod tests;

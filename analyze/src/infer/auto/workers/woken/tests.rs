@@ -1,0 +1,171 @@
+//! Services of goroutines that are made up, with what is known of each call.
+
+use super::*;
+use crate::infer::span::Span;
+
+/// The first of the goroutines that hold requests, of those that write to connections, of those
+/// that read from these, and of workers.
+const HOLDERS: u32 = 1000;
+const WRITERS: u32 = 2000;
+const READERS: u32 = 3000;
+const WORKERS: u32 = 4000;
+
+fn lets_go_on(time: i64, from: u32, to: u32) -> HandOff {
+    HandOff { signalled: time, woken: time, from, to, object: GOROUTINE }
+}
+
+/// A service whose requests overlap. Each asks over a connection that others write to and read
+/// from, and then has one of two workers, who are always busy, make a call. `locks` are left to
+/// strangers by workers that have just taken their work.
+fn made(locks: bool) -> (Service, Vec<HandOff>, Vec<u32>) {
+    let mut service = Service { window: 1_000_000, ..Service::default() };
+    let mut hand_offs = Vec::new();
+    let mut calls: Vec<(Span, [u32; 2], u32)> = Vec::new();
+    for request in 0..60_u32 {
+        let begin = 100 * i64::from(request);
+        let holder = HOLDERS + request % 7;
+        service.requests.push(Span { begin, end: begin + 500, kind: 9 });
+        service.request_threads.push([holder; 2]);
+        service.request_calls.push(request);
+        let (writer, reader) = (WRITERS + request % 5, READERS + request % 5);
+        let asked = Span { begin: begin + 12, end: begin + 200, kind: 1 };
+        calls.push((asked, [writer, reader], request));
+        hand_offs.push(lets_go_on(begin + 10, holder, writer));
+        hand_offs.push(lets_go_on(begin + 201, reader, holder));
+        let worker = WORKERS + request % 2;
+        let work = Span { begin: begin + 250, end: begin + 420, kind: 2 };
+        calls.push((work, [worker; 2], request));
+        if locks {
+            // One that waits for the answer of another worker.
+            hand_offs.push(lets_go_on(begin + 251, worker, HOLDERS + (request + 6) % 7));
+        }
+        hand_offs.push(lets_go_on(begin + 421, worker, holder));
+    }
+    calls.sort_by_key(|(span, ..)| span.begin);
+    for (made, (span, threads, _)) in (100..).zip(&calls) {
+        service.calls.push(*span);
+        service.call_threads.push(*threads);
+        service.made_calls.push(made);
+    }
+    hand_offs.sort_by_key(|hand_off| hand_off.signalled);
+    (service, hand_offs, calls.iter().map(|(.., request)| *request).collect())
+}
+
+/// How many calls are given to the right request, and how many of them are known.
+fn right(service: &Service, hand_offs: &[HandOff], truth: &[u32]) -> [usize; 2] {
+    let found = of(service, hand_offs).unwrap_or_default();
+    let right = found.iter().filter(|found| truth[found.call as usize] == found.request);
+    [right.clone().count(), right.filter(|found| found.is_recorded).count()]
+}
+
+#[test]
+fn calls_lead_to_those_who_wait_for_them() {
+    let (service, hand_offs, truth) = made(false);
+    // Those by connections are told both ways, those of workers at both ends.
+    assert_eq!(right(&service, &hand_offs, &truth), [120, 120]);
+    // Threads are looked at otherwise, as not all of it is recorded.
+    let threads: Vec<HandOff> =
+        hand_offs.iter().map(|hand_off| HandOff { object: 77, ..*hand_off }).collect();
+    assert_eq!(of(&service, &threads), None);
+    assert_eq!((of_threads(&threads).len(), of_threads(&hand_offs).len()), (180, 0));
+}
+
+#[test]
+fn a_lock_that_is_left_to_a_stranger_is_outvoted_or_doubted() {
+    let (service, hand_offs, truth) = made(true);
+    let found = right(&service, &hand_offs, &truth);
+    // Of the first one, the stranger holds nothing yet.
+    assert_eq!(found, [120, 61]);
+}
+
+/// Of each call the request, whether that is right, whether it is known, and the rival.
+fn found(service: &Service, hand_offs: &[HandOff], truth: &[u32]) -> Vec<[bool; 3]> {
+    let found = of(service, hand_offs).unwrap_or_default();
+    let of = |found: &Found| {
+        let truth = truth[found.call as usize];
+        let is_rival = found.rival.is_some_and(|(rival, _)| rival == truth);
+        [found.request == truth, is_rival, found.is_recorded]
+    };
+    found.iter().map(of).collect()
+}
+
+#[test]
+fn a_hand_off_that_is_found_from_both_ends_says_it_once() {
+    let (service, mut hand_offs, truth) = made(false);
+    // Workers wait for their work, and leave a lock to a stranger before they reply.
+    for (call, (span, [worker, _])) in service.calls.iter().zip(&service.call_threads).enumerate() {
+        let stranger = HOLDERS + (truth[call] + 1) % 7;
+        if *worker >= WORKERS {
+            let holder = HOLDERS + truth[call] % 7;
+            hand_offs.push(lets_go_on(span.begin - 1, holder, *worker));
+            hand_offs.push(lets_go_on(span.end, *worker, stranger));
+        }
+    }
+    hand_offs.sort_by_key(|hand_off| hand_off.signalled);
+    let found = found(&service, &hand_offs, &truth);
+    // The last request has nobody behind it.
+    assert_eq!(found.iter().filter(|found| **found == [false, true, false]).count(), 59);
+    assert_eq!(found.iter().filter(|found| **found == [true, false, true]).count(), 61);
+}
+
+/// One goroutine sends for all requests and another one reads all answers, for three at once.
+#[test]
+fn what_is_sent_or_answered_together_is_not_all_of_one_request() {
+    let (mut service, mut hand_offs, truth) = made(false);
+    hand_offs.retain(|hand_off| hand_off.from >= WORKERS);
+    let of_calls = service.calls.iter_mut().zip(&mut service.call_threads).zip(&truth);
+    for ((call, threads), request) in of_calls.filter(|((_, [maker, _]), _)| *maker < WORKERS) {
+        let first = 100 * i64::from(request - request % 3);
+        (call.begin, call.end) = (first + 212, first + 290);
+        *threads = [WRITERS, READERS];
+        let holder = HOLDERS + request % 7;
+        if request % 3 == 0 {
+            hand_offs.push(lets_go_on(first + 211, holder, WRITERS));
+        }
+        hand_offs.push(lets_go_on(first + 291 + i64::from(request % 3), READERS, holder));
+    }
+    hand_offs.sort_by_key(|hand_off| hand_off.signalled);
+    let found = found(&service, &hand_offs, &truth);
+    // Those of the workers alone.
+    assert_eq!(found, [[true, false, true]; 60]);
+}
+
+/// One goroutine sends for all requests, and is let go on only where it waits.
+#[test]
+fn a_sender_that_goes_on_by_itself_is_at_something_else() {
+    let (mut service, mut hand_offs, truth) = made(false);
+    hand_offs.retain(|hand_off| hand_off.to < WRITERS);
+    let mut calls: Vec<(&Span, &mut [u32; 2])> =
+        service.calls.iter().zip(&mut service.call_threads).collect();
+    calls.retain(|(_, [maker, _])| *maker < WORKERS);
+    for (call, threads) in calls {
+        threads[0] = WRITERS;
+        if call.begin % 300 == 12 {
+            let holder = HOLDERS + (call.begin / 100 % 7) as u32;
+            hand_offs.push(lets_go_on(call.begin - 1, holder, WRITERS));
+        }
+    }
+    // The answers say nothing.
+    hand_offs.retain(|hand_off| !(READERS..WORKERS).contains(&hand_off.from));
+    hand_offs.sort_by_key(|hand_off| hand_off.signalled);
+    let found = found(&service, &hand_offs, &truth);
+    assert_eq!(found, [[true, false, true]; 80]);
+}
+
+#[test]
+fn a_worker_that_has_called_since_is_at_something_else() {
+    let (service, mut hand_offs, truth) = made(false);
+    // Workers were let go on once, for their first work.
+    let first =
+        |worker: u32| lets_go_on(100 * i64::from(worker) + 1, HOLDERS + worker, WORKERS + worker);
+    hand_offs.extend([0, 1].map(first));
+    hand_offs.sort_by_key(|hand_off| hand_off.signalled);
+    assert_eq!(right(&service, &hand_offs, &truth), [120, 120]);
+}
+
+#[test]
+fn a_request_that_was_answered_before_is_not_that_of_a_call() {
+    let (mut service, hand_offs, _) = made(false);
+    service.requests.iter_mut().for_each(|request| request.end = request.begin + 11);
+    assert_eq!(of(&service, &hand_offs), None);
+}
