@@ -13,7 +13,6 @@ use super::allowed::shares_memory;
 use super::held::Held;
 use super::settle::Place;
 use super::{files, note, put};
-use crate::blob::Ending;
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
 use crate::threads::{Threads, in_a_thread};
@@ -21,6 +20,9 @@ use crate::tuning::{ALL_STOPPED, BREATH, COPIES, ENDING, FAILURES, STOPPED, TRIE
 
 /// Takes the blob out of a process and of all its copies.
 pub(super) fn detach_all(held: &Held) -> Result<usize, Error> {
+    if held.ending.is_none() {
+        return Err(Error::Blob("it has no end"));
+    }
     let (mut done, mut first_error, mut tried) = (0, None, Vec::new());
     // A copy may make others while it is worked on.
     for _ in 0..COPIES {
@@ -84,11 +86,10 @@ pub(super) fn take_over(process: u32, memory: &Memory) -> Result<bool, Error> {
 /// something, or another tracer had it.
 fn detach(held: &Held) -> Result<(), Error> {
     let process = held.process;
-    let ending = held.ending.ok_or(Error::Blob("it has no end"))?;
     let mut failed = 0;
     for left in (0..TRIES).rev() {
         // Whatever happens, its threads go on.
-        match in_a_thread(|| try_once(held, ending, left == 0)) {
+        match in_a_thread(|| try_once(held, left == 0)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(gone @ (Error::Gone { .. } | Error::NoProcess { .. })) => return Err(gone),
@@ -107,7 +108,7 @@ fn detach(held: &Held) -> Result<(), Error> {
 
 /// Takes the blob out of one process if no thread is within it. `false` where one is. The `last`
 /// time, the blob is ended in any case.
-fn try_once(held: &Held, ending: Ending, last: bool) -> Result<bool, Error> {
+fn try_once(held: &Held, last: bool) -> Result<bool, Error> {
     let process = held.process;
     let memory = Memory::open(process)?;
     let mut threads = Threads::stop(process, Instant::now() + ALL_STOPPED)?;
@@ -120,10 +121,11 @@ fn try_once(held: &Held, ending: Ending, last: bool) -> Result<bool, Error> {
     for patch in held.patches.iter().filter(|patch| !patch.is_behind()) {
         memory.write(patch.address, &patch.old)?;
     }
-    let place = Place { held, memory: &memory, waiting: ending.waiting };
+    let waiting = held.ending.map(|ending| ending.waiting).unwrap_or_default();
+    let place = Place { held, memory: &memory, waiting };
     let is_out = place.settle(&mut threads, Instant::now() + ALL_STOPPED)?;
     let done = match is_out || last {
-        true => take_out(held, &memory, ending.function, &mut threads, is_out),
+        true => take_out(held, &memory, &mut threads, is_out),
         false => Ok(()),
     };
     threads.release();
@@ -134,7 +136,6 @@ fn try_once(held: &Held, ending: Ending, last: bool) -> Result<bool, Error> {
 fn take_out(
     held: &Held,
     memory: &Memory,
-    function: u64,
     threads: &mut Threads,
     is_out: bool,
 ) -> Result<(), Error> {
@@ -148,13 +149,16 @@ fn take_out(
     let mut worker = threads.all.swap_remove(0);
     let done = put::with(&mut worker, memory, &footholds, until, |remote| {
         let stack = blob + length;
-        let function = held.blob() + function;
         if remote.gs_base() == 0 {
             // Its recorder was killed before all threads had it.
             remote.set_gs_base(held.slot)?;
         }
+        // One whose recorder was killed before it had begun has nothing to end.
+        let end = held.ending.map(|ending| held.blob() + ending.function);
         remote.has_until(Instant::now() + ENDING);
-        let ended = remote.function(memory, function, 0, stack, "ending the injected code");
+        let ended = end.map_or(Ok(0), |function| {
+            remote.function(memory, function, 0, stack, "ending the injected code")
+        });
         remote.has_until(until);
         if ended.is_err() {
             remote.halt()?;

@@ -2,7 +2,8 @@
 //! there. So a recorder can take out what another one has left, one that was killed.
 //!
 //! The note lies at the beginning of pages of its own, which the process can read and does not
-//! write. It is words of 8 bytes: a mark, who recorded, and what is in [`Held`].
+//! write. It is words of 8 bytes: a mark, who recorded, and what is in [`Held`]. How the blob is
+//! taken out counts only once it has begun, which is noted last.
 
 use std::fs;
 
@@ -17,6 +18,8 @@ use crate::tuning::NOTE_BYTES;
 
 /// First words of a note, by its version.
 const BEGIN: [u64; 2] = [u64::from_le_bytes(*b"sockcap\0"), u64::from_le_bytes(*b"note 1\0\0")];
+/// Place of the word that says whether the blob has begun.
+const BEGUN: usize = 11;
 /// Maximum length of a change of the text, in bytes.
 const MAX_PATCH: usize = 64;
 
@@ -53,13 +56,10 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
     let (low, high) = halves(mark);
     let mut words = vec![recorder.process.into(), recorder.since, mark_at, low, high];
     words.extend([held.slot, held.code.0, held.code.1]);
-    match held.ending {
-        Some(Ending { function, waiting }) => {
-            words.extend([1, function]);
-            words.extend(waiting.words());
-        }
-        None => words.push(0),
-    }
+    let Ending { function, waiting } =
+        held.ending.unwrap_or(Ending { function: 0, waiting: Waiting::default() });
+    words.extend([0, function]);
+    words.extend(waiting.words());
     for ranges in [&held.mapped, &held.stubs] {
         words.push(ranges.len() as u64);
         words.extend(ranges.iter().flat_map(|(start, other)| [*start, *other]));
@@ -79,6 +79,11 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
     head.chain(words.iter().copied()).flat_map(u64::to_le_bytes).collect()
 }
 
+/// Says in the note at an address that its blob has begun.
+pub(super) fn begun(memory: &Memory, at: u64) -> Result<(), Error> {
+    memory.write(at + BEGUN as u64 * 8, &1u64.to_le_bytes())
+}
+
 /// What a note says of a blob in a process. `None` where it is none, or a broken one.
 pub(super) fn decode(process: u32, bytes: &[u8]) -> Option<(Recorder, Held)> {
     let words: Vec<u64> =
@@ -91,10 +96,9 @@ pub(super) fn decode(process: u32, bytes: &[u8]) -> Option<(Recorder, Held)> {
     }
     let [recorder, since, mark_at, low, high, slot, start, end] = words.some()?;
     let recorder = Recorder { process: u32::try_from(recorder).ok()?, since };
-    let ending = match words.one()? {
-        0 => None,
-        _ => Some(Ending { function: words.one()?, waiting: Waiting::of(words.some()?) }),
-    };
+    let [begun, function] = words.some()?;
+    let waiting = Waiting::of(words.some()?);
+    let ending = (begun != 0).then_some(Ending { function, waiting });
     let (mapped, stubs) = (words.ranges()?, words.ranges()?);
     let mut patches = Vec::new();
     for _ in 0..words.one()? {
@@ -202,11 +206,12 @@ mod tests {
         let (recorder, held) = (Recorder::own(), held());
         assert!(recorder.is_there());
         assert!(!Recorder { since: recorder.since - 1, ..recorder }.is_there());
-        let bytes = encode(recorder, &held);
+        let mut bytes = encode(recorder, &held);
+        let before = Held { ending: None, ..held.clone() };
+        assert_eq!(decode(7, &bytes).unwrap().1, before);
+        bytes[BEGUN * 8] = 1;
         let read = decode(7, &[&bytes[..], &[1; 20]].concat()).unwrap();
-        assert_eq!(read, (recorder, held.clone()));
-        let without_end = Held { ending: None, ..held };
-        assert_eq!(decode(7, &encode(recorder, &without_end)).unwrap().1, without_end);
+        assert_eq!(read, (recorder, held));
         assert_eq!(decode(7, &bytes[..bytes.len() - 8]), None);
     }
 
@@ -219,7 +224,9 @@ mod tests {
                 bytes[usize::from(place) % length] = byte;
             }
             if let Some((recorder, held)) = decode(7, &bytes) {
-                assert_eq!(decode(7, &encode(recorder, &held)), Some((recorder, held)));
+                let mut again = encode(recorder, &held);
+                again[BEGUN * 8] = held.ending.is_some().into();
+                assert_eq!(decode(7, &again), Some((recorder, held)));
             }
         }
     }

@@ -241,24 +241,28 @@ fn fill(
         let arguments = [start, end - start, EXECUTABLE, 0, 0, 0];
         remote.call(libc::SYS_mprotect, arguments, "making its memory executable")?;
     }
+    let stack = blob + bytes;
+    let argument = stack - work.argument_and_stack;
+    memory.write(argument, &work.told.laid_out(argument))?;
+    let note = leave_note(memory, held, remote)?;
     if let Some(function) = work.blob.initialise {
-        let stack = blob + bytes;
-        let argument = stack - work.argument_and_stack;
-        memory.write(argument, &work.told.laid_out(argument))?;
         let function = blob + function;
         match remote.function(memory, function, argument, stack, "beginning the injected code")? {
             0 => {}
             status => return Err(Error::Initialise { process, status }),
         }
     }
-    leave_note(memory, held, remote)?;
+    if held.ending.is_some() {
+        note::begun(memory, note)?;
+    }
     remote.set_gs_base(held.slot)?;
     others.all.iter_mut().try_for_each(|thread| thread.set_gs_base(held.slot))?;
     change(memory, &laid.patches)
 }
 
-/// Leaves a note on a blob that has begun. Its beginning comes last, as without it there is none.
-fn leave_note(memory: &Memory, held: &mut Held, remote: &mut Remote<'_>) -> Result<(), Error> {
+/// Leaves a note on a blob that is about to begin, and says where. The note's beginning comes last,
+/// as without it there is none.
+fn leave_note(memory: &Memory, held: &mut Held, remote: &mut Remote<'_>) -> Result<u64, Error> {
     const STEP: &str = "mapping memory for a note in it";
     const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     held.mapped.push((0, 0));
@@ -272,7 +276,8 @@ fn leave_note(memory: &Memory, held: &mut Held, remote: &mut Remote<'_>) -> Resu
     let note = note::encode(Recorder::own(), held);
     let (begin, rest) = note.split_at_checked(8).unwrap_or_default();
     memory.write(address + 8, rest)?;
-    memory.write(address, begin)
+    memory.write(address, begin)?;
+    Ok(address)
 }
 
 /// Unmaps memory in the process.

@@ -43,6 +43,21 @@ const ENDLESS: &str = r#"
     __asm__(".globl before\nbefore: jmp *%rcx\n.globl after\nafter: jmp *%rcx\n");
 "#;
 
+/// The same, which takes two seconds to begin, in a thread that it gives a name.
+const LATE: &str = r#"
+    long slot[4];
+    const unsigned long waiting[13] = {24};
+    int begin(const long *stack) {
+        long seconds[2] = {2, 0}, naming = 157, number = 35;
+        __asm__ volatile("wrgsbase %0" : : "r"(slot));
+        __asm__ volatile("syscall" : "+a"(naming) : "D"(15), "S"("late") : "rcx", "r11", "memory");
+        __asm__ volatile("syscall" : "+a"(number) : "D"(seconds), "S"(0) : "rcx", "r11", "memory");
+        return 0;
+    }
+    int end(void) { return 0; }
+    __asm__(".globl before\nbefore: jmp *%rcx\n.globl after\nafter: jmp *%rcx\n");
+"#;
+
 /// The libraries, compiled once.
 static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("ending", SOURCE));
 static SLOW_LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("slow", SLOW));
@@ -339,6 +354,37 @@ fn what_a_killed_recorder_has_left_is_taken_out_by_the_next_one() {
         program.answers("with another one of this process");
         program.ends();
     }
+}
+
+#[test]
+fn what_a_recorder_has_left_that_was_killed_as_the_library_began_is_taken_out() {
+    let (_, program) = echoes().next().unwrap();
+    let mut program = Echoes::begin(program);
+    let process = program.0.id();
+    let mut recorder = attaching(process);
+    recorder.env("RECORDER", "stays").env("LIBRARY", compiled("late", LATE));
+    let mut recorder = recorder.stderr(Stdio::null()).spawn().unwrap();
+    let has_begun = || {
+        std::thread::sleep(Duration::from_millis(1));
+        let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+        let name = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("comm"));
+        threads.any(|thread| name(thread.unwrap()).is_ok_and(|name| name == "late\n"))
+    };
+    assert!((0..20_000).any(|_| has_begun()));
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+    let is_whole = || {
+        std::thread::sleep(Duration::from_millis(1));
+        are_whole(process)
+    };
+    assert!((0..20_000).any(|_| is_whole()));
+    program.answers("whatever was done");
+    let second = attached(process).unwrap();
+    assert!(second.took_over());
+    second.detach().unwrap();
+    assert!(changed(process).is_empty());
+    program.answers("with none");
+    program.ends();
 }
 
 #[test]
