@@ -5,8 +5,8 @@ use crate::infer::auto::strict;
 use crate::infer::auto::strict::tests::{Order, event_loop};
 use crate::infer::auto::tests::lot;
 
-/// Two requests with a call each, of which the second one ends and is answered at these times. In
-/// turn the first call is for the first request.
+/// Two requests with a call each. The second call ends, and the second request is answered, at
+/// these times. In turn the first call is for the first request.
 fn two(second_ends: i64, answered: i64) -> (Service, NotKept) {
     let span = |begin, end, kind| Span { begin, end, kind };
     let service = Service {

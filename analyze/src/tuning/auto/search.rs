@@ -77,12 +77,12 @@ pub(crate) mod nearly_in_turn {
     /// Smallest share of the requests with these calls that must have them all if they are taken in
     /// turn. Chosen, not measured.
     pub(crate) const MIN_CHAINED: f64 = 0.95;
-    /// How often a request is so many places away from its turn: one more than these, to the power
-    /// of minus this. The first is for requests that were received, where it is asked who is
-    /// likeliest: with a prototype 569, 603 and 552 of 800 calls of a front in Rust were right in
-    /// three recordings, and 540, 541 and 502 with 1. How likely that is, is told by 1 alone: with
-    /// 2, of what is said with 0.95 in made event loops that take one of the first three or five at
-    /// random 73 and 54% are right.
+    /// How often a request is a number of places away from its turn: one more than this number,
+    /// to the power of minus this figure. The first is for requests that were received, where it
+    /// is asked who is likeliest: with a prototype 569, 603 and 552 of 800 calls of a front in
+    /// Rust were right in three recordings, and 540, 541 and 502 with 1. How likely that is, is
+    /// told by 1 alone: with 2, of what is said with 0.95 in made event loops that take one of
+    /// the first three or five at random 73 and 54% are right.
     pub(crate) const RECEIVED: f64 = 2.0;
     pub(crate) const WOKEN: f64 = 1.0;
     /// Nats that a request may cost on average. Recordings in Rust cost 2.1, made loops that take
