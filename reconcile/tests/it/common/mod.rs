@@ -48,8 +48,9 @@ impl System {
         let data = self.data();
         let files = || {
             let tables = [data.messages(), data.nodes(), data.clocks(), data.reconciliation()];
-            let operations = Some(data.operations()).filter(|path| path.exists());
-            let all = tables.into_iter().chain(operations);
+            // Damage can make a record one of those that these tables are made of.
+            let others = [data.operations(), data.handoffs(), data.own_events()];
+            let all = tables.into_iter().chain(others.into_iter().filter(|path| path.exists()));
             all.map(|path| std::fs::read(path).unwrap()).collect::<Vec<_>>()
         };
         // Nothing in memory, on several threads: the same must come out as with all in memory, on
