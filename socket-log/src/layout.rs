@@ -128,7 +128,7 @@ pub mod source {
     pub const STRACE: u32 = 1;
     /// Nobody: they were inferred from captured packets.
     pub const PACKETS: u32 = 2;
-    /// The kernel: the file holds no calls but switches of threads, see the module `switches`.
+    /// The kernel: the file holds no calls but switches of threads (the module `switches`).
     pub const SWITCHES: u32 = 3;
     /// A log beside it: the file holds no calls but what its messages say they do, see the crate
     /// `operations`.
