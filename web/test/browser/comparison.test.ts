@@ -1,11 +1,10 @@
 // The page of a comparison as a reader uses it, by mouse and by keyboard, and as it is drawn.
 
-import type { AxeResults } from "axe-core";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type { Comparison } from "../../src/data/comparison";
+import { broken } from "./aloud";
 import { browser, open, shoot } from "./browser";
 import { badAxes, badMap, badWaterfall, emptyBoxes, tooWide } from "./measure";
 import { read } from "./pieces";
@@ -271,15 +270,11 @@ test("a thousand mutations are as quick as a few", async () => {
 const VIEWS = ["answer", "answer?measure=p99", "mutations?mutation=1&steps=all", "mutations?mutation=2", "map", "map?node=web"];
 
 test("everything has a name that can be read aloud, and enough contrast", async () => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   for (const dark of [false, true]) {
     for (const view of VIEWS) {
       const { page } = await opened(view, { dark });
       await drawn(page);
-      await page.evaluate(axe);
-      const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({}));
-      const said = found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-      expect(said, `${view} ${dark ? "dark" : "light"}`).toEqual([]);
+      expect(await broken(page), `${view} ${dark ? "dark" : "light"}`).toEqual([]);
       await page.context().close();
     }
   }

@@ -1,10 +1,8 @@
 // Contexts of operations as a reader uses them, by mouse and by keyboard.
 
-import type { AxeResults } from "axe-core";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { broken } from "./aloud";
 import { browser, open, shoot } from "./browser";
 import { badAxes, emptyBoxes, tooWide } from "./measure";
 
@@ -160,15 +158,11 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
   });
 
   test("everything has a name that can be read aloud, and enough contrast", async () => {
-    const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
     for (const dark of [false, true]) {
       for (const view of ["contexts?operation=100&level=trace&context=107", "contexts?operation=200", "contexts?operation=300"]) {
         const { page } = await opened(view, { dark });
         await page.locator(".by-context").waitFor();
-        await page.evaluate(axe);
-        const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({}));
-        const said = found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-        expect(said, `${view} ${dark ? "dark" : "light"}`).toEqual([]);
+        expect(await broken(page), `${view} ${dark ? "dark" : "light"}`).toEqual([]);
         await page.context().close();
       }
     }

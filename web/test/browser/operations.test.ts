@@ -1,13 +1,12 @@
 // What was asked for and how much of it failed, as a reader sees it: of a real recording of a server
 // whose orders fail.
 
-import type { AxeResults } from "axe-core";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Overview } from "../../src/data/types";
+import { broken } from "./aloud";
 import { browser, open, shoot } from "./browser";
 import { emptyBoxes, tooWide } from "./measure";
 import { read } from "./pieces";
@@ -63,9 +62,7 @@ test.each([[1440, false], [390, true]] as const)("it reads at %i pixels, dark: %
   expect(await page.evaluate(tooWide)).toEqual([]);
   expect(await page.evaluate(emptyBoxes)).toEqual([]);
   await shoot(page, `operations-${width}`, true);
-  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
-  const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({}));
-  expect(found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)).toEqual([]);
+  expect(await broken(page)).toEqual([]);
   expect(complaints).toEqual([]);
   await page.context().close();
 });

@@ -1,10 +1,8 @@
 // The page of a small system as a reader uses it, by mouse and by keyboard.
 
-import { AxeResults } from "axe-core";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { broken } from "./aloud";
 import { browser, open, shoot } from "./browser";
 
 let chromium: Browser;
@@ -249,17 +247,13 @@ describe.each([["disk", true], ["view", false]] as const)("from %s", (way, isDis
   });
 
   test("everything has a name that can be read aloud, and enough contrast", async () => {
-    const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
     for (const dark of [false, true]) {
       const { page } = await opened("#patterns", { dark });
       await page.click("#pattern-0");
       await page.locator(".distribution canvas").waitFor();
       for (const tab of ["patterns", "map", "time", "clocks"]) {
         await page.click(`#tab-${tab}`);
-        await page.evaluate(axe);
-        const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({}));
-        const said = found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-        expect(said, `${tab} ${dark ? "dark" : "light"}`).toEqual([]);
+        expect(await broken(page), `${tab} ${dark ? "dark" : "light"}`).toEqual([]);
       }
       await page.context().close();
     }

@@ -1,13 +1,12 @@
 // What requests cost as a reader sees it: of a real recording whose requests each spend their time in
 // one way, and of one that has more of everything.
 
-import type { AxeResults } from "axe-core";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { Workload } from "../../src/data/workload";
+import { broken } from "./aloud";
 import { browser, open, shoot } from "./browser";
 import { badAxes, emptyBoxes, tooWide } from "./measure";
 import { read } from "./pieces";
@@ -135,7 +134,6 @@ test("hand-offs are arrows from who signals to who goes on", async () => {
 const screens = [1440, 390].flatMap((width) => [false, true].map((dark) => [width, dark] as const));
 
 test.each(screens)("requests read at %i pixels, dark: %s", async (width, dark) => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
   for (const name of ["costs", "costly"] as const) {
     const { page, complaints } = await open(chromium, `${inject(name)}#requests`, { width, height: width === 390 ? 844 : 1000, dark, offline: true });
     await page.locator("svg.threads").waitFor();
@@ -143,10 +141,7 @@ test.each(screens)("requests read at %i pixels, dark: %s", async (width, dark) =
     expect(await page.evaluate(emptyBoxes), name).toEqual([]);
     expect(await page.evaluate(badAxes), name).toEqual([]);
     await shoot(page, `requests-${name}-${width}-${dark ? "dark" : "light"}`, true);
-    await page.evaluate(axe);
-    const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<AxeResults> } }).axe.run({}));
-    const said = found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-    expect(said, name).toEqual([]);
+    expect(await broken(page), name).toEqual([]);
     expect(complaints).toEqual([]);
     await page.context().close();
   }
