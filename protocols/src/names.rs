@@ -3,6 +3,7 @@
 //! Everything here keeps what it can tell to be a word of the program, and puts `{}` (in statements
 //! `?`) for all else. docs/protocols.md has the rules in words, and what they cannot tell.
 
+mod actions;
 mod followers;
 mod label;
 mod path;

@@ -1,7 +1,8 @@
 //! Names of queues, topics, collections and the like: configuration, in which ids may be.
 
 use super::HOLE;
-use super::followers::{is_action, value_follows};
+use super::actions::is_action;
+use super::followers::value_follows;
 use super::words::{is_letters, is_word};
 
 /// Greatest length of a label.

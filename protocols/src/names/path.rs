@@ -1,7 +1,8 @@
 //! Paths of URLs as routes: `/user/1234/cart?x=y` is `/user/{}/cart`.
 
 use super::HOLE;
-use super::followers::{is_action, tree_follows, value_follows};
+use super::actions::is_action;
+use super::followers::{tree_follows, value_follows};
 use super::words::is_word;
 use crate::tuning::{NAME_BYTES, PATH_SEGMENTS};
 
