@@ -55,10 +55,10 @@ fn records() {
     if let Ok(process) = std::env::var("PROCESS") {
         let process = process.parse().unwrap();
         match what.as_str() {
-            "attaches once" => return crate::attached::attach_once(process),
-            "stays" => return crate::attached::attach_and_stay(process),
-            "tries" => return crate::attached::attach_beside_another(process),
-            _ => crate::attached::attach_for_ever(process),
+            "attaches once" => return crate::attaching::attach_once(process),
+            "stays" => return crate::attaching::attach_and_stay(process),
+            "tries" => return crate::attaching::attach_beside_another(process),
+            _ => crate::attaching::attach_for_ever(process),
         }
     }
     let program = std::env::var_os("PROGRAM").unwrap();

@@ -5,6 +5,8 @@
 
 mod announced;
 mod attached;
+mod attachers;
+mod attaching;
 mod helper;
 mod killed;
 mod libraries;

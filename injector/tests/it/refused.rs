@@ -68,7 +68,7 @@ fn a_user_without_rights_attaches_to_its_own_processes_alone() {
     let copied = |from: &Path| folder.copy_of(from);
     let is_root = rustix::process::geteuid().is_root();
     let own = copied(&std::env::current_exe().unwrap());
-    let library = copied(&crate::attached::library());
+    let library = copied(&crate::attaching::library());
     let (_, program) = crate::made::echoes().next().unwrap();
     let run = |program: &Path, user: u32| {
         let mut command = Command::new(program);

@@ -1,0 +1,198 @@
+//! What tests of processes that run have in common: a library, programs that echo, and recorders in
+//! processes of their own.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use injector::{Attached, Error, Left, Library, Patcher, attach};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::made::status;
+
+/// Library that counts on both sides of system calls, and how it ends.
+const SOURCE: &str = r#"
+    long slot[4];
+    const unsigned long waiting[13] = {24};
+    int begin(const long *stack) { return stack[0] < 1; }
+    int end(void) { return 0; }
+    __asm__(".globl before\nbefore: incq %gs:8\n jmp *%rcx\n"
+            ".globl after\nafter: incq %gs:16\n jmp *%rcx\n");
+"#;
+
+/// The library, compiled once.
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| compiled("ending", SOURCE));
+
+/// A library, compiled. In a recorder it is named in its environment.
+pub(crate) fn compiled(name: &str, source: &str) -> PathBuf {
+    if let Some(made) = std::env::var_os("LIBRARY") {
+        return made.into();
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let from = folder.join(format!("{name}-{}.c", std::process::id()));
+    let (new, made) = (from.with_extension("so"), folder.join(format!("{name}.so")));
+    fs::write(&from, source).unwrap();
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-O1", "-shared", "-fPIC", "-nostdlib", "-Wl,-Bsymbolic"]);
+    assert!(gcc.arg(&from).arg("-o").arg(&new).status().unwrap().success());
+    fs::remove_file(from).unwrap();
+    fs::rename(new, &made).unwrap();
+    made
+}
+
+/// The library's file.
+pub(crate) fn library() -> PathBuf {
+    LIBRARY.clone()
+}
+
+/// What puts the library into programs.
+pub(crate) fn patcher() -> Patcher {
+    patcher_of(&LIBRARY)
+}
+
+pub(crate) fn patcher_of(library: &Path) -> Patcher {
+    let bytes = fs::read(library).unwrap();
+    let library = Library::read(&bytes, "begin", "slot").unwrap();
+    let patcher = Patcher::new(library.with_end("end", "waiting").unwrap(), "before", "after");
+    patcher.unwrap().keeping_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("surveys"))
+}
+
+/// Attaches without anything to tell.
+pub(crate) fn attached(process: u32) -> Result<Attached, Error> {
+    attach(process, &patcher(), &[])
+}
+
+/// Program that echoes, as it runs.
+pub(crate) struct Echoes(pub(crate) Child);
+
+impl Echoes {
+    pub(crate) fn begin(program: &Path) -> Echoes {
+        let mut command = Command::new(program);
+        command.arg("6").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut echoes = Echoes(command.spawn().unwrap());
+        echoes.answers("first");
+        echoes
+    }
+
+    /// Sends some bytes, which must come back.
+    #[track_caller]
+    pub(crate) fn answers(&mut self, text: &str) {
+        self.0.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+        let mut bytes = vec![0; text.len()];
+        self.0.stdout.as_mut().unwrap().read_exact(&mut bytes).unwrap();
+        assert_eq!(String::from_utf8_lossy(&bytes), text);
+    }
+
+    /// Ends it as it should end.
+    #[track_caller]
+    pub(crate) fn ends(mut self) {
+        drop(self.0.stdin.take());
+        assert_eq!(self.0.wait().unwrap().code(), Some(7));
+    }
+}
+
+impl Drop for Echoes {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Files whose code a process has mapped otherwise than it is in the file.
+pub(crate) fn changed(process: u32) -> Vec<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let memory = fs::File::open(format!("/proc/{process}/mem")).unwrap();
+    let mut changed = Vec::new();
+    for line in maps.lines().filter(|line| line.contains(" r-xp ") && line.contains(" /")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
+        let (start, end) = words[0].split_once('-').unwrap();
+        let length = (number(end) - number(start)) as usize;
+        let (mut mapped, mut file) = (vec![0; length], vec![0; length]);
+        memory.read_exact_at(&mut mapped, number(start)).unwrap();
+        let path = PathBuf::from(words[5]);
+        let read = fs::File::open(&path).unwrap().read_at(&mut file, number(words[2])).unwrap();
+        if mapped[..read] != file[..read] {
+            changed.push(path);
+        }
+    }
+    changed
+}
+
+/// Stops a process by a signal.
+pub(crate) fn stop(process: u32) {
+    signal(process, Signal::STOP);
+    while !status(process, "State").starts_with('T') {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+pub(crate) fn signal(process: u32, signal: Signal) {
+    kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
+}
+
+/// Whether nobody traces the threads of a process, and they block no signals.
+pub(crate) fn are_whole(process: u32) -> bool {
+    let whole = |status: String| {
+        let has = |line: &str| status.lines().any(|other| other == line);
+        has("TracerPid:\t0") && has("SigBlk:\t0000000000000000")
+    };
+    let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    threads.all(|thread| fs::read_to_string(thread.unwrap().path().join("status")).is_ok_and(whole))
+}
+
+/// Attaches and goes, and lets another recorder do the same: as often as it is said here.
+pub(crate) fn attach_beside_another(process: u32) {
+    let (patcher, mut done) = (patcher(), 0);
+    for _ in 0..2000 {
+        match attach(process, &patcher, &[]) {
+            Ok(attached) => {
+                // The other one may be looking at the threads.
+                let left = (0..20).any(|_| attached.detach().is_ok());
+                assert!(left, "it stays");
+                done += 1;
+            }
+            Err(
+                Error::NotAttached { why: Left::Recorded { .. } | Left::UsesGs, .. }
+                | Error::NotAllowed { .. }
+                | Error::Seize { .. },
+            ) => std::thread::sleep(Duration::from_millis(1)),
+            Err(other) => panic!("{other}"),
+        }
+        if done == 20 {
+            break;
+        }
+    }
+    eprintln!("tried");
+}
+
+/// Attaches, and waits to be killed.
+pub(crate) fn attach_and_stay(process: u32) {
+    attached(process).unwrap();
+    eprintln!("attached");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+/// Attaches and goes, again and again, until it is killed.
+pub(crate) fn attach_for_ever(process: u32) -> ! {
+    let patcher = patcher();
+    let attach_and_go = || attach(process, &patcher, &[]).unwrap().detach().unwrap();
+    // From the second time on, the places in the files are known.
+    attach_and_go();
+    eprintln!("begins");
+    loop {
+        attach_and_go();
+    }
+}
+
+/// Attaches and goes, and says what came of it.
+pub(crate) fn attach_once(process: u32) {
+    match attached(process).and_then(|attached| attached.detach()) {
+        Ok(count) => eprintln!("attached and left: {count}"),
+        Err(error) => eprintln!("{error}"),
+    }
+}
