@@ -22,6 +22,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::command::Run;
 use crate::command_line;
 use crate::help;
+use crate::output::tell;
 use crate::places;
 use file::{ConfigError, Owner, Settings};
 
@@ -36,7 +37,7 @@ pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
         Failed::Usage(error, from_files) => {
             help::print(&error);
             if error.use_stderr() && !from_files.is_empty() {
-                anstream::eprintln!(
+                tell!(
                     "\nThese are from configuration files: {}; --no-config leaves them out",
                     from_files.join(", ")
                 );
@@ -44,7 +45,7 @@ pub(crate) fn parse() -> Result<Box<dyn Run>, ExitCode> {
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
         Failed::Config(error) => {
-            anstream::eprintln!("sockcap: {error} (--no-config leaves configuration files out)");
+            tell!("sockcap: {error} (--no-config leaves configuration files out)");
             ExitCode::from(2)
         }
     })

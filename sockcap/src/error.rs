@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use message_trace::PathError;
 
+use crate::output::tell;
 use crate::visibility::Unseen;
 
 /// An error that ends the command.
@@ -123,7 +124,7 @@ impl Error {
         {
             return ExitCode::SUCCESS;
         }
-        anstream::eprintln!("sockcap: {self}");
+        tell!("sockcap: {self}");
         ExitCode::from(match self {
             Error::Command { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
             Error::Command { .. } => 126,

@@ -7,7 +7,7 @@ use message_trace::DataDir;
 use operations::{Replaced, replace};
 
 use crate::error::Error;
-use crate::output::counted;
+use crate::output::{counted, tell};
 use crate::words::same_directory;
 
 /// What was done in a directory.
@@ -59,7 +59,7 @@ pub(crate) fn name_what_ended(data: &DataDir) {
         ),
         Err(error) => format!("heads of messages could not all be named: {error}"),
     };
-    anstream::eprintln!("sockcap: warning: {stay}; later: sockcap names{}", same_directory(data));
+    tell!("sockcap: warning: {stay}; later: sockcap names{}", same_directory(data));
 }
 
 /// What was done, in a line.

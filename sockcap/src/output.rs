@@ -1,6 +1,7 @@
 //! Output on the screen: numbers with their units, and what standard output can show.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -36,10 +37,23 @@ impl Drop for Target {
     }
 }
 
-/// Prints a line on standard error. A failure to print is ignored: a command that runs for long
-/// must not end because its standard error was closed or the disk is full.
+/// Prints a line on standard error, of what `format!` takes. A failure to print is ignored: no
+/// command may end otherwise because its terminal was closed or the disk is full.
+macro_rules! tell {
+    ($($words:tt)*) => {
+        $crate::output::line(format_args!($($words)*))
+    };
+}
+pub(crate) use tell;
+
+/// Prints a line on standard error that begins with sockcap's name.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(anstream::stderr(), "sockcap: {line}");
+    tell!("sockcap: {line}");
+}
+
+/// Prints a line on standard error, as [`tell`] says.
+pub(crate) fn line(words: fmt::Arguments) {
+    let _ = writeln!(anstream::stderr(), "{words}");
 }
 
 /// The width of lines: that of the terminal; without one the value of `COLUMNS`, which the user of

@@ -8,6 +8,7 @@ use crate::arguments::values::bytes;
 use crate::arguments::{Data, Inference};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::output::tell;
 use crate::shown::Shown;
 use crate::{stages, words};
 
@@ -37,11 +38,7 @@ impl Run for Analyze {
     fn run(&self) -> Result<ExitCode, Error> {
         let shown = Shown::of(self.data.dir(), None)?;
         let summary = stages::analyze(&shown, &self.inference, self.options())?;
-        anstream::eprintln!(
-            "sockcap: {}; next: sockcap report{}",
-            words::analysis(&summary),
-            shown.again(),
-        );
+        tell!("sockcap: {}; next: sockcap report{}", words::analysis(&summary), shown.again());
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -13,7 +13,7 @@ use crate::arguments::values::positive;
 use crate::arguments::{Data, To};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::counted;
+use crate::output::{counted, tell};
 use crate::{stages, words};
 
 const HELP: &str = "\
@@ -63,7 +63,7 @@ impl Run for Drop {
             captured.truth(truth).write(path)?;
         }
         let (all, dropped) = (trace.len() as u64, captured.dropped());
-        anstream::eprintln!(
+        tell!(
             "sockcap: {} dropped ({:.2}%), {} in {}; next: sockcap report{}",
             counted(dropped, "message", "messages"),
             100.0 * dropped as f64 / all as f64,

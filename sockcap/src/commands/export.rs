@@ -14,7 +14,7 @@ use registry::Given;
 use crate::arguments::{Data, Inference, SourceChoice, flags};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{Target, counted, say};
+use crate::output::{Target, counted, say, tell};
 use crate::progress::Terminal;
 use crate::shown::Shown;
 use crate::{kinds, stages};
@@ -98,7 +98,7 @@ impl Run for Export {
             if let Some(url) = exporter.sent_to() {
                 let spans = counted(count.spans, "span", "spans");
                 let traces = counted(count.traces, "trace", "traces");
-                anstream::eprintln!("sockcap: {spans} of {traces} sent to {url}");
+                tell!("sockcap: {spans} of {traces} sent to {url}");
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -13,7 +13,7 @@ use crate::arguments::{Data, flags};
 use crate::command::{Run, Subcommand, subcommand};
 use crate::error::Error;
 
-use crate::output::{bytes, counted};
+use crate::output::{bytes, counted, tell};
 use crate::progress::Terminal;
 use crate::tuning::MAX_SKIPS_LISTED;
 use crate::{kinds, words};
@@ -90,7 +90,7 @@ fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) -> Result<
     let [read_one, read_many] = importer.reads();
     let written: Vec<String> =
         summary.written.iter().map(|path| path.display().to_string()).collect();
-    anstream::eprintln!(
+    tell!(
         "sockcap: {} of {} in {} ({}) {} {}; next: sockcap {}{}",
         counted(summary.made, made_one, made_many),
         counted(summary.read, read_one, read_many),
@@ -108,16 +108,16 @@ fn import(importer: &dyn Importer, files: &[PathBuf], data: &DataDir) -> Result<
 /// Prints what was skipped, and the notes of the importer.
 fn say_skipped(summary: &Summary) {
     for (cause, count) in &summary.skipped.causes {
-        anstream::eprintln!("  skipped: {cause}: {count}");
+        tell!("  skipped: {cause}: {count}");
     }
     let first = &summary.skipped.first;
     for skip in first.iter().take(MAX_SKIPS_LISTED) {
-        anstream::eprintln!("  {skip}");
+        tell!("  {skip}");
     }
     if first.len() > MAX_SKIPS_LISTED {
-        anstream::eprintln!("  and {} more", summary.skipped.total() - MAX_SKIPS_LISTED as u64);
+        tell!("  and {} more", summary.skipped.total() - MAX_SKIPS_LISTED as u64);
     }
     for note in &summary.notes {
-        anstream::eprintln!("  {note}");
+        tell!("  {note}");
     }
 }

@@ -8,7 +8,7 @@ use crate::arguments::Data;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::naming::{name_all, said};
-use crate::output::counted;
+use crate::output::{counted, tell};
 
 const HELP: &str = "\
 'sockcap record --protocols' keeps the heads of messages, with all that a request
@@ -36,9 +36,9 @@ impl Run for Names {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
         let named = name_all(&data)?;
-        anstream::eprintln!("sockcap: {}", said(&named));
+        tell!("sockcap: {}", said(&named));
         if named.running > 0 {
-            anstream::eprintln!(
+            tell!(
                 "sockcap: {} may still be written to, so its heads stay; run this again when its \
                  process has ended",
                 counted(named.running, "log", "logs"),

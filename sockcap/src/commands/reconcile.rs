@@ -10,6 +10,7 @@ use crate::arguments::Data;
 use crate::arguments::values::{bytes, duration, share};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::output::tell;
 use crate::{clock_words, stages, words};
 
 const HELP: &str = "\
@@ -51,7 +52,7 @@ impl Run for Reconcile {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
         let reconciliation = stages::reconcile(&data, &self.options())?;
-        anstream::eprintln!(
+        tell!(
             "sockcap: {}; next: sockcap analyze{}",
             words::reconciliation(&reconciliation),
             words::same_directory(&data),
@@ -59,7 +60,7 @@ impl Run for Reconcile {
         if let Some(line) =
             Clocks::read(&data.clocks()).ok().as_ref().and_then(clock_words::contradiction)
         {
-            anstream::eprintln!("sockcap: {line}");
+            tell!("sockcap: {line}");
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -27,7 +27,7 @@ use crate::arguments::offers::programs;
 use crate::arguments::values::host_name;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{bytes, counted};
+use crate::output::{bytes, counted, tell};
 use crate::visibility::{self, Unseen};
 use crate::words::same_directory;
 use crate::{naming, tidy};
@@ -105,7 +105,7 @@ impl Run for Record {
                 return Err(Error::Unseen(unseen.clone(), way_out(self, &unseen)));
             } else {
                 let way_out = way_out(self, &unseen);
-                anstream::eprintln!("sockcap: warning: {unseen}{way_out}");
+                tell!("sockcap: warning: {unseen}{way_out}");
                 is_unseen = true;
             }
         }
@@ -251,7 +251,7 @@ fn begin_switches(directory: &Path, arguments: &Record) -> Option<Switches> {
     match Switches::begin(directory, &host) {
         Ok(switches) => Some(switches),
         Err(error) => {
-            anstream::eprintln!("sockcap: {}", refused(&error));
+            tell!("sockcap: {}", refused(&error));
             None
         }
     }
@@ -262,10 +262,10 @@ fn end_switches(switches: Switches) {
     let Tally { records, lost, failed } = switches.finish();
     if lost > 0 {
         let (lost, records) = (counted(lost, "switch", "switches"), records);
-        anstream::eprintln!("sockcap: {lost} lost beside {records}: times around them are unknown");
+        tell!("sockcap: {lost} lost beside {records}: times around them are unknown");
     }
     if let Some(failed) = failed {
-        anstream::eprintln!("sockcap: switches could not all be written: {failed}");
+        tell!("sockcap: switches could not all be written: {failed}");
     }
 }
 
@@ -340,10 +340,10 @@ fn summarise(data: &DataDir, began: i64, arguments: &Record, is_unseen: bool) {
                 data.path().display()
             ),
         };
-        anstream::eprintln!("sockcap: nothing was recorded: {why}");
+        tell!("sockcap: nothing was recorded: {why}");
         return;
     }
-    anstream::eprintln!(
+    tell!(
         "sockcap: {}, {}, {lost} lost, {}; next: sockcap report{}",
         counted(processes, "process", "processes"),
         counted(records, "record", "records"),

@@ -20,7 +20,7 @@ use crate::arguments::values::sort_key;
 use crate::arguments::{Data, Filter, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::Target;
+use crate::output::{Target, tell};
 use crate::report_meta::{meta, rest};
 use crate::shown::Shown;
 use crate::tuning::MAX_PATTERNS_SHOWN;
@@ -138,9 +138,7 @@ impl Run for Report {
             Err(error) if self.html.is_some() => return Err(error),
             // Nobody asked for the page: the patterns are shown without it.
             Err(error) => {
-                anstream::eprintln!(
-                    "sockcap: {error}; name another place for the page with --html FILE"
-                );
+                tell!("sockcap: {error}; name another place for the page with --html FILE");
                 report.meta.next_steps.clear();
             }
             Ok(()) => {}

@@ -1,5 +1,6 @@
 //! `sockcap score`: how well the last analysis agrees with the truth.
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,6 +14,7 @@ use crate::arguments::offers::nodes;
 use crate::arguments::{Data, Inference};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::output::tell;
 use crate::progress::Terminal;
 use crate::stages;
 
@@ -63,7 +65,7 @@ impl Run for Score {
             None => Truth::of_tracers(&data, &trace)?,
         };
         if self.traces && !options.without.contains(&Evidence::Operations) {
-            anstream::eprintln!(
+            tell!(
                 "sockcap: the analysis knew the traces; 'sockcap analyze --without operations' infers them"
             );
         }
@@ -71,11 +73,12 @@ impl Run for Score {
         let links = Links::read(&data.links())?;
         let score =
             synth::score::score(&trace, &links, &options, &truth, &self.exclude, &Terminal::new())?;
-        if self.json {
-            anstream::println!("{}", score.json()?);
-        } else {
-            anstream::print!("{score}");
-        }
+        let mut output = anstream::stdout();
+        let printed = match self.json {
+            true => writeln!(output, "{}", score.json()?),
+            false => write!(output, "{score}"),
+        };
+        printed.map_err(Error::Output)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -11,7 +11,7 @@ use synth::skewer::{self, Clock};
 use crate::arguments::{Data, To};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::counted;
+use crate::output::{counted, tell};
 use crate::{stages, words};
 
 const HELP: &str = "\
@@ -68,7 +68,7 @@ impl Run for Skew {
             one_time: self.one_time,
         };
         let place = made_import::write(&skewer::skew(&trace, &skew)?, &target, "skewed")?;
-        anstream::eprintln!(
+        tell!(
             "sockcap: {} with {} {} as of {at} in {}; next: sockcap report{}",
             counted(trace.len() as u64, "message", "messages"),
             counted(skew.clocks.len() as u64, "clock", "clocks"),

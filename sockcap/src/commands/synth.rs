@@ -13,7 +13,7 @@ use crate::arguments::Data;
 use crate::arguments::offers::configurations;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::counted;
+use crate::output::{counted, tell};
 use crate::progress::Terminal;
 use crate::words;
 
@@ -84,7 +84,7 @@ impl Run for Synth {
         if let Some(truth) = &self.truth {
             made.truth.write(truth)?;
         }
-        anstream::eprintln!(
+        tell!(
             "sockcap: {} of {} in {}{}; next: sockcap report{}",
             counted(made.trace.len() as u64, "message", "messages"),
             counted(made.instances, "path instance", "path instances"),
@@ -121,7 +121,7 @@ impl Synth {
         if let Some(truth) = &self.truth {
             operations::write_truth(&made.truth, truth)?;
         }
-        anstream::eprintln!(
+        tell!(
             "sockcap: {} of {} of {} in {}{}; next: sockcap contexts{}",
             counted(made.executions, "execution", "executions"),
             counted(made.requests, "request", "requests"),

@@ -101,6 +101,24 @@ fn output_that_nobody_reads_is_no_error() {
     }
 }
 
+/// A terminal that is closed, and a full disk, give an error that a pipe does not.
+#[test]
+fn words_that_cannot_be_written_change_no_status() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("x.strace"), strace()).unwrap();
+    let status = |arguments: &[&str]| {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sockcap"));
+        command.args(arguments).current_dir(directory.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(full);
+        command.status().unwrap().code()
+    };
+    for arguments in [&["import", "strace", "x.strace"][..], &["reconcile"], &["analyze"]] {
+        assert_eq!(status(arguments), Some(0), "{arguments:?}");
+    }
+    assert_eq!(status(&["dump", "none.sclog"]), Some(1));
+}
+
 #[test]
 fn an_error_that_nobody_reads_is_still_one() {
     let directory = tempfile::tempdir().unwrap();

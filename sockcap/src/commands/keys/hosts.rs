@@ -11,7 +11,7 @@ use super::directory::Directory;
 use super::words::{day, whose};
 use crate::arguments::values::{days, host_name};
 use crate::error::Error;
-use crate::output::counted;
+use crate::output::{counted, tell};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -76,7 +76,7 @@ impl Hosts {
             }
             several => (counted(several.len() as u64, "key", "keys, each"), "NAME"),
         };
-        anstream::eprintln!(
+        tell!(
             "sockcap: next: copy {which} to its host, keep no copy elsewhere; there: sockcap ship --to COLLECTOR:PORT \
          --key {name}.pem --follow"
         );

@@ -10,6 +10,7 @@ use super::directory::{Directory, same_keys};
 use super::words::day;
 use crate::arguments::values::days;
 use crate::error::Error;
+use crate::output::tell;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -51,7 +52,7 @@ impl New {
             day(collector.valid()[1])
         )?;
         let same = same_keys(directory);
-        anstream::eprintln!(
+        tell!(
             "sockcap: next: copy {} to the collector; there: sockcap collect --key {COLLECTOR_FILE}; \
          here: sockcap keys host NAME...{same}",
             path.display(),

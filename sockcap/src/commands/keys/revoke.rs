@@ -11,6 +11,7 @@ use collector::keys::{self, Authority, Contents, Role, look};
 use super::directory::{Directory, same_keys};
 use super::words::{day, whose};
 use crate::error::Error;
+use crate::output::tell;
 
 pub(super) const HELP: &str = "\
 Copy revoked.crl to the collector, beside its key or where its --revoked says. A collector that
@@ -57,7 +58,7 @@ impl Revoke {
                 day(key.valid[1])
             )?;
         }
-        anstream::eprintln!(
+        tell!(
             "sockcap: next: copy {} to the collector, beside its key; it is read within a second. A new key: \
          sockcap keys host NAME --replace{}",
             path.display(),

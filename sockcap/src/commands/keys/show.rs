@@ -11,6 +11,7 @@ use collector::keys::{Authority, REVOKED_FILE, Revoked, look};
 use super::directory::Directory;
 use super::words::{is_revoked, line};
 use crate::error::Error;
+use crate::output::tell;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -51,7 +52,7 @@ impl Show {
                     writeln!(out, "{}: {line}", file.display())?;
                 }
                 Err(error) => {
-                    anstream::eprintln!("sockcap: {error}");
+                    tell!("sockcap: {error}");
                     code = ExitCode::FAILURE;
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs::{self, Permissions};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ use rustix::system::uname;
 
 use super::injection::Injection;
 use crate::error::Error;
-use crate::output::counted;
+use crate::output::{counted, tell};
 use crate::signals::stopped_by_signals_and_hangup;
 use crate::tuning::{LOOKS_FOR_CHILDREN, TICK};
 
@@ -54,16 +54,16 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
     let longest = recorded.iter().map(|of| of.attached.stopped()).max().unwrap_or_default();
     for of in recorded.iter().filter(|of| of.attached.took_over()) {
         let process = of.attached.process();
-        say(&format!(
+        tell!(
             "sockcap: process {process} had the library of a recorder that is gone; its log was \
              ended, and a new one begun"
-        ));
+        );
     }
-    say(&format!(
+    tell!(
         "sockcap: records {}, which stood still for {:.1} ms at most; Ctrl-C ends it",
         counted(recorded.len() as u64, "process", "processes"),
         longest.as_secs_f64() * 1e3,
-    ));
+    );
     while !stop.load(Relaxed) && wait(&recorded) {}
     // First, or a program that is begun meanwhile would be given the library for good.
     let unseen = injection.close();
@@ -73,12 +73,7 @@ pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
 }
 
 fn warn(what: &dyn Display) {
-    say(&format!("sockcap: warning: {what}"));
-}
-
-/// Says something to a user who may have closed the terminal.
-fn say(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    tell!("sockcap: warning: {what}");
 }
 
 /// Words for processes by their numbers.

@@ -16,6 +16,7 @@ use injector::{Left, Library, Outcome, Patcher, Report, Server};
 use tempfile::TempDir;
 
 use crate::error::Error;
+use crate::output::tell;
 use crate::places;
 
 /// Name of the library, which lies beside the one that is preloaded.
@@ -115,7 +116,7 @@ impl Injection {
     /// Ends it, and says which programs are not seen.
     pub(super) fn end(self) {
         for failure in self.close() {
-            anstream::eprintln!("sockcap: warning: {failure}");
+            tell!("sockcap: warning: {failure}");
         }
     }
 
