@@ -19,27 +19,30 @@ use socket_log::layout::state;
 use super::inject;
 
 /// A recording of processes that run.
-struct Recorder {
+pub(super) struct Recorder {
     child: Child,
     errors: BufReader<ChildStderr>,
+    /// What it said until it recorded.
+    pub(super) said_first: String,
 }
 
 impl Recorder {
     /// Begins one, and waits until the processes have the library.
-    fn begin(recording: &Recording, process: u32) -> Recorder {
+    pub(super) fn begin(recording: &Recording, process: u32) -> Recorder {
         let mut command = Command::new(sockcap());
         command.args(["record", "--host", "host", "-d"]).arg(recording.data());
         command.args(["-p", &process.to_string()]).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut errors = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        errors.read_line(&mut line).unwrap();
-        assert!(line.contains("stood still"), "{line}");
-        Recorder { child, errors }
+        let mut said_first = String::new();
+        while !said_first.contains("stood still") {
+            assert_ne!(errors.read_line(&mut said_first).unwrap(), 0, "{said_first}");
+        }
+        Recorder { child, errors, said_first }
     }
 
     /// Asks it to end, as Ctrl-C does, and returns what it said.
-    fn end(mut self) -> String {
+    pub(super) fn end(mut self) -> String {
         signal(self.child.id(), Signal::INT);
         let mut said = String::new();
         self.errors.read_to_string(&mut said).unwrap();
@@ -49,12 +52,12 @@ impl Recorder {
     }
 }
 
-fn signal(process: u32, signal: Signal) {
+pub(super) fn signal(process: u32, signal: Signal) {
     kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
 }
 
 /// Files whose code a process has mapped otherwise than it is in the file.
-fn changed(process: u32) -> Vec<PathBuf> {
+pub(super) fn changed(process: u32) -> Vec<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
     let memory = File::open(format!("/proc/{process}/mem")).unwrap();
     let mut changed = Vec::new();
@@ -96,10 +99,10 @@ fn peers(log: &Recorded) -> Vec<String> {
 }
 
 /// A connection that asks and is answered.
-struct Client(TcpStream);
+pub(super) struct Client(TcpStream);
 
 impl Client {
-    fn connect(port: u16) -> Client {
+    pub(super) fn connect(port: u16) -> Client {
         let stream = (0..200).find_map(|_| {
             std::thread::sleep(Duration::from_millis(20));
             TcpStream::connect(("127.0.0.1", port)).ok()
@@ -108,7 +111,7 @@ impl Client {
     }
 
     /// Asks as often, and returns how many bytes that was.
-    fn calls(&mut self, question: &[u8], answer: &[u8], times: u64) -> u64 {
+    pub(super) fn calls(&mut self, question: &[u8], answer: &[u8], times: u64) -> u64 {
         let mut got = vec![0; answer.len()];
         for _ in 0..times {
             self.0.write_all(question).unwrap();
@@ -125,7 +128,7 @@ impl Client {
 }
 
 /// A server that is ended with its test.
-struct Server(Child);
+pub(super) struct Server(pub(super) Child);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -168,7 +171,7 @@ fn recorded_twice(
 }
 
 /// The server with threads that wait, compiled.
-fn waiting_server(recording: &Recording, flags: &[&str]) -> (Server, u16) {
+pub(super) fn waiting_server(recording: &Recording, flags: &[&str]) -> (Server, u16) {
     let binary = recording.file("attached");
     let source = repository().join("tests/programs/attached.c");
     let mut compiler = Command::new(program("gcc"));
@@ -184,7 +187,7 @@ fn waiting_server(recording: &Recording, flags: &[&str]) -> (Server, u16) {
 }
 
 /// Ends the server, which must have seen no call fail.
-fn end(mut server: Server) {
+pub(super) fn end(mut server: Server) {
     drop(server.0.stdin.take());
     let mut said = String::new();
     server.0.stdout.take().unwrap().read_to_string(&mut said).unwrap();

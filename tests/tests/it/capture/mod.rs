@@ -1,6 +1,7 @@
 //! What the preloaded library logs of real programs, and that these do not notice it.
 
 mod attach;
+mod attach_ends;
 mod calls;
 mod chroot;
 mod complete;

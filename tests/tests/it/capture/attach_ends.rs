@@ -1,0 +1,130 @@
+//! Ends of `sockcap record -p` that nobody asked for: it is killed, or its terminal is closed. The
+//! processes go on, and can be recorded again.
+
+use std::fs::{self, OpenOptions};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use end_to_end::capture::Recording;
+use end_to_end::sockcap;
+use rustix::process::Signal;
+use socket_log::layout::state;
+
+use super::attach::{Client, Recorder, changed, end, signal, waiting_server};
+
+/// Calls a server, whose threads must be as they were before they were traced.
+#[track_caller]
+fn goes_on(client: &mut Client, process: u32) {
+    client.calls(b"question", b"question", 20);
+    let is_whole = |status: String| {
+        let has = |line: &str| status.lines().any(|other| other == line);
+        has("TracerPid:\t0") && has("SigBlk:\t0000000000000000")
+    };
+    let are_whole = || {
+        // The thread that worked for a recorder goes on by itself.
+        std::thread::sleep(Duration::from_millis(1));
+        let mut threads = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+        let status = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("status"));
+        threads.all(|thread| status(thread.unwrap()).is_ok_and(is_whole))
+    };
+    assert!((0..10_000).any(|_| are_whole()), "a thread is traced, or without signals");
+}
+
+/// Recorder of a process, which says nothing that is read.
+fn silent(recording: &Recording, process: u32) -> Command {
+    let mut command = Command::new(sockcap());
+    command.args(["record", "--host", "host", "-d"]).arg(recording.data());
+    command.args(["-p", &process.to_string()]).stderr(Stdio::null());
+    command
+}
+
+fn kill(mut recorder: Child) {
+    recorder.kill().unwrap();
+    recorder.wait().unwrap();
+}
+
+/// Waits until a process has the library.
+fn until_it_is_changed(process: u32) {
+    let is_changed = || {
+        std::thread::sleep(Duration::from_millis(5));
+        !changed(process).is_empty()
+    };
+    assert!((0..2000).any(|_| is_changed()));
+}
+
+#[test]
+fn a_process_whose_recorder_is_killed_at_any_moment_goes_on_and_is_recorded_again() {
+    let files = Recording::new();
+    let (server, port) = waiting_server(&files, &["-static"]);
+    let process = server.0.id();
+    let mut client = Client::connect(port);
+    let recording = Recording::new();
+    for moment in 0..24 {
+        let recorder = silent(&recording, process).spawn().unwrap();
+        if moment % 2 == 0 {
+            // As it begins.
+            std::thread::sleep(Duration::from_millis(11 * moment));
+        } else {
+            // As it ends.
+            until_it_is_changed(process);
+            signal(recorder.id(), Signal::INT);
+            std::thread::sleep(Duration::from_millis(5 * moment));
+        }
+        kill(recorder);
+        goes_on(&mut client, process);
+    }
+    Recorder::begin(&recording, process).end();
+    assert!(changed(process).is_empty());
+    let recorder = silent(&recording, process).spawn().unwrap();
+    until_it_is_changed(process);
+    kill(recorder);
+    let last = Recording::new();
+    let recorder = Recorder::begin(&last, process);
+    assert!(recorder.said_first.contains("a recorder that is gone"), "{}", recorder.said_first);
+    goes_on(&mut client, process);
+    recorder.end();
+    assert!(changed(process).is_empty());
+    goes_on(&mut client, process);
+    assert_eq!(last.logs()[0].log.header().state, state::LEFT);
+    end(server);
+}
+
+#[test]
+fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
+    let files = Recording::new();
+    let (server, port) = waiting_server(&files, &["-static"]);
+    let process = server.0.id();
+    let mut client = Client::connect(port);
+    let recording = Recording::new();
+    let mut command = silent(&recording, process);
+    // Whatever is written there fails, as on a terminal that is closed.
+    command.stderr(OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let mut recorder = command.spawn().unwrap();
+    until_it_is_changed(process);
+    goes_on(&mut client, process);
+    signal(recorder.id(), Signal::HUP);
+    signal(recorder.id(), Signal::HUP);
+    assert!(recorder.wait().unwrap().success());
+    assert!(changed(process).is_empty());
+    goes_on(&mut client, process);
+    end(server);
+}
+
+#[test]
+fn a_recorder_that_is_to_ignore_the_end_of_its_terminal_ignores_it() {
+    let files = Recording::new();
+    let (server, _) = waiting_server(&files, &["-static"]);
+    let recording = Recording::new();
+    let recorder = silent(&recording, server.0.id());
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(recorder.get_program());
+    let mut recorder = shell.args(recorder.get_args()).stderr(Stdio::null()).spawn().unwrap();
+    until_it_is_changed(server.0.id());
+    let status = fs::read_to_string(format!("/proc/{}/status", recorder.id())).unwrap();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
+    assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 1, 1, "{status}");
+    signal(recorder.id(), Signal::INT);
+    assert!(recorder.wait().unwrap().success());
+    assert!(changed(server.0.id()).is_empty());
+    end(server);
+}
