@@ -1,7 +1,7 @@
 // A static program whose one place of system calls is laid out as a patched one: it loads the
 // library that is injected by itself, and calls through its entries.
 //
-// usage: injected LIBRARY talk|threads|signals|alternate|jumps|forks|notes|quiet|cost
+// usage: injected LIBRARY talk|streams|threads|signals|alternate|jumps|forks|notes|quiet|cost
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
@@ -17,11 +17,12 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-void *before, *after;
+void *before, *after, *before_in_goroutine;
 
 // site(number, a, b, c, d, e, f): the system call between two stubs. All registers that a program
 // may rely on are filled before it, and compared behind it.
@@ -51,6 +52,28 @@ asm(".globl site\nsite:\n"
 #define CHECK(what) \
     do { if (!(what)) { fprintf(stderr, "line %d: %s\n", __LINE__, #what); _exit(1); } } while (0)
 
+// The same as Go's code: r14 leads to a goroutine, xmm15 is zero, and other vectors are free.
+long site_in_go(long number, long a, long b, long c, long d, long e, long f);
+long goroutine[3] = {0, 1, 0};
+asm(".globl site_in_go\nsite_in_go:\n"
+    "push rbx\n push rbp\n push r12\n push r13\n push r14\n push r15\n"
+    "mov rax, rdi\n mov rdi, rsi\n mov rsi, rdx\n mov rdx, rcx\n mov r10, r8\n mov r8, r9\n"
+    "mov r9, [rsp + 56]\n"
+    "mov rbx, 0x1234\n mov rbp, 0x2345\n mov r12, rdi\n mov r13, rsi\n lea r14, goroutine[rip]\n"
+    "mov r15, r10\n xorps xmm15, xmm15\n mov [rsp - 8], rdi\n mov [rsp - 128], rsi\n"
+    "lea rcx, [rip + 1f]\n jmp [rip + before_in_goroutine]\n"
+    "1: syscall\n"
+    "lea rcx, [rip + 2f]\n jmp [rip + after]\n"
+    "2: cmp rbx, 0x1234\n jne 3f\n cmp rbp, 0x2345\n jne 3f\n"
+    "cmp r12, rdi\n jne 3f\n cmp r13, rsi\n jne 3f\n cmp r15, r10\n jne 3f\n"
+    "lea rcx, goroutine[rip]\n cmp r14, rcx\n jne 3f\n"
+    "cmp [rsp - 8], rdi\n jne 3f\n cmp [rsp - 128], rsi\n jne 3f\n"
+    "movq rcx, xmm15\n test rcx, rcx\n jnz 3f\n"
+    "pop r15\n pop r14\n pop r13\n pop r12\n pop rbp\n pop rbx\n ret\n"
+    "3: ud2\n");
+
+static long *fields;
+
 static void load(const char *path, long *stack)
 {
     static unsigned char head[4096];
@@ -75,11 +98,15 @@ static void load(const char *path, long *stack)
             if (!strcmp(name, "sockcap_start")) start = (void *)at;
             if (!strcmp(name, "sockcap_before")) before = at;
             if (!strcmp(name, "sockcap_after")) after = at;
+            if (!strcmp(name, "sockcap_before_in_goroutine")) before_in_goroutine = at;
+            if (!strcmp(name, "sockcap_goroutines")) fields = (void *)at;
         }
     }
     close(fd);
     CHECK(start && before && after && start(stack) == 0);
 }
+
+#define G(n, a, b, c) site_in_go(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 
 // `count` messages of `size` bytes over a pair of sockets.
 static void exchange(int count, int size)
@@ -111,6 +138,36 @@ static void talk(void)
     CHECK(S(SYS_recvfrom, one, bytes, 4) == 4);
     int file = open("/dev/null", O_RDWR);
     CHECK(S(SYS_write, file, "x", 1) == 1 && S(SYS_read, file, bytes, 1) == 0);
+}
+
+// Calls on streams that differ from plain reads and writes, and numbers that are given out again
+// past the library. Sizes say which is which in the log.
+static void streams(void)
+{
+    int pair[2], other[2];
+    char bytes[20] = "message";
+    struct iovec parts[2] = {{bytes, 3}, {bytes + 3, 4}};
+    CHECK(S(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK(S(SYS_recvfrom, pair[1], bytes, 9, MSG_DONTWAIT) == -11);
+    CHECK(S(SYS_sendto, pair[0], bytes, 5, MSG_NOSIGNAL) == 5);
+    CHECK(S(SYS_recvfrom, pair[1], bytes, 9, MSG_PEEK) == 5);
+    CHECK(S(SYS_recvfrom, pair[1], bytes, 9) == 5);
+    CHECK(S(SYS_writev, pair[0], parts, 2) == 7 && S(SYS_readv, pair[1], parts, 2) == 7);
+    CHECK(S(SYS_readv, pair[1], 0, 0) == 0 && S(SYS_read, pair[1], bytes, 0) == 0);
+    CHECK(S(SYS_fcntl, pair[0], F_GETFL) >= 0 && S(SYS_fcntl, pair[0], F_DUPFD, 100) == 100);
+    CHECK(S(SYS_write, 100, bytes, 6) == 6 && S(SYS_read, pair[1], bytes, 20) == 6);
+    CHECK(S(SYS_close, 100) == 0 && S(SYS_close, 100) == -9);
+    // A file, and then a pair that the library has not seen made.
+    int file = open("/dev/zero", O_RDONLY);
+    CHECK(S(SYS_read, file, bytes, 1) == 1 && S(SYS_close, file) == 0);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, other) == 0 && other[0] == file);
+    CHECK(S(SYS_write, other[0], bytes, 8) == 8 && S(SYS_read, other[1], bytes, 20) == 8);
+    // The same numbers again, closed past the library.
+    close(other[0]), close(other[1]);
+    CHECK(S(SYS_write, other[0], bytes, 1) == -9 && S(SYS_read, other[1], bytes, 1) == -9);
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, other) == 0 && other[0] == file);
+    CHECK(S(SYS_write, other[0], bytes, 9) == 9 && S(SYS_read, other[1], bytes, 20) == 9);
+    CHECK(S(SYS_close, pair[0]) == 0 && S(SYS_read, pair[1], bytes, 1) == 0);
 }
 
 static void *one_of_many(void *unused)
@@ -250,21 +307,25 @@ static void cost(void)
     enum { SLICES = 1000, CALLS = 200 };
     static long times[2][SLICES];
     static char bytes[16];
-    const char *names[] = {"socket message", "read of a file", "other call"};
-    void *entries[2][2] = {{pass, pass}, {before, after}};
+    const char *names[] = {"socket message", "the same of Go", "read of a file", "other call"};
+    void *entries[2][3] = {{pass, pass, pass}, {before, after, before_in_goroutine}};
     int pair[2];
     CHECK(S(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     int file = S(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY);
-    for (int what = 0; what < 3; what++) {
+    // Where a goroutine has its number, and that of its creator.
+    fields[0] = 8, fields[1] = 16;
+    for (int what = 0; what < 4; what++) {
         for (int slice = -20; slice < 2 * SLICES; slice++) {
             int with = slice & 1;
             struct timespec begin, end;
             before = entries[with][0], after = entries[with][1];
+            before_in_goroutine = entries[with][2];
             clock_gettime(CLOCK_MONOTONIC, &begin);
             for (int i = 0; i < CALLS; i += 2) {
                 if (what == 0) S(SYS_write, pair[0], "ab", 2), S(SYS_read, pair[1], bytes, 2);
-                if (what == 1) S(SYS_read, file, bytes, 2), S(SYS_read, file, bytes, 2);
-                if (what == 2) S(SYS_fcntl, file, F_GETFL), S(SYS_fcntl, file, F_GETFL);
+                if (what == 1) G(SYS_write, pair[0], "ab", 2), G(SYS_read, pair[1], bytes, 2);
+                if (what == 2) S(SYS_read, file, bytes, 2), S(SYS_read, file, bytes, 2);
+                if (what == 3) S(SYS_fcntl, file, F_GETFL), S(SYS_fcntl, file, F_GETFL);
             }
             clock_gettime(CLOCK_MONOTONIC, &end);
             if (slice >= 0)
@@ -287,6 +348,7 @@ int main(int count, char **arguments)
     load(arguments[1], (long *)arguments - 1);
     char *what = arguments[2];
     if (!strcmp(what, "talk")) talk();
+    if (!strcmp(what, "streams")) streams();
     if (!strcmp(what, "threads")) threads();
     if (!strcmp(what, "signals")) signals(0);
     if (!strcmp(what, "alternate")) signals(SA_ONSTACK);

@@ -61,7 +61,22 @@ pub(crate) struct Entry(u64);
 #[cfg(feature = "injected")]
 pub(crate) const OTHER: u64 = Entry::OTHER.0;
 
+/// Bits that tell a plain stream: nothing is recorded but its messages, and its entry is beyond
+/// doubt. In the word of one they are [`PLAIN_STREAM`].
+#[cfg(feature = "injected")]
+pub(crate) const PLAIN_STREAM_BITS: u64 = 0xff | Entry::WATCHED | Entry::ENDED;
+
+/// What these bits are for a plain stream.
+#[cfg(feature = "injected")]
+pub(crate) const PLAIN_STREAM: u64 = Kind::Stream as u64;
+
 impl Entry {
+    /// Entry that has this word.
+    #[cfg(feature = "injected")]
+    pub(crate) const fn of_word(word: u64) -> Entry {
+        Entry(word)
+    }
+
     /// Entry of a descriptor that nobody has looked at.
     pub(crate) const UNKNOWN: Entry = Entry(Kind::Unknown as u64);
     /// Entry of a descriptor that is not captured.

@@ -27,6 +27,7 @@
 //! has a stack of its own. The handler's own system calls are then made without a hook, and
 //! counted.
 
+mod beginning;
 mod coroutine;
 mod ending;
 mod entries;
@@ -34,4 +35,6 @@ mod frame;
 mod goroutines;
 mod leave;
 mod relocate;
+mod short;
 mod slots;
+mod streams;

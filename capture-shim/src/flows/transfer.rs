@@ -77,23 +77,47 @@ unsafe fn send_on_socket(
     let result = call();
     let end = clock::now();
     let Some(writer) = log::writer() else { return result };
+    if entry.kind() == Kind::Datagram {
+        if result < 0 {
+            fail(writer, fd, entry, Direction::Send, end);
+        } else {
+            let (buffers, to) = what();
+            // SAFETY: the buffers were just sent.
+            unsafe { datagram::sent(writer, fd, entry, buffers, result as usize, to, begin, end) };
+        }
+    } else {
+        // SAFETY: the buffers were just sent.
+        unsafe { sent(writer, fd, entry, result, || what().0, begin, end) };
+    }
+    result
+}
+
+/// Logs the result of a send on a stream. `buffers` tells what was sent.
+///
+/// # Safety
+/// As many bytes of the buffers are readable as were sent.
+#[inline(always)]
+pub(crate) unsafe fn sent(
+    writer: Writer,
+    fd: c_int,
+    entry: Entry,
+    result: ssize_t,
+    buffers: impl FnOnce() -> Buffers,
+    begin: u64,
+    end: u64,
+) {
     if result < 0 {
         fail(writer, fd, entry, Direction::Send, end);
-    } else if entry.kind() == Kind::Datagram {
-        let (buffers, to) = what();
-        // SAFETY: the buffers were just sent.
-        unsafe { datagram::sent(writer, fd, entry, buffers, result as usize, to, begin, end) };
     } else if result > 0 {
         let (direction, flow, bytes) = (Direction::Send, entry.flow(), result as u64);
         if entry.is_watched() {
             let moved = Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
             // SAFETY: the buffers were just sent.
-            unsafe { watch::moved(writer, &moved, what().0, end) };
+            unsafe { watch::moved(writer, &moved, buffers(), end) };
         } else {
             writer.transfer(direction, flow, begin, bytes, end - begin, end);
         }
     }
-    result
 }
 
 /// Makes a receive into one buffer by a call that names no sender (`read`).

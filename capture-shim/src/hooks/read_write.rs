@@ -269,7 +269,7 @@ pub(crate) unsafe fn send_vector(
 }
 
 /// Buffers of a call that takes `count` of them.
-fn buffers(first: *const iovec, count: c_int) -> Buffers {
+pub(crate) fn buffers(first: *const iovec, count: c_int) -> Buffers {
     // A negative number is an error that the kernel reports.
     if first.is_null() {
         Buffers { first: ptr::null(), count: 0 }

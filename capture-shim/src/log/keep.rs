@@ -18,8 +18,10 @@ use crate::state::State;
 use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR};
 
 /// Descriptor that is kept.
-struct KeptDescriptor {
-    /// Number of the descriptor; negative where there is none.
+#[repr(C)]
+pub(crate) struct KeptDescriptor {
+    /// Number of the descriptor; negative where there is none. It comes first for code that reads
+    /// it by itself.
     fd: AtomicI32,
     /// Device and inode of the file.
     device: AtomicU64,
@@ -74,10 +76,10 @@ impl KeptDescriptor {
 }
 
 /// Directory of the host.
-static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
+pub(crate) static DIRECTORY: KeptDescriptor = KeptDescriptor::none();
 
 /// Log of the process.
-static LOG: KeptDescriptor = KeptDescriptor::none();
+pub(crate) static LOG: KeptDescriptor = KeptDescriptor::none();
 
 /// Both descriptors.
 static ALL: [&KeptDescriptor; 2] = [&DIRECTORY, &LOG];

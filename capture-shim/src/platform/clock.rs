@@ -50,6 +50,19 @@ pub(crate) fn now() -> u64 {
     }
 }
 
+/// Whether ticks are made of the cycle counter, by [`of_counter`].
+#[cfg(feature = "injected")]
+pub(crate) fn counts_cycles() -> bool {
+    CYCLES.load(Relaxed) != 0
+}
+
+/// Ticks of a value of the cycle counter, where ticks are made of it.
+#[cfg(feature = "injected")]
+#[inline(always)]
+pub(crate) fn of_counter(value: u64) -> u64 {
+    value >> CYCLES.load(Relaxed).saturating_sub(1)
+}
+
 /// Distance, in ticks, up to which records may go from an anchor at `ticks`, in a log that began at
 /// `start`.
 ///

@@ -104,7 +104,7 @@ fn run(frame: &mut Frame) -> i64 {
 /// Writes down how many calls no hook could look at, of those that may have moved bytes of a
 /// socket.
 #[inline(always)]
-fn tell_skipped(slot: &Slot) {
+pub(super) fn tell_skipped(slot: &Slot) {
     if slot.skipped.load(Relaxed) != 0 || slots::UNATTENDED.load(Relaxed) != 0 {
         count_skipped(slot);
     }

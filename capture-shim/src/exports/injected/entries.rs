@@ -5,105 +5,22 @@
 //! else is the program's. What is said of signals below is why each order of instructions is as it
 //! is: a handler may run between any two, and may make system calls that come here as well.
 
-use core::ffi::c_int;
 use core::mem::offset_of;
 
-use super::frame::{Frame, load_vectors, pop_arguments, push_arguments, store_vectors};
-use super::{coroutine, goroutines, relocate, slots};
+use super::frame::{Frame, load_vectors, pop_arguments, push_arguments, push_kept, store_vectors};
+use super::short::{LAST_TRANSFER, TRANSFERS, short_way};
+use super::streams::{self, leave_for_transfer};
+use super::{coroutine, goroutines, slots};
 use crate::descriptors::table;
-use crate::exports::load;
+use crate::log::keep;
 use crate::state::slot::Slot;
 
-/// Prepares the library in a process that has not begun. `stack` is the stack pointer at the
-/// process's entry. Returns 0, or why the library cannot be used there.
-///
-/// # Safety
-/// To be called once, before the first instruction of the image.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sockcap_start(stack: *const usize) -> c_int {
-    // The library is moved first, by code that needs no address that is moved.
-    core::arch::naked_asm!(
-        "push rdi",
-        "lea rdi, [rip + __ehdr_start]",
-        "lea rsi, [rip + _DYNAMIC]",
-        "call {relocate}",
-        "pop rdi",
-        "jmp {begin}",
-        relocate = sym relocate::relocate,
-        begin = sym begin,
-    )
-}
-
-/// Prepares the library, which has been moved to where it is.
-///
-/// # Safety
-/// As [`sockcap_start`].
-unsafe extern "C" fn begin(stack: *const usize) -> c_int {
-    // SAFETY: as the kernel lays out the stack at a process's entry.
-    unsafe {
-        let count = stack.read();
-        let arguments = stack.add(1);
-        let environment = arguments.add(count + 1);
-        crate::c_library::stand_ins::begin(
-            environment.cast_mut().cast(),
-            coroutine::own_call as *mut core::ffi::c_void,
-        );
-        let status = slots::begin();
-        if status == 0 {
-            load::constructor(count as c_int, arguments.cast());
-        }
-        status
-    }
-}
-
-/// Numbers of transfers, a bit each. A hook does nothing about one on a descriptor that is no
-/// socket.
-const TRANSFERS: u64 = {
-    let numbers = [
-        libc::SYS_read,
-        libc::SYS_write,
-        libc::SYS_pread64,
-        libc::SYS_pwrite64,
-        libc::SYS_readv,
-        libc::SYS_writev,
-        libc::SYS_sendto,
-        libc::SYS_recvfrom,
-        libc::SYS_sendmsg,
-        LAST_TRANSFER,
-    ];
-    let (mut bits, mut place) = (0, 0);
-    while place < numbers.len() {
-        bits |= 1 << numbers[place];
-        place += 1;
-    }
-    bits
-};
-
-/// Largest number among [`TRANSFERS`].
-const LAST_TRANSFER: i64 = libc::SYS_recvmsg;
-
-/// Entry before a system call, whose hook begins with that function.
+/// Entry before a system call, whose hook begins with a function where it is not a transfer on a
+/// stream; such a transfer is said to be of the thread or of the goroutine.
 macro_rules! before {
-    ($enter:path) => {
+    ($enter:path, $whose:path) => {
         core::arch::naked_asm!(
-            // A transfer of a descriptor that is known to be no socket goes on at once.
-            "cmp rax, {last_transfer}",
-            "ja 6f",
-            "movabs r11, {transfers}",
-            "bt r11, rax",
-            "jnc 6f",
-            "cmp rdi, {limit}",
-            "jae 6f",
-            "mov r11, [rip + {table}]",
-            "test r11, r11",
-            "jz 6f",
-            "cmp qword ptr [r11 + rdi * 8], {other}",
-            "jne 6f",
-            // A hook that waits may have been left by `longjmp`: it is forgotten below.
-            "cmp qword ptr gs:[{waiting}], 0",
-            "je 7f",
-            "6:",
+            short_way!(),
             // A slot that another thread has left in the register is not this thread's.
             "rdfsbase r11",
             "cmp r11, gs:[{owner}]",
@@ -146,13 +63,9 @@ macro_rules! before {
             "mov r11, gs:[{floor}]",
             "xchg rsp, r11",
             push_arguments!(),
-            "push rbx",
-            "push rbp",
-            "push r12",
-            "push r13",
-            "push r14",
-            "push r15",
+            push_kept!(),
             "sub rsp, {vectors}",
+            leave_for_transfer!(),
             store_vectors!(),
             "mov rdi, rsp",
             // Where functions return to, which this one does not.
@@ -193,7 +106,6 @@ macro_rules! before {
             "je 2b",
             "5:",
             "lock inc qword ptr [rip + {unattended}]",
-            "7:",
             "jmp rcx",
             "4:",
             "inc qword ptr gs:[{skipped}]",
@@ -203,6 +115,19 @@ macro_rules! before {
             limit = const table::LIMIT,
             table = sym table::TABLE,
             other = const table::OTHER,
+            unknown = const 0,
+            plain_stream_bits = const table::PLAIN_STREAM_BITS,
+            plain_stream = const table::PLAIN_STREAM,
+            fcntl = const libc::SYS_fcntl,
+            duplicate = const libc::F_DUPFD,
+            duplicate_closed = const libc::F_DUPFD_CLOEXEC,
+            close = const libc::SYS_close,
+            kept_directory = sym keep::DIRECTORY,
+            kept_log = sym keep::LOG,
+            calls = sym streams::CALLS,
+            first_with_flags = const libc::SYS_sendto,
+            unusual_flags = const !streams::USUAL_FLAGS,
+            whose = const $whose,
             owner = const offset_of!(Slot, owner),
             stack_end = const offset_of!(Slot, stack_end),
             stack_length = const offset_of!(Slot, stack_length),
@@ -211,9 +136,15 @@ macro_rules! before {
             floor = const offset_of!(Slot, floor),
             skipped = const offset_of!(Slot, skipped),
             waiting = const offset_of!(Slot, waiting),
+            vfork_stack = const offset_of!(Slot, vfork_stack),
             stack = const offset_of!(Frame, stack),
             before = const offset_of!(Frame, before),
             stopped_at = const offset_of!(Frame, stopped_at),
+            begin = const offset_of!(Frame, begin),
+            entry = const offset_of!(Frame, entry),
+            has_left = const offset_of!(Frame, has_left),
+            arguments = const offset_of!(Frame, arguments),
+            number = const offset_of!(Frame, number),
             vectors = const offset_of!(Frame, registers),
             enter = sym $enter,
             arrive = sym slots::arrive,
@@ -235,7 +166,7 @@ macro_rules! before {
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_before() {
-    before!(coroutine::enter)
+    before!(coroutine::enter, streams::OF_THREAD)
 }
 
 /// Entry before a system call for which `r14` holds the goroutine.
@@ -245,7 +176,7 @@ unsafe extern "C" fn sockcap_before() {
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_before_in_goroutine() {
-    before!(coroutine::enter_from_goroutine)
+    before!(coroutine::enter_from_goroutine, streams::OF_GOROUTINE)
 }
 
 /// Entry where a goroutine lets another go on: `rax` holds that one, `r14` the goroutine that runs.
@@ -326,6 +257,8 @@ unsafe extern "C" fn sockcap_after() {
         "mov rsp, [r11 + {stopped_at}]",
         "lea rcx, [r11 + {length}]",
         "mov gs:[{floor}], rcx",
+        "cmp rsp, r11",
+        "je {transfer}",
         "pop rcx",
         "jmp rcx",
         "3:",
@@ -356,5 +289,6 @@ unsafe extern "C" fn sockcap_after() {
         registers = const offset_of!(Frame, registers),
         stopped_at = const offset_of!(Frame, stopped_at),
         length = const size_of::<Frame>(),
+        transfer = sym streams::go_on,
     )
 }

@@ -8,12 +8,17 @@ use crate::state::goroutine::Goroutine;
 pub(super) struct Frame {
     /// `xmm0` to `xmm15`.
     pub(super) vectors: [u128; 16],
-    /// Stack pointer of the hook while it waits.
+    /// Stack pointer of the hook while it waits; the frame's own address where nothing waits but
+    /// the frame.
     pub(super) stopped_at: usize,
     /// Frame that waited before this one.
     pub(super) before: *mut Frame,
     /// Goroutine that makes the call.
     pub(super) goroutine: Goroutine,
+    /// Value of the cycle counter before the call, and the descriptor's entry; of a transfer that
+    /// has no coroutine (`streams.rs`).
+    pub(super) begin: u64,
+    pub(super) entry: u64,
     /// Whether the hook has left for the program's system call.
     pub(super) has_left: u64,
     /// `r15`, `r14`, `r13`, `r12`, `rbp`, `rbx`.
@@ -28,7 +33,7 @@ pub(super) struct Frame {
     pub(super) stack: usize,
 }
 
-const _: () = assert!(size_of::<Frame>() == 416);
+const _: () = assert!(size_of::<Frame>() == 432);
 
 /// Instructions that write the vector registers to the frame at the stack pointer.
 macro_rules! store_vectors {
@@ -128,3 +133,23 @@ macro_rules! pop_arguments {
     };
 }
 pub(super) use pop_arguments;
+
+/// Keeps the registers that a system call and C functions keep.
+macro_rules! push_kept {
+    () => {
+        "push rbx\npush rbp\npush r12\npush r13\npush r14\npush r15\n"
+    };
+}
+pub(super) use push_kept;
+
+/// Ends a hook: from the arguments in the frame, at the stack pointer, back to the program.
+macro_rules! pop_all {
+    () => {
+        concat!(
+            $crate::exports::injected::frame::pop_arguments!(),
+            // The number, and the address to go on at.
+            "pop rcx\npop rcx\npop rsp\njmp rcx\n",
+        )
+    };
+}
+pub(super) use pop_all;

@@ -4,7 +4,7 @@
 use core::arch::asm;
 use core::mem::offset_of;
 
-use super::frame::{Frame, load_vectors, pop_arguments};
+use super::frame::{Frame, load_vectors, pop_all};
 use crate::state::slot::Slot;
 
 /// Goes back to the program with what `$first` does first, and is gone on with behind the system
@@ -107,12 +107,8 @@ unsafe extern "C" fn finish() {
         "pop r12",
         "pop rbp",
         "pop rbx",
-        pop_arguments!(),
-        // The number; in its place is the result, or the number itself.
-        "pop rcx",
-        "pop rcx",
-        "pop rsp",
-        "jmp rcx",
+        // `rax` is the result, or the number itself.
+        pop_all!(),
         vectors = const offset_of!(Frame, registers),
     )
 }

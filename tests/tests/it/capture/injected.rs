@@ -84,6 +84,19 @@ fn each_transfer_has_a_record_and_a_datagram_its_true_size() {
 }
 
 #[test]
+fn each_call_on_a_stream_has_the_record_that_it_should_have() {
+    let log = whole(run("streams"));
+    // What was only looked at is in no record, and what failed in none of bytes.
+    let expected = vec![5, 7, 6, 8, 9];
+    assert_eq!(both(&log), [expected.clone(), expected]);
+    let count = |wanted: fn(&Record) -> bool| log.records().filter(|record| wanted(record)).count();
+    assert_eq!(count(|record| matches!(record, Record::EndOfFile { .. })), 1);
+    assert_eq!(count(|record| matches!(record, Record::Failure { .. })), 0);
+    assert_eq!(count(|record| matches!(record, Record::Duplicate { new: 100, .. })), 1);
+    assert_eq!(count(|record| matches!(record, Record::Close { fd: 100, .. })), 1);
+}
+
+#[test]
 fn each_thread_has_a_place_of_its_own() {
     let log = whole(run("threads"));
     assert_eq!(both(&log), [vec![5; 24_000], vec![5; 24_000]]);

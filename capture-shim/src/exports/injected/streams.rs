@@ -1,0 +1,190 @@
+//! Transfers on streams, which most calls on sockets are: they have no coroutine.
+//!
+//! Before the call nothing is to be done but to look at the descriptor and at the clock, and both
+//! are kept in the frame, which waits as that of any hook does. Behind the call it is handed to
+//! [`ended`]. Only there the vector registers are put aside, and the program's others are still
+//! what they were.
+
+use core::ffi::c_int;
+use core::mem::offset_of;
+use core::ptr;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
+
+use libc::iovec;
+
+use super::frame::{Frame, load_vectors, pop_all, store_vectors};
+use super::{coroutine, goroutines, short};
+use crate::c_library::errno;
+use crate::descriptors::table::Entry;
+use crate::flows::{Buffers, transfer};
+use crate::hooks::read_write;
+use crate::log;
+use crate::platform::clock;
+use crate::state::goroutine::Goroutine;
+use crate::state::slot;
+
+/// Calls that send, a bit each.
+const SENDS: u64 = short::bits([libc::SYS_write, libc::SYS_writev, libc::SYS_sendto]);
+
+/// Calls that receive.
+const RECEIVES: u64 = short::bits([libc::SYS_read, libc::SYS_readv, libc::SYS_recvfrom]);
+
+/// Calls whose buffers are a vector.
+const VECTORS: u64 = short::bits([libc::SYS_readv, libc::SYS_writev]);
+
+/// Flags with which `sendto` and `recvfrom` do on a stream what `write` and `read` do.
+pub(super) const USUAL_FLAGS: c_int =
+    libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_MORE;
+
+/// Calls that go this way, a bit each: none where a tick is no step of the cycle counter.
+pub(super) static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// [`Frame::has_left`] of a transfer of C code, and of one for which `r14` holds the goroutine.
+pub(super) const OF_THREAD: u64 = 1;
+pub(super) const OF_GOROUTINE: u64 = 2;
+
+/// Begins to let them go this way, once the clock is chosen.
+pub(super) fn begin() {
+    if clock::counts_cycles() {
+        CALLS.store(SENDS | RECEIVES, Relaxed);
+    }
+}
+
+/// Instructions behind those that push the program's registers: with the frame at the stack
+/// pointer, and the program's own one in `r11`. They go back to the program, or on at label 20
+/// where the call is none of these.
+macro_rules! leave_for_transfer {
+    () => {
+        concat!(
+            // Below a frame that waits, a hook may lack room.
+            "cmp qword ptr gs:[{waiting}], 0\n",
+            "jne 20f\n",
+            "cmp rax, {last_transfer}\n",
+            "ja 20f\n",
+            "mov r9, [rip + {calls}]\n",
+            "bt r9, rax\n",
+            "jnc 20f\n",
+            "cmp rdi, {limit}\n",
+            "jae 20f\n",
+            "mov r9, [rip + {table}]\n",
+            "test r9, r9\n",
+            "jz 20f\n",
+            "mov r9, [r9 + rdi * 8]\n",
+            "mov edx, r9d\n",
+            "and edx, {plain_stream_bits}\n",
+            "cmp edx, {plain_stream}\n",
+            "jne 20f\n",
+            "cmp rax, {first_with_flags}\n",
+            "jb 21f\n",
+            "test r10d, {unusual_flags}\n",
+            "jnz 20f\n",
+            "21:\n",
+            "mov [rsp + {entry}], r9\n",
+            "mov qword ptr [rsp + {has_left}], {whose}\n",
+            "mov qword ptr [rsp + {before}], 0\n",
+            "mov [rsp + {stopped_at}], rsp\n",
+            "rdtsc\n",
+            "mov [rsp + {begin}], eax\n",
+            "mov [rsp + {begin} + 4], edx\n",
+            // From here on the frame waits.
+            "mov gs:[{waiting}], rsp\n",
+            "lea rax, [rsp - 64]\n",
+            "and rax, -64\n",
+            "mov gs:[{floor}], rax\n",
+            "mov rax, [rsp + {number}]\n",
+            "mov rdx, [rsp + {arguments} + 24]\n",
+            "mov r9, [rsp + {arguments}]\n",
+            "mov rsp, r11\n",
+            "jmp rcx\n",
+            "20:\n",
+        )
+    };
+}
+pub(super) use leave_for_transfer;
+
+/// Goes on with such a transfer behind its call: with its frame, which waits no more, at the stack
+/// pointer.
+///
+/// # Safety
+/// To be jumped to by `sockcap_after` alone.
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn go_on() {
+    core::arch::naked_asm!(
+        "cmp qword ptr [rsp + {has_left}], {of_goroutine}",
+        "je 2f",
+        store_vectors!(),
+        "mov rdi, rsp",
+        "mov rsi, rax",
+        "call {ended}",
+        load_vectors!("rsp"),
+        "add rsp, {arguments}",
+        pop_all!(),
+        // Where Go's code has the goroutine in a register, it uses no vector register any more but
+        // the one that holds zero.
+        "2:",
+        "movaps [rsp + 240], xmm15",
+        "mov rdi, rsp",
+        "mov rsi, rax",
+        "call {ended_in_goroutine}",
+        "movaps xmm15, [rsp + 240]",
+        "add rsp, {arguments}",
+        pop_all!(),
+        has_left = const offset_of!(Frame, has_left),
+        of_goroutine = const OF_GOROUTINE,
+        arguments = const offset_of!(Frame, arguments),
+        ended = sym ended,
+        ended_in_goroutine = sym ended_in_goroutine,
+    )
+}
+
+/// Logs a transfer that has ended with this result, and returns that.
+unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
+    // SAFETY: as the caller says.
+    unsafe { log(frame, result, Goroutine { number: 0, creator: 0 }) }
+}
+
+/// The same, where the frame has the goroutine.
+unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
+    let [_, r14, ..] = frame.registers;
+    // SAFETY: the register holds a goroutine; and as the caller says.
+    unsafe { log(frame, result, goroutines::at(r14 as usize)) }
+}
+
+/// Logs a transfer of a goroutine.
+///
+/// # Safety
+/// The frame is that of a transfer of the program, which has just ended with this result.
+#[inline(always)]
+unsafe fn log(frame: &mut Frame, result: i64, goroutine: Goroutine) -> i64 {
+    let end = clock::now();
+    let slot = slot::current();
+    slot.running.store(ptr::from_mut(frame).cast(), Relaxed);
+    slot.say_goroutine(goroutine);
+    slot.replenish_ready();
+    coroutine::tell_skipped(slot);
+    let begin = clock::of_counter(frame.begin);
+    if result < 0 {
+        errno::set(-result as i32);
+    }
+    let Some(writer) = log::writer() else { return result };
+    let [.., size, start, fd] = frame.arguments;
+    let (fd, entry) = (fd as c_int, Entry::of_word(frame.entry));
+    let is_in = |numbers: u64| numbers >> frame.number & 1 != 0;
+    let start = ptr::with_exposed_provenance_mut(start as usize);
+    let single = iovec { iov_base: start, iov_len: size as usize };
+    let buffers = match is_in(VECTORS) {
+        true => read_write::buffers(start.cast_const().cast(), size as c_int),
+        false => Buffers { first: &raw const single, count: 1 },
+    };
+    let moved = result as isize;
+    // SAFETY: the buffers were just used by the call.
+    unsafe {
+        if is_in(SENDS) {
+            transfer::sent(writer, fd, entry, moved, || buffers, begin, end);
+        } else {
+            transfer::received(writer, fd, entry, moved, buffers, begin, end);
+        }
+    }
+    result
+}
