@@ -17,7 +17,7 @@ use super::shapes::Shapes;
 use super::sizes::Sizes;
 use super::waits;
 use crate::tuning::auto::learning::beginnings::{
-    LAST_ROUNDS, NOBODY, REQUESTS, ROUNDS, THREAD_HANDICAP, WAITING_COST, WIDTH,
+    LAST_ROUNDS, NOBODY, REQUESTS, ROUNDS, THREAD_HANDICAP, WAITING_COST, WIDTH, WORSE_NATS,
 };
 use out_of_core::workers;
 
@@ -38,7 +38,7 @@ struct Trial {
     shapes: Shapes,
 }
 
-/// A beginning after all rounds.
+/// A beginning that was tried.
 struct Tried {
     /// Fit in nats.
     fit: f64,
@@ -46,6 +46,8 @@ struct Tried {
     owner: Vec<u32>,
     model: Model,
     shapes: Shapes,
+    /// Whether it is what it was before any round, as that fits better.
+    was_kept: bool,
 }
 
 /// A round of learning that was done: whether turns were supposed, the assignments before and after
@@ -85,7 +87,13 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
     }
     drop(done);
     let free = trials.pop_if(|trial| trial.choice.is_none()).map(|free| free.owner);
-    let tried = workers::one_by_one(trials.len(), |place| learner.tried(&trials[place], nobody));
+    let worse = part.calls.len() as f64 * WORSE_NATS;
+    let tried = workers::one_by_one(trials.len(), |place| {
+        let trial = &trials[place];
+        let [after, before] =
+            [&trial.owner, &trial.first].map(|owner| learner.tried(trial, owner, nobody));
+        better(after, before, worse)
+    });
     let mut all: Vec<Tried> = Vec::new();
     for one in tried {
         // An assignment that another beginning came to is no beginning of its own.
@@ -105,7 +113,22 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
         return Begun { model: Model::default(), agreement };
     };
     *shapes = best.shapes;
-    Begun { model: best.model, agreement }
+    let model = match best.was_kept {
+        // One without turns, and without what ends of calls promise, would lead away from it again.
+        true => learner.model(&best.owner, nobody, shapes),
+        false => best.model,
+    };
+    Begun { model, agreement }
+}
+
+/// A beginning after all rounds, or as it was before any if that fits better by more than `worse`
+/// nats. Where many requests are open, learning may leave an assignment that is nearly right for
+/// one that fits far worse.
+fn better(after: Tried, before: Tried, worse: f64) -> Tried {
+    match before.fit > after.fit + worse {
+        true => Tried { was_kept: true, ..before },
+        false => after,
+    }
 }
 
 impl Learner<'_> {
@@ -169,9 +192,9 @@ impl Learner<'_> {
         }
     }
 
-    /// The beginning after all rounds, with its fit.
-    fn tried(&self, trial: &Trial, nobody: Nobody) -> Tried {
-        let (part, owner, mut shapes) = (self.service, &trial.owner, trial.shapes.clone());
+    /// The beginning with that assignment, and its fit.
+    fn tried(&self, trial: &Trial, owner: &[u32], nobody: Nobody) -> Tried {
+        let (part, mut shapes) = (self.service, trial.shapes.clone());
         let mut model = learn(part, &made_for(part, owner), |_| true, &mut shapes, self.axis);
         model.connections = Connections::learn(part, &self.events, owner);
         model.sizes = Sizes::learn(part, &self.events, owner);
@@ -180,7 +203,14 @@ impl Learner<'_> {
         let by_itself = if is_by_thread { THREAD_HANDICAP * part.calls.len() as f64 } else { 0.0 };
         let waiting = WAITING_COST * part.calls.len() as f64 * waits::after_last_call(part, owner);
         let fit = fit(part, owner, &mut shapes, &mut model) - by_itself - waiting;
-        Tried { fit, first: trial.first.clone(), owner: owner.clone(), model, shapes }
+        Tried {
+            fit,
+            first: trial.first.clone(),
+            owner: owner.to_vec(),
+            model,
+            shapes,
+            was_kept: false,
+        }
     }
 }
 

@@ -48,3 +48,22 @@ fn a_round_is_done_once_for_all_beginnings_that_came_to_the_same() {
     learner.round(&mut trials, Nobody::WhileIdle, &mut done);
     assert_eq!(done.len(), 4);
 }
+
+#[test]
+fn learning_that_makes_a_beginning_fit_worse_is_taken_back() {
+    let tried = |fit: f64, owner: u32| Tried {
+        fit,
+        first: vec![7],
+        owner: vec![owner],
+        model: Model::default(),
+        shapes: Shapes::new(),
+        was_kept: false,
+    };
+    let found = |after: f64, before: f64| {
+        let found = better(tried(after, 3), tried(before, 7), 30.0);
+        (found.owner, found.was_kept)
+    };
+    assert_eq!(found(-500.0, -400.0), (vec![7], true));
+    assert_eq!(found(-420.0, -400.0), (vec![3], false), "that is next to nothing");
+    assert_eq!(found(-300.0, -400.0), (vec![3], false));
+}

@@ -19,6 +19,9 @@ pub(super) enum Choice {
     EndsFirst,
     /// The one that is answered last.
     EndsLast,
+    /// The one with the fewest calls of that kind so far, and of these the one that is answered
+    /// first, where calls are taken in the order in which they end: answers are passed on in turn.
+    PassedOn,
     /// The one for which the thread that makes the call did something last.
     Thread,
     /// The one with the fewest calls of that kind so far.
@@ -38,7 +41,7 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    pub(super) const ALL: [Choice; 11] = [
+    pub(super) const ALL: [Choice; 12] = [
         Choice::Woken,
         Choice::Solo,
         Choice::Correlated,
@@ -50,6 +53,7 @@ impl Choice {
         Choice::Newest,
         Choice::EndsFirst,
         Choice::EndsLast,
+        Choice::PassedOn,
     ];
 
     /// Whether what it goes by is known of the service.
@@ -65,6 +69,9 @@ impl Choice {
 
 /// The assignment by a rule.
 pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) -> Vec<u32> {
+    if choice == Choice::PassedOn {
+        return passed_on(service);
+    }
     let mut owner = vec![NONE; service.calls.len()];
     let mut open: Vec<u32> = Vec::new();
     let mut made: Vec<Vec<u32>> = vec![Vec::new(); service.requests.len()];
@@ -122,7 +129,7 @@ pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) 
                             .find(|request| Some(*request) == last)
                             .or_else(|| covering.min_by_key(count))
                     }
-                    Choice::EndsFirst => covering.min_by_key(end),
+                    Choice::EndsFirst | Choice::PassedOn => covering.min_by_key(end),
                     Choice::EndsLast => covering.max_by_key(end),
                 };
                 let chosen = chosen.or(answered).or(open.last()).copied().unwrap_or(NONE);
@@ -134,6 +141,45 @@ pub(super) fn first(service: &Service, events: &[(i64, Event)], choice: Choice) 
                 }
                 owner[*call as usize] = chosen;
             }
+        }
+    }
+    owner
+}
+
+/// The assignment by [`Choice::PassedOn`]. A request that is passed over at its call is never made
+/// up for where calls are taken as they begin: each one after it goes to the request of the next.
+/// Taken as they end, at most the answers that come between are exchanged.
+fn passed_on(service: &Service) -> Vec<u32> {
+    let mut owner = vec![NONE; service.calls.len()];
+    let mut counts: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    let mut order: Vec<u32> = (0..service.calls.len() as u32).collect();
+    order.sort_by_key(|call| service.calls[*call as usize].end);
+    // When all requests up to each are closed.
+    let closed = (0..service.requests.len() as u32).scan(i64::MIN, |latest, request| {
+        *latest = service.closed(request).max(*latest);
+        Some(*latest)
+    });
+    let closed: Vec<i64> = closed.collect();
+    for call in order {
+        let span = service.calls[call as usize];
+        let begun = service.requests.partition_point(|request| request.begin <= span.begin) as u32;
+        let oldest = closed.partition_point(|closed| *closed < span.begin) as u32;
+        let holder = service.holder(call);
+        let is_open = |request: &u32| service.closed(*request) >= span.begin;
+        let is_held = holder < begun && is_open(&holder);
+        let covering = (oldest..begun).filter(|request| {
+            service.requests[*request as usize].end >= span.begin
+                && service.covers(*request, call)
+                && (!is_held || *request == holder)
+        });
+        let key = |request: &u32| {
+            let count = counts.get(&(*request, span.kind)).copied().unwrap_or(0);
+            (count, service.requests[*request as usize].end)
+        };
+        let last = || begun.checked_sub(1).filter(is_open);
+        if let Some(chosen) = covering.min_by_key(key).or_else(last) {
+            *counts.entry((chosen, span.kind)).or_default() += 1;
+            owner[call as usize] = chosen;
         }
     }
     owner
@@ -163,3 +209,7 @@ pub(super) fn solo(service: &Service, events: &[(i64, Event)]) -> Vec<bool> {
     let bound = sorted.get(MIN_SOLO.min(sorted.len()).saturating_sub(1)).copied().unwrap_or(0);
     most.into_iter().map(|most| most <= bound).collect()
 }
+
+#[cfg(test)]
+#[path = "first_assignments_tests.rs"]
+mod tests;

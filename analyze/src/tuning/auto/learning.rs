@@ -42,6 +42,9 @@ pub(crate) mod beginnings {
     /// nats better or worse, by chance. Measured in docs/decisions/0411: with 0.5 half of the made
     /// cases stay wrong, with 2 five of five are right.
     pub(crate) const WAITING_COST: f64 = 2.0;
+    /// Nats a call by which learning must make a beginning fit worse to be taken back: as many as
+    /// make one count by a factor of e less. docs/decisions/0438 has what less costs.
+    pub(crate) const WORSE_NATS: f64 = 0.3;
     /// Fit of a call for which nobody has a request, in nats, as if the model said so.
     pub(crate) const NOBODY: f64 = -30.0;
 }
