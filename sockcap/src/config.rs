@@ -80,7 +80,8 @@ pub(crate) fn parse_from(
         // Help, from the definitions as they are.
         Err(_) => return plainly(arguments).map_err(usage),
     };
-    let settings = match given.get_flag("no_config") {
+    // Behind a flag that is not known, what was not given has no default.
+    let settings = match given.get_one("no_config").copied().unwrap_or(false) {
         true => Settings::new(),
         false => settings(&command, &given, user.as_deref()).map_err(Failed::Config)?,
     };

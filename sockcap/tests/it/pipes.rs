@@ -117,6 +117,7 @@ fn words_that_cannot_be_written_change_no_status() {
         assert_eq!(status(arguments), Some(0), "{arguments:?}");
     }
     assert_eq!(status(&["dump", "none.sclog"]), Some(1));
+    assert_eq!(status(&["dump", "--no-such-flag"]), Some(2));
 }
 
 #[test]
