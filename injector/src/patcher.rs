@@ -15,7 +15,7 @@ use crate::surveys::Surveys;
 struct Goroutines {
     /// Machine code before a system call.
     before: u64,
-    /// Machine code where one lets another go on.
+    /// Machine code where one lets another go on, or starts it.
     ready: u64,
     /// Words that say where numbers of goroutines are.
     fields: u64,

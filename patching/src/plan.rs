@@ -61,8 +61,9 @@ pub struct Survey {
     pub go_version: Option<String>,
     /// Where Go's runtime keeps numbers of goroutines, if that is known of the version.
     pub goroutine_fields: Option<GoroutineFields>,
-    /// Where a goroutine lets another go on (`runtime.ready`), if the fields above are known. There
-    /// `rax` holds the other one, and register 14 the goroutine of the runtime that does it.
+    /// Where a goroutine lets another go on, or starts it (`runtime.runqput`), if the fields above
+    /// are known. There `rbx` holds the other one, and register 14 the goroutine of the runtime
+    /// that does it.
     pub ready: Option<Window>,
     /// What the linker knows the file by.
     pub build_id: Option<Vec<u8>>,

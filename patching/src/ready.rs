@@ -1,4 +1,5 @@
-//! The function of Go's runtime by which one goroutine lets another go on (`runtime.ready`).
+//! The function of Go's runtime that puts a goroutine into the queue of those that can go on
+//! (`runtime.runqput`): one that another lets go on, or starts.
 //!
 //! It is found by its name in the table of functions, which the runtime needs itself, so that every
 //! program has it (`pclntab`, as it is from Go 1.20 on). Its addresses count from the beginning of
@@ -17,7 +18,7 @@ const MAGIC: &[u8] = b"\xf1\xff\xff\xff\x00\x00\x01\x08";
 const ALIGNED: usize = 8;
 
 /// Name of the function.
-const READY: &[u8] = b"runtime.ready\0";
+const READY: &[u8] = b"runtime.runqput\0";
 /// Names of the function that makes system calls, which changed with its package.
 const SYSCALL6: [&[u8]; 3] = [
     b"internal/runtime/syscall/linux.Syscall6\0",

@@ -70,9 +70,10 @@ pub struct Entries {
     pub before_go: u64,
     /// Before a system call in Go, where register 14 holds the goroutine.
     pub before_goroutine: u64,
-    /// Where a goroutine lets another go on, if that is wanted. It begins with the address to go on
-    /// at in `r11`, and ends with `jmp r11`. It may change `rdx`, `rsi`, `rdi`, `r8` to `r13`, the
-    /// vector registers but `xmm15`, and flags. No byte of the stack may be used.
+    /// Where a goroutine lets another go on, or starts it, if that is wanted. It begins with the
+    /// address to go on at in `r11`, and ends with `jmp r11`. It may change `rdx`, `rsi`, `rdi`,
+    /// `r8` to `r13`, the vector registers but `xmm15`, and flags. No byte of the stack may be
+    /// used.
     pub ready: Option<u64>,
     /// Behind a system call in Go.
     pub after_go: u64,
@@ -88,7 +89,7 @@ pub struct Patch {
     /// The bytes to write, as many as the old ones.
     pub new: Vec<u8>,
     /// Address in the process of the system call that it is for, the first of two that share it.
-    /// Where a goroutine lets another go on, there is none, and it is `address`.
+    /// Where a goroutine lets another go on or starts it, there is none, and it is `address`.
     pub call: u64,
 }
 

@@ -379,6 +379,8 @@ pub mod kind {
     pub const GOROUTINE: u8 = 34;
     /// A goroutine that waited may go on.
     pub const READY: u8 = 35;
+    /// A goroutine was started.
+    pub const STARTED: u8 = 36;
     /// A record that its writer began and did not finish; only its length is known.
     pub const RESERVED: u8 = 255;
 }

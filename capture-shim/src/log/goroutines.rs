@@ -1,7 +1,8 @@
 //! Goroutines in the log: a record in the chunk of a thread says whose the records behind it are.
 //!
 //! A thread runs one goroutine after another, so it is told of when it changes, and at the
-//! beginning of each chunk. Another record says which goroutine was let go on by another.
+//! beginning of each chunk. Another record says which goroutine was let go on or started by
+//! another.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -49,10 +50,11 @@ impl Writer {
     }
 }
 
-/// Logs that a goroutine was let go on at `now` ticks. It is no reason to begin a log.
+/// Logs that a goroutine was let go on, or `started`, at `now` ticks. It is no reason to begin a
+/// log.
 #[cfg(feature = "injected")]
-pub(crate) fn made_ready(now: u64, number: u64) {
+pub(crate) fn made_ready(now: u64, number: u64, started: bool) {
     if let Some(writer) = existing() {
-        writer.record(&encode::ready(now, number), now);
+        writer.record(&encode::ready(now, number, started), now);
     }
 }

@@ -87,9 +87,13 @@ impl Slot {
     /// mostly computes, most tell nothing of messages.
     #[inline(always)]
     pub(crate) fn may_tell_of_ready(&self) -> bool {
-        let left = self.ready_left.load(Relaxed);
-        self.ready_left.store(left.saturating_sub(1), Relaxed);
-        left > 0
+        self.ready_left.load(Relaxed) > 0
+    }
+
+    /// Takes one off those that may be written.
+    #[inline(always)]
+    pub(crate) fn tells_of_ready(&self) {
+        self.ready_left.store(self.ready_left.load(Relaxed).saturating_sub(1), Relaxed);
     }
 }
 

@@ -1,5 +1,6 @@
-//! Hand-offs between goroutines: which one let which other go on, as the log says of each, and
-//! which one started it. Nothing need be matched.
+//! Hand-offs between goroutines: which one let which other go on, or started it, as the log says
+//! of each. Nothing need be matched. Where the start itself is not in the log, what the goroutine's
+//! own records say of it counts.
 
 use clocks::Clocks;
 use message_trace::PathError;
@@ -12,6 +13,11 @@ use socket_log::{Log, Record};
 use crate::logs::capture::Capture;
 use crate::resources::matched::HandoffRow;
 use crate::tuning::STARTED_GOROUTINES;
+
+/// The object of hand-offs to goroutines that waited, or that were started at an unknown time.
+const WAITED: i64 = 0;
+/// The object of hand-offs to goroutines that were started then.
+const STARTED: i64 = 1;
 
 /// Puts the hand-offs of process number `process` into `rows`. A log that cannot be opened any more
 /// has none.
@@ -27,17 +33,18 @@ pub(crate) fn goroutines(
     let Some(file) = capture.logs.get(process as usize) else { return Ok(()) };
     let Some(of) = capture.processes.get(process as usize) else { return Ok(()) };
     let Ok(log) = Log::open(&file.path) else { return Ok(()) };
-    let row = |time: i64, from: u32, to: u32| HandoffRow {
+    let row = |time: i64, [from, to]: [u32; 2], object: i64| HandoffRow {
         signalled: time,
         woken: time,
-        object: 0,
+        object,
         node: process,
         from: from as i32,
         to: to as i32,
         what: Handoff::Goroutine as u32,
     };
     let mut cursor = file.clock.cursor();
-    let mut started: FxHashMap<u32, (i64, u32)> = FxHashMap::default();
+    // The first record of each goroutine and who started it; `None` where the start is a record.
+    let mut started: FxHashMap<u32, Option<(i64, u32)>> = FxHashMap::default();
     // The goroutine that the next record is of, and who started it: that record has a time.
     let mut next: Option<(u32, u32)> = None;
     let mut result = Ok(());
@@ -53,18 +60,29 @@ pub(crate) fn goroutines(
             // Threads have chunks of their own, so the first record of a goroutine may come later.
             let full = started.len() >= STARTED_GOROUTINES;
             match started.get_mut(&thread) {
-                Some((first, _)) => *first = time.min(*first),
+                Some(Some((first, _))) => *first = time.min(*first),
+                Some(None) => {}
                 None if full => {}
-                None => drop(started.insert(thread, (time, by))),
+                None => drop(started.insert(thread, Some((time, by)))),
             }
         }
         match entry.record {
-            Record::Ready { number } if goroutine::is(entry.tid) && result.is_ok() => {
-                result = rows.push(row(time(), entry.tid, goroutine::thread(number)));
+            Record::Ready { number, started: begins }
+                if goroutine::is(entry.tid) && result.is_ok() =>
+            {
+                let thread = goroutine::thread(number);
+                if begins && (started.len() < STARTED_GOROUTINES || started.contains_key(&thread)) {
+                    started.insert(thread, None);
+                }
+                let object = if begins { STARTED } else { WAITED };
+                result = rows.push(row(time(), [entry.tid, thread], object));
             }
             _ => {}
         }
     });
     result?;
-    started.into_iter().try_for_each(|(thread, (time, by))| rows.push(row(time, by, thread)))
+    let unrecorded = started.into_iter().filter_map(|(thread, first)| Some((thread, first?)));
+    unrecorded
+        .into_iter()
+        .try_for_each(|(thread, (time, by))| rows.push(row(time, [by, thread], WAITED)))
 }

@@ -223,7 +223,10 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
         log.record(1_500, encode::goroutine(number, creator).as_slice());
     };
     let ready = |log: &mut LogWriter, ticks: u64, number: u64| {
-        log.record(ticks, encode::ready(ticks, number).as_slice());
+        log.record(ticks, encode::ready(ticks, number, false).as_slice());
+    };
+    let start = |log: &mut LogWriter, ticks: u64, number: u64| {
+        log.record(ticks, encode::ready(ticks, number, true).as_slice());
     };
     let mut server = log(70, "server");
     accept(&mut server, 1_000, 1, 11, "10.0.0.1:80", "10.0.0.2:5000");
@@ -238,16 +241,26 @@ fn goroutines_hand_off_to_those_that_they_let_go_on_or_started() {
     ready(&mut server, 3_000, 17);
     goroutine(server.thread(73), 18, 17);
     server.send(2_500, 1, 200);
+    // Where the start is recorded, the first record of who was started says no more.
+    start(&mut server, 3_100, 19);
+    goroutine(&mut server, 19, 18);
+    ready(&mut server, 3_200, 17);
     let system = System::new();
     system.add("one", "server", &server).add("one", "client", &client());
     reconcile(&system.data(), &Options::default(), &()).unwrap();
-    let of = |time, threads: [u64; 2]| {
+    let of = |time, object, threads: [u64; 2]| {
         let threads = threads.map(|number| layout::goroutine::thread(number) as i32);
         // The client is the first node.
-        ([time; 2], [1, 0], threads, "goroutine".to_owned())
+        ([time; 2], [1, object], threads, "goroutine".to_owned())
     };
-    let expected =
-        [of(2_000, [1, 17]), of(2_100, [17, 18]), of(2_500, [17, 18]), of(3_000, [18, 17])];
+    let expected = [
+        of(2_000, 0, [1, 17]),
+        of(2_100, 0, [17, 18]),
+        of(2_500, 0, [17, 18]),
+        of(3_000, 0, [18, 17]),
+        of(3_100, 1, [18, 19]),
+        of(3_200, 0, [19, 17]),
+    ];
     assert_eq!(handoffs(&system), expected);
     assert!(!system.data().own_events().exists(), "nothing else is known of the process");
     let trace = MessageTrace::read(&system.data().messages(), &system.data().nodes()).unwrap();

@@ -178,7 +178,8 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
             let creator = creator - goroutine::FIRST;
             writeln!(out, "goroutine {number} started by {creator}")
         }
-        Record::Ready { number } => writeln!(out, "lets goroutine {number} go on"),
+        Record::Ready { number, started: true } => writeln!(out, "starts goroutine {number}"),
+        Record::Ready { number, .. } => writeln!(out, "lets goroutine {number} go on"),
         Record::Position { flow, direction, before: NO_POSITION } => {
             writeln!(out, "position flow {flow} {} unknown", verb(*direction))
         }

@@ -1,4 +1,4 @@
-//! Records of goroutines: which one goes on in a chunk, and which one another let go on.
+//! Records of goroutines: which one goes on in a chunk, and which one another let go on or started.
 //!
 //! A goroutine's number is kept in 48 bits. A program that begins a million goroutines a second
 //! needs them after nine years.
@@ -15,9 +15,10 @@ pub fn goroutine(number: u64, creator: u64) -> Words {
     Words::new(kind::GOROUTINE, (number >> 32) as u16, number, creator as u32).finish()
 }
 
-/// Record of the goroutine `number`, which waited and was let go on at `ticks` by what the chunk is
-/// of.
+/// Record of the goroutine `number`, which was let go on at `ticks` by what the chunk is of: it had
+/// waited, or was `started` then.
 #[inline]
-pub fn ready(ticks: u64, number: u64) -> Words {
-    Words::new(kind::READY, (number >> 32) as u16, ticks, number as u32).finish()
+pub fn ready(ticks: u64, number: u64, started: bool) -> Words {
+    let kind = if started { kind::STARTED } else { kind::READY };
+    Words::new(kind, (number >> 32) as u16, ticks, number as u32).finish()
 }

@@ -38,7 +38,8 @@ numbered! {
         /// Barrier.
         Barrier = 9,
         /// Goroutine, which another one let go on or started. Records of its own
-        /// ([`READY`](crate::layout::kind::READY)) say that, no signals and wakes.
+        /// ([`READY`](crate::layout::kind::READY), [`STARTED`](crate::layout::kind::STARTED)) say
+        /// that, no signals and wakes.
         Goroutine = 10,
     }
 }

@@ -133,7 +133,8 @@ mod tests {
         let sent = encode::transfer_short(Direction::Send, 3, 1100, 10, 5).unwrap();
         let own = encode::goroutine(17, 5);
         let large = encode::goroutine(LARGE, 0);
-        let ready = encode::ready(1200, LARGE);
+        let ready = encode::ready(1200, LARGE, false);
+        let started = encode::ready(1210, 6, true);
         let none = encode::goroutine(0, 0);
         let continued = encode::continued(&Anchor { ticks: 1300, ..Anchor::default() }, 8);
         let all = [
@@ -142,6 +143,7 @@ mod tests {
             &sent,
             large.as_slice(),
             ready.as_slice(),
+            started.as_slice(),
             none.as_slice(),
             &sent,
             own.as_slice(),
@@ -151,7 +153,7 @@ mod tests {
         let found = entries(&all);
         let of = |number: u64| goroutine::thread(number);
         let tids: Vec<u32> = found.iter().map(|entry| entry.tid).collect();
-        assert_eq!(tids, [7, of(17), of(17), of(LARGE), of(LARGE), 7, 7, of(17), 8, 8]);
+        assert_eq!(tids, [7, of(17), of(17), of(LARGE), of(LARGE), of(LARGE), 7, 7, of(17), 8, 8]);
         assert_eq!(of(17), goroutine::FIRST + 17);
         // Of the thread's number there is no more than its low bits.
         assert_eq!(of(LARGE), goroutine::FIRST + 5);
@@ -159,6 +161,9 @@ mod tests {
         assert_eq!(found[1].record, Record::Goroutine { number: 17, creator: of(5) });
         assert_eq!(found[1].ticks, 1100);
         assert_eq!(found[3].record, Record::Goroutine { number: LARGE, creator: 0 });
-        assert_eq!((found[4].ticks, &found[4].record), (1200, &Record::Ready { number: LARGE }));
+        let ready = [&found[4], &found[5]].map(|entry| (entry.ticks, &entry.record));
+        let waited = Record::Ready { number: LARGE, started: false };
+        let started = Record::Ready { number: 6, started: true };
+        assert_eq!(ready, [(1200, &waited), (1210, &started)]);
     }
 }

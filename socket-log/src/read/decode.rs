@@ -279,7 +279,10 @@ fn fields(tag: u8, aux: u16, words: &[u32]) -> Result<(Time, Record), Fault> {
             let creator = goroutine::thread(u64::from(flow));
             (Time::Before, Record::Goroutine { number, creator })
         }
-        kind::READY => (low, Record::Ready { number: u64::from(aux) << 32 | u64::from(flow) }),
+        kind::READY | kind::STARTED => {
+            let number = u64::from(aux) << 32 | u64::from(flow);
+            (low, Record::Ready { number, started: tag == kind::STARTED })
+        }
         _ => return Err(Fault::BadField),
     })
 }

@@ -226,9 +226,11 @@ pub enum Record {
         /// [`goroutine`](crate::layout::goroutine); 0 for none.
         creator: u32,
     },
-    /// Goroutine that waited and that this one let go on, at the record's time.
+    /// Goroutine that this one let go on, or started, at the record's time.
     Ready {
         /// Number of the goroutine.
         number: u64,
+        /// Whether it was started then. Else it had waited.
+        started: bool,
     },
 }

@@ -58,3 +58,10 @@ pub(crate) const MIN_FOLLOWED: f64 = 0.5;
 /// Probability of another request of a goroutine's call, where one hand-off names the one and one
 /// the other. Chosen, not measured.
 pub(crate) const CONTRADICTED_SHARE: f64 = 0.3;
+/// Maximum number of reads of a connection one after the other that end within a message before
+/// nothing is said of them. Chosen, not measured: five were seen.
+pub(crate) const MAX_READS: usize = 8;
+/// Smallest share of the goroutines that seem to be started for requests that must be seen to have
+/// a part in the answers: who writes these need be let go on only where it waits. Chosen, not
+/// measured.
+pub(crate) const MIN_ANSWERING: f64 = 0.05;

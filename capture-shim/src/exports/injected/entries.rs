@@ -179,9 +179,9 @@ unsafe extern "C" fn sockcap_before_in_goroutine() {
     before!(coroutine::enter_from_goroutine, streams::OF_GOROUTINE)
 }
 
-/// Entry where a goroutine lets another go on: `rax` holds that one, `r14` the goroutine that runs.
-/// `r11` is the address to go on at. `rbx` and `rcx` are the program's, and zero is what it wants
-/// in `xmm15`; other registers that a function may change are free.
+/// Entry where a goroutine lets another go on, or starts it: `rbx` holds that one, `r14` the
+/// goroutine that runs. `r11` is the address to go on at. `rax`, `rbx` and `rcx` are the program's,
+/// and zero is what it wants in `xmm15`; other registers that a function may change are free.
 ///
 /// It is the beginning of a function of Go's runtime, which no handler of a signal calls. So a
 /// thread is here once at a time, and no hook of it runs or waits.
@@ -202,7 +202,7 @@ unsafe extern "C" fn sockcap_ready() {
         "push rax",
         "push rcx",
         "mov rdi, r14",
-        "mov rsi, rax",
+        "mov rsi, rbx",
         "call {ready}",
         "xorps xmm15, xmm15",
         "pop rcx",

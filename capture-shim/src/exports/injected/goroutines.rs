@@ -48,15 +48,32 @@ const WRONG: usize = 1;
 /// No goroutine, or none that is known.
 const NONE: Goroutine = Goroutine { number: 0, creator: 0 };
 
-/// Word of a structure of the runtime.
+/// Bytes from the address of the thread that runs a goroutine (`m`) to the instruction at which the
+/// goroutine goes on (`sched.pc`).
+const THREAD_TO_NEXT: usize = 16;
+/// Bytes from the number of who started a goroutine to the function that it was started with
+/// (`startpc`).
+const CREATOR_TO_FUNCTION: usize = 24;
+
+/// Word of a structure of the runtime, which is `beyond` bytes behind a field.
 ///
 /// # Safety
-/// The structure is there, and the offset lies within it.
+/// The structure is there, and the word lies within it.
 #[inline(always)]
-unsafe fn word(structure: usize, offset: &AtomicU64) -> u64 {
-    let address = structure.wrapping_add(offset.load(Relaxed) as usize);
+unsafe fn word_beyond(structure: usize, offset: &AtomicU64, beyond: usize) -> u64 {
+    let address = structure.wrapping_add(offset.load(Relaxed) as usize).wrapping_add(beyond);
     // SAFETY: as above.
     unsafe { ptr::with_exposed_provenance::<u64>(address).read_volatile() }
+}
+
+/// Field of a structure of the runtime.
+///
+/// # Safety
+/// As [`word_beyond`].
+#[inline(always)]
+unsafe fn word(structure: usize, offset: &AtomicU64) -> u64 {
+    // SAFETY: as above.
+    unsafe { word_beyond(structure, offset, 0) }
 }
 
 /// Goroutine at an address, as records name it. It is none where nothing is known, and on the
@@ -86,8 +103,8 @@ pub(super) unsafe fn at(address: usize) -> Goroutine {
     Goroutine { number, creator }
 }
 
-/// Writes that the goroutine at the address `woken` may go on, by what the thread of the goroutine
-/// `caller` runs.
+/// Writes that the goroutine at the address `woken` may go on, or was started, by what the thread
+/// of the goroutine `caller` runs.
 pub(super) extern "C" fn ready(caller: usize, woken: usize) {
     let main = MAIN.load(Relaxed);
     let slot = slot::current();
@@ -95,19 +112,23 @@ pub(super) extern "C" fn ready(caller: usize, woken: usize) {
         return;
     }
     // SAFETY: the runtime's own, by offsets of the program's version. The caller is run by a
-    // thread, and the goroutine that waits does not go away.
-    let (current, woken) = unsafe {
+    // thread, and a goroutine that is not run yet does not go away.
+    let (current, woken, is_new) = unsafe {
         let thread = word(caller, &sockcap_goroutines.thread) as usize;
         let current = word(thread, &sockcap_goroutines.current) as usize;
-        // A timer, or what else comes from outside.
+        // A timer, or what else comes from outside; and who only lets others go first.
         if current == 0 {
             return;
         }
-        (at(current), at(woken))
+        // One that was never run begins with its function.
+        let next = word_beyond(woken, &sockcap_goroutines.thread, THREAD_TO_NEXT);
+        let function = word_beyond(woken, &sockcap_goroutines.creator, CREATOR_TO_FUNCTION);
+        (at(current), at(woken), next == function)
     };
     if current == NONE || woken == NONE {
         return;
     }
+    slot.tells_of_ready();
     slot.say_goroutine(current);
-    log::made_ready(clock::now(), woken.number);
+    log::made_ready(clock::now(), woken.number, is_new);
 }

@@ -248,7 +248,8 @@ fn written(what: What, tid: u32, ticks: u64) -> Written {
                 }
                 17 => {
                     let number = u64::from(flow) << (flow % 17);
-                    (encode::ready(ticks, number), Record::Ready { number })
+                    let started = flow % 2 == 0;
+                    (encode::ready(ticks, number, started), Record::Ready { number, started })
                 }
                 11 => (
                     encode::position(ticks, flow, Direction::Receive, 5 << 33),

@@ -210,7 +210,7 @@ except FileNotFoundError:
 
 /// Holds the goroutines of a log against what they say themselves.
 fn numbers(log: &Recorded, printed: &str) {
-    let (mut sent, mut creators) = (HashMap::new(), HashMap::new());
+    let (mut sent, mut creators, mut starts) = (HashMap::new(), HashMap::new(), HashMap::new());
     for entry in &log.entries {
         match &entry.record {
             Record::Transfer { direction: Direction::Send, bytes, .. } => {
@@ -219,6 +219,10 @@ fn numbers(log: &Recorded, printed: &str) {
             Record::Goroutine { creator, .. } => {
                 let known = creators.insert(entry.tid, *creator);
                 assert!(known.is_none_or(|known| known == *creator), "{entry:?} {known:?}");
+            }
+            Record::Ready { number, started: true } => {
+                let before = starts.insert(goroutine::thread(*number), entry.tid);
+                assert_eq!(before, None, "{entry:?} was started before");
             }
             _ => {}
         }
@@ -233,6 +237,10 @@ fn numbers(log: &Recorded, printed: &str) {
         clients += 1;
     }
     assert!(clients > 0, "{printed}");
+    // Not all starts are written down: each that is was by who the goroutine says itself.
+    let of_both = starts.iter().filter_map(|(thread, by)| creators.get(thread).zip(Some(by)));
+    let same = of_both.clone().filter(|(creator, by)| creator == by).count();
+    assert!(same > 0 && same == of_both.count(), "{starts:?} {creators:?}");
     // The server has a goroutine for each connection, and its threads write nothing themselves.
     let of_goroutines = sent.keys().filter(|thread| goroutine::is(**thread)).count();
     assert_eq!((of_goroutines, sent.len()), (2 * clients, 2 * clients), "{sent:?}");

@@ -11,18 +11,25 @@
 //! go on may only have left a lock to it, so one of them may name a stranger; least likely what is
 //! done first behind the answer. Where no request has more than the others, the call is doubted.
 //!
-//! A goroutine that serves a connection of HTTP/2 sends calls of several requests at once, and
-//! reads several answers at once. Of such calls that side says nothing.
+//! Some goroutines serve connections with several calls at once ([`shared`]), and some were started
+//! for a request that others receive and answer ([`started`]).
 
-use rustc_hash::FxHashMap;
+mod in_order;
+mod shared;
+mod started;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::Found;
 use crate::infer::auto::hand_offs::HandOff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_STEPS, MIN_FOLLOWED};
+use in_order::Times;
 
-/// The object of hand-offs between goroutines.
+/// The object of hand-offs to goroutines that waited.
 pub(super) const GOROUTINE: i64 = 0;
+/// The object of hand-offs to goroutines that were started.
+const STARTED: i64 = 1;
 
 /// The requests of the calls of goroutines that hold none themselves. `None` where this is no
 /// service of goroutines, or few calls lead to a request.
@@ -36,8 +43,11 @@ pub(super) fn of(service: &Service, hand_offs: &[HandOff]) -> Option<Vec<Found>>
 
 /// Hand-offs that are between threads, where these are no goroutines.
 pub(super) fn of_threads(hand_offs: &[HandOff]) -> &[HandOff] {
-    let are_goroutines = hand_offs.iter().any(|hand_off| hand_off.object == GOROUTINE);
-    if are_goroutines { &[] } else { hand_offs }
+    if hand_offs.iter().any(is_of_goroutines) { &[] } else { hand_offs }
+}
+
+fn is_of_goroutines(hand_off: &HandOff) -> bool {
+    [GOROUTINE, STARTED].contains(&hand_off.object)
 }
 
 /// What goroutines hold, and whom they let go on.
@@ -45,13 +55,19 @@ struct Ways {
     /// The requests that each thread receives and answers itself: when from, until when, and which.
     holds: FxHashMap<u32, Vec<(i64, i64, u32)>>,
     /// When each thread let which other one go on.
-    from: FxHashMap<u32, Vec<(i64, u32)>>,
-    /// When each thread was let go on, and by which other one.
-    to: FxHashMap<u32, Vec<(i64, u32)>>,
+    from: FxHashMap<u32, Times>,
+    /// When each thread was let go on or started, and by which other one.
+    to: FxHashMap<u32, Times>,
     /// When each thread made a call.
     made: FxHashMap<u32, Vec<i64>>,
     /// When each thread received an answer.
     heard: FxHashMap<u32, Vec<i64>>,
+    /// The threads that serve connections with several calls at once.
+    shared: FxHashSet<u32>,
+    /// Whom the answers that those have read let go on, by the calls.
+    waited: FxHashMap<u32, (i64, u32)>,
+    /// The threads that were started for a request that is not known.
+    unknown: FxHashSet<u32>,
 }
 
 impl Ways {
@@ -62,13 +78,18 @@ impl Ways {
             to: FxHashMap::default(),
             made: FxHashMap::default(),
             heard: FxHashMap::default(),
+            shared: shared::threads(service),
+            waited: FxHashMap::default(),
+            unknown: FxHashSet::default(),
         };
-        for hand_off in hand_offs.iter().filter(|hand_off| hand_off.object == GOROUTINE) {
-            let HandOff { signalled, woken, from, to, .. } = *hand_off;
-            ways.from.entry(from).or_default().push((signalled, to));
+        let mut starts: FxHashMap<u32, Times> = FxHashMap::default();
+        for hand_off in hand_offs.iter().filter(|hand_off| is_of_goroutines(hand_off)) {
+            let HandOff { signalled, woken, from, to, object } = *hand_off;
+            let of = if object == STARTED { &mut starts } else { &mut ways.from };
+            of.entry(from).or_default().push((signalled, to));
             ways.to.entry(to).or_default().push((woken, from));
         }
-        if ways.from.is_empty() {
+        if ways.to.is_empty() {
             return None;
         }
         for (request, (span, [receiver, answerer])) in
@@ -84,10 +105,17 @@ impl Ways {
             ways.heard.entry(*hearer).or_default().push(span.end);
         }
         let all = ways.from.values_mut().chain(ways.to.values_mut());
-        all.for_each(|times| times.sort_unstable());
+        all.chain(starts.values_mut()).for_each(|times| times.sort_unstable());
         let all = ways.made.values_mut().chain(ways.heard.values_mut());
         all.for_each(|times| times.sort_unstable());
+        let (started, unknown) = started::of(service, &starts, &ways.from);
+        for (thread, request) in started {
+            let span = service.requests[request as usize];
+            ways.holds.entry(thread).or_default().push((span.begin, span.end, request));
+        }
+        ways.unknown = unknown;
         ways.holds.values_mut().for_each(|held| held.sort_unstable());
+        ways.waited = shared::waited(service, &ways.from, &ways.shared);
         Some(ways)
     }
 
@@ -107,13 +135,17 @@ impl Ways {
         }
         let after_end = || match self.held(hearer, span.end) {
             Some(request) => Some(Said { request, by: None }),
+            None if self.shared.contains(&hearer) => self.waiter(call),
             None => self.forwards(hearer, span.end),
         };
+        // What is read or written together is a nanosecond apart.
         let is_alone = |times: &FxHashMap<u32, Vec<i64>>, thread: u32, time: i64| {
-            times.get(&thread).is_none_or(|times| between(times, time, time) < 2)
+            times.get(&thread).is_none_or(|times| {
+                between(times, time.saturating_sub(1), time.saturating_add(1)) < 2
+            })
         };
-        let (begins, ends) =
-            (is_alone(&self.made, maker, span.begin), is_alone(&self.heard, hearer, span.end));
+        let begins = !self.shared.contains(&maker) && is_alone(&self.made, maker, span.begin);
+        let ends = self.shared.contains(&hearer) || is_alone(&self.heard, hearer, span.end);
         let said = [
             (is_answered && ends).then(after_end).flatten(),
             begins.then(|| self.forwards(maker, span.begin)).flatten(),
@@ -144,10 +176,21 @@ impl Ways {
         held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
     }
 
+    /// The request of who waits for the answer of a call, or of who started that one.
+    fn waiter(&self, call: u32) -> Option<Said> {
+        let (time, thread) = *self.waited.get(&call)?;
+        let held = self.held(thread, time).map(|request| Said { request, by: None });
+        let said = held.or_else(|| self.forwards(thread, time));
+        said.or_else(|| self.backwards(thread, time - 1))
+    }
+
     /// The request of whom a thread lets go on next, or that one, and so on.
     fn forwards(&self, mut thread: u32, mut time: i64) -> Option<Said> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
+            if self.shared.contains(&thread) || self.unknown.contains(&thread) {
+                return None;
+            }
             let next = self.from.get(&thread)?;
             let hand_off = *next.get(next.partition_point(|(at, _)| *at < time))?;
             first = first.or(Some((hand_off, thread)));
@@ -163,6 +206,9 @@ impl Ways {
     fn backwards(&self, mut thread: u32, mut time: i64) -> Option<Said> {
         let mut first = None;
         for _ in 0..MAX_STEPS {
+            if self.shared.contains(&thread) || self.unknown.contains(&thread) {
+                return None;
+            }
             let before = self.to.get(&thread)?;
             let last = before.partition_point(|(at, _)| *at <= time).checked_sub(1)?;
             let hand_off = *before.get(last)?;

@@ -1,6 +1,7 @@
 //! Services of goroutines that are made up, with what is known of each call.
 
 use super::*;
+use crate::infer::auto::NONE;
 use crate::infer::span::Span;
 
 /// The first of the goroutines that hold requests, of those that write to connections, of those
@@ -167,5 +168,103 @@ fn a_worker_that_has_called_since_is_at_something_else() {
 fn a_request_that_was_answered_before_is_not_that_of_a_call() {
     let (mut service, hand_offs, _) = made(false);
     service.requests.iter_mut().for_each(|request| request.end = request.begin + 11);
+    assert_eq!(of(&service, &hand_offs), None);
+}
+
+/// Two requests are begun every 200 ns, and each makes a call. What is read together is a
+/// nanosecond apart.
+fn pairs(receiver: impl Fn(u32) -> [u32; 2], caller: impl Fn(u32) -> [u32; 2]) -> Service {
+    let mut service = Service { window: 1_000_000, ..Service::default() };
+    for request in 0..60_u32 {
+        let begin = 200 * i64::from(request / 2) + i64::from(request % 2);
+        service.requests.push(Span { begin, end: begin + 900, kind: 9 });
+        service.request_threads.push(receiver(request));
+        service.request_calls.push(request);
+        service.calls.push(Span { begin: begin + 50, end: begin + 500, kind: 1 });
+        service.call_threads.push(caller(request));
+        service.made_calls.push(100 + request);
+    }
+    service
+}
+
+/// One goroutine sends all calls on a connection, and another one reads the answers in pairs, which
+/// lets those go on who wait for them, and who sends.
+fn on_one_connection() -> (Service, Vec<HandOff>) {
+    let mut service = pairs(|request| [HOLDERS + request; 2], |_| [WRITERS, READERS]);
+    service.call_before = (0..60_u32).map(|call| call.checked_sub(1).unwrap_or(NONE)).collect();
+    let mut hand_offs = Vec::new();
+    for request in (0..60_u32).step_by(2) {
+        let begin = 100 * i64::from(request);
+        // The sender waited for the first of them; what it does next is for somebody else.
+        hand_offs.push(lets_go_on(begin + 40, HOLDERS + request, WRITERS));
+        hand_offs.push(lets_go_on(begin + 60, WRITERS, HOLDERS + request.saturating_sub(4)));
+        hand_offs.push(lets_go_on(begin + 510, READERS, HOLDERS + request));
+        hand_offs.push(lets_go_on(begin + 520, READERS, WRITERS));
+        hand_offs.push(lets_go_on(begin + 530, READERS, HOLDERS + request));
+        hand_offs.push(lets_go_on(begin + 540, READERS, HOLDERS + request + 1));
+    }
+    (service, hand_offs)
+}
+
+#[test]
+fn answers_that_are_read_together_let_those_go_on_who_wait_in_their_order() {
+    let (service, mut hand_offs) = on_one_connection();
+    let truth: Vec<u32> = (0..60).collect();
+    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 60]);
+    // One who did not wait yet was not let go on.
+    hand_offs.retain(|hand_off| hand_off.to != HOLDERS + 21);
+    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, true]; 58]);
+}
+
+#[test]
+fn who_sends_for_several_tells_of_none() {
+    let (service, mut hand_offs) = on_one_connection();
+    hand_offs.retain(|hand_off| hand_off.from != READERS);
+    assert_eq!(of(&service, &hand_offs), None);
+}
+
+/// One goroutine reads all requests in pairs and starts one for each, which calls, and lets another
+/// one go on that writes all answers.
+fn started() -> (Service, Vec<HandOff>) {
+    let service = pairs(|_| [READERS, WRITERS], |request| [HOLDERS + request; 2]);
+    let mut hand_offs = Vec::new();
+    for (request, span) in (0..60_u32).zip(&service.requests) {
+        let start = lets_go_on(span.begin + 10, READERS, HOLDERS + request);
+        hand_offs.push(HandOff { object: STARTED, ..start });
+        if request % 6 == 0 {
+            hand_offs.push(lets_go_on(span.end - 20, HOLDERS + request, WRITERS));
+        }
+    }
+    (service, hand_offs)
+}
+
+#[test]
+fn who_was_started_behind_a_request_holds_it() {
+    let (service, mut hand_offs) = started();
+    let truth: Vec<u32> = (0..60).collect();
+    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 60]);
+    // A start that was not recorded.
+    hand_offs.retain(|hand_off| hand_off.to != HOLDERS + 21);
+    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 58]);
+}
+
+#[test]
+fn who_was_started_for_an_unknown_request_says_nothing() {
+    let (service, mut hand_offs) = started();
+    let truth: Vec<u32> = (0..60).collect();
+    let two = service.requests[20].begin;
+    hand_offs.push(HandOff { object: STARTED, ..lets_go_on(two + 11, READERS, WORKERS) });
+    // Each leaves a lock to a stranger behind its call.
+    for (request, span) in (0..60_u32).zip(&service.calls) {
+        hand_offs.push(lets_go_on(span.end + 1, HOLDERS + request, HOLDERS + (request + 2) % 60));
+    }
+    hand_offs.sort_by_key(|hand_off| hand_off.signalled);
+    assert_eq!(found(&service, &hand_offs, &truth), [[true, false, false]; 58]);
+}
+
+#[test]
+fn who_has_no_part_in_an_answer_was_not_started_for_it() {
+    let (service, mut hand_offs) = started();
+    hand_offs.retain(|hand_off| hand_off.object == STARTED);
     assert_eq!(of(&service, &hand_offs), None);
 }

@@ -1,0 +1,61 @@
+//! Goroutines that serve connections with several calls at once, as those of HTTP/2: one sends for
+//! all who ask, and another one receives all answers. Whom the one goes on for, and whom the other
+//! one lets go on next, tells of a single call nothing. But who receives answers lets those who
+//! wait for them go on in the order of the answers, before it reads more
+//! ([`in_order`](super::in_order)).
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::in_order::{Times, pairs, within};
+use crate::infer::auto::NONE;
+use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::tuning::auto::workers::MAX_EXCEPTIONS;
+
+/// The threads that send calls, or receive answers, on connections where other calls are open.
+pub(super) fn threads(service: &Service) -> FxHashSet<u32> {
+    let mut counts: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
+    for (call, threads) in (0..).zip(&service.call_threads) {
+        let before = service.before(call);
+        let is_open = before != NONE && !service.is_unsure(before) && {
+            let [before, own] = [before, call].map(|call| service.calls[call as usize]);
+            before.end != OPEN && before.end > own.begin
+        };
+        for thread in threads {
+            let [open, all] = counts.entry(*thread).or_default();
+            (*open, *all) = (*open + usize::from(is_open), *all + 1);
+        }
+    }
+    counts.remove(&UNKNOWN_THREAD);
+    let is_shared = |[open, all]: [usize; 2]| open as f64 > MAX_EXCEPTIONS * all as f64;
+    counts.retain(|_, counts| is_shared(*counts));
+    counts.into_keys().collect()
+}
+
+/// Whom the answer of each call let go on, and when, by the order of the answers that `shared`
+/// threads read. `woken` are those whom each thread let go on.
+pub(super) fn waited(
+    service: &Service,
+    woken: &FxHashMap<u32, Times>,
+    shared: &FxHashSet<u32>,
+) -> FxHashMap<u32, (i64, u32)> {
+    let mut heard: FxHashMap<u32, Times> = FxHashMap::default();
+    for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
+        if span.end != OPEN && shared.contains(hearer) {
+            heard.entry(*hearer).or_default().push((span.end, call));
+        }
+    }
+    let mut waited = FxHashMap::default();
+    for (hearer, mut heard) in heard {
+        heard.sort_unstable();
+        let woken = woken.get(&hearer).map_or(&[][..], Vec::as_slice);
+        let let_go_on = |first: i64, until: i64| {
+            let mut seen = FxHashSet::default();
+            let mut woken = within(woken, first, until).to_vec();
+            // Who sends is let go on, too, and waits for no answer.
+            woken.retain(|(_, to)| !shared.contains(to) && seen.insert(*to));
+            woken
+        };
+        waited.extend(pairs(&heard, let_go_on));
+    }
+    waited
+}
