@@ -49,6 +49,12 @@ fn build_library(directory: &str, features: &[&str]) -> PathBuf {
     target.join("release/libsockcap.so")
 }
 
+/// Copies a program by another process. Where this one writes it, a child that another test starts
+/// meanwhile has the file open for a moment, and the copy cannot be executed (`ETXTBSY`).
+pub fn copy_program(from: &Path, to: &Path) {
+    successful(Command::new("cp").arg(from).arg(to));
+}
+
 /// The path of an installed program; a test that needs one which is not installed fails with its
 /// name.
 pub fn program(name: &str) -> PathBuf {

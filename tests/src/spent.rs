@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::capture::{Recording, successful};
+use crate::capture::{Recording, copy_program, successful};
 use crate::sockcap;
 
 /// The ways in which requests spend their time.
@@ -42,7 +42,7 @@ pub fn record(recording: &Recording, rounds: usize) -> Spent {
     let program = recording.compile("spent");
     let of = |name: &str| recording.file(name);
     for name in ["client", "server", "backend"] {
-        fs::copy(&program, of(name)).expect("room for a copy");
+        copy_program(&program, &of(name));
     }
     fs::create_dir_all(recording.data()).expect("a data directory");
     let mut command = Command::new(sockcap());

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use injector::{Error, Left, Outcome, Prepare, Report, Server, announce, spawn, wait};
 
-use crate::made::{announcing, counted, counting, counts, injected, status};
+use crate::made::{announcing, copy_program, counted, counting, counts, injected, status};
 
 /// Server whose reports come over a channel.
 pub(crate) struct Listening {
@@ -247,7 +247,7 @@ fn a_program_with_rights_is_answered_no() {
     use std::os::unix::fs::PermissionsExt;
     let listening = Listening::begin(counting);
     let program = listening.folder.path().join("program");
-    std::fs::copy(counted(0), &program).unwrap();
+    copy_program(counted(0), &program);
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o4755)).unwrap();
     let mut child = start(&listening.path(), "plain", &[program.to_str().unwrap(), "wait", "1"]);
     let report = listening.report();

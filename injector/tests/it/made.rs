@@ -29,6 +29,12 @@ static COUNTED: LazyLock<Vec<PathBuf>> =
 
 static ANNOUNCING: LazyLock<PathBuf> = LazyLock::new(|| compile("announcing", BUILDS[0]));
 
+/// Copies a program by another process. Where this one writes it, a child that another test starts
+/// meanwhile has the file open for a moment, and the copy cannot be executed (`ETXTBSY`).
+pub(crate) fn copy_program(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
+}
+
 /// The program that writes, compiled in a way.
 pub(crate) fn counted(build: usize) -> &'static Path {
     &COUNTED[build]

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use injector::{Error, Left, Outcome, Spawned, spawn, wait};
 
-use crate::made::{self, ARGUMENT, BUILDS, First, counted, counting, injected, status};
+use crate::made::{
+    self, ARGUMENT, BUILDS, First, copy_program, counted, counting, injected, status,
+};
 
 /// Command of a program with pipes.
 fn piped(program: &Path, arguments: &[&str]) -> Command {
@@ -172,7 +174,7 @@ fn a_program_with_rights_of_its_own_is_not_traced() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
-    std::fs::copy(counted(0), &program).unwrap();
+    copy_program(counted(0), &program);
     for (mode, right) in [(0o4755, "setuid"), (0o2755, "setgid")] {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(mode)).unwrap();
         let (output, result) = run(piped(&program, &["wait", "1"]), &program, Arc::new(counting));

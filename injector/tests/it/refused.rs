@@ -11,7 +11,7 @@ use injector::{Error, spawn, wait};
 use tempfile::TempDir;
 
 use crate::helper::of_program;
-use crate::made::{counted, counting};
+use crate::made::{copy_program, counted, counting};
 
 /// User without any rights.
 const NOBODY: u32 = 65534;
@@ -37,7 +37,7 @@ impl Everyones {
 
     fn copy_of(&self, from: &Path) -> PathBuf {
         let to = self.0.path().join(from.file_name().unwrap());
-        fs::copy(from, &to).unwrap();
+        copy_program(from, &to);
         fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).unwrap();
         to
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use end_to_end::capture::{Recording, program, python, successful};
+use end_to_end::capture::{Recording, copy_program, program, python, successful};
 use end_to_end::sockcap;
 
 /// Puts a program and the libraries that it loads below `root`, as `/program`.
@@ -18,7 +18,7 @@ fn furnish(root: &Path, binary: &Path) {
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
         fs::copy(path, copy).unwrap();
     }
-    fs::copy(binary, root.join("program")).unwrap();
+    copy_program(binary, &root.join("program"));
 }
 
 /// Uses a socket, and prints what it finds of the preload list.

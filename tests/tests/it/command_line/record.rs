@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use end_to_end::capture::{program, successful};
+use end_to_end::capture::{copy_program, program, successful};
 use end_to_end::command::{run, text};
 use end_to_end::sockcap;
 
@@ -38,7 +38,7 @@ fn programs_that_cannot_be_seen_are_told_before_they_run() {
     bytes[18] = 22; // e_machine: s390
     fs::write(path.join("foreign"), bytes).unwrap();
     fs::set_permissions(path.join("foreign"), fs::Permissions::from_mode(0o755)).unwrap();
-    fs::copy(&plain, path.join("setuid")).unwrap();
+    copy_program(&plain, &path.join("setuid"));
     chown(path.join("setuid"), Some(65534), None)
         .unwrap_or_else(|_| panic!("this test must run as root"));
     fs::set_permissions(path.join("setuid"), fs::Permissions::from_mode(0o4755)).unwrap();
