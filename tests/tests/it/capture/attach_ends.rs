@@ -96,7 +96,10 @@ fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
     let process = server.0.id();
     let mut client = Client::connect(port);
     let recording = Recording::new();
-    let mut command = silent(&recording, process);
+    let recorder = silent(&recording, process);
+    // What these tests ignore themselves, as under `nohup`, is not ignored there.
+    let mut command = Command::new("/usr/bin/env");
+    command.arg("--default-signal=HUP").arg(recorder.get_program()).args(recorder.get_args());
     // Whatever is written there fails, as on a terminal that is closed.
     command.stderr(OpenOptions::new().write(true).open("/dev/full").unwrap());
     let mut recorder = command.spawn().unwrap();
