@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use injector::{Error, Left, attach};
 use rustix::process::Signal;
+use test_support::code::changed;
 
-use crate::attaching::{Echoes, attached, changed, compiled, patcher_of, signal, stop};
+use crate::attaching::{Echoes, attached, compiled, patcher_of, signal, stop};
 use crate::made::{echoes, status};
 
 /// A library whose end does not come back.

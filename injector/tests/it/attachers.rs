@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use injector::{Error, Left};
+use test_support::code::changed;
 
-use crate::attaching::{Echoes, are_whole, attached, changed, compiled};
+use crate::attaching::{Echoes, are_whole, attached, compiled};
 use crate::helper::attaching;
 use crate::made::{busy, echoes, status};
 

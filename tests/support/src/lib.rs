@@ -2,5 +2,6 @@
 // A failure here is a failed test.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+pub mod code;
 pub mod golden;
 pub mod patterns;

@@ -1,11 +1,10 @@
 //! `sockcap record -p`: processes that run are recorded from one moment to another, and are then as
 //! they were before.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use socket_log::Record;
 use socket_log::encode::Direction;
 use socket_log::layout::state;
+use test_support::code::changed;
 
 use super::inject;
 
@@ -54,26 +54,6 @@ impl Recorder {
 
 pub(super) fn signal(process: u32, signal: Signal) {
     kill_process(Pid::from_raw(process as i32).unwrap(), signal).unwrap();
-}
-
-/// Files whose code a process has mapped otherwise than it is in the file.
-pub(super) fn changed(process: u32) -> Vec<PathBuf> {
-    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
-    let memory = File::open(format!("/proc/{process}/mem")).unwrap();
-    let mut changed = Vec::new();
-    for line in maps.lines().filter(|line| line.contains(" r-xp ") && line.contains(" /")) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
-        let (start, end) = words[0].split_once('-').unwrap();
-        let length = (number(end) - number(start)) as usize;
-        let (mut mapped, mut file) = (vec![0; length], vec![0; length]);
-        memory.read_exact_at(&mut mapped, number(start)).unwrap();
-        let read = File::open(words[5]).unwrap().read_at(&mut file, number(words[2])).unwrap();
-        if mapped[..read] != file[..read] {
-            changed.push(PathBuf::from(words[5]));
-        }
-    }
-    changed
 }
 
 /// Bytes of all transfers and datagrams of a log in one direction.

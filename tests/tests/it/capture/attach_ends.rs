@@ -9,8 +9,30 @@ use end_to_end::capture::Recording;
 use end_to_end::sockcap;
 use rustix::process::Signal;
 use socket_log::layout::state;
+use test_support::code::changed;
 
-use super::attach::{Client, Recorder, changed, end, signal, waiting_server};
+use super::attach::{Client, Recorder, Server, end, signal, waiting_server};
+
+/// A server with threads that wait, its client, and a place for its recordings.
+struct Served {
+    /// What is removed when the test ends.
+    _files: Recording,
+    server: Server,
+    /// Number of the server's process.
+    process: u32,
+    client: Client,
+    recording: Recording,
+}
+
+impl Served {
+    fn begin() -> Served {
+        let files = Recording::new();
+        let (server, port) = waiting_server(&files, &["-static"]);
+        let process = server.0.id();
+        let client = Client::connect(port);
+        Served { _files: files, server, process, client, recording: Recording::new() }
+    }
+}
 
 /// Calls a server, whose threads must be as they were before they were traced.
 #[track_caller]
@@ -54,11 +76,7 @@ fn until_it_is_changed(process: u32) {
 
 #[test]
 fn a_process_whose_recorder_is_killed_at_any_moment_goes_on_and_is_recorded_again() {
-    let files = Recording::new();
-    let (server, port) = waiting_server(&files, &["-static"]);
-    let process = server.0.id();
-    let mut client = Client::connect(port);
-    let recording = Recording::new();
+    let Served { _files, server, process, mut client, recording } = Served::begin();
     for moment in 0..24 {
         let recorder = silent(&recording, process).spawn().unwrap();
         if moment % 2 == 0 {
@@ -91,11 +109,7 @@ fn a_process_whose_recorder_is_killed_at_any_moment_goes_on_and_is_recorded_agai
 
 #[test]
 fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
-    let files = Recording::new();
-    let (server, port) = waiting_server(&files, &["-static"]);
-    let process = server.0.id();
-    let mut client = Client::connect(port);
-    let recording = Recording::new();
+    let Served { _files, server, process, mut client, recording } = Served::begin();
     let recorder = silent(&recording, process);
     // What these tests ignore themselves, as under `nohup`, is not ignored there.
     let mut command = Command::new("/usr/bin/env");
@@ -115,19 +129,18 @@ fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
 
 #[test]
 fn a_recorder_that_is_to_ignore_the_end_of_its_terminal_ignores_it() {
-    let files = Recording::new();
-    let (server, _) = waiting_server(&files, &["-static"]);
-    let recording = Recording::new();
-    let recorder = silent(&recording, server.0.id());
+    let Served { _files, server, process, mut client, recording } = Served::begin();
+    let recorder = silent(&recording, process);
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(recorder.get_program());
     let mut recorder = shell.args(recorder.get_args()).stderr(Stdio::null()).spawn().unwrap();
-    until_it_is_changed(server.0.id());
+    until_it_is_changed(process);
     let status = fs::read_to_string(format!("/proc/{}/status", recorder.id())).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:\t")).unwrap();
     assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 1, 1, "{status}");
     signal(recorder.id(), Signal::INT);
     assert!(recorder.wait().unwrap().success());
-    assert!(changed(server.0.id()).is_empty());
+    assert!(changed(process).is_empty());
+    goes_on(&mut client, process);
     end(server);
 }
