@@ -10,7 +10,7 @@ const [page, directory, comparison] = process.argv.slice(2);
 if (!page || !directory) throw new Error("usage: node pictures.mjs PAGE DIRECTORY [COMPARISON]");
 
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 const open = await browser.newPage({ viewport: { width: 1280, height: 860 }, colorScheme: "light", offline: true });

@@ -22,7 +22,7 @@ const server = createServer(async (request, answer) => {
 // The interface may fetch traces from a few addresses only, this among them.
 await new Promise((resolve) => server.listen(10000, "127.0.0.1", resolve));
 const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
   args: ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 try {

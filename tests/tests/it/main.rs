@@ -1,4 +1,6 @@
-//! The whole chain on real programs and real sockets. A folder for each step.
+//! The whole chain on real programs and real sockets. A folder for each step, and the page's tests
+//! in a browser. Tests begin in the order of their names, so the longest one, the page's, is not in
+//! `report`: it would begin among the last, and the others would end long before it.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +10,7 @@
 )]
 
 mod analyze;
+mod browser;
 mod capture;
 mod collect;
 mod command_line;

@@ -11,7 +11,7 @@ export const SHOTS = process.env.SOCKCAP_SHOTS ?? path.join(path.dirname(fileURL
 export async function browser(): Promise<Browser> {
   mkdirSync(SHOTS, { recursive: true });
   return chromium.launch({
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell",
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync",

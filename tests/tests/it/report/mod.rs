@@ -1,5 +1,4 @@
-//! What is shown and exported: the page in a real browser, and other tools' formats.
+//! What is shown and exported: calls, and other tools' formats.
 
 mod calls;
 mod exports;
-mod web;
