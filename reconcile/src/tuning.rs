@@ -99,6 +99,9 @@ pub(crate) const MAX_RARE: usize = 8;
 /// Number of a crowd's half flows that are candidates for one connecting end: those nearest in
 /// time.
 pub(crate) const NEAREST_OF_A_CROWD: usize = 8;
+/// Ratio of one change of a skew that is tried to the one before, which is how exactly it is known
+/// how far a skew may be wrong. Chosen, not measured.
+pub(crate) const SKEW_STEP: f64 = 1.2;
 /// Time behind the expected one within which candidates of a crowd are sought, in nanoseconds.
 pub(crate) const NEAREST_WITHIN_NS: i64 = 1_000_000_000;
 /// Maximum number of pairs of one crowd that are tried on two hosts whose clocks nothing rarer

@@ -9,7 +9,10 @@ pub(super) struct Difference {
     pub(super) at: i64,
     pub(super) offset: f64,
     pub(super) skew: f64,
+    /// How far the line may be wrong at the time `at`, in nanoseconds.
     pub(super) uncertainty: f64,
+    /// How far `skew` may be wrong: the line is less certain the farther a time is from `at`.
+    pub(super) skew_uncertainty: f64,
     pub(super) trust: f64,
     /// How wide a true pair's window is, usually.
     pub(super) scale: f64,
@@ -35,6 +38,11 @@ impl Difference {
         self.offset + self.skew * (time - self.at) as f64
     }
 
+    /// How far the line may be wrong at a time, in nanoseconds.
+    pub(super) fn uncertainty_at(&self, time: i64) -> f64 {
+        self.uncertainty + self.skew_uncertainty * time.abs_diff(self.at) as f64
+    }
+
     pub(super) fn agrees(&self, vote: &Vote, slack: f64) -> bool {
         let line = self.line(vote.time);
         vote.low - slack <= line && line <= vote.high + slack
@@ -57,7 +65,8 @@ impl Difference {
             at: self.at,
             offset: self.offset + next.line(at),
             skew: self.skew + next.skew,
-            uncertainty: self.uncertainty + next.uncertainty,
+            uncertainty: self.uncertainty + next.uncertainty_at(at),
+            skew_uncertainty: self.skew_uncertainty + next.skew_uncertainty,
             trust: self.trust * next.trust,
             scale: self.scale.max(next.scale),
             support: self.support.min(next.support),

@@ -10,7 +10,7 @@ use super::stabbing::{Stretch, around, deepest};
 use super::{Side, signature};
 use crate::tuning::{
     BELIEVED_NATS, MAX_HOST_SKEW, MAX_PORT_NATS, MAX_VOTES_FOR_SKEW, MIN_TRUE_VOTES, PORT_NATS,
-    TIME_SLACK_NS, VOTE_NATS,
+    SKEW_STEP, TIME_SLACK_NS, VOTE_NATS,
 };
 
 /// The line that most weight agrees on, with how far it stands out.
@@ -37,14 +37,7 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
         other.weight.total_cmp(&one.weight).then_with(|| spread(one).cmp(&spread(other)))
     });
     asked.truncate(MAX_VOTES_FOR_SKEW);
-    let along = |vote: &Vote, skew: f64, slack: f64| {
-        let drift = skew * (vote.time - middle) as f64;
-        Stretch {
-            low: vote.low - drift - slack,
-            high: vote.high - drift + slack,
-            weight: vote.weight,
-        }
-    };
+    let along = |vote: &Vote, skew: f64, slack: f64| along(vote, middle, skew, slack);
     let (mut skew, mut step, mut best) = (0.0, MAX_HOST_SKEW / 3.0, coarse);
     loop {
         let blur = slack + step * half / 2.0;
@@ -77,6 +70,7 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
         offset,
         skew,
         uncertainty: uncertainty.min(1e9),
+        skew_uncertainty: skew_uncertainty(&asked, middle, skew, &mut ends),
         trust: 0.0,
         scale: 1e6,
         support: 0,
@@ -98,6 +92,34 @@ pub(super) fn fit(field: &Field, votes: &[Vote]) -> Option<Difference> {
     found.support = support;
     found.trust = trust(field, votes.len(), &agreeing, support, rival);
     Some(found)
+}
+
+/// The stretch of differences at the time `middle` that a vote is for, if clocks drift apart by
+/// `skew`.
+fn along(vote: &Vote, middle: i64, skew: f64, slack: f64) -> Stretch {
+    let drift = skew * (vote.time - middle) as f64;
+    Stretch { low: vote.low - drift - slack, high: vote.high - drift + slack, weight: vote.weight }
+}
+
+/// How far `skew` may be wrong: the largest change of it by which nearly as much weight agrees on a
+/// difference. A line through wide windows can be turned, and is then far off at both ends.
+fn skew_uncertainty(votes: &[Vote], middle: i64, skew: f64, ends: &mut Vec<(f64, f64)>) -> f64 {
+    let mut weight = |skew: f64| {
+        let votes = votes.iter().map(|vote| along(vote, middle, skew, TIME_SLACK_NS as f64));
+        deepest(votes, ends).map_or(0.0, |found| found.weight)
+    };
+    let enough = MIN_TRUE_VOTES * weight(skew);
+    let far = votes.iter().map(|vote| vote.time.abs_diff(middle)).max().unwrap_or(0).max(1);
+    let first = (TIME_SLACK_NS as f64 / far as f64).min(MAX_HOST_SKEW);
+    let mut farthest = 0.0f64;
+    for sign in [-1.0, 1.0] {
+        let mut change = first;
+        while change <= MAX_HOST_SKEW && weight(skew + sign * change) >= enough {
+            farthest = farthest.max(change);
+            change *= SKEW_STEP;
+        }
+    }
+    farthest
 }
 
 /// How many pairs there can be among votes.
@@ -128,4 +150,41 @@ fn trust(field: &Field, asked: usize, agreeing: &[Vote], support: u32, rival: u3
     let votes = VOTE_NATS * (support - rival) / (1.0 + rival / 4.0).sqrt();
     1.0 / (1.0
         + (BELIEVED_NATS - votes - said.min(votes.max(0.0) * 2.0) - kept).clamp(-40.0, 40.0).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A vote at `time` for differences from `low` to `high`, all in milliseconds.
+    fn vote(time: i64, low: f64, high: f64) -> Vote {
+        let (connecting, accepting, weight, information) = (0, 0, 1.0, 0.0);
+        let [low, high] = [low, high].map(|end| 1e6 * end);
+        let time = 1_000_000 * time;
+        Vote { time, low, high, weight, connecting, accepting, information, kept_port: false }
+    }
+
+    fn ppm(votes: &[Vote], middle: i64) -> f64 {
+        1e6 * skew_uncertainty(votes, 1_000_000 * middle, 0.0, &mut Vec::new())
+    }
+
+    #[test]
+    fn a_line_through_narrow_windows_cannot_be_turned_and_one_through_wide_ones_can() {
+        // Ten windows over 9 s, each from -0.1 to 0.1 ms. A line that is in nine of them, but for
+        // 0.02 ms of slack, is in those of 8 s: it turns by 0.24 ms at most, which is 30 ppm.
+        let narrow: Vec<Vote> = (0..10).map(|at| vote(1000 * at, -0.1, 0.1)).collect();
+        let narrow = ppm(&narrow, 4500);
+        assert!((30.0 / SKEW_STEP..=30.0).contains(&narrow), "{narrow} ppm");
+        // Each from -1 to 1 ms: by 2.04 ms, 255 ppm.
+        let wide: Vec<Vote> = (0..10).map(|at| vote(1000 * at, -1.0, 1.0)).collect();
+        let wide = ppm(&wide, 4500);
+        assert!((255.0 / SKEW_STEP..=255.0).contains(&wide), "{wide} ppm");
+    }
+
+    #[test]
+    fn clocks_never_drift_apart_more_than_they_can() {
+        let votes = [vote(0, -5.0, 5.0), vote(1, -5.0, 5.0)];
+        let found = ppm(&votes, 0);
+        assert!(0.0 < found && found <= 1e6 * MAX_HOST_SKEW, "{found} ppm");
+    }
 }

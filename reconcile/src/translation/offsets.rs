@@ -103,6 +103,7 @@ impl Clocks {
                 offset: 0.0,
                 skew: 0.0,
                 uncertainty: 0.0,
+                skew_uncertainty: 0.0,
                 trust: 1.0,
                 scale: 1e6,
                 support: 0,
@@ -121,6 +122,7 @@ impl Clocks {
                 offset: offset_ns,
                 skew,
                 uncertainty,
+                skew_uncertainty: 0.0,
                 trust: 1.0,
                 scale: 1e6,
                 support: 0,
@@ -146,7 +148,8 @@ impl Clocks {
         // other's offset.
         let (time, sign) =
             if connecting <= accepting { (time, 1.0) } else { (time - known.offset as i64, -1.0) };
-        Some(((sign * known.line(time)) as i64, known.uncertainty as i64 + TIME_SLACK_NS))
+        let uncertainty = known.uncertainty_at(time) as i64 + TIME_SLACK_NS;
+        Some(((sign * known.line(time)) as i64, uncertainty))
     }
 
     /// What is known of the clocks of an edge's hosts; `None`: nothing.
@@ -155,8 +158,9 @@ impl Clocks {
         let known = self.differences.get(&key(one.host, other.host))?;
         let vote = vote(field, edge);
         let (line, slack) = (known.line(vote.time), TIME_SLACK_NS as f64);
-        let outside = (vote.low - line).max(line - vote.high) - known.uncertainty - slack;
-        let unsure = known.uncertainty.max(slack);
+        let uncertainty = known.uncertainty_at(vote.time);
+        let outside = (vote.low - line).max(line - vote.high) - uncertainty - slack;
+        let unsure = uncertainty.max(slack);
         let (low, high) = (vote.low - slack, vote.high + slack);
         let common = (high.min(line + unsure) - low.max(line - unsure)).max(0.0);
         Some(Verdict {
@@ -326,7 +330,8 @@ impl Clocks {
             self.differences.get_mut(&hosts).filter(|known| known.trust >= KNOWN_TRUST)
         {
             // The difference is known; what is not is how wide the windows are.
-            let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty + TIME_SLACK_NS as f64);
+            let slack = TIME_SLACK_NS as f64;
+            let agrees = |vote: &Vote| known.agrees(vote, known.uncertainty_at(vote.time) + slack);
             let widths = votes.filter(agrees).map(|vote| Ordered::of(vote.high - vote.low));
             let mut widths = SpillableVec::collect(&field.halves.pool, widths)?;
             known.support = widths.len() as u32;
