@@ -7,6 +7,8 @@ pub(crate) mod clock;
 pub(crate) mod environment;
 mod filter;
 pub(crate) mod identity;
+#[cfg(feature = "injected")]
+pub(crate) mod mapped;
 mod once;
 pub(crate) mod permitted;
 pub(crate) mod raw;

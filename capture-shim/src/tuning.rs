@@ -224,6 +224,11 @@ pub(crate) const MAX_EPOLL_EVENTS: usize = 64;
 #[cfg(feature = "injected")]
 pub(crate) const READY_PER_CALL: u64 = 64;
 
+/// Maximum number of mappings that are noted, so that they can be given back: those of as many
+/// threads as can have hooks, and some more. The list takes room only where it is written.
+#[cfg(feature = "injected")]
+pub(crate) const MAX_MAPPED: usize = (1 << 16) + 256;
+
 /// Maximum number of these that a thread may have left: 48 KiB of the log. Chosen, not measured.
 #[cfg(feature = "injected")]
 pub(crate) const MAX_READY: u64 = 2048;

@@ -6,6 +6,7 @@ mod clear;
 mod detach;
 mod files;
 mod held;
+mod mapped;
 mod note;
 mod put;
 mod settle;

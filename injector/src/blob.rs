@@ -34,6 +34,10 @@ pub struct Ending {
     pub function: u64,
     /// How hooks wait for the program's system calls.
     pub waiting: Waiting,
+    /// Offset of two words: the address of a list, and the number of ranges in it, of two words
+    /// each: an address and a number of bytes. The blob has mapped this memory by itself; it is
+    /// unmapped once nothing of the blob runs any more. `None` for a blob that maps nothing.
+    pub mapped: Option<u64>,
 }
 
 /// Offsets, in bytes, by which hooks are found that wait for a system call: in the slot that a

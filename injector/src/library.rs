@@ -67,7 +67,21 @@ impl Library {
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        self.blob.ending = Some(Ending { function, waiting: Waiting::of(words) });
+        self.blob.ending = Some(Ending { function, waiting: Waiting::of(words), mapped: None });
+        Ok(self)
+    }
+
+    /// Says by which of its symbols memory is found that it has mapped by itself:
+    /// [`Ending::mapped`].
+    ///
+    /// # Errors
+    /// It lacks the symbol, or cannot be taken out of a program.
+    pub fn with_mapped(mut self, symbol: &str) -> Result<Library, Error> {
+        let at = self.symbol(symbol).filter(|at| at.saturating_add(16) <= self.blob.memory);
+        let (Some(at), Some(ending)) = (at, &mut self.blob.ending) else {
+            return Err(Error::Blob("it lacks the list of what it maps"));
+        };
+        ending.mapped = Some(at);
         Ok(self)
     }
 

@@ -118,6 +118,10 @@ pub(crate) const LOADS: Duration = Duration::from_millis(5);
 /// machine within a second. One that has no libc runs on meanwhile.
 pub(crate) const LOOKS_FOR_LIBC: usize = 200;
 
+/// Maximum number of ranges of memory that a blob may have mapped by itself. More stay mapped.
+/// Chosen: one for each of as many threads as a process can have with hooks, and some more.
+pub(crate) const MAPPED: usize = 1 << 17;
+
 /// Maximum length of the note on a blob in a process, in bytes, and of what is looked through for
 /// one. Chosen: a change takes 40 bytes, and a libc has some hundred.
 pub(crate) const NOTE_BYTES: usize = 1 << 20;

@@ -35,6 +35,8 @@ pub(crate) fn begin() {
     if SOCKETS.load(Acquire).is_null()
         && let Some(memory) = raw::map_anonymous(REMEMBERED_DESCRIPTORS * size_of::<Socket>())
     {
+        #[cfg(feature = "injected")]
+        crate::platform::mapped::note(memory, REMEMBERED_DESCRIPTORS * size_of::<Socket>());
         SOCKETS.store(memory.cast(), Release);
     }
 }

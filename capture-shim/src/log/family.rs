@@ -22,6 +22,8 @@ pub(crate) fn share(state: &State) {
     if state.without_log.load(Relaxed).is_null()
         && let Some(memory) = raw::map_shared(size_of::<AtomicU64>())
     {
+        #[cfg(feature = "injected")]
+        crate::platform::mapped::note(memory, size_of::<AtomicU64>());
         state.without_log.store(memory.cast(), Relaxed);
         NEAREST.store(memory.cast(), Release);
     }

@@ -21,6 +21,8 @@ pub(crate) fn remember() {
     if KNOWN.load(Acquire).is_null()
         && let Some(memory) = raw::map_anonymous(size_of::<FileHeader>())
     {
+        #[cfg(feature = "injected")]
+        crate::platform::mapped::note(memory, size_of::<FileHeader>());
         let header: *mut FileHeader = memory.cast();
         // SAFETY: the mapping is new, zeroed, aligned to a page and as long as that; zeros are
         // valid.

@@ -13,6 +13,8 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
 use super::{causes, keep, reserve};
+#[cfg(feature = "injected")]
+use crate::platform::mapped;
 use crate::platform::raw;
 use crate::state::State;
 use crate::state::options::options;
@@ -134,6 +136,29 @@ pub(crate) fn rest(state: &State, offset: usize) -> Option<(*mut u8, usize)> {
     };
     let used = offset - begin;
     (!memory.is_null() && used < length).then(|| (memory.wrapping_add(used), length - used))
+}
+
+/// Notes what of the log is mapped, for whoever takes the library out of the process. A child has
+/// none of it.
+#[cfg(feature = "injected")]
+pub(crate) fn note_mapped(state: &State) {
+    for (index, base) in state.segments.iter().enumerate() {
+        let base = base.load(Acquire);
+        if base.is_null() {
+            continue;
+        }
+        let offset = match index {
+            0 => 0,
+            _ if index < DOUBLING => FIRST << (index - 1),
+            _ => (index + 1 - DOUBLING) * SEGMENT_BYTES,
+        };
+        let most = (options().max_bytes as usize).saturating_sub(offset);
+        mapped::note(base, locate(offset).length.min(most));
+    }
+    let reserve = state.reserve.load(Acquire);
+    if !reserve.is_null() {
+        mapped::note(reserve, state.reserve_length.load(Relaxed));
+    }
 }
 
 /// Opens the log and maps a segment of it.

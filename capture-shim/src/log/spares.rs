@@ -58,6 +58,8 @@ pub(crate) fn make(state: &State, much: bool) {
         return;
     }
     let Some(memory) = raw::map_shared(size_of::<Pool>()) else { return };
+    #[cfg(feature = "injected")]
+    crate::platform::mapped::note(memory, size_of::<Pool>());
     let pool: *mut Pool = memory.cast();
     // SAFETY: the mapping is new, and its zeros are a valid pool without logs.
     let fields = unsafe { &mut *pool };

@@ -53,6 +53,7 @@ pub(crate) fn for_good() {
     }
     table::disable();
     if let Some(state) = state::current() {
+        segment::note_mapped(state);
         state.header.store(core::ptr::null_mut(), Relaxed);
         // What a thread knows of the log is of another generation now, in which there is none.
         state.generation.store(state.generation.load(Relaxed).wrapping_add(2) | 1, Release);

@@ -102,12 +102,14 @@ pub(crate) fn create() -> bool {
     true
 }
 
-/// Maps zeroed memory that a child finds zeroed again.
+/// Maps zeroed memory that a child finds zeroed again. It is never unmapped by the library.
 pub(crate) fn private_to_process(length: usize) -> Option<*mut u8> {
     let memory = raw::map_anonymous(length)?;
     // SAFETY: the mapping is new; that a child loses it is the purpose.
     let wiped = unsafe { raw::advise(memory, length, libc::MADV_WIPEONFORK) };
     WIPED.store(u32::from(wiped), Ordering::Relaxed);
+    #[cfg(feature = "injected")]
+    crate::platform::mapped::note(memory, length);
     Some(memory)
 }
 

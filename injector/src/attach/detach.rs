@@ -12,7 +12,7 @@ use std::time::Instant;
 use super::allowed::shares_memory;
 use super::held::Held;
 use super::settle::Place;
-use super::{files, note, put};
+use super::{files, mapped, note, put};
 use crate::memory::Memory;
 use crate::outcome::{Error, Left};
 use crate::threads::{Threads, in_a_thread};
@@ -171,7 +171,9 @@ fn take_out(
         }
         remote.set_gs_base(0)?;
         threads.all.iter_mut().try_for_each(|thread| thread.set_gs_base(0))?;
-        for (address, bytes) in &held.mapped {
+        // The blob is the first: without it nobody would call its end once more.
+        let own = mapped::ranges(held, memory);
+        for (address, bytes) in held.mapped.iter().chain(&own) {
             put::unmap(remote, *address, *bytes)?;
         }
         ended.map(drop)

@@ -56,8 +56,8 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
     let (low, high) = halves(mark);
     let mut words = vec![recorder.process.into(), recorder.since, mark_at, low, high];
     words.extend([held.slot, held.code.0, held.code.1]);
-    let Ending { function, waiting } =
-        held.ending.unwrap_or(Ending { function: 0, waiting: Waiting::default() });
+    let none = Ending { function: 0, waiting: Waiting::default(), mapped: None };
+    let Ending { function, waiting, mapped } = held.ending.unwrap_or(none);
     words.extend([0, function]);
     words.extend(waiting.words());
     for ranges in [&held.mapped, &held.stubs] {
@@ -75,6 +75,7 @@ pub(super) fn encode(recorder: Recorder, held: &Held) -> Vec<u8> {
             }));
         }
     }
+    words.push(mapped.unwrap_or(0));
     let head = BEGIN.into_iter().chain([words.len() as u64]);
     head.chain(words.iter().copied()).flat_map(u64::to_le_bytes).collect()
 }
@@ -98,7 +99,6 @@ pub(super) fn decode(process: u32, bytes: &[u8]) -> Option<(Recorder, Held)> {
     let recorder = Recorder { process: u32::try_from(recorder).ok()?, since };
     let [begun, function] = words.some()?;
     let waiting = Waiting::of(words.some()?);
-    let ending = (begun != 0).then_some(Ending { function, waiting });
     let (mapped, stubs) = (words.ranges()?, words.ranges()?);
     let mut patches = Vec::new();
     for _ in 0..words.one()? {
@@ -107,6 +107,9 @@ pub(super) fn decode(process: u32, bytes: &[u8]) -> Option<(Recorder, Held)> {
         let (old, new) = (words.bytes(length)?, words.bytes(length)?);
         patches.push(Patch { address, old, new, call });
     }
+    // Older notes end here.
+    let own = words.one().filter(|at| *at != 0);
+    let ending = (begun != 0).then_some(Ending { function, waiting, mapped: own });
     let mark = (mark_at, whole(low, high));
     let code = (start, end);
     Some((recorder, Held { process, mapped, stubs, code, mark, slot, patches, ending }))
@@ -197,6 +200,7 @@ mod tests {
             ending: Some(Ending {
                 function: 0x80,
                 waiting: Waiting::of([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]),
+                mapped: Some(0x90),
             }),
         }
     }

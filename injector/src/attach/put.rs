@@ -10,6 +10,7 @@ use std::time::Instant;
 use super::clear;
 use super::files::{self, CodeFile};
 use super::held::Held;
+use super::mapped;
 use super::note::{self, Recorder};
 use super::told::{MARK, Told};
 use crate::blob::{Blob, Injection, Patch, Patches, Placed};
@@ -84,7 +85,8 @@ pub(super) fn put(
             let _ = remote.set_gs_base(0);
             let others = threads.all.iter_mut();
             others.for_each(|thread| drop(thread.set_gs_base(0)));
-            for (address, bytes) in &held.mapped {
+            let own = mapped::ranges(&held, memory);
+            for (address, bytes) in held.mapped.iter().chain(&own) {
                 let _ = unmap(remote, *address, *bytes);
             }
         }

@@ -8,7 +8,7 @@ use injector::{Error, Left, attach};
 use rustix::process::Signal;
 use test_support::code::changed;
 
-use crate::attaching::{Echoes, attached, compiled, patcher_of, signal, stop};
+use crate::attaching::{Echoes, MAPPED, attached, compiled, mapped, patcher_of, signal, stop};
 use crate::made::{echoes, status};
 
 /// A library whose end does not come back.
@@ -25,14 +25,18 @@ fn a_process_is_attached_to_and_left_as_it_was() {
     for (kind, program) in echoes() {
         let mut program = Echoes::begin(program);
         let process = program.0.id();
+        let before = mapped(process);
         for _ in 0..5 {
             let attached = attached(process).unwrap_or_else(|error| panic!("{kind}: {error}"));
             assert_eq!(changed(process).len(), 1, "{kind}");
+            assert!(mapped(process) > MAPPED, "{kind}");
             program.answers("while it is attached");
             assert_eq!(status(process, "TracerPid"), "0", "{kind}");
             assert!(attached.patches() > 10, "{kind}: {}", attached.patches());
             assert_eq!(attached.detach().unwrap(), 1, "{kind}");
             assert!(changed(process).is_empty(), "{kind}");
+            // Threads of the program come and go.
+            assert!(mapped(process) < before + MAPPED, "{kind}");
             assert_eq!(status(process, "SigBlk"), "0000000000000000", "{kind}");
             program.answers("behind it");
         }

@@ -13,11 +13,30 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::made::status;
 
+/// Bytes that the library below maps as it begins: more than threads of the programs here do.
+pub(crate) const MAPPED: u64 = 1 << 30;
+
 /// Library that counts on both sides of system calls, and how it ends.
 const SOURCE: &str = r#"
     long slot[4];
     const unsigned long waiting[13] = {24};
-    int begin(const long *stack) { return stack[0] < 1; }
+    long mapped[2];
+    static long ranges[2];
+    static long anonymous(long length)
+    {
+        register long flags __asm__("r10") = 0x4022;
+        register long file __asm__("r8") = -1, offset __asm__("r9") = 0;
+        long at = 9;
+        __asm__ volatile("syscall" : "+a"(at) : "D"(0L), "S"(length), "d"(3L), "r"(flags),
+                         "r"(file), "r"(offset) : "rcx", "r11", "memory");
+        return at;
+    }
+    int begin(const long *stack)
+    {
+        ranges[0] = anonymous(ranges[1] = 1 << 30);
+        mapped[0] = (long)ranges, mapped[1] = 1;
+        return stack[0] < 1;
+    }
     int end(void) { return 0; }
     __asm__(".globl before\nbefore: incq %gs:8\n jmp *%rcx\n"
             ".globl after\nafter: incq %gs:16\n jmp *%rcx\n");
@@ -56,7 +75,10 @@ pub(crate) fn patcher() -> Patcher {
 pub(crate) fn patcher_of(library: &Path) -> Patcher {
     let bytes = fs::read(library).unwrap();
     let library = Library::read(&bytes, "begin", "slot").unwrap();
-    let patcher = Patcher::new(library.with_end("end", "waiting").unwrap(), "before", "after");
+    let library = library.with_end("end", "waiting").unwrap();
+    let maps = library.symbol("mapped").is_some();
+    let library = if maps { library.with_mapped("mapped").unwrap() } else { library };
+    let patcher = Patcher::new(library, "before", "after");
     patcher.unwrap().keeping_in(Path::new(env!("CARGO_TARGET_TMPDIR")).join("surveys"))
 }
 
@@ -99,6 +121,14 @@ impl Drop for Echoes {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Bytes of addresses that a process has mapped.
+pub(crate) fn mapped(process: u32) -> u64 {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let number = |word: &str| u64::from_str_radix(word, 16).unwrap();
+    let ranges = maps.lines().map(|line| line.split(' ').next().unwrap().split_once('-').unwrap());
+    ranges.map(|(start, end)| number(end) - number(start)).sum()
 }
 
 /// Stops a process by a signal.

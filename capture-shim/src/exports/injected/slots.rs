@@ -10,7 +10,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
-use crate::platform::raw;
+use crate::platform::{mapped, raw};
 use crate::state::private_to_process;
 use crate::state::slot::{NOBODY, Slot};
 
@@ -65,6 +65,7 @@ pub(super) fn begin() -> c_int {
     let shared = raw::map_anonymous(STACKS << STACK_BITS);
     let table = private_to_process(MAX_THREADS * size_of::<Entry>());
     let (Some(shared), Some(table)) = (shared, table) else { return libc::ENOMEM };
+    mapped::note(shared, STACKS << STACK_BITS);
     SHARED.store(shared.addr(), Relaxed);
     TABLE.store(table.cast(), Release);
     let null = &raw const sockcap_null_slot;

@@ -32,10 +32,11 @@ const BEFORE_IN_GOROUTINE: &str = "sockcap_before_in_goroutine";
 const READY: &str = "sockcap_ready";
 const GOROUTINES: &str = "sockcap_goroutines";
 
-/// Symbols by which it is taken out of a program that goes on: its last function, and how hooks
-/// wait.
+/// Symbols by which it is taken out of a program that goes on: its last function, how hooks wait,
+/// and what it has mapped.
 const END: &str = "sockcap_end";
 const WAITING: &str = "sockcap_waiting";
+const MAPPED: &str = "sockcap_mapped";
 
 /// Variable with the socket for announcements.
 const SOCKET: &str = "SOCKCAP_INJECTOR";
@@ -163,7 +164,8 @@ fn note(failures: &Failures, program: PathBuf, result: Result<Outcome, injector:
 /// user's programs keep: `$XDG_CACHE_HOME/sockcap/programs`, by default in `~/.cache`.
 fn patcher(path: &Path) -> Result<Patcher, Error> {
     let bytes = fs::read(path).map_err(|source| Error::file(path, source))?;
-    let library = Library::read(&bytes, START, NULL_SLOT)?.with_end(END, WAITING)?;
+    let library = Library::read(&bytes, START, NULL_SLOT)?;
+    let library = library.with_end(END, WAITING)?.with_mapped(MAPPED)?;
     let patcher = Patcher::new(library.clone(), BEFORE, AFTER)?;
     let patcher = patcher.with_goroutines(&library, BEFORE_IN_GOROUTINE, READY, GOROUTINES)?;
     Ok(match places::user_folder("XDG_CACHE_HOME", ".cache") {

@@ -184,6 +184,41 @@ fn a_static_server_with_threads_that_wait_is_recorded_twice() {
     end(server);
 }
 
+/// What a process has mapped, but for its heap and its stack, which may grow.
+fn mapped(process: u32) -> Vec<String> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
+    let stays = |line: &&str| !line.ends_with("[heap]") && !line.ends_with("[stack]");
+    maps.lines().filter(stays).map(str::to_owned).collect()
+}
+
+#[test]
+fn nothing_of_the_library_stays_mapped() {
+    for flags in [&["-static"][..], &[]] {
+        let files = Recording::new();
+        let (server, port) = waiting_server(&files, flags);
+        let process = server.0.id();
+        let mut clients: Vec<_> = (0..6).map(|_| Client::connect(port)).collect();
+        let mut ask = |times| {
+            for client in &mut clients {
+                client.calls(b"question", b"question", times);
+            }
+        };
+        ask(10);
+        let before = mapped(process);
+        for _ in 0..2 {
+            let recording = Recording::new();
+            let recorder = Recorder::begin(&recording, process);
+            // The log grows beyond its first parts.
+            ask(20_000);
+            recorder.end();
+            assert_eq!(mapped(process), before);
+            ask(10);
+        }
+        drop(clients);
+        end(server);
+    }
+}
+
 #[test]
 fn redis_is_recorded_twice() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
