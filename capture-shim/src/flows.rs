@@ -8,6 +8,7 @@ pub(crate) mod datagram;
 pub(crate) mod duplicates;
 pub(crate) mod find;
 pub(crate) mod heads;
+mod moved;
 pub(crate) mod names;
 mod others;
 pub(crate) mod survey;
@@ -15,3 +16,4 @@ pub(crate) mod transfer;
 pub(crate) mod watch;
 
 pub(crate) use buffers::{Address, Buffers};
+pub(crate) use moved::Moved;

@@ -112,7 +112,7 @@ pub(crate) const COUNTED_FLOWS: usize = 1 << 18;
 pub(crate) const FINGERPRINTED_FLOWS: usize = 1 << 20;
 
 /// Number of flows whose heads are followed; a later flow takes the place of the one that far
-/// before it, which has no more heads in the log then. Each takes 640 bytes once it is used.
+/// before it, which has no more heads in the log then. Each takes 576 bytes once it is used.
 /// Chosen, not measured.
 pub(crate) const FLOWS_WITH_HEADS: usize = 1 << 16;
 

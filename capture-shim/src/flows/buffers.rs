@@ -48,6 +48,25 @@ impl Buffers {
         })
     }
 
+    /// Beginning of the first `bytes` bytes, as far as it lies in the first buffer.
+    ///
+    /// # Safety
+    /// They are readable for as long as they are used.
+    #[inline(always)]
+    pub(super) unsafe fn first<'call>(self, bytes: usize) -> &'call [u8] {
+        if self.count == 0 || bytes == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's array has one.
+        let buffer = unsafe { *self.first };
+        let length = buffer.iov_len.min(bytes);
+        if length == 0 {
+            return &[];
+        }
+        // SAFETY: the kernel has just read or written this many bytes here.
+        unsafe { core::slice::from_raw_parts(buffer.iov_base.cast(), length) }
+    }
+
     /// Number of bytes that the buffers have room for.
     ///
     /// # Safety

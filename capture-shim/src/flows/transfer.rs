@@ -10,7 +10,7 @@ use core::ptr;
 use libc::{iovec, ssize_t};
 use socket_log::encode::{self, Direction};
 
-use super::{Address, Buffers, datagram, find, others, watch};
+use super::{Address, Buffers, Moved, datagram, find, others, watch};
 use crate::c_library::errno;
 use crate::descriptors::table::{self, Entry, Kind};
 use crate::log::{self, Transfer, Writer};
@@ -111,9 +111,9 @@ pub(crate) unsafe fn sent(
     } else if result > 0 {
         let (direction, flow, bytes) = (Direction::Send, entry.flow(), result as u64);
         if entry.is_watched() {
-            let moved = Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
+            let transfer = Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
             // SAFETY: the buffers were just sent.
-            unsafe { watch::moved(writer, &moved, buffers(), end) };
+            unsafe { watch::moved(&Moved { writer, transfer, buffers: buffers(), now: end }) };
         } else {
             writer.transfer(direction, flow, begin, bytes, end - begin, end);
         }
@@ -217,12 +217,12 @@ pub(crate) unsafe fn received(
     if result > 0 {
         let (direction, flow, bytes) = (Direction::Receive, entry.flow(), result as u64);
         if entry.is_watched() {
-            let moved = Transfer { direction, flow, ticks: end, bytes, duration: end - begin };
+            let transfer = Transfer { direction, flow, ticks: end, bytes, duration: end - begin };
             if buffers.count == 0 {
-                watch::moved_without_buffers(writer, &moved, end);
+                watch::moved_without_buffers(writer, &transfer, end);
             } else {
                 // SAFETY: the buffers were just filled.
-                unsafe { watch::moved(writer, &moved, buffers, end) };
+                unsafe { watch::moved(&Moved { writer, transfer, buffers, now: end }) };
             }
         } else {
             writer.transfer(direction, flow, end, bytes, end - begin, end);

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64};
 use crc32fast::Hasher;
 use socket_log::encode::{self, Direction};
 
-use super::{Buffers, heads};
+use super::{Buffers, Moved, heads};
 use crate::descriptors::table::Entry;
 use crate::log::{Transfer, Writer, positions};
 use crate::platform::raw;
@@ -67,20 +67,48 @@ pub(crate) fn begin(fd: c_int, flow: u32, found: bool) {
     }
 }
 
-/// Writes a transfer of a watched stream whose bytes lie in `buffers`, and what is wanted beside
-/// it.
+/// Writes a transfer of a watched stream, and what is wanted beside it.
 ///
 /// # Safety
-/// The buffers are readable as far as `bytes`.
+/// The buffers are readable as far as the transfer has bytes.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn moved(writer: Writer, moved: &Transfer, buffers: Buffers, now: u64) {
-    positions::transfer(writer, moved, now);
+pub(crate) unsafe fn moved(moved: &Moved) {
+    if !options().watches_heads_alone {
+        // SAFETY: as the caller says.
+        return unsafe { moved_with_all(moved) };
+    }
+    let Transfer { direction, flow, ticks, bytes, duration } = moved.transfer;
+    moved.writer.transfer(direction, flow, ticks, bytes, duration, moved.now);
     // SAFETY: as the caller says.
-    unsafe { fingerprint(writer, moved.flow, moved.direction, buffers, moved.bytes as usize, now) };
+    unsafe { heads::moved(moved) };
+}
+
+/// The same where more is wanted than heads.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn moved_with_all(moved: &Moved) {
+    let Moved { writer, ref transfer, buffers, now } = *moved;
+    positions::transfer(writer, transfer, now);
+    let Transfer { direction, flow, bytes, .. } = *transfer;
+    // SAFETY: as the caller says.
+    unsafe { fingerprint(writer, flow, direction, buffers, bytes as usize, now) };
     cpu(writer, now);
     // SAFETY: as the caller says.
-    unsafe { heads::moved(writer, moved, buffers, now) };
+    unsafe { heads_alone(moved) };
+}
+
+/// Keeps the heads of a transfer, in a frame of its own: what is written before needs much of the
+/// stack, too.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn heads_alone(moved: &Moved) {
+    // SAFETY: as the caller says.
+    unsafe { heads::moved(moved) };
 }
 
 /// Writes a transfer of a watched stream whose bytes the program never held: from here on the

@@ -9,7 +9,7 @@ use socket_log::encode::Direction;
 use super::lifecycle;
 use crate::c_library::{errno, types};
 use crate::descriptors::table::{self, Kind};
-use crate::flows::{Address, Buffers, between_descriptors, datagram, find, transfer, watch};
+use crate::flows::{Address, Buffers, Moved, between_descriptors, datagram, find, transfer, watch};
 use crate::log::{self, Transfer};
 use crate::platform::clock;
 use crate::state::options::RESOURCES;
@@ -84,9 +84,10 @@ pub(crate) unsafe fn sendmmsg(
             } else if bytes > 0 {
                 let (direction, flow, bytes) = (Direction::Send, entry.flow(), bytes as u64);
                 if entry.is_watched() {
-                    let moved =
+                    let transfer =
                         Transfer { direction, flow, ticks: begin, bytes, duration: end - begin };
-                    watch::moved(writer, &moved, Buffers::of_message(header), end);
+                    let buffers = Buffers::of_message(header);
+                    watch::moved(&Moved { writer, transfer, buffers, now: end });
                 } else {
                     writer.transfer(direction, flow, begin, bytes, end - begin, end);
                 }

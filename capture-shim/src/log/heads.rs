@@ -3,7 +3,6 @@
 //! A head may be longer than a record, and a record no longer than what is left of the thread's
 //! chunk. So a record is reserved for as many bytes as it can have, and committed once it has them.
 
-use core::ops::Range;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU32, fence};
 
@@ -25,10 +24,15 @@ pub(crate) struct OpenHead {
 }
 
 impl Writer {
-    /// Writes the record of a `head` that has all bytes of `pieces` of `bytes`, where one record is
-    /// enough and the thread's chunk has room for it. False where nothing was written.
+    /// Writes the record of a `head` that has all bytes of `pieces`, where one record is enough and
+    /// the thread's chunk has room for it. False where nothing was written.
     #[inline(always)]
-    pub(crate) fn head(self, head: &Head, bytes: &[u8], pieces: &[Range<usize>], now: u64) -> bool {
+    pub(crate) fn head<'piece>(
+        self,
+        head: &Head,
+        pieces: impl Iterator<Item = &'piece [u8]>,
+        now: u64,
+    ) -> bool {
         let length = head.length as usize;
         let count = HEAD_WORDS + length.div_ceil(4);
         if length > LARGEST_HEAD_BYTES || !self.is_near(now) {
@@ -48,7 +52,7 @@ impl Writer {
             }
             let mut to = place.add(HEAD_WORDS).cast::<u8>();
             let mut room = length;
-            for piece in pieces.iter().filter_map(|piece| bytes.get(piece.clone())) {
+            for piece in pieces {
                 let count = piece.len().min(room);
                 to.copy_from_nonoverlapping(piece.as_ptr(), count);
                 to = to.add(count);

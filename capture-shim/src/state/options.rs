@@ -28,6 +28,8 @@ pub(crate) struct Options {
     /// Number of bytes at the beginning of each direction of a stream whose checksum is recorded; 0
     /// for none.
     pub(crate) fingerprint: u32,
+    /// Whether heads of messages are all that is recorded of streams beside their messages.
+    pub(crate) watches_heads_alone: bool,
     /// Classes of heads that are kept, a bit for each.
     heads: u8,
     ports: [u16; MAX_PORTS],
@@ -41,6 +43,7 @@ static OPTIONS: Once<Options> = Once::new(Options {
     waits: false,
     cpu: false,
     fingerprint: 0,
+    watches_heads_alone: false,
     heads: 0,
     ports: [0; MAX_PORTS],
     port_count: 0,
@@ -63,6 +66,7 @@ pub(crate) fn read() {
         waits: RESOURCES || is_on(waits),
         cpu: is_on(cpu),
         fingerprint: size(fingerprint).map_or(0, |bytes| bytes.min(1 << 30) as u32),
+        watches_heads_alone: false,
         heads: settings::option(settings::PROTOCOLS).map_or(0, classes),
         ports: [0; MAX_PORTS],
         port_count: 0,
@@ -75,6 +79,10 @@ pub(crate) fn read() {
         *place = port;
         options.port_count += 1;
     }
+    options.watches_heads_alone = options.keeps_any_heads()
+        && !options.cpu
+        && !options.keeps_newest
+        && options.fingerprint == 0;
     // SAFETY: the constructor is alone.
     unsafe { OPTIONS.set(options) };
 }
@@ -112,6 +120,7 @@ impl Options {
     }
 
     /// Whether heads of the class `class` are kept, one of [`head`].
+    #[inline(always)]
     pub(crate) fn keeps_heads(&self, class: u8) -> bool {
         self.heads >> class & 1 != 0
     }

@@ -2,6 +2,8 @@
 //!
 //! The fuzz target of heads takes this in as its own, without the tests.
 
+#[path = "../../src/flows/heads/behind.rs"]
+mod behind;
 #[allow(dead_code, reason = "the library begins anew in the place of another flow")]
 #[path = "../../src/flows/heads/conversation.rs"]
 mod conversation;
@@ -9,6 +11,8 @@ mod conversation;
 mod direction;
 #[path = "../../src/flows/heads/fields.rs"]
 mod fields;
+#[path = "../../src/flows/heads/form.rs"]
+mod form;
 #[path = "../../src/flows/heads/hpack.rs"]
 mod hpack;
 #[path = "../../src/flows/heads/http1.rs"]
@@ -30,6 +34,8 @@ mod records;
 mod redis;
 #[path = "../../src/flows/heads/sink.rs"]
 mod sink;
+#[path = "../../src/flows/heads/usual.rs"]
+mod usual;
 
 #[cfg(test)]
 mod any_bytes;

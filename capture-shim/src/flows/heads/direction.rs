@@ -5,16 +5,18 @@
 
 use core::slice;
 
+use super::behind::Behind;
 use super::conversation::Conversation;
-use super::http1::{Behind, Gathered, Head};
+use super::http1::{Gathered, Head};
 use super::http2::Frames;
 use super::lines::{FirstLine, Held, first_line, is_head, newline};
-use super::pieces::Pieces;
 use super::redis::{Message, Other};
 use super::sink::{Class, Run, Sink};
 use crate::tuning::{MAX_KEPT_TURN_BYTES, MAX_KEPT_UNFINISHED_BYTES};
 
-// The tests of this crate compile this file as one of theirs, so the path is said.
+// The tests of this crate compile this file as one of theirs, so the paths are said.
+#[path = "direction/quick.rs"]
+mod quick;
 #[path = "direction/recognising.rs"]
 mod recognising;
 
@@ -59,8 +61,9 @@ impl HeldAt {
     }
 }
 
-/// State of one direction of a flow. All of it may be zeros.
-#[repr(C)]
+/// State of one direction of a flow. All of it may be zeros. What most messages ask for comes
+/// first, in one line of the processor's cache.
+#[repr(C, align(64))]
 pub(super) struct Direction {
     stage: Stage,
     /// Whether there were heads of HTTP/1.
@@ -108,6 +111,7 @@ impl Direction {
 
     /// Notes a call that lasted from `begin` to `end` ticks, whose bytes follow. They begin a turn
     /// where `turns`.
+    #[inline(always)]
     pub(super) fn call(&mut self, begin: u64, end: u64, turns: bool, conversation: &Conversation) {
         // Two threads at once: nobody knows whose bytes came first. A call can have several
         // transfers.
@@ -115,14 +119,17 @@ impl Direction {
             self.lose(conversation);
         }
         self.latest = [begin, end];
-        self.frames.transfer_begins();
-        if turns && !core::mem::take(&mut self.is_joined) {
-            match self.stage {
-                // Where the other end has said something, what follows may be a head.
-                Stage::Words | Stage::Open => self.expect(),
-                Stage::Redis => self.redis_turns(conversation),
-                Stage::Beginning if !self.is_http1 => self.head.line.clear(),
-                _ => {}
+        if self.stage == Stage::Frames {
+            self.frames.transfer_begins();
+        } else if turns && !core::mem::take(&mut self.is_joined) {
+            // One after the other: a jump by a table is guessed wrong more often.
+            if self.stage.is_until_turn() {
+                // What follows may be a head.
+                self.expect();
+            } else if self.stage == Stage::Redis {
+                self.redis_turns(conversation);
+            } else if self.stage == Stage::Beginning && !self.is_http1 {
+                self.head.line.clear();
             }
         }
     }
@@ -203,90 +210,38 @@ impl Direction {
         length as usize
     }
 
-    /// Walks over the first bytes of a transfer, or over those behind them, which lie at `at` of
-    /// it.
-    pub(super) fn walk(
+    /// Walks over the first of these bytes, by the ways that know all forms of them. Returns how
+    /// many that were.
+    #[inline(never)]
+    pub(super) fn step(
         &mut self,
         bytes: &[u8],
         at: usize,
         conversation: &Conversation,
         sink: &mut impl Sink,
-    ) {
-        self.walk_by::<true>(bytes, at, conversation, sink);
-    }
-
-    /// The same, where heads that lie in `bytes` as a whole are passed by a way of their own only
-    /// if `WHOLE`. What is kept is the same.
-    #[inline(always)]
-    pub(super) fn walk_by<const WHOLE: bool>(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        conversation: &Conversation,
-        sink: &mut impl Sink,
-    ) {
-        if at == 0 && matches!(self.stage, Stage::Words | Stage::Open) && is_head(bytes) {
-            self.expect();
-        }
-        let mut from = 0;
-        // Most transfers are a head, or begin with one.
-        if WHOLE && self.stage == Stage::Beginning {
-            from = self.whole(bytes, at, conversation, sink).unwrap_or(0);
-            if self.stage == Stage::Body {
-                from += self.body(bytes.len() - from);
+    ) -> usize {
+        match self.stage {
+            Stage::Words | Stage::Open if at == 0 && is_head(bytes) => {
+                self.expect();
+                0
             }
-        }
-        while let Some(rest) = bytes.get(from..).filter(|rest| !rest.is_empty()) {
-            let at = at + from;
-            from += match self.stage {
-                Stage::Beginning => {
-                    let whole = match WHOLE && from > 0 {
-                        true => self.whole(rest, at, conversation, sink),
-                        false => None,
-                    };
-                    whole.unwrap_or_else(|| self.recognise(rest, at, conversation, sink))
+            Stage::Beginning => self.recognise(bytes, at, conversation, sink),
+            Stage::Words => self.words(None, bytes, at, sink),
+            Stage::FirstLine => self.first_line(bytes, at, conversation, sink),
+            Stage::Lines => {
+                let mut gathered = Gathered::NOTHING;
+                self.lines(&mut gathered, bytes, 0, at, conversation, sink)
+            }
+            Stage::Body => self.body(bytes.len()),
+            Stage::Frames => {
+                if !self.frames.walk(bytes, at, sink) {
+                    self.stage = Stage::Hidden;
                 }
-                Stage::Words => self.words(None, rest, at, sink),
-                Stage::FirstLine => self.first_line(rest, at, conversation, sink),
-                Stage::Lines => {
-                    let mut gathered = Gathered::NOTHING;
-                    self.lines(&mut gathered, rest, 0, at, conversation, sink)
-                }
-                Stage::Body => self.body(rest.len()),
-                Stage::Frames => {
-                    if !self.frames.walk(rest, at, sink) {
-                        self.stage = Stage::Hidden;
-                    }
-                    rest.len()
-                }
-                Stage::Redis => self.redis(rest, at, conversation, sink),
-                Stage::Open | Stage::Hidden => rest.len(),
-            };
+                bytes.len()
+            }
+            Stage::Redis => self.redis(bytes, at, conversation, sink),
+            Stage::Open | Stage::Hidden => bytes.len(),
         }
-    }
-
-    /// Passes a head that lies in `bytes` as a whole, and returns its length; `None` where there is
-    /// no such one, and nothing is done.
-    #[inline(always)]
-    fn whole(
-        &mut self,
-        bytes: &[u8],
-        at: usize,
-        conversation: &Conversation,
-        sink: &mut impl Sink,
-    ) -> Option<usize> {
-        if !matches!(bytes, [b'A'..=b'Z', ..]) || self.head.line.length() > 0 {
-            return None;
-        }
-        let mut pieces = Pieces::NONE;
-        let (end, behind) = self.head.whole(&mut pieces, bytes, conversation)?;
-        let (class, length) = (Class::Http1, pieces.length());
-        let (held, continues, cut) = (false, false, false);
-        let run = Run { class, offset: at, held, length, continues, cut };
-        sink.pieces(run, bytes, pieces.ranges());
-        self.is_http1 = true;
-        self.go_behind(behind, conversation);
-        Some(end)
     }
 
     /// Keeps the first words of a turn.
@@ -354,7 +309,7 @@ impl Direction {
         match first_line(self.head.line.view()) {
             Some(first @ (FirstLine::Request { .. } | FirstLine::Response { .. })) => {
                 self.head.line.clear();
-                self.head.is(first);
+                self.head.facts.is(first);
                 self.is_http1 = true;
                 gathered.add(0..end + 1);
                 self.lines(&mut gathered, bytes, end + 1, at, conversation, sink)

@@ -52,7 +52,7 @@ const NEAR: usize = 64;
 #[inline]
 pub(super) fn newline(bytes: &[u8]) -> Option<usize> {
     let near = bytes.get(..NEAR).unwrap_or(bytes);
-    Newlines::of(near).next().or_else(|| {
+    Newlines::of(near).next().map(|end| end - 1).or_else(|| {
         let far = bytes.get(NEAR..)?;
         far_newline(far).map(|index| NEAR + index)
     })
@@ -69,9 +69,10 @@ fn far_newline(bytes: &[u8]) -> Option<usize> {
 /// Line that comes in parts: its beginning and its end. All of it may be zeros.
 #[repr(C)]
 pub(super) struct Line {
+    // The first one, as it is looked at most.
+    length: u32,
     start: [u8; START],
     end: [u8; END],
-    length: u32,
 }
 
 impl Line {
@@ -219,32 +220,6 @@ fn ends_with_version(end: &[u8]) -> bool {
     let length = name.iter().rev().take_while(|byte| byte.is_ascii_uppercase()).count();
     let space = name.len().checked_sub(length + 1).and_then(|index| name.get(index));
     major.is_ascii_digit() && minor.is_ascii_digit() && length >= 3 && space == Some(&b' ')
-}
-
-/// Methods that most requests have, and whether their answers are without a body.
-const USUAL_METHODS: [(&[u8], bool); 7] = [
-    (b"GET ", false),
-    (b"POST ", false),
-    (b"PUT ", false),
-    (b"HEAD ", true),
-    (b"DELETE ", false),
-    (b"PATCH ", false),
-    (b"OPTIONS ", false),
-];
-
-/// Reads a whole line as the first of a usual head, in less time than [`first_line`], which says
-/// the same; `None` where it is something else.
-#[inline(always)]
-pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
-    if line.starts_with(b"HTTP/1.") {
-        return status(line).map(|status| FirstLine::Response { status });
-    }
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    if !line.ends_with(b" HTTP/1.1") && !line.ends_with(b" HTTP/1.0") {
-        return None;
-    }
-    let method = USUAL_METHODS.iter().find(|(method, _)| line.starts_with(method));
-    method.map(|(_, is_bodiless)| FirstLine::Request { is_bodiless: *is_bodiless })
 }
 
 /// Likelihood that a line is the first of a head, by its beginning.

@@ -7,7 +7,7 @@ const BLOCK: usize = u64::BITS as usize;
 /// Number of bytes of a part of these.
 const PART: usize = 16;
 
-/// Indices of the newlines of a text, in order.
+/// Ends of the lines of a text, in order: the indices of the bytes behind its newlines.
 pub(super) struct Newlines<'text> {
     text: &'text [u8],
     /// Index of the block's first byte.
@@ -17,7 +17,7 @@ pub(super) struct Newlines<'text> {
 }
 
 impl<'text> Newlines<'text> {
-    /// Newlines of `text`.
+    /// Ends of the lines of `text`.
     #[inline(always)]
     pub(super) fn of(text: &'text [u8]) -> Newlines<'text> {
         Newlines { text, block: 0, found: in_block(text, 0) }
@@ -37,9 +37,9 @@ impl Iterator for Newlines<'_> {
             }
             self.found = in_block(self.text, self.block);
         }
-        let index = self.block + self.found.trailing_zeros() as usize;
+        let end = self.block + self.found.trailing_zeros() as usize + 1;
         self.found &= self.found - 1;
-        Some(index)
+        Some(end)
     }
 }
 

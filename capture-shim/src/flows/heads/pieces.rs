@@ -51,4 +51,20 @@ impl Pieces {
             self.count += 1;
         }
     }
+
+    /// Whether there is no room for another one behind `count` that are still to be added.
+    #[inline(always)]
+    pub(super) fn is_full_with(&self, count: usize) -> bool {
+        self.count + count >= MAX_PIECES
+    }
+
+    /// Adds a range that does not go on from the last one. It is left out where there is no room.
+    #[inline(always)]
+    pub(super) fn push(&mut self, range: Range<usize>) {
+        if let Some(place) = self.ranges.get_mut(self.count) {
+            self.length += range.end - range.start;
+            *place = range;
+            self.count += 1;
+        }
+    }
 }

@@ -96,7 +96,7 @@ impl Within {
         });
         let Some((flow, origin)) = given.filter(|(flow, _)| *flow != 0) else { return };
         let Some(mut taken) = table::take(flow, direction == Direction::Send) else { return };
-        let conversation = taken.conversation;
+        let conversation = taken.conversation();
         if !conversation.is_plain_of(session) {
             return;
         }

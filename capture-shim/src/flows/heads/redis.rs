@@ -105,7 +105,39 @@ fn is_text(kind: u8) -> bool {
     matches!(kind, b'$' | b'=' | b'!')
 }
 
+/// Passes `bytes` where they are one usual message and nothing else. Returns how many of them are
+/// kept; `None` where they are not.
+#[inline(always)]
+pub(super) fn one(bytes: &[u8], conversation: &Conversation) -> Option<usize> {
+    if let [b'+' | b'-' | b':', ..] = bytes {
+        let is_whole = bytes.len() <= MAX_KEPT_REDIS_BYTES && newline(bytes)? + 1 == bytes.len();
+        return is_whole.then_some(bytes.len());
+    }
+    let mut message = Message::BETWEEN;
+    let kept = message.usual(bytes, conversation);
+    let behind = bytes.get(kept..).filter(|_| kept > 0)?;
+    let mut from = kept + message.texts(behind);
+    if message.text > 0 && bytes.last() == Some(&b'\n') {
+        from += message.text as usize;
+        message.text = 0;
+    }
+    (from == bytes.len() && message.is_between()).then_some(kept)
+}
+
 impl Message {
+    /// Nothing, and then the next message.
+    const BETWEEN: Message = Message {
+        elements: 0,
+        text: 0,
+        number: 0,
+        digits: Digits::None,
+        is_negative: false,
+        kind: 0,
+        part: Part::Line,
+        first: 0,
+        kept: 0,
+    };
+
     /// Goes on where a message begins.
     pub(super) fn clear(&mut self) {
         (self.elements, self.text, self.kind) = (0, 0, 0);

@@ -5,6 +5,7 @@
 //! lost.
 
 use core::cell::UnsafeCell;
+use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
@@ -15,28 +16,31 @@ use crate::state;
 use crate::state::options::options;
 use crate::tuning::FLOWS_WITH_HEADS;
 
-/// Flow in the table. All of it may be zeros.
+/// Flow in the table. All of it may be zeros. What a message asks for is in two lines of the
+/// processor's cache: the first one, and the first one of its direction.
 #[repr(C, align(64))]
-struct Followed {
+pub(super) struct Followed {
     /// Number of the flow; 0 for none.
     flow: AtomicU32,
+    /// Of what is sent, and of what is received.
+    guards: [Guard; 2],
     conversation: Conversation,
-    sent: Guarded,
-    received: Guarded,
+    directions: [UnsafeCell<Direction>; 2],
 }
 
-/// Direction, and who walks over it.
+const _: () = assert!(offset_of!(Followed, directions) == 64);
+
+/// Who walks over a direction.
 #[repr(C)]
-struct Guarded {
+struct Guard {
     /// Whether somebody does.
     is_taken: AtomicBool,
     /// Whether others wanted to meanwhile.
     is_disturbed: AtomicBool,
-    direction: UnsafeCell<Direction>,
 }
 
-// SAFETY: the direction is used only by who has taken it.
-unsafe impl Sync for Guarded {}
+// SAFETY: a direction is used only by who has taken it.
+unsafe impl Sync for Followed {}
 
 /// All flows; null where heads are not kept.
 static FLOWS: AtomicPtr<Followed> = AtomicPtr::new(ptr::null_mut());
@@ -54,73 +58,109 @@ pub(super) fn create() -> bool {
 }
 
 /// Place of `flow`, which may be another flow's; `None` where heads are not kept.
+#[inline(always)]
 fn place(flow: u32) -> Option<&'static Followed> {
     let all = FLOWS.load(Relaxed);
     // SAFETY: null, or [`FLOWS_WITH_HEADS`] places, whose zeros are valid and which stay mapped.
     (!all.is_null()).then(|| unsafe { &*all.add(flow as usize % FLOWS_WITH_HEADS) })
 }
 
-/// Facts of `flow` that both directions tell; `None` where another flow has its place, or heads are
-/// not kept.
-pub(super) fn conversation(flow: u32) -> Option<&'static Conversation> {
-    let followed = place(flow)?;
-    (followed.flow.load(Relaxed) == flow).then_some(&followed.conversation)
+/// What is known of `flow`; `None` where another flow has its place, or heads are not kept.
+#[inline(always)]
+pub(super) fn followed(flow: u32) -> Option<&'static Followed> {
+    place(flow).filter(|followed| followed.flow.load(Relaxed) == flow)
 }
 
-/// Direction that the calling thread walks over, until this is dropped.
+/// Direction that the calling thread walks over, until this is dropped. It fits two registers.
 pub(super) struct Taken {
-    guarded: &'static Guarded,
-    /// Facts of both directions.
-    pub(super) conversation: &'static Conversation,
+    followed: &'static Followed,
+    is_received: bool,
 }
 
-impl Guarded {
-    fn take(&'static self, conversation: &'static Conversation) -> Option<Taken> {
-        if self.is_taken.swap(true, Acquire) {
-            self.is_disturbed.store(true, Relaxed);
+impl Followed {
+    /// Facts that both directions tell.
+    #[inline(always)]
+    pub(super) fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// Takes what is sent, or what is received, of `flow`. `None` where somebody else walks over
+    /// it, or another flow has the place by now.
+    #[inline(always)]
+    pub(super) fn take(&'static self, flow: u32, is_sent: bool) -> Option<Taken> {
+        let taken = self.take_any(is_sent)?;
+        (self.flow.load(Relaxed) == flow).then_some(taken)
+    }
+
+    /// The same of any flow that has the place.
+    #[inline(always)]
+    fn take_any(&'static self, is_sent: bool) -> Option<Taken> {
+        let [of_sent, of_received] = &self.guards;
+        let guard = if is_sent { of_sent } else { of_received };
+        if guard.is_taken.swap(true, Acquire) {
+            guard.is_disturbed.store(true, Relaxed);
             return None;
         }
-        let mut taken = Taken { guarded: self, conversation };
-        if self.is_disturbed.load(Relaxed) {
-            self.is_disturbed.store(false, Relaxed);
-            taken.direction().lose(conversation);
+        let mut taken = Taken { followed: self, is_received: !is_sent };
+        if guard.is_disturbed.load(Relaxed) {
+            taken.lose();
         }
         Some(taken)
     }
 }
 
 impl Taken {
+    /// Facts of both directions.
+    #[inline(always)]
+    pub(super) fn conversation(&self) -> &'static Conversation {
+        &self.followed.conversation
+    }
+
     /// The direction.
+    #[inline(always)]
     pub(super) fn direction(&mut self) -> &mut Direction {
+        let [sent, received] = &self.followed.directions;
         // SAFETY: taken, so nobody else uses it.
-        unsafe { &mut *self.guarded.direction.get() }
+        unsafe { &mut *(if self.is_received { received } else { sent }).get() }
+    }
+
+    #[inline(always)]
+    fn guard(&self) -> &'static Guard {
+        let [of_sent, of_received] = &self.followed.guards;
+        if self.is_received { of_received } else { of_sent }
+    }
+
+    /// Goes on without what others would have told of the direction.
+    #[cold]
+    #[inline(never)]
+    fn lose(&mut self) {
+        self.guard().is_disturbed.store(false, Relaxed);
+        let conversation = self.conversation();
+        self.direction().lose(conversation);
     }
 }
 
 impl Drop for Taken {
+    #[inline(always)]
     fn drop(&mut self) {
-        self.guarded.is_taken.store(false, Release);
+        self.guard().is_taken.store(false, Release);
     }
 }
 
 /// Takes a direction of `flow`: what is sent, or what is received. `None` where somebody else walks
 /// over it, or another flow has its place.
 pub(super) fn take(flow: u32, is_sent: bool) -> Option<Taken> {
-    let followed = place(flow)?;
-    let guarded = if is_sent { &followed.sent } else { &followed.received };
-    let taken = guarded.take(&followed.conversation)?;
-    (followed.flow.load(Relaxed) == flow).then_some(taken)
+    place(flow)?.take(flow, is_sent)
 }
 
 /// Begins to follow `flow`, in the place of another that has been there. Where that one is walked
 /// over at this moment, it stays. The flow's directions were `joined` after their first bytes.
 pub(super) fn begin(flow: u32, joined: impl FnOnce() -> [bool; 2]) {
     let Some(followed) = place(flow) else { return };
-    let conversation = &followed.conversation;
-    let Some(mut sent) = followed.sent.take(conversation) else { return };
-    let Some(mut received) = followed.received.take(conversation) else { return };
+    let Some(mut sent) = followed.take_any(true) else { return };
+    let Some(mut received) = followed.take_any(false) else { return };
     let [is_sent_joined, is_received_joined] = joined();
-    conversation.clear();
+    followed.conversation.clear();
     sent.direction().begin(is_sent_joined);
     received.direction().begin(is_received_joined);
     followed.flow.store(flow, Relaxed);

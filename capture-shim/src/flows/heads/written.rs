@@ -135,7 +135,8 @@ impl Sink for Written {
 
     #[inline(always)]
     fn pieces(&mut self, run: Run, bytes: &[u8], pieces: &[Range<usize>]) {
-        if !self.prepare(run) || self.writer.head(&self.next, bytes, pieces, self.now) {
+        let each = pieces.iter().filter_map(|piece| bytes.get(piece.clone()));
+        if !self.prepare(run) || self.writer.head(&self.next, each, self.now) {
             return;
         }
         self.left = run.length;

@@ -169,7 +169,12 @@ impl Talk {
             taker.held = held.unwrap_or(usize::MAX);
             match self.passes_whole {
                 true => direction.walk(buffer, at, &self.conversation, &mut taker),
-                false => direction.walk_by::<false>(buffer, at, &self.conversation, &mut taker),
+                false => {
+                    let mut from = 0;
+                    while let Some(rest) = buffer.get(from..).filter(|rest| !rest.is_empty()) {
+                        from += direction.step(rest, at + from, &self.conversation, &mut taker);
+                    }
+                }
             }
             at += buffer.len();
             direction.note_held(at, |offset| HeldAt::new(end, offset));

@@ -1,13 +1,14 @@
-//! Heads that lie in one buffer as a whole: what is kept of them is what is kept line by line, and
-//! its parts (newlines, names of lines) say what the plain ways say.
+//! Quick ways, as of heads that lie in one buffer as a whole: what they keep is what is kept line
+//! by line, and their parts (newlines, names of lines) say what the plain ways say.
 
 use proptest::prelude::*;
 
 use super::fields::{Begins, Choice, FIELDS, begins, choice, is_left_out, word};
-use super::lines::{View, first_line, usual_first_line};
+use super::lines::{View, first_line};
 use super::newlines::{Newlines, in_words};
 use super::talk::By::{Client, Server};
 use super::talk::Talk;
+use super::usual::usual_first_line;
 
 /// First lines, usual and strange, with and without a return behind.
 fn first() -> impl Strategy<Value = String> {
@@ -111,13 +112,45 @@ fn line() -> impl Strategy<Value = String> {
     prop_oneof![6 => field, 2 => end.prop_map(str::to_owned)]
 }
 
+/// Bytes that other protocols begin with: messages of Redis, types and lengths, settings of HTTP/2,
+/// records of TLS.
+fn other() -> impl Strategy<Value = Vec<u8>> {
+    let begins: Vec<&[u8]> = vec![
+        b"*1\r\n$4\r\nPING\r\n",
+        b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n",
+        b"*2\r\n$3\r\nGET\r\n$9\r\nab",
+        b"*1\r\n$70\r\n",
+        b"*0\r\n",
+        b"$3\r\nabc\r\n",
+        b"$-1\r\n",
+        b"+OK\r\n",
+        b"-ERR no\r\n",
+        b":12\r\n",
+        b"+OK",
+        b"Q\0\0\0\x08abc\0",
+        b"Q\0",
+        b"\0\0\0\x05abc",
+        b"\0\0\0\x04\0\0\0\0\0",
+        b"\0\0\x06\x04\0\0",
+        b"\x16\x03\x01\0\x05hello",
+        b"\x16\x02",
+        b"7 words",
+        b"\xffwords",
+        b"get key\r\n",
+    ];
+    // Some have more bytes than are kept.
+    let long = prop_oneof![3 => Just(0), 1 => 90..400usize];
+    (prop::sample::select(begins), long)
+        .prop_map(|(begin, count)| [begin, &vec![b'y'; count]].concat())
+}
+
 /// Bytes of one end: heads, bodies, and what is neither.
 fn said() -> impl Strategy<Value = Vec<u8>> {
     let head = (first(), prop::collection::vec(line(), 0..14))
         .prop_map(|(first, lines)| format!("{first}\n{}", lines.concat()).into_bytes());
     let body = prop::collection::vec(any::<u8>(), 0..20);
     let long = (1..1500usize).prop_map(|count| vec![b'x'; count]);
-    let piece = prop_oneof![6 => head, 2 => body, 1 => long];
+    let piece = prop_oneof![6 => head, 2 => body, 1 => long, 3 => other()];
     prop::collection::vec(piece, 1..4).prop_map(|pieces| pieces.concat())
 }
 
@@ -179,8 +212,8 @@ proptest! {
     ) {
         let text = &bytes[from.min(bytes.len())..];
         let is_one = |index: &usize| text[*index] == b'\n';
-        let places: Vec<usize> = (0..text.len()).filter(is_one).collect();
-        prop_assert_eq!(Newlines::of(text).collect::<Vec<_>>(), places);
+        let ends: Vec<usize> = (0..text.len()).filter(is_one).map(|index| index + 1).collect();
+        prop_assert_eq!(Newlines::of(text).collect::<Vec<_>>(), ends);
         for part in text.as_chunks().0 {
             let bits = part.iter().enumerate().map(|(at, byte)| u16::from(*byte == b'\n') << at);
             prop_assert_eq!(in_words(part), bits.sum::<u16>());
@@ -205,6 +238,32 @@ fn usual_heads_are_passed_as_a_whole() {
         assert_eq!(talk.whole - before, 5, "{method}");
     }
     assert_eq!(talk.whole, talk.kept.len());
+}
+
+#[test]
+fn heads_of_any_number_of_pieces_are_kept() {
+    for count in 0..20 {
+        let lines: String = (0..count).map(|n| format!("Accept: {n}\r\nb3: {n}\r\n")).collect();
+        let head = format!("GET / HTTP/1.1\r\n{lines}Accept: all\r\n\r\n");
+        let (mut talk, mut by_lines) = (Talk::new(), Talk::by_lines());
+        assert_eq!(talk.say(Client, &head).kept, by_lines.say(Client, &head).kept, "{count}");
+    }
+}
+
+/// With any byte in any place.
+#[test]
+fn usual_first_lines_are_nothing_else() {
+    for line in ["HTTP/1.1 200 OK\r", "HTTP/1.0 99", "GET / HTTP/1.1\r", "OPTIONS * HTTP/1.0"] {
+        for (index, byte) in (0..line.len()).flat_map(|index| (0..=255).map(move |b| (index, b))) {
+            let mut line = line.as_bytes().to_vec();
+            line[index] = byte;
+            let expected = first_line(View::of(&line));
+            assert!(
+                usual_first_line(&line).is_none_or(|usual| Some(usual) == expected),
+                "{line:?}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -123,7 +123,7 @@ impl Direction {
             }
             Some(first @ (FirstLine::Request { .. } | FirstLine::Response { .. })) => {
                 self.head.begin();
-                self.head.is(first);
+                self.head.facts.is(first);
                 self.is_http1 = true;
                 let mut line = Gathered::NOTHING;
                 line.hold(held);

@@ -1,0 +1,16 @@
+//! Form of bytes, which decides by what way they are passed.
+
+/// Form of bytes that are about to be passed, by what came before and the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Bytes that may begin with a usual head.
+    Head,
+    /// Bytes that may be one message of Redis.
+    Redis,
+    /// Words of a turn.
+    Words,
+    /// Bytes that are left out, or begin with such.
+    LeftOut,
+    /// Bytes that may be anything.
+    Any,
+}

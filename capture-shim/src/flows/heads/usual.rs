@@ -1,0 +1,154 @@
+//! Usual heads of HTTP/1 that lie in one buffer as a whole: most do, and they are passed in one go.
+
+use core::ops::Range;
+
+use super::behind::{Behind, Facts};
+use super::conversation::Conversation;
+use super::fields::{Field, is_end, is_left_out, named, whole_word};
+use super::lines::FirstLine;
+use super::newlines::Newlines;
+use super::pieces::Pieces;
+use crate::tuning::{MAX_FIRST_LINE_BYTES, MAX_KEPT_LINES_BYTES};
+
+/// Passes a usual head that lies in `bytes`, from their first byte on, as a whole. Puts what is
+/// kept of it into `pieces`, and says where it ends and what is there, as `Head::lines` would;
+/// `None` where it is another, and nothing is done.
+#[inline(always)]
+pub(super) fn usual_head(
+    bytes: &[u8],
+    pieces: &mut Pieces,
+    conversation: &Conversation,
+) -> Option<(usize, Behind)> {
+    let mut ends = Newlines::of(bytes);
+    let mut from = ends.next().filter(|end| *end <= MAX_FIRST_LINE_BYTES)?;
+    let mut facts = Facts::NONE;
+    facts.is(usual_first_line(bytes.get(..from - 1)?)?);
+    let mut kept = Kept { pieces, piece: 0..from, facts };
+    let behind = loop {
+        let Some(first) = whole_word(bytes, from) else {
+            // The empty line of a head without a body.
+            match bytes.get(from..)? {
+                [b'\r', b'\n', ..] => break from + 2,
+                [b'\n', ..] => break from + 1,
+                _ => return None,
+            }
+        };
+        let behind = ends.next()?;
+        if !is_left_out(first) {
+            if is_end(first) {
+                break behind;
+            }
+            if let Some(field) = named(bytes, from, first)
+                && !kept.line(field, bytes, from..behind)
+            {
+                return None;
+            }
+        }
+        from = behind;
+    };
+    let is_whole = kept.end(from..behind);
+    is_whole.then(|| (behind, kept.facts.behind(conversation)))
+}
+
+/// What is kept of a head.
+struct Kept<'head> {
+    /// The pieces, but for the last one.
+    pieces: &'head mut Pieces,
+    /// The last piece, which goes on as long as lines are kept.
+    piece: Range<usize>,
+    facts: Facts,
+}
+
+impl Kept<'_> {
+    /// Keeps the line of `bytes` at that place, of that `field`. False where there is no room.
+    // Apart: most lines are left out, and those are passed with what is in registers.
+    #[inline(never)]
+    fn line(&mut self, field: Field, bytes: &[u8], line: Range<usize>) -> bool {
+        if field != Field::Naming {
+            self.facts.note(field, bytes.get(line.start..line.end - 1).unwrap_or(&[]));
+        }
+        self.add(line)
+    }
+
+    /// Keeps the empty line. False where there is no room, or more than may be kept.
+    #[inline(always)]
+    fn end(&mut self, line: Range<usize>) -> bool {
+        if !self.add(line) {
+            return false;
+        }
+        self.pieces.push(self.piece.clone());
+        self.pieces.length() <= MAX_KEPT_LINES_BYTES
+    }
+
+    #[inline(always)]
+    fn add(&mut self, line: Range<usize>) -> bool {
+        if self.pieces.is_full_with(1) {
+            return false;
+        }
+        if self.piece.end != line.start {
+            self.pieces.push(self.piece.clone());
+            self.piece.start = line.start;
+        }
+        self.piece.end = line.end;
+        true
+    }
+}
+
+/// First bytes of a line, as a word: up to eight, and all bits of those.
+type First = (u64, u64);
+
+/// Bytes that a line may begin with.
+const fn first(bytes: &[u8]) -> First {
+    let (mut word, mut known, mut index) = (0, 0, 0);
+    while index < bytes.len() && index < 8 {
+        word |= (bytes[index] as u64) << (8 * index);
+        known |= 0xff << (8 * index);
+        index += 1;
+    }
+    (word, known)
+}
+
+/// Methods that most requests have, and whether their answers are without a body.
+const USUAL_METHODS: [(First, bool); 7] = [
+    (first(b"GET "), false),
+    (first(b"POST "), false),
+    (first(b"PUT "), false),
+    (first(b"HEAD "), true),
+    (first(b"DELETE "), false),
+    (first(b"PATCH "), false),
+    (first(b"OPTIONS "), false),
+];
+
+/// Reads a whole line as the first of a usual head, in less time than `lines::first_line`, which
+/// says the same; `None` where it is something else.
+#[inline(always)]
+pub(super) fn usual_first_line(line: &[u8]) -> Option<FirstLine> {
+    const ANSWER: First = first(b"HTTP/1.");
+    const VERSION: u64 = first(b"HTTP/1.0").0;
+    let word = u64::from_le_bytes(*line.first_chunk()?);
+    if word & ANSWER.1 == ANSWER.0 {
+        let minor = ((word >> 56) as u8).wrapping_sub(b'0');
+        let status = usual_status(u32::from_le_bytes(*line.get(8..)?.first_chunk()?))?;
+        return (minor <= 9).then_some(FirstLine::Response { status });
+    }
+    let end = line.len() - usize::from(line.last() == Some(&b'\r'));
+    let version = line.get(end.checked_sub(9)?..end)?;
+    let [b' ', behind @ ..] = version else { return None };
+    // The lowest bit is what tells 0 from 1.
+    if u64::from_le_bytes(*behind.first_chunk()?) & !(1 << 56) != VERSION {
+        return None;
+    }
+    let method = USUAL_METHODS.iter().find(|((method, known), _)| word & known == *method);
+    method.map(|(_, is_bodiless)| FirstLine::Request { is_bodiless: *is_bodiless })
+}
+
+/// Status in a space and three digits, read as a word.
+#[inline(always)]
+fn usual_status(word: u32) -> Option<u16> {
+    // Each byte of a digit is its number then, and the highest bit of those of others is set.
+    let digits = word ^ u32::from_le_bytes(*b" 000");
+    let more = digits.wrapping_add(u32::from_le_bytes([127, 118, 118, 118]));
+    let others = (digits | more) & 0x8080_8080;
+    let [_, a, b, c] = digits.to_le_bytes().map(u16::from);
+    (others == 0).then(|| 100 * a + 10 * b + c)
+}
