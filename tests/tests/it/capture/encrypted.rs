@@ -21,7 +21,7 @@ use super::heads::{holds_secrets, recorded, written};
 use super::servers::without_rights;
 
 /// A key and a certificate in the files `key` and `certificate` of the recording.
-fn certificate(recording: &Recording) {
+pub(super) fn certificate(recording: &Recording) {
     let mut openssl = Command::new(program("openssl"));
     openssl.args("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost".split(' '));
     openssl.args(["-keyout", "key", "-out", "certificate"]).current_dir(recording.file(""));

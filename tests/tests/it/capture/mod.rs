@@ -11,6 +11,7 @@ mod datagrams;
 mod descriptors;
 mod directory;
 mod encrypted;
+mod encrypted_parts;
 mod forgotten;
 mod heads;
 mod host;

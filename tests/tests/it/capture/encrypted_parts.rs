@@ -1,0 +1,104 @@
+//! Heads whose plain text a program gives to a TLS library in two calls: each is one head with one
+//! name, where its first part is.
+
+use end_to_end::capture::{Recorded, Recording, python, successful};
+use operations::of_log;
+use socket_log::Record;
+use socket_log::encode::Direction::{self, Receive, Send};
+use socket_log::layout::head;
+
+use super::encrypted::certificate;
+use super::heads::{heads, holds_secrets, written};
+
+/// A client and a server in one process. Nobody says the second part of anything before the other
+/// one has the first.
+const PARTS: &str = r#"
+import socket, ssl, threading
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain("certificate", "key")
+listening = socket.create_server(("127.0.0.1", 0))
+def said(by, to, parts):
+    for part in parts:
+        by.sendall(part)
+        assert to.recv(1000) == part
+asked = [(b"GET /user/12", b"34/cart HTTP/1.1\r\nHost: shop\r\nCookie: SECRET\r\n\r\n"),
+         (b"GET /none HTTP/1.1\r\nCookie: SECRET\r\nHo", b"st: shop\r\n\r\n")]
+answered = [(b"HTTP/1.1 20", b"0 OK\r\nSet-Cookie: SECRET\r\nContent-Length: 0\r\n\r\n"),
+            (b"HTTP/1.1 404 None\r\nContent-Len", b"gth: 6\r\n\r\nSECRET")]
+servers = []
+accept = lambda: servers.append(context.wrap_socket(listening.accept()[0], server_side=True))
+accepts = threading.Thread(target=accept)
+accepts.start()
+client = ssl._create_unverified_context().wrap_socket(socket.create_connection(listening.getsockname()))
+accepts.join()
+for request, answer in zip(asked, answered):
+    said(client, servers[0], request)
+    said(servers[0], client, answer)
+print("right")
+"#;
+
+/// Times of the latest four sends of the flow on which a name was sent: the two parts of each head.
+fn latest_sends(log: &Recorded, name: &str) -> [u64; 4] {
+    let told = of_log(&log.log).entries;
+    let mut those = told.iter().filter(|told| told.direction == Send);
+    let flow = those.find(|told| of(told) == name).expect("a name").flow;
+    let mut sends: Vec<u64> = log
+        .entries
+        .iter()
+        .filter(|entry| {
+            matches!(entry.record, Record::Transfer { direction: Send, flow: of, .. } if of == flow)
+        })
+        .map(|entry| entry.ticks)
+        .collect();
+    // A thread of its own made the connection.
+    sends.sort_unstable();
+    *sends.last_chunk().expect("two heads in two parts each")
+}
+
+/// What an operation is called, with its status.
+fn of(told: &operations::Entry) -> String {
+    format!("{}{}", told.operation.name, told.operation.status)
+}
+
+/// Times of the calls that the names of one direction are at.
+fn places(log: &Recorded, wanted: Direction, names: [&str; 2]) -> [u64; 2] {
+    let told = of_log(&log.log).entries;
+    names.map(|name| {
+        let mut those = told.iter().filter(|told| told.direction == wanted && of(told) == name);
+        let place = those.next().expect("a name").operation.place.ticks;
+        assert!(those.next().is_none(), "{name} is told once");
+        place
+    })
+}
+
+#[test]
+fn heads_in_two_parts_are_where_they_begin() {
+    let recording = Recording::new();
+    certificate(&recording);
+    let script = written(&recording, "parts.py", PARTS);
+    let mut command = recording.command(python());
+    command.env("SOCKCAP_PROTOCOLS", "1").arg(script);
+    assert_eq!(successful(&mut command), "right\n");
+    assert!(!holds_secrets(&recording));
+    let log = recording.log();
+    let kept = [
+        "GET /user/1234/cart HTTP/1.1\r\nHost: shop\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "GET /none HTTP/1.1\r\nHost: shop\r\n\r\n",
+        "HTTP/1.1 404 None\r\nContent-Length: 6\r\n\r\n",
+    ]
+    .map(|text| (head::HTTP1, text.to_owned()));
+    for names in [["GET /user/{}/cart", "GET /none"], ["200", "404"]] {
+        let sends = latest_sends(&log, names[0]);
+        let [first, second, third, fourth] = sends;
+        assert!(first < second && second < third && third < fourth, "{sends:?}");
+        assert_eq!(places(&log, Send, names), [first, third]);
+        // They came before their second parts were sent.
+        let came = places(&log, Receive, names);
+        assert!((first..second).contains(&came[0]), "{came:?} of {sends:?}");
+        assert!((third..fourth).contains(&came[1]), "{came:?} of {sends:?}");
+    }
+    for direction in [Send, Receive] {
+        assert_eq!(heads(&log, direction), kept, "{direction:?}");
+    }
+}
