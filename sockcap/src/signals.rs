@@ -17,14 +17,18 @@ pub(crate) fn stopped_by_signals() -> Result<Stop, Error> {
     Ok(stop)
 }
 
-/// The same for a command that has something to put in order when its terminal is closed. Where
-/// that is to be ignored (`nohup`), it is.
+/// The same for a command that has something to put in order, also when its terminal is closed.
+/// Where that is to be ignored (`nohup`), it is.
+///
+/// A second signal ends nothing: `timeout` sends two, and of a terminal that is closed, the kernel
+/// and the shell send one each.
 pub(crate) fn stopped_by_signals_and_hangup() -> Result<Stop, Error> {
-    let stop = stopped_by_signals()?;
+    let stop = Stop::default();
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    if !is_ignored(&status, SIGHUP) {
-        // A second one ends nothing: the kernel and the shell send one each.
-        signal_hook::flag::register(SIGHUP, Stop::clone(&stop)).map_err(Error::Signals)?;
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        if signal != SIGHUP || !is_ignored(&status, signal) {
+            signal_hook::flag::register(signal, Stop::clone(&stop)).map_err(Error::Signals)?;
+        }
     }
     Ok(stop)
 }

@@ -127,6 +127,23 @@ fn a_recorder_whose_terminal_is_closed_leaves_the_process_as_it_was() {
     end(server);
 }
 
+/// `timeout` sends its signal twice, and who waits presses Ctrl-C again.
+#[test]
+fn a_recorder_that_is_asked_to_end_again_and_again_leaves_the_process_as_it_was() {
+    let Served { _files, server, process, mut client, recording } = Served::begin();
+    let mut recorder = silent(&recording, process).spawn().unwrap();
+    until_it_is_changed(process);
+    let status = (0..10_000).find_map(|_| {
+        signal(recorder.id(), Signal::INT);
+        std::thread::sleep(Duration::from_millis(1));
+        recorder.try_wait().unwrap()
+    });
+    assert!(status.unwrap().success());
+    assert!(changed(process).is_empty());
+    goes_on(&mut client, process);
+    end(server);
+}
+
 #[test]
 fn a_recorder_that_is_to_ignore_the_end_of_its_terminal_ignores_it() {
     let Served { _files, server, process, mut client, recording } = Served::begin();
