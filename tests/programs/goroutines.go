@@ -35,6 +35,12 @@ func main() {
 	debug.SetGCPercent(20)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil { panic(err) }
+	// A thread that makes no system call for its goroutines, as main keeps the first one.
+	runtime.LockOSThread()
+	pair := make(chan string)
+	go func() { other := make(chan string); go func() { other <- number() }(); pair <- number() + " started " + <-other }()
+	fmt.Println("goroutine", <-pair)
+	runtime.UnlockOSThread()
 	var read, written, execs int64
 	go func() {
 		for {

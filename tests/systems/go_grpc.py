@@ -19,7 +19,8 @@ class GoGrpc(harness.System):
     name = "go-grpc"
     packages = ("redis-server", "golang-google-grpc-dev")
     multiplexed = ("prices", "stock")
-    record_options = ("--inject",)
+    # Without what messages do, what HTTP/2 says of a connection is taken for calls.
+    record_options = ("--inject", "--protocols")
     requests = 400
 
     def prepare(self, cache):

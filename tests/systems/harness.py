@@ -163,7 +163,8 @@ class Run:
         command = [*prefix, program("sockcap"), "record", "--no-config", "-d", self.data]
         command += ["--host", host, *self.system.record_options]
         if self.names:
-            command.append("--protocols")
+            if "--protocols" not in self.system.record_options:
+                command.append("--protocols")
             env = {**(env or {}), "ACCESS_LOG": "yes"}
         command.append("--")
         if user:

@@ -34,6 +34,7 @@ mod entries;
 mod frame;
 mod goroutines;
 mod leave;
+mod ready;
 mod relocate;
 mod short;
 mod slots;

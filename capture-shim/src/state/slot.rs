@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
 use super::goroutine::Goroutine;
 use super::thread::{OFFSET_IN_SLOT, Thread};
-use crate::tuning::{MAX_READY, READY_PER_CALL};
+use crate::tuning::{MAX_READY, READY_AT_FIRST, READY_PER_CALL};
 
 /// Memory of a thread. The places of its fields are known to `exports/injected/entries.rs`.
 #[repr(C, align(64))]
@@ -74,6 +74,12 @@ impl Slot {
     pub(crate) fn say_goroutine(&self, goroutine: Goroutine) {
         self.goroutine.store(goroutine.number, Relaxed);
         self.creator.store(goroutine.creator, Relaxed);
+    }
+
+    /// Allows the first records of goroutines made ready: one that has read on another thread may
+    /// go on with it here.
+    pub(crate) fn allow_ready_at_first(&self) {
+        self.ready_left.store(READY_AT_FIRST, Relaxed);
     }
 
     /// Allows some more records of goroutines made ready, as the thread is at a system call.

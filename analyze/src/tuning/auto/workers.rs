@@ -65,3 +65,9 @@ pub(crate) const MAX_READS: usize = 8;
 /// a part in the answers: who writes these need be let go on only where it waits. Chosen, not
 /// measured.
 pub(crate) const MIN_ANSWERING: f64 = 0.05;
+/// Maximum number of requests that are looked at for a call of a worker. Chosen, not measured: one
+/// or two are let go on between two calls.
+pub(crate) const MAX_CANDIDATES: usize = 8;
+/// Maximum product of the number of messages of a read and the number of acts behind it whose order
+/// is looked at. Chosen, not measured: 50 and 60 were seen.
+pub(crate) const MAX_ALIGNED: usize = 1 << 16;

@@ -10,7 +10,7 @@ use core::mem::offset_of;
 use super::frame::{Frame, load_vectors, pop_arguments, push_arguments, push_kept, store_vectors};
 use super::short::{LAST_TRANSFER, TRANSFERS, short_way};
 use super::streams::{self, leave_for_transfer};
-use super::{coroutine, goroutines, slots};
+use super::{coroutine, slots};
 use crate::descriptors::table;
 use crate::log::keep;
 use crate::state::slot::Slot;
@@ -177,44 +177,6 @@ unsafe extern "C" fn sockcap_before() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sockcap_before_in_goroutine() {
     before!(coroutine::enter_from_goroutine, streams::OF_GOROUTINE)
-}
-
-/// Entry where a goroutine lets another go on, or starts it: `rbx` holds that one, `r14` the
-/// goroutine that runs. `r11` is the address to go on at. `rax`, `rbx` and `rcx` are the program's,
-/// and zero is what it wants in `xmm15`; other registers that a function may change are free.
-///
-/// It is the beginning of a function of Go's runtime, which no handler of a signal calls. So a
-/// thread is here once at a time, and no hook of it runs or waits.
-///
-/// # Safety
-/// To be jumped to by a stub alone.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sockcap_ready() {
-    core::arch::naked_asm!(
-        "rdfsbase rdx",
-        "cmp rdx, gs:[{owner}]",
-        "jne 2f",
-        "mov rdx, gs:[{floor}]",
-        "xchg rsp, rdx",
-        "push rdx",
-        "push r11",
-        "push rax",
-        "push rcx",
-        "mov rdi, r14",
-        "mov rsi, rbx",
-        "call {ready}",
-        "xorps xmm15, xmm15",
-        "pop rcx",
-        "pop rax",
-        "pop r11",
-        "pop rsp",
-        "2:",
-        "jmp r11",
-        owner = const offset_of!(Slot, owner),
-        floor = const offset_of!(Slot, floor),
-        ready = sym goroutines::ready,
-    )
 }
 
 /// Entry behind a system call.

@@ -38,12 +38,12 @@ static sockcap_goroutines: Offsets = Offsets {
 };
 
 /// Address of the main goroutine; [`UNKNOWN`] before its first call, [`WRONG`] where there is none.
-static MAIN: AtomicUsize = AtomicUsize::new(UNKNOWN);
+pub(super) static MAIN: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// The main goroutine has made no call so far.
 const UNKNOWN: usize = 0;
 /// What was read were no numbers of goroutines.
-const WRONG: usize = 1;
+pub(super) const WRONG: usize = 1;
 
 /// No goroutine, or none that is known.
 const NONE: Goroutine = Goroutine { number: 0, creator: 0 };

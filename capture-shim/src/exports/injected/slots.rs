@@ -1,4 +1,5 @@
-//! Slots: each thread gets one at its first system call that a hook looks at.
+//! Slots: each thread gets one at its first system call that a hook looks at, or where it first
+//! makes a goroutine ready.
 //!
 //! A thread is known by its FS base, the address of its control block. A block is used again when
 //! its thread has ended, and then its slot is, too. A child with a copy of the memory finds all of
@@ -130,6 +131,7 @@ pub(super) extern "C" fn arrive() {
     new.stack_end.store(end, Relaxed);
     new.stack_length.store(LENGTH - size_of::<Slot>().next_multiple_of(4096), Relaxed);
     new.floor.store(end, Relaxed);
+    new.allow_ready_at_first();
     // Set before the thread had its slot, or inherited by `fork`.
     if let Some(stack) = raw::alternate_stack() {
         new.alternate.store(stack.ss_sp.addr(), Relaxed);

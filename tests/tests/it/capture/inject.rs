@@ -237,6 +237,11 @@ fn numbers(log: &Recorded, printed: &str) {
         clients += 1;
     }
     assert!(clients > 0, "{printed}");
+    let pair =
+        printed.lines().find_map(|line| line.strip_prefix("goroutine ")?.split_once(" started "));
+    let [one, other] = pair.map(<[&str; 2]>::from).expect("one was started by another");
+    let [one, other] = [one, other].map(|number| goroutine::thread(number.parse().unwrap()));
+    assert_eq!(starts.get(&other), Some(&one), "its thread had made no system call before");
     // Not all starts are written down: each that is was by who the goroutine says itself.
     let of_both = starts.iter().filter_map(|(thread, by)| creators.get(thread).zip(Some(by)));
     let same = of_both.clone().filter(|(creator, by)| creator == by).count();

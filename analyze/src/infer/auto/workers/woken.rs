@@ -11,20 +11,25 @@
 //! go on may only have left a lock to it, so one of them may name a stranger; least likely what is
 //! done first behind the answer. Where no request has more than the others, the call is doubted.
 //!
-//! Some goroutines serve connections with several calls at once ([`shared`]), and some were started
-//! for a request that others receive and answer ([`started`]).
+//! Workers that make calls themselves, one after the other, let others go on for two reasons
+//! ([`busy`]). Some goroutines serve connections with several calls at once ([`shared`]), and some
+//! were started for a request that others receive and answer ([`started`]).
 
+mod busy;
 mod in_order;
 mod shared;
 mod started;
+mod ways;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::Found;
 use crate::infer::auto::hand_offs::HandOff;
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
-use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_STEPS, MIN_FOLLOWED};
+use crate::infer::auto::service::{OPEN, Service, Span, UNKNOWN_THREAD};
+use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MIN_FOLLOWED};
+use busy::Step;
 use in_order::Times;
+use ways::{Said, Ways, between};
 
 /// The object of hand-offs to goroutines that waited.
 pub(super) const GOROUTINE: i64 = 0;
@@ -36,7 +41,9 @@ const STARTED: i64 = 1;
 pub(super) fn of(service: &Service, hand_offs: &[HandOff]) -> Option<Vec<Found>> {
     let ways = Ways::of(service, hand_offs)?;
     let calls = 0..service.calls.len() as u32;
-    let found: Vec<Found> = calls.filter_map(|call| ways.request(service, call)).collect();
+    let busy = ways.of_workers(service);
+    let of = |call: u32| busy.get(&call).copied().or_else(|| ways.request(service, call));
+    let found: Vec<Found> = calls.filter_map(of).collect();
     let is_rule = found.len() as f64 >= MIN_FOLLOWED * service.calls.len() as f64;
     is_rule.then_some(found)
 }
@@ -48,26 +55,6 @@ pub(super) fn of_threads(hand_offs: &[HandOff]) -> &[HandOff] {
 
 fn is_of_goroutines(hand_off: &HandOff) -> bool {
     [GOROUTINE, STARTED].contains(&hand_off.object)
-}
-
-/// What goroutines hold, and whom they let go on.
-struct Ways {
-    /// The requests that each thread receives and answers itself: when from, until when, and which.
-    holds: FxHashMap<u32, Vec<(i64, i64, u32)>>,
-    /// When each thread let which other one go on.
-    from: FxHashMap<u32, Times>,
-    /// When each thread was let go on or started, and by which other one.
-    to: FxHashMap<u32, Times>,
-    /// When each thread made a call.
-    made: FxHashMap<u32, Vec<i64>>,
-    /// When each thread received an answer.
-    heard: FxHashMap<u32, Vec<i64>>,
-    /// The threads that serve connections with several calls at once.
-    shared: FxHashSet<u32>,
-    /// Whom the answers that those have read let go on, by the calls.
-    waited: FxHashMap<u32, (i64, u32)>,
-    /// The threads that were started for a request that is not known.
-    unknown: FxHashSet<u32>,
 }
 
 impl Ways {
@@ -108,15 +95,77 @@ impl Ways {
         all.chain(starts.values_mut()).for_each(|times| times.sort_unstable());
         let all = ways.made.values_mut().chain(ways.heard.values_mut());
         all.for_each(|times| times.sort_unstable());
-        let (started, unknown) = started::of(service, &starts, &ways.from);
-        for (thread, request) in started {
+        let started::Started { found, unknown, serving } =
+            started::of(service, &starts, &ways.from);
+        for (thread, request) in found {
             let span = service.requests[request as usize];
             ways.holds.entry(thread).or_default().push((span.begin, span.end, request));
         }
         ways.unknown = unknown;
         ways.holds.values_mut().for_each(|held| held.sort_unstable());
-        ways.waited = shared::waited(service, &ways.from, &ways.shared);
+        ways.waited = ways.waiting(service, &serving);
         Some(ways)
+    }
+
+    /// Whom the answers let go on that those read who serve several calls at once.
+    fn waiting(&self, service: &Service, serving: &FxHashSet<u32>) -> FxHashMap<u32, (i64, u32)> {
+        let waits = |thread: u32| !self.shared.contains(&thread) && !serving.contains(&thread);
+        let may_wait = |thread: u32, time: i64, call: u32| {
+            let call = service.calls[call as usize];
+            self.held(thread, time).is_none_or(|request| {
+                let request = service.requests[request as usize];
+                request.begin <= call.begin && request.end >= call.end
+            })
+        };
+        shared::waited(service, &self.from, &self.shared, waits, may_wait)
+    }
+
+    /// The requests of the calls that workers make, which hold none and serve no connections.
+    fn of_workers(&self, service: &Service) -> FxHashMap<u32, Found> {
+        let mut of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        for (call, [maker, hearer]) in (0..).zip(&service.call_threads) {
+            let is_other = [&self.shared, &self.unknown].iter().any(|of| of.contains(maker));
+            let is_other = is_other || self.holds.contains_key(maker);
+            if maker == hearer && !is_other && self.from.contains_key(maker) {
+                of.entry(*maker).or_default().push(call);
+            }
+        }
+        let span = |call: u32| service.calls[call as usize];
+        let is_open = |request: u32, call: u32| {
+            let of = service.requests[request as usize];
+            of.begin <= span(call).begin && of.end >= span(call).end
+        };
+        let mut found = FxHashMap::default();
+        for (worker, mut calls) in of {
+            calls.sort_unstable_by_key(|call| span(*call).begin);
+            let ends = calls.windows(2).all(|two| span(two[0]).end < span(two[1]).begin);
+            let are_known =
+                calls.iter().all(|call| span(*call).end != OPEN && !service.is_unsure(*call));
+            if !ends || !are_known {
+                continue;
+            }
+            let next = self.from.get(&worker).map_or(&[][..], Vec::as_slice);
+            let led = |first: i64, until: i64| -> Vec<u32> {
+                let hand_offs = in_order::within(next, first, until);
+                hand_offs.iter().filter_map(|(time, to)| self.led(*to, *time)).collect()
+            };
+            let mut since = i64::MIN;
+            let steps = calls.iter().map(|call| {
+                let Span { begin, end, .. } = span(*call);
+                let told = self.backwards(worker, begin).map(|said| said.request);
+                let step = Step {
+                    call: *call,
+                    since: led(since, begin),
+                    told: told.into_iter().chain(led(begin, end)).collect(),
+                };
+                since = end;
+                step
+            });
+            let steps: Vec<Step> = steps.collect();
+            let of_worker = busy::requests(&steps, &led(since, i64::MAX), is_open);
+            found.extend(of_worker.into_iter().map(|found| (found.call, found)));
+        }
+        found
     }
 
     /// The request of a call.
@@ -168,77 +217,6 @@ impl Ways {
         let is_recorded = rival.is_none() && (is_only || votes(request) > 1);
         Some(Found { call, request, rival, is_recorded })
     }
-
-    /// The request that a thread holds at a time.
-    fn held(&self, thread: u32, time: i64) -> Option<u32> {
-        let held = self.holds.get(&thread)?;
-        let last = held.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
-        held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
-    }
-
-    /// The request of who waits for the answer of a call, or of who started that one.
-    fn waiter(&self, call: u32) -> Option<Said> {
-        let (time, thread) = *self.waited.get(&call)?;
-        let held = self.held(thread, time).map(|request| Said { request, by: None });
-        let said = held.or_else(|| self.forwards(thread, time));
-        said.or_else(|| self.backwards(thread, time - 1))
-    }
-
-    /// The request of whom a thread lets go on next, or that one, and so on.
-    fn forwards(&self, mut thread: u32, mut time: i64) -> Option<Said> {
-        let mut first = None;
-        for _ in 0..MAX_STEPS {
-            if self.shared.contains(&thread) || self.unknown.contains(&thread) {
-                return None;
-            }
-            let next = self.from.get(&thread)?;
-            let hand_off = *next.get(next.partition_point(|(at, _)| *at < time))?;
-            first = first.or(Some((hand_off, thread)));
-            (time, thread) = hand_off;
-            if let Some(request) = self.held(thread, time) {
-                return Some(Said { request, by: first });
-            }
-        }
-        None
-    }
-
-    /// The request of who let a thread go on, or of who let that one, and so on.
-    fn backwards(&self, mut thread: u32, mut time: i64) -> Option<Said> {
-        let mut first = None;
-        for _ in 0..MAX_STEPS {
-            if self.shared.contains(&thread) || self.unknown.contains(&thread) {
-                return None;
-            }
-            let before = self.to.get(&thread)?;
-            let last = before.partition_point(|(at, _)| *at <= time).checked_sub(1)?;
-            let hand_off = *before.get(last)?;
-            let made = self.made.get(&thread);
-            if made.is_some_and(|made| between(made, hand_off.0 + 1, time - 1) > 0) {
-                return None;
-            }
-            first = first.or(Some((hand_off, thread)));
-            (time, thread) = hand_off;
-            if let Some(request) = self.held(thread, time) {
-                return Some(Said { request, by: first });
-            }
-        }
-        None
-    }
-}
-
-/// How many of these times are from the one to the other, both included.
-fn between(times: &[i64], first: i64, last: i64) -> usize {
-    let until = times.partition_point(|time| *time <= last);
-    until.saturating_sub(times.partition_point(|time| *time < first))
-}
-
-/// What is said of a call's request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
-    request: u32,
-    /// The hand-off that was followed first: when and with whom, and whose it was. `None` where a
-    /// goroutine holds the request itself.
-    by: Option<((i64, u32), u32)>,
 }
 
 #[cfg(test)]

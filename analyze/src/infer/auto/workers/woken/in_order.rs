@@ -2,19 +2,22 @@
 //!
 //! A reader acts on all that it has read before it reads more. So there are as many acts between
 //! two reads as the first one has brought messages, and each is for its own. Only the last message
-//! of a read may be there in part; then its turn comes behind a read that brings the rest. Where
-//! the numbers do not agree that way, nothing is said.
+//! of a read may be there in part; then its turn comes behind a read that brings the rest.
+//!
+//! Where the numbers do not agree that way, or an act cannot be for its message, the most acts that
+//! can be for messages in their order are; what more than one order tells otherwise is left out.
 
-use crate::tuning::auto::workers::MAX_READS;
+use crate::tuning::auto::workers::{MAX_ALIGNED, MAX_READS};
 
 /// Times in order, each with a thread, a request or a call.
 pub(super) type Times = Vec<(i64, u32)>;
 
 /// Puts what was read, `items` in order, beside what `done` says was done from one time to before
-/// another.
+/// another. `fits` says whether an act can be for an item.
 pub(super) fn pairs(
     items: &[(i64, u32)],
     done: impl Fn(i64, i64) -> Times,
+    fits: impl Fn(u32, (i64, u32)) -> bool,
 ) -> Vec<(u32, (i64, u32))> {
     let mut end = 0;
     // What one system call has read is a nanosecond apart.
@@ -29,8 +32,61 @@ pub(super) fn pairs(
         let count = agreeing(rest);
         let (items, acts): (Vec<_>, Vec<_>) = rest.iter().take(count).cloned().unzip();
         let items = items.into_iter().flatten().map(|(_, item)| *item);
-        pairs.extend(items.zip(acts.into_iter().flatten()));
-        at += count.max(1);
+        let agreed: Vec<_> = items.zip(acts.into_iter().flatten()).collect();
+        if count > 0 && agreed.iter().all(|(item, act)| fits(*item, *act)) {
+            pairs.extend(agreed);
+            at += count;
+        } else {
+            let one = rest.iter().take(1);
+            pairs.extend(one.flat_map(|(items, acts)| aligned(items, acts, &fits)));
+            at += 1;
+        }
+    }
+    pairs
+}
+
+/// The items and acts of a read that are beside each other in all orders with the most of them.
+fn aligned(
+    items: &[(i64, u32)],
+    acts: &[(i64, u32)],
+    fits: impl Fn(u32, (i64, u32)) -> bool,
+) -> Vec<(u32, (i64, u32))> {
+    if items.len() * acts.len() > MAX_ALIGNED {
+        return Vec::new();
+    }
+    let width = acts.len() + 1;
+    let fit: Vec<bool> =
+        items.iter().flat_map(|(_, item)| acts.iter().map(|act| fits(*item, *act))).collect();
+    let fit = |item: usize, act: usize| fit[item * acts.len() + act];
+    // The most pairs of the first items and acts, and of the last ones.
+    let mut first = vec![0_usize; (items.len() + 1) * width];
+    let mut last = first.clone();
+    for item in 0..items.len() {
+        for act in 0..acts.len() {
+            let beside = first[item * width + act] + usize::from(fit(item, act));
+            let without = first[item * width + act + 1].max(first[(item + 1) * width + act]);
+            first[(item + 1) * width + act + 1] = beside.max(without);
+        }
+    }
+    for item in (0..items.len()).rev() {
+        for act in (0..acts.len()).rev() {
+            let beside = last[(item + 1) * width + act + 1] + usize::from(fit(item, act));
+            let without = last[(item + 1) * width + act].max(last[item * width + act + 1]);
+            last[item * width + act] = beside.max(without);
+        }
+    }
+    let most = last.first().copied().unwrap_or(0);
+    let mut pairs = Vec::new();
+    for (item, (_, known)) in items.iter().enumerate() {
+        let is_left_out = (0..width)
+            .any(|act| first[item * width + act] + last[(item + 1) * width + act] == most);
+        let mut beside = (0..acts.len()).filter(|act| {
+            let others = first[item * width + act] + last[(item + 1) * width + act + 1];
+            fit(item, *act) && others + 1 == most
+        });
+        if let (false, Some(act), None) = (is_left_out, beside.next(), beside.next()) {
+            pairs.push((*known, acts[act]));
+        }
     }
     pairs
 }
@@ -66,7 +122,11 @@ mod tests {
     fn told(items: &[i64], done: &[i64]) -> Vec<[i64; 2]> {
         let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
         let done = numbered(done);
-        let pairs = pairs(&numbered(items), |first, until| within(&done, first, until).to_vec());
+        let pairs = pairs(
+            &numbered(items),
+            |first, until| within(&done, first, until).to_vec(),
+            |_, _| true,
+        );
         pairs.iter().map(|(item, (time, _))| [i64::from(*item), *time]).collect()
     }
 
@@ -85,5 +145,24 @@ mod tests {
         assert_eq!(told(&[10, 11, 50], &[20, 60, 61]), [[0, 20], [1, 60], [2, 61]]);
         // One was left out, and no later read makes it good.
         assert_eq!(told(&[10, 30, 50], &[35, 55]), [[1, 35], [2, 55]]);
+    }
+
+    #[test]
+    fn what_cannot_be_for_an_item_is_left_out() {
+        let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
+        let done = numbered(&[20, 21, 22, 23]);
+        let told = |fits: &dyn Fn(u32, (i64, u32)) -> bool| -> Vec<[u32; 2]> {
+            let done = |first, until| within(&done, first, until).to_vec();
+            let pairs = pairs(&numbered(&[10, 11, 12]), done, fits);
+            pairs.iter().map(|(item, (_, act))| [*item, *act]).collect()
+        };
+        // The second act is for none of them.
+        assert_eq!(told(&|_, (_, act)| act != 1), [[0, 0], [1, 2], [2, 3]]);
+        // Two are, so of three acts it is not known which one is missing.
+        assert_eq!(told(&|_, (_, act)| act > 1), [[0; 2]; 0]);
+        // One is not for the last item, so it is for the second.
+        assert_eq!(told(&|item, (_, act)| act > 1 && (item, act) != (2, 3)), [[0, 2], [1, 3]]);
+        // As many as there are items, and one cannot be for its own.
+        assert_eq!(told(&|item, (_, act)| act < 3 && item != 1), [[0; 2]; 0]);
     }
 }

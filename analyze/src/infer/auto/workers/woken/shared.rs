@@ -32,11 +32,14 @@ pub(super) fn threads(service: &Service) -> FxHashSet<u32> {
 }
 
 /// Whom the answer of each call let go on, and when, by the order of the answers that `shared`
-/// threads read. `woken` are those whom each thread let go on.
+/// threads read. `woken` are those whom each thread let go on; `waits` says who may wait for
+/// answers at all, and `may_wait` whether one may then wait for that of a call.
 pub(super) fn waited(
     service: &Service,
     woken: &FxHashMap<u32, Times>,
     shared: &FxHashSet<u32>,
+    waits: impl Fn(u32) -> bool,
+    may_wait: impl Fn(u32, i64, u32) -> bool,
 ) -> FxHashMap<u32, (i64, u32)> {
     let mut heard: FxHashMap<u32, Times> = FxHashMap::default();
     for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
@@ -44,18 +47,31 @@ pub(super) fn waited(
             heard.entry(*hearer).or_default().push((span.end, call));
         }
     }
+    let begin = |call: u32| service.calls[call as usize].begin;
     let mut waited = FxHashMap::default();
     for (hearer, mut heard) in heard {
         heard.sort_unstable();
-        let woken = woken.get(&hearer).map_or(&[][..], Vec::as_slice);
+        let Some(woken) = woken.get(&hearer) else { continue };
+        // When the reader had let the same one go on before, if it has.
+        let mut last: FxHashMap<u32, i64> = FxHashMap::default();
+        let mut before: FxHashMap<(i64, u32), i64> = FxHashMap::default();
+        for (time, to) in woken {
+            before.insert((*time, *to), last.insert(*to, *time).unwrap_or(i64::MIN));
+        }
+        let before = |act: (i64, u32)| before.get(&act).copied().unwrap_or(i64::MIN);
         let let_go_on = |first: i64, until: i64| {
-            let mut seen = FxHashSet::default();
+            let from = heard.partition_point(|(time, _)| *time < first).saturating_sub(1);
+            let heard = heard.iter().skip(from).take_while(|(time, _)| *time < until);
+            let latest = heard.map(|(_, call)| begin(*call)).max().unwrap_or(i64::MIN);
             let mut woken = within(woken, first, until).to_vec();
-            // Who sends is let go on, too, and waits for no answer.
-            woken.retain(|(_, to)| !shared.contains(to) && seen.insert(*to));
+            // Who sends is let go on, too, and waits for no answer. Who was let go on by the
+            // beginning of an answer may be once more by its end.
+            woken.retain(|act| waits(act.1) && before(*act) < latest);
             woken
         };
-        waited.extend(pairs(&heard, let_go_on));
+        let fits =
+            |call: u32, act: (i64, u32)| before(act) < begin(call) && may_wait(act.1, act.0, call);
+        waited.extend(pairs(&heard, let_go_on, fits));
     }
     waited
 }

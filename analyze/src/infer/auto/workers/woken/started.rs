@@ -12,26 +12,44 @@ use super::in_order::{Times, pairs, within};
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{MIN_ANSWERING, MIN_FOLLOWED};
 
-/// The goroutines that were started for requests, each with its own; and those whose request is not
-/// known. `starts` are those that each one started, `from` those whom each one let go on.
+/// What the starts of goroutines tell.
+#[derive(Default)]
+pub(super) struct Started {
+    /// The goroutines that were started for requests, each with its own.
+    pub(super) found: Vec<(u32, u32)>,
+    /// Goroutines whose request is not known.
+    pub(super) unknown: FxHashSet<u32>,
+    /// Goroutines that read requests for others, or write the answers of others.
+    pub(super) serving: FxHashSet<u32>,
+}
+
+/// What the `starts` tell of the goroutines of a service. `from` are those whom each one let go on.
 pub(super) fn of(
     service: &Service,
     starts: &FxHashMap<u32, Times>,
     from: &FxHashMap<u32, Times>,
-) -> (Vec<(u32, u32)>, FxHashSet<u32>) {
-    let mut received: FxHashMap<u32, Times> = FxHashMap::default();
-    for (request, (span, [receiver, _])) in
-        (0..).zip(service.requests.iter().zip(&service.request_threads))
-    {
-        if *receiver != UNKNOWN_THREAD {
-            received.entry(*receiver).or_default().push((span.begin, request));
-        }
-    }
-    let (mut found, mut unknown) = (Vec::new(), FxHashSet::default());
-    for (receiver, mut received) in received {
+) -> Started {
+    let mut result = Started::default();
+    for (receiver, received) in received(service, starts) {
         let Some(starts) = starts.get(&receiver) else { continue };
-        received.sort_unstable();
-        let begun = pairs(&received, |first, until| within(starts, first, until).to_vec());
+        // Who is waited for where it begins has nothing to do with a request, as the workers that
+        // the runtime starts to collect garbage.
+        let own = from.get(&receiver).map_or(&[][..], Vec::as_slice);
+        let next = |time: i64| {
+            let next =
+                |of: &[(i64, u32)]| of.get(of.partition_point(|(at, _)| *at <= time)).copied();
+            let next = [next(starts), next(own), next(&received)].into_iter().flatten();
+            next.map(|(at, _)| at).min().unwrap_or(i64::MAX)
+        };
+        let is_waited_for = |(time, started): &(i64, u32)| {
+            let lets = from.get(started).map_or(&[][..], |own| within(own, *time, next(*time)));
+            lets.iter().any(|(_, to)| *to == receiver)
+        };
+        let done = |first: i64, until: i64| {
+            let starts = within(starts, first, until).iter();
+            starts.filter(|start| !is_waited_for(start)).copied().collect()
+        };
+        let begun = pairs(&received, done, |_, _| true);
         let mut own: Vec<(u32, u32)> =
             begun.into_iter().map(|(request, (_, started))| (started, request)).collect();
         // Who receives may answer some requests itself.
@@ -52,12 +70,50 @@ pub(super) fn of(
         let is_rule = own.len() as f64 >= MIN_FOLLOWED * received.len() as f64
             && answers.count() as f64 >= MIN_ANSWERING * own.len() as f64;
         if is_rule {
-            unknown.extend(starts.iter().map(|(_, started)| *started));
-            found.append(&mut own);
+            let started = starts.iter().filter(|start| !is_waited_for(start));
+            result.unknown.extend(started.map(|(_, started)| *started));
+            let threads = own.iter().flat_map(|(started, request)| {
+                let threads = service.request_threads[*request as usize];
+                threads.into_iter().filter(move |thread| thread != started)
+            });
+            result.serving.extend(threads);
+            result.serving.insert(receiver);
+            result.found.append(&mut own);
         }
     }
-    for (started, _) in &found {
-        unknown.remove(started);
+    for (started, _) in &result.found {
+        result.unknown.remove(started);
     }
-    (found, unknown)
+    result
+}
+
+/// The requests by who acts on them, in order. Who only begins to read a connection and then starts
+/// another one that goes on with it, leaves to that one what it has read.
+fn received(service: &Service, starts: &FxHashMap<u32, Times>) -> FxHashMap<u32, Times> {
+    let mut received: FxHashMap<u32, Times> = FxHashMap::default();
+    for (request, (span, [receiver, _])) in
+        (0..).zip(service.requests.iter().zip(&service.request_threads))
+    {
+        if *receiver != UNKNOWN_THREAD {
+            received.entry(*receiver).or_default().push((span.begin, request));
+        }
+    }
+    received.values_mut().for_each(|items| items.sort_unstable());
+    let left = received.iter().filter_map(|(receiver, items)| {
+        let goes_on = |started: &u32| {
+            let own = starts.contains_key(started).then(|| received.get(started)).flatten();
+            let first = own.and_then(|own| own.first());
+            items.last().zip(first).is_some_and(|(last, first)| last < first)
+        };
+        let started = starts.get(receiver)?.iter().map(|(_, started)| *started);
+        let mut ones = started.filter(goes_on);
+        Some((*receiver, ones.next()?)).filter(|_| ones.next().is_none())
+    });
+    let left: Vec<(u32, u32)> = left.collect();
+    for (receiver, one) in left {
+        let items = received.remove(&receiver).unwrap_or_default();
+        let own = received.entry(one).or_default();
+        own.splice(0..0, items);
+    }
+    received
 }

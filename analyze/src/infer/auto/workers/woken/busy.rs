@@ -1,0 +1,182 @@
+//! Workers that make one call after the other themselves. Between two calls a worker lets go on who
+//! waits for the answer to the one before, and then who has waited to give it the next job. Neither
+//! need wait: who has given a job may not have come to waiting for the answer yet, and a job may
+//! lie ready. So one who was let go on alone may be of the call before, or of the one behind.
+//!
+//! Each hand-off is of one of the two calls beside it, the earlier ones of the call before. What
+//! explains most hand-offs of a worker, all calls together, is right. Calls without hand-offs
+//! between them are rather for the same request. Where another request explains as many, or none
+//! does, the call is doubted.
+
+use super::super::run::Found;
+use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MAX_CANDIDATES};
+
+/// A call of a worker.
+pub(super) struct Step {
+    pub(super) call: u32,
+    /// The requests of those who were let go on since the call before, in their order.
+    pub(super) since: Vec<u32>,
+    /// The requests that are told otherwise: of who let the worker go on for the call, and of whom
+    /// the worker let go on while it waited for the answer.
+    pub(super) told: Vec<u32>,
+}
+
+/// Worth of an explained hand-off, and of a call for the same request as the one before it where
+/// there is no hand-off between them.
+const EXPLAINED: u32 = 2;
+const SAME: u32 = 1;
+
+/// The requests of the calls of a worker. `last` are those of whom it let go on behind the last of
+/// the `steps`, and `is_open` says whether a request was open during a call.
+pub(super) fn requests(
+    steps: &[Step],
+    last: &[u32],
+    is_open: impl Fn(u32, u32) -> bool,
+) -> Vec<Found> {
+    let behind = |at: usize| steps.get(at + 1).map_or(last, |step| &step.since);
+    let candidates: Vec<Vec<u32>> = (0..steps.len())
+        .map(|at| {
+            let step = &steps[at];
+            // Of several calls in a row, only the first and the last have hand-offs beside them.
+            let behind = (at..steps.len()).map(behind).find(|requests| !requests.is_empty());
+            let before = steps[..=at].iter().rev().map(|step| &step.since);
+            let before = before.into_iter().find(|requests| !requests.is_empty());
+            let near = behind.into_iter().flatten().chain(&step.told);
+            let near = near.chain(before.into_iter().flatten().rev());
+            let mut known: Vec<u32> = Vec::new();
+            for request in near {
+                if !known.contains(request) && is_open(*request, step.call) {
+                    known.push(*request);
+                }
+            }
+            known.truncate(MAX_CANDIDATES);
+            known
+        })
+        .collect();
+    let told = |at: usize, request: u32| {
+        EXPLAINED * steps[at].told.iter().filter(|told| **told == request).count() as u32
+    };
+    // Or none of them.
+    let of = |at: usize| -> Vec<Option<u32>> {
+        candidates[at].iter().copied().map(Some).chain([None]).collect()
+    };
+    // What the calls up to each one explain at best, for each of its candidates; then likewise the
+    // calls behind it.
+    let (mut upto, mut beyond) = (Vec::new(), vec![Vec::new(); steps.len()]);
+    for (at, step) in steps.iter().enumerate() {
+        let best = |request: Option<u32>| {
+            let own = request.map_or(0, |request| told(at, request));
+            let Some(before) = at.checked_sub(1) else {
+                return own + explained(&step.since, None, request);
+            };
+            let ways = of(before).into_iter().zip(&upto[before]);
+            let ways = ways.map(|(one, worth)| worth + explained(&step.since, one, request));
+            own + ways.max().unwrap_or(0)
+        };
+        let worths: Vec<u32> = of(at).into_iter().map(best).collect();
+        upto.push(worths);
+    }
+    for at in (0..steps.len()).rev() {
+        let best = |request: Option<u32>| {
+            let Some(next) = steps.get(at + 1) else { return explained(last, request, None) };
+            let ways = of(at + 1).into_iter().zip(&beyond[at + 1]);
+            let ways = ways.map(|(one, worth): (Option<u32>, &u32)| {
+                let own = one.map_or(0, |one| told(at + 1, one));
+                own + worth + explained(&next.since, request, one)
+            });
+            ways.max().unwrap_or(0)
+        };
+        beyond[at] = of(at).into_iter().map(best).collect();
+    }
+    let mut found = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let worths = upto[at].iter().zip(&beyond[at]).map(|(one, other)| one + other);
+        let mut known: Vec<(Option<u32>, u32)> = of(at).into_iter().zip(worths).collect();
+        // Of as many, the first.
+        known.sort_by_key(|(_, worth)| u32::MAX - worth);
+        let Some((Some(request), worth)) = known.first().copied() else { continue };
+        let others: Vec<Option<u32>> = known
+            .iter()
+            .skip(1)
+            .filter(|(_, other)| *other == worth)
+            .map(|(one, _)| *one)
+            .collect();
+        let rival = others.iter().flatten().next();
+        let rival = rival.map(|other| (*other, CONTRADICTED_SHARE));
+        found.push(Found { call: step.call, request, rival, is_recorded: others.is_empty() });
+    }
+    found
+}
+
+/// Worth of the requests of a call and of the next one for the hand-offs between them.
+fn explained(between: &[u32], before: Option<u32>, behind: Option<u32>) -> u32 {
+    if between.is_empty() {
+        return if before.is_some() && before == behind { SAME } else { 0 };
+    }
+    let are_of = |part: &[u32], request: Option<u32>| {
+        part.iter().filter(|one| request == Some(**one)).count() as u32
+    };
+    let splits = (0..=between.len()).map(|at| {
+        let (first, second) = between.split_at(at);
+        are_of(first, before) + are_of(second, behind)
+    });
+    EXPLAINED * splits.max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The requests of calls 0, 1, .. and whether each is known, by whom the worker let go on
+    /// before each call and behind the last. A request is open but for the calls of `closed`.
+    fn told(since: &[&[u32]], told: &[(usize, u32)], closed: &[(u32, u32)]) -> Vec<(u32, bool)> {
+        let Some((last, since)) = since.split_last() else { return Vec::new() };
+        let told =
+            |at: usize| told.iter().filter(|(of, _)| *of == at).map(|(_, one)| *one).collect();
+        let steps: Vec<Step> = (0..)
+            .zip(since.iter().enumerate())
+            .map(|(call, (at, since))| Step { call, since: since.to_vec(), told: told(at) })
+            .collect();
+        let is_open = |request: u32, call: u32| !closed.contains(&(request, call));
+        let found = requests(&steps, last, is_open);
+        found.iter().map(|found| (found.request, found.is_recorded)).collect()
+    }
+
+    #[test]
+    fn who_waits_for_the_answer_is_let_go_on_behind_the_call() {
+        assert_eq!(told(&[&[], &[7], &[8], &[9]], &[], &[]), [(7, true), (8, true), (9, true)]);
+    }
+
+    #[test]
+    fn who_has_given_the_next_job_is_let_go_on_before_the_call() {
+        // Nobody waits for the answers but the first and the last one.
+        let given: &[&[u32]] = &[&[6], &[6, 7], &[8], &[9], &[9]];
+        let all = [(6, true), (7, true), (8, true), (9, true)];
+        assert_eq!(told(given, &[], &[]), all);
+        // The worker had waited for the first job.
+        let given: &[&[u32]] = &[&[], &[8], &[9], &[9]];
+        assert_eq!(told(given, &[(0, 7)], &[]), [(7, true), (8, true), (9, true)]);
+        // What was answered before is not at the call.
+        let given: &[&[u32]] = &[&[7], &[8], &[]];
+        assert_eq!(told(given, &[], &[(7, 1), (8, 0)]), [(7, true), (8, true)]);
+    }
+
+    #[test]
+    fn what_can_be_for_either_call_is_doubted() {
+        assert_eq!(told(&[&[], &[8], &[]], &[], &[]), [(8, false), (8, false)]);
+        // Somebody else was let go on while the worker waited.
+        assert_eq!(told(&[&[], &[7]], &[(0, 8)], &[]), [(7, false)]);
+    }
+
+    #[test]
+    fn calls_without_hand_offs_between_them_are_for_one_request() {
+        let two: &[&[u32]] = &[&[6, 7], &[], &[7, 8], &[], &[8]];
+        assert_eq!(told(two, &[], &[]), [(7, true), (7, true), (8, true), (8, true)]);
+    }
+
+    #[test]
+    fn an_answer_comes_before_the_next_job() {
+        let given: &[&[u32]] = &[&[], &[7, 8], &[8, 7], &[7]];
+        assert_eq!(told(given, &[], &[]), [(7, true), (8, true), (7, true)]);
+    }
+}
