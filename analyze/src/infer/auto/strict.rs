@@ -60,7 +60,7 @@ pub(super) fn settle(service: &Service, found: &mut Assignment) -> Option<NotKep
 }
 
 /// What requests mostly have, by the request of each call.
-fn plans(service: &Service, owner: &[u32]) -> Plans {
+pub(super) fn plans(service: &Service, owner: &[u32]) -> Plans {
     let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
     for (request, made) in service.requests.iter().zip(made_for(service, owner)) {
         let kinds = made.iter().map(|call| service.calls[*call as usize].kind).collect();

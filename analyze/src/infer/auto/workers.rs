@@ -10,6 +10,7 @@
 //!   received first, and what was done first is answered first. Two that come so near to each other
 //!   at one end that the order is not told there are mostly far apart at the other.
 //! - Of goroutines it is recorded each time who let whom go on ([`woken`]).
+//! - Where threads hold requests, others may write some of their calls ([`waiting`]).
 //!
 //! That a process works so is not supposed: calls that are open across an answer, runs that begin
 //! before their request or end after it, and requests that overtake each other all the time show
@@ -21,6 +22,7 @@ mod overtaking;
 mod own_answers;
 mod run;
 mod runs;
+mod waiting;
 mod woken;
 
 #[cfg(test)]
@@ -48,7 +50,8 @@ impl Service {
         let found = woken::of(self, hand_offs).or_else(|| {
             let hand_offs = woken::of_threads(hand_offs);
             let given = known::given(self, hand_offs);
-            own_answers::of(self, &given).or_else(|| self.queued(hand_offs, &given))
+            let found = own_answers::of(self, &given).or_else(|| self.queued(hand_offs, &given));
+            found.or_else(|| waiting::of(self, hand_offs))
         });
         let mut recorded = FxHashSet::default();
         for Found { call, request, rival, is_recorded } in found.into_iter().flatten() {

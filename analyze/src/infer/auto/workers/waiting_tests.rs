@@ -1,0 +1,152 @@
+//! Made servers, each of whose threads does all of a request, but for what one that writes for all
+//! takes along.
+
+use super::*;
+use crate::infer::auto::service::Span;
+
+const MS: i64 = 1_000_000;
+/// The lock that threads pass on whenever they wait for something, and what wakes those that poll.
+const LOCK: i64 = 7;
+const POLL: i64 = 8;
+/// A thread that holds no request, and writes for all.
+const WRITER: u32 = 9;
+
+/// Rounds in which three threads serve a request each: a call of kind 1 from 10 to 40 ms after the
+/// round begins, one of kind 2 from 50 to 80, and the answer at 90. The threads are a millisecond
+/// apart.
+fn served(rounds: i64) -> (Service, Vec<HandOff>) {
+    let mut service = Service { window: 1000 * MS, ..Service::default() };
+    let mut hand_offs = Vec::new();
+    for round in 0..rounds {
+        for thread in 0..3_u32 {
+            let at = |ms: i64| (100 * round + ms + i64::from(thread)) * MS;
+            service.requests.push(Span { begin: at(0), end: at(90), kind: 5 });
+            service.request_threads.push([thread; 2]);
+            for (begin, end, kind) in [(10, 40, 1), (50, 80, 2)] {
+                service.calls.push(Span { begin: at(begin), end: at(end), kind });
+                service.call_threads.push([thread; 2]);
+            }
+            let signals = [(9, LOCK), (25, POLL), (42, LOCK), (47, LOCK), (70, POLL), (85, LOCK)];
+            hand_offs.extend(signals.map(|(ms, object)| signal(thread, at(ms), object)));
+        }
+    }
+    (service, hand_offs)
+}
+
+fn signal(from: u32, signalled: i64, object: i64) -> HandOff {
+    HandOff { signalled, woken: signalled, from, to: UNKNOWN_THREAD, object }
+}
+
+/// The calls of kind 2 of two threads in the last round, written together by another thread when
+/// the later one was due, first that of the second thread.
+fn written_by_another(service: &mut Service) -> [u32; 2] {
+    let all = service.calls.len() as u32;
+    let [first, second] = [all - 5, all - 3];
+    let begin = service.calls[second as usize].begin;
+    for (call, later, end) in [(first, 0, 30), (second, 1, 31)] {
+        let span = &mut service.calls[call as usize];
+        (span.begin, span.end) = (begin + later, begin + end * MS);
+        service.call_threads[call as usize] = [WRITER; 2];
+    }
+    [first, second]
+}
+
+/// The request that a call was given to, and the other one that it may be for.
+fn request(found: &[Found], call: u32) -> Option<(u32, Option<u32>)> {
+    let found = found.iter().find(|found| found.call == call)?;
+    Some((found.request, found.rival.map(|(request, _)| request)))
+}
+
+#[test]
+fn who_waits_longest_has_the_first_call_that_another_writes() {
+    let (mut service, mut hand_offs) = served(20);
+    let [one, other] = written_by_another(&mut service);
+    // The requests of the last round, by their threads.
+    let [first, second] = [57, 58];
+    let found = of(&service, &hand_offs).unwrap();
+    // Both wait: since 47 and 48 ms.
+    assert_eq!(request(&found, one), Some((first, Some(second))));
+    assert_eq!(request(&found, other), Some((second, None)));
+    // The first goes on to 49 ms, and then waits for less time than the second.
+    hand_offs.push(signal(0, (100 * 19 + 49) * MS, LOCK));
+    let found = of(&service, &hand_offs).unwrap();
+    assert_eq!(request(&found, one), Some((second, Some(first))));
+}
+
+#[test]
+fn who_does_something_meanwhile_does_not_wait() {
+    let (mut service, mut hand_offs) = served(20);
+    let [one, other] = written_by_another(&mut service);
+    let [first, second] = [57, 58];
+    hand_offs.push(signal(0, (100 * 19 + 60) * MS, LOCK));
+    let found = of(&service, &hand_offs).unwrap();
+    assert_eq!(request(&found, one), Some((second, None)));
+    assert_eq!(request(&found, other), None);
+    // What threads do while they wait shows nothing, nor what they do within a millisecond.
+    for (tenths, object) in [(600, POLL), (515, LOCK)] {
+        hand_offs.pop();
+        hand_offs.push(signal(0, (1000 * 19 + tenths) * MS / 10, object));
+        let found = of(&service, &hand_offs).unwrap();
+        let waits = found.iter().any(|found| found.request == first);
+        assert!(waits, "{object} at {tenths}");
+    }
+}
+
+#[test]
+fn a_call_has_its_place_among_those_that_are_known() {
+    let spans = [(10, 40, 1), (80, 90, 3), (45, 70, 2), (30, 70, 2), (45, 85, 2), (45, 70, 1)];
+    let mut service = Service::default();
+    service.requests.push(Span { begin: 0, end: 100, kind: 9 });
+    service.calls = spans.map(|(begin, end, kind)| Span { begin, end, kind }).to_vec();
+    let place = |service: &Service, calls: &[(u32, u32)], call: u32| {
+        Planned { of: vec![calls.to_vec()] }.place(service, 0, call)
+    };
+    let calls = [(1, 0), (2, NONE), (3, 1)];
+    assert_eq!(place(&service, &calls, 2), Some(1));
+    // One begins before the call before it is answered, one ends after the next one is made, and
+    // the one of the last one's kind is known.
+    assert_eq!([3, 4, 5].map(|call| place(&service, &calls, call)), [None; 3]);
+    // Of two of one kind it is the one that is missing.
+    service.calls.iter_mut().for_each(|call| call.kind = 1);
+    assert_eq!(place(&service, &[(1, 0), (1, NONE)], 2), Some(1));
+    assert_eq!(place(&service, &[(1, NONE), (1, 1)], 2), Some(0));
+}
+
+#[test]
+fn what_is_sent_before_the_first_answer_is_doubted() {
+    let (mut service, hand_offs) = served(20);
+    let [one, other] = written_by_another(&mut service);
+    let shares = |service: &Service| -> Vec<f64> {
+        let found = of(service, &hand_offs).unwrap();
+        [one, other]
+            .map(|call| {
+                let found = found.iter().find(|found| found.call == call).unwrap();
+                found.rival.map_or(0.0, |(_, share)| share)
+            })
+            .to_vec()
+    };
+    assert_eq!(shares(&service), [RIVALS_SHARE, 0.0]);
+    // Both are the first calls of a connection; all others go over another one.
+    service.call_before =
+        (0..service.calls.len() as u32).map(|call| call.wrapping_sub(1)).collect();
+    service.call_before[one as usize] = NONE;
+    service.call_before[other as usize] = one;
+    service.call_before[other as usize - 1] = one - 1;
+    service.call_before[other as usize + 1] = other - 1;
+    assert_eq!(shares(&service), [FIRST_RIVALS_SHARE, FIRST_RIVALS_SHARE]);
+}
+
+#[test]
+fn nothing_is_said_where_requests_differ_or_signals_show_nothing() {
+    let (mut service, hand_offs) = served(20);
+    written_by_another(&mut service);
+    assert!(of(&service, &[]).is_none());
+    let polls: Vec<HandOff> =
+        hand_offs.iter().filter(|hand_off| hand_off.object == POLL).copied().collect();
+    assert!(of(&service, &polls).is_none(), "threads that wait do this, too");
+    // Every third request has one call only, which is of another kind.
+    for at in (1..service.calls.len() - 6).step_by(6) {
+        service.calls[at].kind = 3;
+    }
+    assert!(of(&service, &hand_offs).is_none(), "requests differ");
+}
