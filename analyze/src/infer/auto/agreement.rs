@@ -4,6 +4,8 @@
 //! it is measured how far assignments agree, by the number of requests that a call might be for.
 //! Where they do not agree, no probability may say more than they do.
 
+use rustc_hash::FxHashMap;
+
 use super::NONE;
 use super::events::Event;
 use super::service::Service;
@@ -14,11 +16,15 @@ use crate::tuning::auto::learning::agreement::{
 /// Probability that the requests of the best assignment are right, as far as other beginnings tell,
 /// by the number of requests that a call might be for.
 #[derive(Clone, Debug)]
-pub(super) struct Agreement([f64; CLASSES]);
+pub(super) struct Agreement {
+    all: [f64; CLASSES],
+    /// At most that of the calls of a kind.
+    of_kinds: FxHashMap<u32, [f64; CLASSES]>,
+}
 
 impl Default for Agreement {
     fn default() -> Agreement {
-        Agreement([1.0; CLASSES])
+        Agreement { all: [1.0; CLASSES], of_kinds: FxHashMap::default() }
     }
 }
 
@@ -30,35 +36,25 @@ impl Agreement {
         events: &[(i64, Event)],
         found: &[(f64, &[u32])],
     ) -> Agreement {
-        let Some(((best_fit, best), others)) = found.split_first() else {
-            return Agreement::default();
-        };
-        let calls = service.calls.len().max(1) as f64;
-        let weights: Vec<f64> =
-            others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE_NATS).exp()).collect();
-        let total: f64 = OWN_WEIGHT + weights.iter().sum::<f64>();
-        let mut seen = [[PRIOR_CALLS; 2]; CLASSES];
-        candidates(service, events, |call, possible| {
-            let owner = best[call as usize];
-            if owner == NONE {
-                return;
-            }
-            let same =
-                others.iter().zip(&weights).filter(|((_, other), _)| other[call as usize] == owner);
-            let seen = &mut seen[class(possible.len())];
-            seen[0] += 1.0;
-            seen[1] += (OWN_WEIGHT + same.map(|(_, weight)| weight).sum::<f64>()) / total;
-        });
-        // Two that are right with the same probability, one apart from the other, agree with its
-        // square. What was not seen among many calls is not better known than what was seen among
-        // fewer.
-        let mut worth = 1.0;
-        Agreement(seen.map(|[all, same]| {
-            if all >= MIN_CALLS {
-                worth = (same / all).sqrt();
-            }
-            worth
-        }))
+        let all = worth(service, events, found, |_| 0).remove(&0).unwrap_or([1.0; CLASSES]);
+        Agreement { all, of_kinds: FxHashMap::default() }
+    }
+
+    /// The same, but at most that of the first of `found` with the others, kind by kind.
+    pub(super) fn at_most(
+        self,
+        service: &Service,
+        events: &[(i64, Event)],
+        found: &[(f64, &[u32])],
+    ) -> Agreement {
+        let kind = |call: u32| service.calls[call as usize].kind;
+        Agreement { of_kinds: worth(service, events, found, kind), ..self }
+    }
+
+    /// What the likeliest request of a call is worth.
+    fn worth(&self, kind: u32, class: usize) -> f64 {
+        let of_kind = self.of_kinds.get(&kind).map_or(1.0, |worth| worth[class]);
+        self.all[class].min(of_kind)
     }
 
     /// Takes from the shares of each call what they are not worth, and gives it to the requests
@@ -70,7 +66,9 @@ impl Agreement {
         shares: &mut [Vec<(u32, f64)>],
     ) {
         candidates(service, events, |call, possible| {
-            let (worth, shares) = (self.0[class(possible.len())], &mut shares[call as usize]);
+            let kind = service.calls[call as usize].kind;
+            let worth = self.worth(kind, class(possible.len()));
+            let shares = &mut shares[call as usize];
             if worth > LEFT_ALONE || possible.len() < 2 || shares.is_empty() {
                 return;
             }
@@ -93,6 +91,49 @@ impl Agreement {
             }
         });
     }
+}
+
+/// What the first of these assignments is worth by the others, by a key of the call and the number
+/// of requests that a call might be for.
+fn worth(
+    service: &Service,
+    events: &[(i64, Event)],
+    found: &[(f64, &[u32])],
+    key: impl Fn(u32) -> u32,
+) -> FxHashMap<u32, [f64; CLASSES]> {
+    let mut seen: FxHashMap<u32, [[f64; 2]; CLASSES]> = FxHashMap::default();
+    let Some(((best_fit, best), others)) = found.split_first() else {
+        return FxHashMap::default();
+    };
+    let calls = service.calls.len().max(1) as f64;
+    let weights: Vec<f64> =
+        others.iter().map(|(fit, _)| ((fit - best_fit) / calls / WORSE_NATS).exp()).collect();
+    let total: f64 = OWN_WEIGHT + weights.iter().sum::<f64>();
+    candidates(service, events, |call, possible| {
+        let owner = best[call as usize];
+        if owner == NONE {
+            return;
+        }
+        let same =
+            others.iter().zip(&weights).filter(|((_, other), _)| other[call as usize] == owner);
+        let seen = seen.entry(key(call)).or_insert([[PRIOR_CALLS; 2]; CLASSES]);
+        let seen = &mut seen[class(possible.len())];
+        seen[0] += 1.0;
+        seen[1] += (OWN_WEIGHT + same.map(|(_, weight)| weight).sum::<f64>()) / total;
+    });
+    // Two that are right with the same probability, one apart from the other, agree with its
+    // square. What was not seen among many calls is not better known than what was seen among
+    // fewer.
+    let worth = |seen: [[f64; 2]; CLASSES]| {
+        let mut worth = 1.0;
+        seen.map(|[all, same]| {
+            if all >= MIN_CALLS {
+                worth = (same / all).sqrt();
+            }
+            worth
+        })
+    };
+    seen.into_iter().map(|(key, seen)| (key, worth(seen))).collect()
 }
 
 /// For each call of `service`, the requests that it might be for: those that are open, and not over
@@ -155,9 +196,9 @@ mod tests {
         // Half of the calls, its own word counted a tenth, and two on which all agree: sqrt((100
         // (0.5 + 0.1) / 1.1 + 2) / 102).
         let worth = ((100.0 * 0.6 / 1.1 + 2.0) / 102.0_f64).sqrt();
-        assert!((found(-1000.0).0[1] - worth).abs() < 1e-9, "{:?}", found(-1000.0));
+        assert!((found(-1000.0).all[1] - worth).abs() < 1e-9, "{:?}", found(-1000.0));
         // One that fits far worse says little.
-        assert!(found(-1600.0).0[1] > 0.99);
+        assert!(found(-1600.0).all[1] > 0.99);
         let mut shares: Vec<Vec<(u32, f64)>> =
             best.iter().map(|request| vec![(*request, 1.0)]).collect();
         found(-1000.0).temper(&service, &events, &mut shares);

@@ -7,7 +7,7 @@ use super::agreement::Agreement;
 use super::connections::Connections;
 use super::correlate;
 use super::density::Axis;
-use super::events::{events, made_for};
+use super::events::{Event, events, made_for};
 use super::first_assignments::{Choice, first, solo};
 use super::learn::learn;
 use super::learner::Learner;
@@ -21,10 +21,22 @@ use crate::tuning::auto::learning::beginnings::{
 };
 use out_of_core::workers;
 
-/// The model of the best beginning, and the agreement of all.
+/// What came of the beginnings.
+#[derive(Debug)]
 pub(super) struct Begun {
+    /// The model of the best.
     pub(super) model: Model,
-    pub(super) agreement: Agreement,
+    /// The agreement of all.
+    agreement: Agreement,
+    /// The assignments that they came to, each with its fit in nats, and that of the one which
+    /// supposes nothing of turns.
+    all: Vec<(f64, Vec<u32>)>,
+    free: Option<Vec<u32>>,
+    /// What they were tried on.
+    part: Service,
+    events: Vec<(i64, Event)>,
+    axis: Axis,
+    nobody: Nobody,
 }
 
 /// A beginning while it is tried.
@@ -63,14 +75,7 @@ struct Done {
 /// The best of several beginnings; `shapes` will be those that it knows.
 pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: Nobody) -> Begun {
     let part = service.beginning(REQUESTS);
-    let learner = Learner {
-        service: &part,
-        events: events(&part),
-        axis,
-        width: WIDTH,
-        exchanges: false,
-        supposes: true,
-    };
+    let learner = learner(&part, events(&part), axis);
     let choices: Vec<Choice> =
         Choice::ALL.into_iter().filter(|choice| choice.is_known(&part)).collect();
     // All beginnings suppose it, so they do not tell whether it is true.
@@ -102,23 +107,68 @@ pub(super) fn begin(service: &Service, axis: Axis, shapes: &mut Shapes, nobody: 
         }
     }
     all.sort_by(|one, other| other.fit.total_cmp(&one.fit));
-    let mut fits: Vec<(f64, &[u32])> =
-        all.iter().map(|one| (one.fit, one.owner.as_slice())).collect();
-    if let (Some((fit, _)), Some(free)) = (fits.first().copied(), &free) {
-        // It has as many voices as all others together.
-        fits.extend(vec![(fit, free.as_slice()); fits.len()]);
+    let fits: Vec<(f64, Vec<u32>)> = all.iter().map(|one| (one.fit, one.owner.clone())).collect();
+    let agreement = Agreement::of(&part, &learner.events, &voices(&fits, free.as_deref()));
+    let mut model = Model::default();
+    if let Some(best) = all.into_iter().next() {
+        *shapes = best.shapes;
+        model = match best.was_kept {
+            // One without turns, and without what ends of calls promise, would lead away from it
+            // again.
+            true => learner.model(&best.owner, nobody, shapes),
+            false => best.model,
+        };
     }
-    let agreement = Agreement::of(&part, &learner.events, &fits);
-    let Some(best) = all.into_iter().next() else {
-        return Begun { model: Model::default(), agreement };
-    };
-    *shapes = best.shapes;
-    let model = match best.was_kept {
-        // One without turns, and without what ends of calls promise, would lead away from it again.
-        true => learner.model(&best.owner, nobody, shapes),
-        false => best.model,
-    };
-    Begun { model, agreement }
+    let events = learner.events;
+    Begun { model, agreement, all: fits, free, part, events, axis, nobody }
+}
+
+/// What beginnings say: each once, and the one that supposes nothing of turns as often as all
+/// others together, as if it fitted as well as the best.
+fn voices<'a>(all: &'a [(f64, Vec<u32>)], free: Option<&'a [u32]>) -> Vec<(f64, &'a [u32])> {
+    let mut voices: Vec<(f64, &[u32])> =
+        all.iter().map(|(fit, owner)| (*fit, owner.as_slice())).collect();
+    if let (Some((fit, _)), Some(free)) = (all.first(), free) {
+        voices.extend(vec![(*fit, free); all.len()]);
+    }
+    voices
+}
+
+impl Begun {
+    /// Adds what was learned from the best beginning to what the beginnings came to.
+    pub(super) fn add(&mut self, owner: &[u32], shapes: &Shapes) {
+        let learned = self.on_part(owner);
+        self.all.push((self.fit(&learned, shapes), learned));
+    }
+
+    /// How far the last assignment is worth to be believed. Learning goes on from the best
+    /// beginning, and may lead far away from all of them. Then it is worth no more than they say of
+    /// it, unless it fits better.
+    pub(super) fn agreement(&self, owner: &[u32], shapes: &Shapes) -> Agreement {
+        let last = self.on_part(owner);
+        let mut found = vec![(self.fit(&last, shapes), last.as_slice())];
+        found.extend(voices(&self.all, self.free.as_deref()));
+        self.agreement.clone().at_most(&self.part, &self.events, &found)
+    }
+
+    /// An assignment on the part on which beginnings were tried.
+    fn on_part(&self, owner: &[u32]) -> Vec<u32> {
+        let is_in = |owner: &u32| (*owner as usize) < self.part.requests.len();
+        let owner = owner.iter().take(self.part.calls.len());
+        owner.map(|owner| Some(*owner).filter(is_in).unwrap_or(NONE)).collect()
+    }
+
+    fn fit(&self, owner: &[u32], shapes: &Shapes) -> f64 {
+        let learner = learner(&self.part, self.events.clone(), self.axis);
+        let shapes = shapes.clone();
+        let trial = Trial { choice: None, first: Vec::new(), owner: Vec::new(), shapes };
+        learner.tried(&trial, owner, self.nobody).fit
+    }
+}
+
+/// The learner of beginnings.
+fn learner(part: &Service, events: Vec<(i64, Event)>, axis: Axis) -> Learner<'_> {
+    Learner { service: part, events, axis, width: WIDTH, exchanges: false, supposes: true }
 }
 
 /// A beginning after all rounds, or as it was before any if that fits better by more than `worse`

@@ -67,3 +67,47 @@ fn learning_that_makes_a_beginning_fit_worse_is_taken_back() {
     assert_eq!(found(-420.0, -400.0), (vec![3], false), "that is next to nothing");
     assert_eq!(found(-300.0, -400.0), (vec![3], false));
 }
+
+#[test]
+fn what_leads_away_from_all_beginnings_is_worth_no_more_than_they_say() {
+    // Two requests that are open together, each with a call of kind 2 and one of kind 3.
+    let mut part = Service { window: 1_000_000_000, ..Service::default() };
+    for request in 0..100_i64 {
+        let begin = 10_000_000 * (request / 2) + 1000 * (request % 2);
+        part.requests.push(Span { begin, end: begin + 5_000_000, kind: 9 });
+        for (at, kind) in [(1_000_000, 2), (3_000_000, 3)] {
+            let begin = begin + at;
+            part.calls.push(Span { begin, end: begin + 100_000, kind });
+        }
+    }
+    part.calls.sort_by_key(|call| call.begin);
+    let [right, other] = [0, 1].map(|swapped| -> Vec<u32> {
+        let of = |call: u32| 2 * (call / 4) + (call ^ if call % 4 < 2 { swapped } else { 0 }) % 2;
+        (0..200).map(of).collect()
+    });
+    let axis = Axis { resolution: part.resolution() };
+    let mut begun = Begun {
+        model: Model::default(),
+        agreement: Agreement::default(),
+        all: Vec::new(),
+        free: None,
+        events: events(&part),
+        part,
+        axis,
+        nobody: Nobody::Counted,
+    };
+    let shapes = Shapes::new();
+    for _ in 0..3 {
+        begun.add(&right, &shapes);
+    }
+    // One that goes on where beginnings were, and one that exchanged all calls of kind 2.
+    let shares = |owner: &[u32]| {
+        let mut shares: Vec<Vec<(u32, f64)>> = owner.iter().map(|of| vec![(*of, 1.0)]).collect();
+        begun.agreement(owner, &shapes).temper(&begun.part, &begun.events, &mut shares);
+        [0, 2].map(|call: usize| shares[call][0].1)
+    };
+    let [second, third] = shares(&right);
+    assert!(second > 0.99 && third > 0.99, "{second} {third}");
+    let [second, third] = shares(&other);
+    assert!(second < 0.75 && third > 0.99, "{second} {third}");
+}

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::assignment::Assignment;
+use super::beginnings::Begun;
 use super::early;
 use super::events::events;
 use super::model::{Model, Nobody};
@@ -34,6 +35,8 @@ use crate::tuning::auto::services::thread_time::RUNS_SHARE;
 pub(super) struct Known {
     model: Model,
     shapes: Shapes,
+    /// What it began with, until it is known what that says of the assignment by the model.
+    begun: Option<Begun>,
     /// Whether delays are in the time of a thread.
     in_thread_time: bool,
     /// From how many requests.
@@ -47,13 +50,14 @@ impl Known {
     fn of(service: &Service) -> Known {
         let mut shapes = Shapes::new();
         let sample = service.beginning(enough(service));
-        let (mut model, mut owner) = learned(&sample, &mut shapes, Nobody::Counted);
+        let (mut model, mut owner, mut begun) = learned(&sample, &mut shapes, Nobody::Counted);
         if nobodys(&owner) > LOST_SHARE {
             // Each of many requests that are alike is unlikely to be the one, and calls that are
             // nobody's are not learned from.
-            let (other, others_owner) = learned(&sample, &mut shapes, Nobody::AmongAll);
+            let (other, others_owner, others_begun) =
+                learned(&sample, &mut shapes, Nobody::AmongAll);
             if nobodys(&others_owner) < nobodys(&owner) {
-                (model, owner) = (other, others_owner);
+                (model, owner, begun) = (other, others_owner, others_begun);
             }
         }
         let mut in_thread_time = false;
@@ -61,17 +65,18 @@ impl Known {
         if too_many > RUNS_SHARE && sample.is_in_turn() && sample.without.has(Evidence::Delays) {
             // One request has the calls of others, as the thread always does something.
             let mut others = Shapes::new();
-            let (other, others_owner) =
+            let (other, others_owner, others_begun) =
                 learned(&sample.in_thread_time(), &mut others, Nobody::Counted);
             let is_less = thread_time::too_many(&sample, &others_owner) < too_many;
             if is_less && nobodys(&others_owner) <= nobodys(&owner) + LOST_SHARE / 2.0 {
-                (model, shapes, in_thread_time) = (other, others, true);
+                (model, shapes, begun, in_thread_time) = (other, others, others_begun, true);
             }
         }
         model.overtaking.retain(|_, less| *less > SURE_NATS);
         let kinds = [&sample.requests, &sample.calls]
             .map(|spans| spans.iter().map(|span| span.kind).collect());
-        Known { model, shapes, in_thread_time, requests: sample.requests.len(), kinds }
+        let requests = sample.requests.len();
+        Known { model, shapes, begun: Some(begun), in_thread_time, requests, kinds }
     }
 
     /// The same for another stretch; `None` where so much is new there that it is worth learning
@@ -96,6 +101,9 @@ impl Known {
         let events = events(service);
         let mut found = search(service, &events, &self.shapes, &self.model, LAST_WIDTH, true);
         found.prefer_best(|call| service.shared_write(service.calls[call].begin).is_some());
+        if let Some(begun) = self.begun.take() {
+            self.model.agreement = begun.agreement(&found.owner, &self.shapes);
+        }
         self.model.agreement.temper(service, &events, &mut found.shares);
         if let Some(tried) = strict::settle(service, &mut found) {
             nearly_in_turn::settle(service, &tried, &mut found);

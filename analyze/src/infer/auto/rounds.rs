@@ -13,8 +13,12 @@ use crate::tuning::auto::learning::rounds::{
     CALLS_PER_CHANGE, LOSING, MAX_ROUNDS, PATIENCE, WIDTH,
 };
 
-/// The model of a service, and the requests of its calls by it.
-pub(super) fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) -> (Model, Vec<u32>) {
+/// The model of a service, the requests of its calls by it, and what it began with.
+pub(super) fn learned(
+    service: &Service,
+    shapes: &mut Shapes,
+    nobody: Nobody,
+) -> (Model, Vec<u32>, Begun) {
     let axis = Axis { resolution: service.resolution() };
     let learner = Learner {
         service,
@@ -24,12 +28,12 @@ pub(super) fn learned(service: &Service, shapes: &mut Shapes, nobody: Nobody) ->
         exchanges: true,
         supposes: true,
     };
-    let Begun { model, agreement } = begin(service, axis, shapes, nobody);
-    let owner = learner.owner(shapes, &model);
+    let mut begun = begin(service, axis, shapes, nobody);
+    let owner = learner.owner(shapes, &begun.model);
     let (_, owner) = learner.learn(owner, MAX_ROUNDS, nobody, shapes);
-    let (mut model, owner) = learner.learn(owner, LAST_ROUNDS, Nobody::WhileIdle, shapes);
-    model.agreement = agreement;
-    (model, owner)
+    let (model, owner) = learner.learn(owner, LAST_ROUNDS, Nobody::WhileIdle, shapes);
+    begun.add(&owner, shapes);
+    (model, owner, begun)
 }
 
 /// Share of the calls that is nobody's.
