@@ -8,6 +8,7 @@ use crate::demands::Demands;
 mod idle_wakes;
 mod needless;
 mod ordered;
+mod parents;
 mod plan;
 mod schedule;
 mod stitch;

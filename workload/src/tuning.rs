@@ -162,6 +162,10 @@ pub(crate) const MAX_WAKE_ENTRIES: usize = 16_384;
 /// the parent of the same one. Chosen, not measured.
 pub(crate) const COLOUR_STEPS: usize = 8;
 
+/// Number of passes, to and fro, that tell activations apart exactly. Each goes as far as what
+/// leads to an activation, and then as what it leads to. Chosen, not measured.
+pub(crate) const EXACT_PASSES: usize = 3;
+
 /// Minimum processor time in nanoseconds of a thread that nothing is known to have led to, so that
 /// it stands alone in a canonical request. Interrupts take less. Chosen, not measured.
 pub(crate) const MIN_LOOSE_NS: i64 = 200_000;

@@ -5,22 +5,23 @@ use std::hash::{Hash, Hasher};
 use out_of_core::{NameId, Names};
 use rustc_hash::FxHasher;
 
-use super::plan::{Activation, Mark, Plan};
+use super::parents::{parents, works_of};
+use super::plan::{Activation, Plan};
 use super::{Act, Canonical, Element, schedule};
 use crate::demands::Demands;
-use crate::tuning::{COLOUR_STEPS, LOOSE_SHARE, MIN_LOOSE_NS};
+use crate::tuning::{LOOSE_SHARE, MIN_LOOSE_NS};
 
 impl Plan {
     /// The canonical request: the tree of its activations, depth first. The order of what runs at
     /// the same time is that of the points that let it run and, where one point did, of role and
-    /// structure and demands: never of time.
+    /// structure and demands: never of the time at which it ran.
     pub(super) fn flatten(self) -> Canonical {
         if self.activations.is_empty() {
             return Canonical::default();
         }
         let order = self.order();
         let begins = schedule::begins(&self, &order);
-        let tree = Tree::of(&self, &order);
+        let tree = Tree::of(&self, &order, &begins);
         let mut elements = Vec::new();
         let mut loose = Vec::new();
         for root in &tree.roots {
@@ -67,8 +68,8 @@ struct Tree {
 }
 
 impl Tree {
-    fn of(plan: &Plan, order: &[usize]) -> Tree {
-        let parents = parents(plan, order);
+    fn of(plan: &Plan, order: &[usize], begins: &[i64]) -> Tree {
+        let parents = parents(plan, order, begins);
         let count = plan.activations.len();
         let mut children: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
         for (place, parent) in parents.iter().enumerate() {
@@ -80,7 +81,8 @@ impl Tree {
         for place in order.iter().rev() {
             let of = &mut children[*place];
             of.sort_by_key(|(work, child)| (*work, subtrees[*child]));
-            subtrees[*place] = Subtree::of(&plan.activations[*place], of, &subtrees);
+            let activation = &plan.activations[*place];
+            subtrees[*place] = Subtree::of(activation, begins[*place], of, &subtrees);
         }
         let mut first = plan.seed.min(count - 1);
         while let Some(mark) = parents[first] {
@@ -92,80 +94,41 @@ impl Tree {
     }
 }
 
-/// What tells subtrees apart that one point let go on: role, structure, demands.
+/// What tells subtrees apart that one point let go on: role, structure, demands; and where all of
+/// that is equal, the rest of what is written of them, so that it does not matter which one came
+/// first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Subtree {
     role: NameId,
     structure: u64,
     demands: [i64; 6],
+    /// The sum of the begins on endless processors.
+    begins: i64,
+    /// Hash of everything that is written.
+    all: u64,
 }
 
 impl Subtree {
-    fn of(activation: &Activation, children: &[(usize, usize)], below: &[Subtree]) -> Subtree {
-        let mut hasher = FxHasher::default();
-        (activation.role, children.len()).hash(&mut hasher);
-        let mut demands = activation.demands();
+    fn of(
+        activation: &Activation,
+        begin: i64,
+        children: &[(usize, usize)],
+        below: &[Subtree],
+    ) -> Subtree {
+        let [mut structure, mut all] = [FxHasher::default(), FxHasher::default()];
+        (activation.role, children.len()).hash(&mut structure);
+        (activation.role, begin, works_of(activation)).hash(&mut all);
+        let (mut demands, mut begins) = (activation.demands(), begin);
         for (work, child) in children {
-            (work, below[*child].structure).hash(&mut hasher);
-            demands += Demands::from(below[*child].demands);
+            let child = &below[*child];
+            (work, child.structure).hash(&mut structure);
+            (work, child.all).hash(&mut all);
+            demands += Demands::from(child.demands);
+            begins = begins.saturating_add(child.begins);
         }
-        Subtree { role: activation.role, structure: hasher.finish(), demands: demands.into() }
+        let [structure, all] = [structure, all].map(|hasher| hasher.finish());
+        Subtree { role: activation.role, structure, demands: demands.into(), begins, all }
     }
-}
-
-/// The one point that stands as the parent of each activation. Where several had to come first, it
-/// is the one behind the longest chain of synchronisations, and of equally long ones that of the
-/// activation with the greatest colour: neither depends on time.
-fn parents(plan: &Plan, order: &[usize]) -> Vec<Option<Mark>> {
-    let count = plan.activations.len();
-    let colours = colours(plan);
-    let mut parents = vec![None; count];
-    // Length of the longest chain to each.
-    let mut chains: Vec<Option<u32>> = vec![None; count];
-    for place in order {
-        let known = plan.activations[*place].sources.iter().filter_map(|mark| {
-            let chain = (*chains.get(mark.activation)?)?;
-            let demands: [i64; 6] = plan.activations[mark.activation].demands().into();
-            Some((chain, colours[mark.activation], mark.work, demands, *mark))
-        });
-        let found = known.max();
-        chains[*place] = Some(found.map_or(0, |(chain, ..)| chain + 1));
-        parents[*place] = found.map(|(.., mark)| mark);
-    }
-    parents
-}
-
-/// Numbers that tell activations apart by what leads to them and what they lead to, some steps far
-/// (the refinement of Weisfeiler and Leman). Times and demands are not looked at. All are equal
-/// where no activation has several sources, as nothing is chosen then.
-fn colours(plan: &Plan) -> Vec<u64> {
-    let all = &plan.activations;
-    if all.iter().all(|activation| activation.sources.len() < 2) {
-        return vec![0; all.len()];
-    }
-    let first =
-        |(place, of): (usize, &Activation)| hash_of(&(of.role, of.works.len(), place == plan.seed));
-    let mut colours: Vec<u64> = all.iter().enumerate().map(first).collect();
-    for _ in 0..COLOUR_STEPS {
-        let mut around: Vec<Vec<(bool, usize, u64)>> = vec![Vec::new(); all.len()];
-        for (place, activation) in all.iter().enumerate() {
-            for mark in &activation.sources {
-                around[place].push((false, mark.work, colours[mark.activation]));
-                around[mark.activation].push((true, mark.work, colours[place]));
-            }
-        }
-        for (colour, around) in colours.iter_mut().zip(&mut around) {
-            around.sort_unstable();
-            *colour = hash_of(&(*colour, around));
-        }
-    }
-    colours
-}
-
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = FxHasher::default();
-    value.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// Writes the activations of a tree, depth first.

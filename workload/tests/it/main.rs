@@ -13,4 +13,5 @@ mod steps;
 mod stitching;
 mod streams;
 mod threads;
+mod ties;
 mod what_is_unusual;
