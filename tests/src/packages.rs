@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use crate::capture::{python, successful};
-use crate::target_directory;
+use crate::{repository, target_directory};
 
 /// One set is installed at a time.
 static INSTALLING: Mutex<()> = Mutex::new(());
@@ -37,6 +37,12 @@ pub fn node_modules_with(packages: &[&str]) -> PathBuf {
         );
     });
     folder.join("node_modules")
+}
+
+/// `web/`, with the packages that its lock file names.
+pub fn web() -> PathBuf {
+    successful(&mut Command::new(repository().join("scripts/install-page-tools")));
+    repository().join("web")
 }
 
 /// The folder of a set of packages. What was not finished is begun anew.

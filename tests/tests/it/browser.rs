@@ -3,22 +3,11 @@
 //! they are run.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use end_to_end::capture::successful;
+use end_to_end::packages::web;
 use end_to_end::{repository, sockcap, target_directory};
-
-/// `web/`, with what it needs installed as its lock file says.
-fn web() -> &'static PathBuf {
-    static WEB: OnceLock<PathBuf> = OnceLock::new();
-    WEB.get_or_init(|| {
-        let web = repository().join("web");
-        successful(Command::new("npm").args(["ci", "--no-progress"]).current_dir(&web));
-        web
-    })
-}
 
 #[test]
 fn what_is_embedded_is_what_a_fresh_build_gives() {

@@ -1,5 +1,5 @@
 // A shop that is asked for carts, and later for orders, which fail: recorded with what messages say.
-// As "serve" it is the server at a port; else it starts the server by the program that it is given, and asks.
+// As "serve" it is the server at a port; else it starts the server by the program that it is given, asks, and waits for its end.
 // Nothing but requests goes between the two.
 
 import { spawn } from "node:child_process";
@@ -16,6 +16,8 @@ if (role === "serve") {
     response.statusCode = request.url?.startsWith("/order") ? 500 : 200;
     setTimeout(() => response.end("{}"), 2);
   });
+  // The only connection is closed when all is done. Then every answer has its record, too.
+  server.on("connection", (socket) => socket.on("close", () => server.close()));
   server.listen(Number(chosen), "127.0.0.1", () => writeFileSync(READY, ""));
 } else {
   const free = net.createServer().listen(0, "127.0.0.1");
@@ -31,6 +33,7 @@ if (role === "serve") {
       asking.on("error", reject);
     });
   for (let call = 0; call < 300; call++) await ask(call >= 200 && call % 2 ? `/order/${call}` : `/cart/${call}`);
+  const ended = new Promise((resolve) => server.once("exit", resolve));
   agent.destroy();
-  server.kill();
+  await ended;
 }

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use analyze::paths::PathPattern;
 use end_to_end::capture::successful;
 use end_to_end::command::succeeds;
+use end_to_end::packages::web;
 use end_to_end::{profile, repository};
 use message_trace::DataDir;
 
@@ -115,10 +116,10 @@ fn check_readme(printed: &str, data: &Path) {
     );
 }
 
-/// What is written in the README's pictures, but for figures, is what the page of the demo says.
-fn check_pictures(data: &Path) {
-    let (web, shots) = (repository().join("web"), tempfile::tempdir().unwrap());
-    successful(Command::new("npm").args(["ci", "--no-progress"]).current_dir(&web));
+/// What is written in the README's pictures, but for figures, and what the page of the demo says,
+/// where the two differ.
+fn differing_from_pictures(data: &Path) -> Vec<String> {
+    let (web, shots) = (web(), tempfile::tempdir().unwrap());
     // The page says what the reader called the directory.
     let (page, place) =
         (shots.path().join("report.html"), data.parent().unwrap().join("sockcap.data"));
@@ -128,6 +129,7 @@ fn check_pictures(data: &Path) {
     successful(
         Command::new("node").arg("pictures.mjs").arg(&page).arg(shots.path()).current_dir(&web),
     );
+    let mut differing = Vec::new();
     for name in ["report", "map"] {
         let kept = repository().join("docs/images");
         let text =
@@ -138,13 +140,14 @@ fn check_pictures(data: &Path) {
         // Units are those of the figures, and Python looks its own name up as it begins, which is
         // long enough to be shown in some runs: a few words differ from run to run, and many where
         // the page was changed.
-        let differing: Vec<_> = kept_words.symmetric_difference(&now).collect();
-        assert!(
-            differing.len() * 10 <= now.len(),
-            "docs/images/{name}.png: scripts/pictures makes it anew; {differing:?}"
-        );
+        let words: Vec<_> = kept_words.symmetric_difference(&now).collect();
+        if words.len() * 10 > now.len() {
+            differing
+                .push(format!("docs/images/{name}.png: scripts/pictures makes it anew; {words:?}"));
+        }
         assert!(kept.join(format!("{name}.png")).is_file());
     }
+    differing
 }
 
 /// How much of the expected count the patterns in `data` with the trees `kinds` have, from 0 to 1.
@@ -175,10 +178,11 @@ fn share(data: &Path, kinds: &[Vec<String>]) -> f64 {
 /// Records the demo's system and looks for the three kinds of request. Where the machine pauses for
 /// longer than four mean delays, WAP5 takes what follows as spontaneous and the path is torn;
 /// nginx's delays are some ten microseconds, so a machine with other work does that to more than
-/// the one path in twenty that is allowed here. Such a recording is made again, twice at the most.
-/// A wrong tree fails at once.
+/// the one path in twenty that is allowed here. On such a machine the page may also tell what was
+/// not seen of a call, which the pictures do not have. Such a recording is made again, twice at the
+/// most. A wrong tree fails at once.
 fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
-    let mut shares = Vec::new();
+    let (mut shares, mut differing) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         let directory = tempfile::tempdir().unwrap();
         let data = directory.path().join("data");
@@ -187,12 +191,14 @@ fn check(servers: &str, port: u16, kinds: &[Vec<String>]) {
         if shares.last().is_some_and(|share| *share >= 0.95) {
             if servers == "debian" {
                 check_readme(&printed, &data);
-                check_pictures(&data);
+                differing = differing_from_pictures(&data);
             }
-            return;
+            if differing.is_empty() {
+                return;
+            }
         }
     }
-    panic!("the three kinds are {shares:.3?} of the expected count");
+    panic!("the three kinds are {shares:.3?} of the expected count; {differing:?}");
 }
 
 #[test]
