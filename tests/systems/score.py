@@ -110,6 +110,10 @@ class Truth:
                 call for call in of_flow if call["request_send"] and call["call_id"] not in matched
             ]
             of_flow.sort(key=lambda call: int(call["request_send"]))
+            if port_of(flow[1]) in self.multiplexed:
+                if by_place := matched_by_place(of_flow, exchanges):
+                    matched.update(by_place)
+                    continue
             together = [
                 (begin - SLACK_NS, list(group))
                 for begin, group in itertools.groupby(of_flow, lambda call: int(call["request_send"]))
@@ -136,6 +140,20 @@ class Truth:
                     if begin <= exchanges[low - 1].sent:
                         matched[call["call_id"]] = exchanges[low - 1]
         return matched, mixed
+
+
+def matched_by_place(calls, exchanges):
+    """The exchange of each call of a connection by its number, by where their bytes are.
+
+    The kernel may put what was written at different times into one packet, so that times tell
+    nothing. Both are in their order. Calls may have begun before the packets were captured. Where
+    sizes differ anywhere behind that, some are not known, and nothing is matched.
+    """
+    last = calls[-len(exchanges) :] if exchanges else []
+    sizes = [str(exchange.size) for exchange in exchanges]
+    if [call["request_bytes"] for call in last] != sizes:
+        return {}
+    return {call["call_id"]: exchange for call, exchange in zip(last, exchanges)}
 
 
 def port_of(endpoint):

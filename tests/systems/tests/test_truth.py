@@ -275,6 +275,26 @@ class Shared(Folder):
             self.assertEqual((found, mixed), (list(map(named, expected)), 0))
         self.assertEqual(truth.match([call("#0")]), ({}, 1))
 
+    def test_calls_are_found_by_where_their_bytes_are_whatever_their_packets(self):
+        command = lambda number: b"*2\r\n$3\r\nGET\r\n$12\r\n" + named(number).encode() + b"\r\n"
+        self.capture.send(40_000, 5000, BACK, command(1) + command(2)[:9])
+        self.capture.send(50_000, 5000, BACK, command(2)[9:] + command(3))
+        truth = self.truth(multiplexed=["back"])
+        ends = {"src_endpoint": "127.0.0.1:5000", "dst_endpoint": "127.0.0.1:81"}
+        size = str(len(command(1)))
+        # One before the first packet that was captured, and then three, each by itself.
+        calls = [
+            {**ends, "call_id": f"#{at}", "request_send": str(at), "request_bytes": size}
+            for at in (100, 30_000, 31_000, 60_000)
+        ]
+        matched, mixed = truth.match(calls)
+        found = {number: truth.id_of[id(one)] for number, one in matched.items()}
+        self.assertEqual(found, {"#30000": named(1), "#31000": named(2), "#60000": named(3)})
+        self.assertEqual(mixed, 0)
+        # One of another size: it is not known which is which, so times tell what they can.
+        calls[2]["request_bytes"] = "1"
+        self.assertNotEqual(truth.match(calls)[0].keys(), matched.keys())
+
 
 if __name__ == "__main__":
     unittest.main()
