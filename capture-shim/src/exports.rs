@@ -9,6 +9,8 @@ mod load;
 mod table;
 #[cfg(not(feature = "injected"))]
 mod tls;
+#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+mod tokio;
 #[cfg(not(feature = "injected"))]
 mod variadic;
 #[cfg(not(feature = "injected"))]

@@ -27,7 +27,7 @@ pub(crate) mod start;
 pub(crate) mod trim;
 mod writer;
 
-#[cfg(feature = "injected")]
+#[cfg(any(feature = "injected", feature = "resources"))]
 pub(crate) use goroutines::made_ready;
 pub(crate) use heads::OpenHead;
 pub(crate) use positioned::Transfer;

@@ -13,6 +13,8 @@ mod once;
 pub(crate) mod permitted;
 pub(crate) mod raw;
 pub(crate) mod seccomp;
+#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+pub(crate) mod symbols;
 pub(crate) mod test_clock;
 pub(crate) mod text;
 

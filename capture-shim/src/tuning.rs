@@ -240,3 +240,24 @@ pub(crate) const MAX_MAPPED: usize = (1 << 16) + 256;
 
 const _: () = assert!(SEGMENT_BYTES.is_power_of_two() && SEGMENT_BYTES > CHUNK_BYTES);
 const _: () = assert!(MAX_SCRATCHES <= 64);
+
+/// Maximum number of kinds of Tokio's tasks that are followed; others are no one's. A kind is what
+/// one call of `spawn` in the source makes. Each takes 24 bytes. Chosen, not measured: a server
+/// with axum, tonic and redis has 11.
+#[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
+pub(crate) const MAX_TASK_KINDS: usize = 1024;
+
+/// Maximum number of functions that let tasks go on: a version of Tokio has two. Chosen, not
+/// measured.
+#[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
+pub(crate) const MAX_TASK_WAKES: usize = 8;
+
+/// Maximum number of functions that take up tasks which are started. There is one for each kind of
+/// scheduler, and two versions of Tokio may be in one program. Chosen, not measured.
+#[cfg(any(test, all(feature = "resources", target_arch = "x86_64")))]
+pub(crate) const MAX_TASK_STARTERS: usize = 8;
+
+/// Maximum number of records of tasks that can go on which a thread writes in a row: 48 KiB of the
+/// log. Chosen, not measured.
+#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+pub(crate) const MAX_IN_A_ROW: u32 = 2048;

@@ -17,6 +17,8 @@ class GrpcRust(harness.System):
 
     name = "grpc-rust"
     packages = ("redis-server", "protobuf-compiler")
+    # Tasks of Tokio are followed with it.
+    record_options = ("--resources",)
     # On the connection to Redis, too, questions do not wait for the answers of others.
     multiplexed = ("back", "redis")
     requests = 400
@@ -26,11 +28,11 @@ class GrpcRust(harness.System):
         build = cache / "build"
         shutil.copytree(shared_servers.APPS / "grpc_rust", build, dirs_exist_ok=True)
         shutil.copy2(shared_servers.APPS / "grpc" / "shop.proto", build)
-        if subprocess.run(["cargo", "build", "--quiet"], cwd=build).returncode != 0:
+        if subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=build).returncode != 0:
             raise RuntimeError("the programs of grpc-rust cannot be built by cargo")
 
     def start(self, run):
-        programs = run.cache / "build" / "target" / "debug"
+        programs = run.cache / "build" / "target" / "release"
         back = f"127.0.0.1:{run.port('back')}"
         shared_servers.redis(run)
         env = {"REDIS_PORT": run.port("redis"), "LISTEN": back}

@@ -45,6 +45,8 @@ pub(super) extern "C" fn constructor(count: c_int, arguments: *const *const c_ch
     }
     processes::at_exit();
     leavings::watch();
+    #[cfg(all(feature = "resources", target_arch = "x86_64"))]
+    super::tokio::follow();
     if let Some(state) = state::current() {
         // SAFETY: the process has one thread.
         unsafe { *state.birth.get() = birth };

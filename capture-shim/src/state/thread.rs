@@ -48,6 +48,14 @@ pub(crate) struct Thread {
     pub(crate) session: AtomicUsize,
     /// Address in the stack where that function was called.
     pub(crate) session_frame: AtomicUsize,
+    /// Number of the task that the thread runs, see `exports/tokio.rs`; 0 for none.
+    pub(crate) task: AtomicU32,
+    /// Number of the task that records in the thread's chunk are said to be of; 0 for none.
+    pub(crate) told: AtomicU32,
+    /// Number of records of tasks that were let go on since the last other one.
+    pub(crate) in_a_row: AtomicU32,
+    /// Place in the thread's chunk behind the last of these.
+    pub(crate) behind: AtomicU32,
     /// Peers that its latest datagrams went to.
     pub(crate) sent_to: Peers,
     /// Peers that its latest datagrams came from.

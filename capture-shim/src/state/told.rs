@@ -24,7 +24,30 @@ mod of_slot {
     }
 }
 
-#[cfg(not(feature = "injected"))]
+#[cfg(all(feature = "resources", not(feature = "injected")))]
+mod of_slot {
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use crate::state::goroutine::Goroutine;
+    use crate::state::thread;
+
+    /// Task of the records to come, if the thread's chunk does not say so yet. Who started it has
+    /// a record of its own.
+    #[inline(always)]
+    pub(crate) fn untold() -> Option<Goroutine> {
+        let thread = thread::current();
+        let number = thread.task.load(Relaxed);
+        (number != thread.told.load(Relaxed))
+            .then_some(Goroutine { number: u64::from(number), creator: 0 })
+    }
+
+    /// Notes whose the thread's chunk says that records are. A new chunk says nothing: 0.
+    pub(crate) fn note_told(number: u64) {
+        thread::current().told.store(number as u32, Relaxed);
+    }
+}
+
+#[cfg(not(any(feature = "injected", feature = "resources")))]
 mod of_slot {
     use crate::state::goroutine::Goroutine;
 

@@ -9,6 +9,7 @@
 )]
 
 mod heads;
+mod tokio;
 #[allow(dead_code, reason = "figures of the whole library")]
 #[path = "../../src/tuning.rs"]
 mod tuning;

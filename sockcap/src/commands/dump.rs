@@ -64,10 +64,12 @@ impl Run for Dump {
                 time(header.start.realtime),
                 header.arguments.join(" "),
             )?;
+            // Go's routines are in logs of the injected library, which has no resources.
+            let routine = if header.resources { "task" } else { "goroutine" };
             let mut result = Ok(());
             let damage = log.for_each(|entry| {
                 if result.is_ok() {
-                    result = line(&mut out, &clock, &entry);
+                    result = line(&mut out, &clock, routine, &entry);
                 }
             });
             result?;
@@ -80,7 +82,8 @@ impl Run for Dump {
     }
 }
 
-fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
+/// Prints a record. `routine` is what the program calls what it runs on its threads by turns.
+fn line(out: &mut impl Write, clock: &Clock, routine: &str, entry: &Entry) -> io::Result<()> {
     let thread = match entry.tid.checked_sub(goroutine::FIRST) {
         Some(number) => format!("g{number}"),
         None => entry.tid.to_string(),
@@ -172,14 +175,14 @@ fn line(out: &mut impl Write, clock: &Clock, entry: &Entry) -> io::Result<()> {
                 verb(*direction)
             )
         }
-        Record::Goroutine { number: 0, .. } => writeln!(out, "no goroutine"),
-        Record::Goroutine { number, creator: 0 } => writeln!(out, "goroutine {number}"),
+        Record::Goroutine { number: 0, .. } => writeln!(out, "no {routine}"),
+        Record::Goroutine { number, creator: 0 } => writeln!(out, "{routine} {number}"),
         Record::Goroutine { number, creator } => {
             let creator = creator - goroutine::FIRST;
-            writeln!(out, "goroutine {number} started by {creator}")
+            writeln!(out, "{routine} {number} started by {creator}")
         }
-        Record::Ready { number, started: true } => writeln!(out, "starts goroutine {number}"),
-        Record::Ready { number, .. } => writeln!(out, "lets goroutine {number} go on"),
+        Record::Ready { number, started: true } => writeln!(out, "starts {routine} {number}"),
+        Record::Ready { number, .. } => writeln!(out, "lets {routine} {number} go on"),
         Record::Position { flow, direction, before: NO_POSITION } => {
             writeln!(out, "position flow {flow} {} unknown", verb(*direction))
         }

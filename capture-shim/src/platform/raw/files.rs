@@ -90,6 +90,12 @@ impl Descriptor {
         map(length, USABLE, libc::MAP_SHARED, self.number, offset)
     }
 
+    /// Maps the beginning of the file privately, to be read only.
+    #[cfg(all(feature = "resources", target_arch = "x86_64"))]
+    pub(crate) fn map_to_read(&self, length: usize) -> Option<*mut u8> {
+        map(length, libc::PROT_READ, libc::MAP_PRIVATE, self.number, 0).ok()
+    }
+
     /// Maps the beginning of the file, shared, holes included. Holes get no room by this, even if
     /// the program has all its memory locked.
     pub(crate) fn map_sparse(&self, length: usize) -> Result<*mut u8, isize> {

@@ -93,6 +93,35 @@ pub(crate) fn replace_by_nothing(address: *mut u8, length: usize) -> bool {
     unsafe { call(libc::SYS_mmap, arguments) == address as isize }
 }
 
+/// Changes what may be done with pages of the program.
+///
+/// # Safety
+/// What uses the pages meanwhile may do so, before and after.
+#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+pub(crate) unsafe fn protect(page: usize, length: usize, protection: c_int) -> bool {
+    // SAFETY: the caller answers for the pages.
+    unsafe { call(libc::SYS_mprotect, [page, length, protection as usize, 0, 0, 0]) == 0 }
+}
+
+/// Maps a page of private memory at an address where nothing is mapped.
+#[cfg(all(feature = "resources", target_arch = "x86_64"))]
+pub(crate) fn map_page_at(address: usize) -> Option<*mut u8> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+    let arguments = [address, PAGE, USABLE as usize, flags as usize, usize::MAX, 0];
+    // SAFETY: no other mapping is replaced.
+    let result = unsafe { call(libc::SYS_mmap, arguments) };
+    if (-4095..0).contains(&result) {
+        return None;
+    }
+    // A kernel that does not know the flag chooses an address of its own.
+    if result as usize != address {
+        // SAFETY: nobody knows it.
+        unsafe { unmap(result as *mut u8, PAGE) };
+        return None;
+    }
+    Some(ptr::with_exposed_provenance_mut(address))
+}
+
 /// Removes a mapping.
 ///
 /// # Safety

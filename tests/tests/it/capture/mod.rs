@@ -35,4 +35,5 @@ mod size;
 mod sockets;
 mod stack;
 mod switches;
+mod tasks;
 mod time;

@@ -79,10 +79,12 @@ impl Ways {
         if ways.to.is_empty() {
             return None;
         }
+        let receivers = shared::receivers(service);
         for (request, (span, [receiver, answerer])) in
             (0..).zip(service.requests.iter().zip(&service.request_threads))
         {
-            if receiver == answerer && span.end != OPEN && *receiver != UNKNOWN_THREAD {
+            let is_own = receiver == answerer && !receivers.contains(receiver);
+            if is_own && span.end != OPEN && *receiver != UNKNOWN_THREAD {
                 let held = (span.begin, span.end, request);
                 ways.holds.entry(*receiver).or_default().push(held);
             }
@@ -96,7 +98,7 @@ impl Ways {
         let all = ways.made.values_mut().chain(ways.heard.values_mut());
         all.for_each(|times| times.sort_unstable());
         let started::Started { found, unknown, serving } =
-            started::of(service, &starts, &ways.from);
+            started::of(service, &starts, &ways.from, &receivers);
         for (thread, request) in found {
             let span = service.requests[request as usize];
             ways.holds.entry(thread).or_default().push((span.begin, span.end, request));
@@ -109,15 +111,32 @@ impl Ways {
 
     /// Whom the answers let go on that those read who serve several calls at once.
     fn waiting(&self, service: &Service, serving: &FxHashSet<u32>) -> FxHashMap<u32, (i64, u32)> {
-        let waits = |thread: u32| !self.shared.contains(&thread) && !serving.contains(&thread);
         let may_wait = |thread: u32, time: i64, call: u32| {
             let call = service.calls[call as usize];
-            self.held(thread, time).is_none_or(|request| {
+            self.led(thread, time).is_none_or(|request| {
                 let request = service.requests[request as usize];
                 request.begin <= call.begin && request.end >= call.end
             })
         };
-        shared::waited(service, &self.from, &self.shared, waits, may_wait)
+        let waiters = |woken: &[(i64, u32)]| -> Times {
+            let mut led = FxHashSet::default();
+            let mut waits = |(time, thread): &(i64, u32)| {
+                if self.shared.contains(thread) || serving.contains(thread) {
+                    return false;
+                }
+                // Who holds the request goes on with the rest of an answer whose beginning another
+                // one had.
+                if let Some(request) = self.held(*thread, *time) {
+                    return !led.contains(&request);
+                }
+                let request = self.forwards(*thread, *time).map(|said| said.request);
+                led.extend(request);
+                // Who lets nobody go on has waited to send.
+                request.is_some() || self.unknown.contains(thread)
+            };
+            woken.iter().copied().filter(|act| waits(act)).collect()
+        };
+        shared::waited(service, &self.from, &self.shared, waiters, may_wait)
     }
 
     /// The requests of the calls that workers make, which hold none and serve no connections.

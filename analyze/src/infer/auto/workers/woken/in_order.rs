@@ -2,7 +2,8 @@
 //!
 //! A reader acts on all that it has read before it reads more. So there are as many acts between
 //! two reads as the first one has brought messages, and each is for its own. Only the last message
-//! of a read may be there in part; then its turn comes behind a read that brings the rest.
+//! of a read may be there in part; then its turn comes behind a read that brings the rest. Or a
+//! reader reads all that there is, several times, before it acts on any of it.
 //!
 //! Where the numbers do not agree that way, or an act cannot be for its message, the most acts that
 //! can be for messages in their order are; what more than one order tells otherwise is left out.
@@ -91,8 +92,9 @@ fn aligned(
     pairs
 }
 
-/// Number of the first reads for which together as much was done as they have brought, where each
-/// but the last of them was short of one. 0 where there are none.
+/// Number of the first reads for which together as much was done as they have brought, where behind
+/// each but the last of them either nothing was done, or all that was left but one. 0 where there
+/// are none.
 fn agreeing(reads: &[(&[(i64, u32)], Times)]) -> usize {
     let (mut brought, mut done) = (0, 0);
     for (count, (items, acts)) in (1..=MAX_READS).zip(reads) {
@@ -100,7 +102,7 @@ fn agreeing(reads: &[(&[(i64, u32)], Times)]) -> usize {
         if brought == done {
             return count;
         }
-        if brought != done + 1 {
+        if brought != done + 1 && !acts.is_empty() {
             break;
         }
     }

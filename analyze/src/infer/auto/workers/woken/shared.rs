@@ -31,14 +31,37 @@ pub(super) fn threads(service: &Service) -> FxHashSet<u32> {
     counts.into_keys().collect()
 }
 
+/// The threads that receive and answer several requests at once, as tasks of Tokio that have a
+/// connection of HTTP/2. None of these requests is theirs.
+pub(super) fn receivers(service: &Service) -> FxHashSet<u32> {
+    let mut received: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
+    for (span, [receiver, answerer]) in service.requests.iter().zip(&service.request_threads) {
+        if receiver == answerer && *receiver != UNKNOWN_THREAD && span.end != OPEN {
+            received.entry(*receiver).or_default().push((span.begin, span.end));
+        }
+    }
+    received.retain(|_, spans| {
+        spans.sort_unstable();
+        let mut latest = i64::MIN;
+        let is_open = |(begin, end): &(i64, i64)| {
+            let is_open = *begin < latest;
+            latest = latest.max(*end);
+            is_open
+        };
+        let open = spans.iter().map(is_open).filter(|is_open| *is_open).count();
+        open as f64 > MAX_EXCEPTIONS * spans.len() as f64
+    });
+    received.into_keys().collect()
+}
+
 /// Whom the answer of each call let go on, and when, by the order of the answers that `shared`
-/// threads read. `woken` are those whom each thread let go on; `waits` says who may wait for
-/// answers at all, and `may_wait` whether one may then wait for that of a call.
+/// threads read. `woken` are those whom each thread let go on. Of some of these, `waiters` says who
+/// may wait for answers at all, and `may_wait` whether one may then wait for that of a call.
 pub(super) fn waited(
     service: &Service,
     woken: &FxHashMap<u32, Times>,
     shared: &FxHashSet<u32>,
-    waits: impl Fn(u32) -> bool,
+    waiters: impl Fn(&[(i64, u32)]) -> Times,
     may_wait: impl Fn(u32, i64, u32) -> bool,
 ) -> FxHashMap<u32, (i64, u32)> {
     let mut heard: FxHashMap<u32, Times> = FxHashMap::default();
@@ -63,10 +86,10 @@ pub(super) fn waited(
             let from = heard.partition_point(|(time, _)| *time < first).saturating_sub(1);
             let heard = heard.iter().skip(from).take_while(|(time, _)| *time < until);
             let latest = heard.map(|(_, call)| begin(*call)).max().unwrap_or(i64::MIN);
-            let mut woken = within(woken, first, until).to_vec();
+            let mut woken = waiters(within(woken, first, until));
             // Who sends is let go on, too, and waits for no answer. Who was let go on by the
             // beginning of an answer may be once more by its end.
-            woken.retain(|act| waits(act.1) && before(*act) < latest);
+            woken.retain(|act| before(*act) < latest);
             woken
         };
         let fits =

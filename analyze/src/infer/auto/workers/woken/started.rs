@@ -23,11 +23,13 @@ pub(super) struct Started {
     pub(super) serving: FxHashSet<u32>,
 }
 
-/// What the `starts` tell of the goroutines of a service. `from` are those whom each one let go on.
+/// What the `starts` tell of the goroutines of a service. `from` are those whom each one let go on,
+/// and `receivers` those that receive and answer several requests at once.
 pub(super) fn of(
     service: &Service,
     starts: &FxHashMap<u32, Times>,
     from: &FxHashMap<u32, Times>,
+    receivers: &FxHashSet<u32>,
 ) -> Started {
     let mut result = Started::default();
     for (receiver, received) in received(service, starts) {
@@ -42,6 +44,10 @@ pub(super) fn of(
             next.map(|(at, _)| at).min().unwrap_or(i64::MAX)
         };
         let is_waited_for = |(time, started): &(i64, u32)| {
+            // Who answers all requests that it receives is waited for with each answer.
+            if receivers.contains(&receiver) {
+                return false;
+            }
             let lets = from.get(started).map_or(&[][..], |own| within(own, *time, next(*time)));
             lets.iter().any(|(_, to)| *to == receiver)
         };
@@ -55,7 +61,8 @@ pub(super) fn of(
         // Who receives may answer some requests itself.
         own.retain(|(_, request)| {
             let [receiver, answerer] = service.request_threads[*request as usize];
-            receiver != answerer && service.requests[*request as usize].end != OPEN
+            let is_other = receiver != answerer || receivers.contains(&receiver);
+            is_other && service.requests[*request as usize].end != OPEN
         });
         let answers = own.iter().filter(|(started, request)| {
             let [_, answerer] = service.request_threads[*request as usize];

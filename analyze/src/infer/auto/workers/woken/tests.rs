@@ -4,6 +4,8 @@ use super::*;
 use crate::infer::auto::NONE;
 use crate::infer::span::Span;
 
+mod tasks;
+
 /// The first of the goroutines that hold requests, of those that write to connections, of those
 /// that read from these, and of workers.
 const HOLDERS: u32 = 1000;

@@ -1,0 +1,156 @@
+//! Machine code that stands between Tokio and its functions. Each piece says where the return
+//! address is, so that backtraces and profiles go through it.
+
+use core::arch::naked_asm;
+use core::sync::atomic::AtomicUsize;
+
+use super::task;
+use crate::tuning::{MAX_TASK_KINDS, MAX_TASK_WAKES};
+
+/// Function that polls each kind of task, by the number that its entry hands over.
+pub(super) static POLLS: [AtomicUsize; MAX_TASK_KINDS] =
+    [const { AtomicUsize::new(0) }; MAX_TASK_KINDS];
+/// Functions that let tasks go on, likewise.
+pub(super) static WAKES: [AtomicUsize; MAX_TASK_WAKES] =
+    [const { AtomicUsize::new(0) }; MAX_TASK_WAKES];
+
+/// Length of an entry, in bytes.
+const ENTRY: usize = 16;
+
+/// Address that stands in a table for the function that polls kind `number` of tasks, one of
+/// [`MAX_TASK_KINDS`].
+pub(super) fn of_poll(number: usize) -> usize {
+    polls as unsafe extern "C" fn() as usize + number * ENTRY
+}
+
+/// Address that stands in a table for function `number` that lets tasks go on, one of
+/// [`MAX_TASK_WAKES`].
+pub(super) fn of_wake(number: usize) -> usize {
+    wakes as unsafe extern "C" fn() as usize + number * ENTRY
+}
+
+/// Entries of functions that poll, [`ENTRY`] bytes apart. Each goes on with its number in `eax`.
+///
+/// # Safety
+/// To be called by Tokio alone, in the place of a function that polls.
+#[unsafe(naked)]
+unsafe extern "C" fn polls() {
+    naked_asm!(
+        ".balign {entry}",
+        ".set sockcap_kind, 0",
+        ".rept {kinds}",
+        "mov eax, sockcap_kind",
+        "jmp {poll}",
+        ".balign {entry}",
+        ".set sockcap_kind, sockcap_kind + 1",
+        ".endr",
+        entry = const ENTRY,
+        kinds = const MAX_TASK_KINDS,
+        poll = sym poll,
+    )
+}
+
+/// Entries of functions that let tasks go on, likewise.
+///
+/// # Safety
+/// To be called by Tokio alone, in the place of a function that lets a task go on.
+#[unsafe(naked)]
+unsafe extern "C" fn wakes() {
+    naked_asm!(
+        ".balign {entry}",
+        ".set sockcap_kind, 0",
+        ".rept {kinds}",
+        "mov eax, sockcap_kind",
+        "jmp {wake}",
+        ".balign {entry}",
+        ".set sockcap_kind, sockcap_kind + 1",
+        ".endr",
+        entry = const ENTRY,
+        kinds = const MAX_TASK_WAKES,
+        wake = sym wake,
+    )
+}
+
+/// Polls the task in `rdi` by the function of number `eax`, while records are the task's.
+///
+/// # Safety
+/// To be jumped to by an entry alone.
+#[unsafe(naked)]
+unsafe extern "C" fn poll() {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, 24",
+        ".cfi_adjust_cfa_offset 24",
+        "lea r11, [rip + {polls}]",
+        "mov r11, [r11 + 8*rax]",
+        "mov [rsp], r11",
+        "mov [rsp + 8], rdi",
+        "call {begin}",
+        "mov rdi, [rsp + 8]",
+        "mov [rsp + 8], rax",
+        "call [rsp]",
+        "mov edi, [rsp + 8]",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
+        "jmp {end}",
+        ".cfi_endproc",
+        polls = sym POLLS,
+        begin = sym task::begin,
+        end = sym task::end,
+    )
+}
+
+/// Looks at the task in `rdi`, and lets it go on by the function of number `eax`.
+///
+/// # Safety
+/// To be jumped to by an entry alone.
+#[unsafe(naked)]
+unsafe extern "C" fn wake() {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, 24",
+        ".cfi_adjust_cfa_offset 24",
+        "lea r11, [rip + {wakes}]",
+        "mov r11, [r11 + 8*rax]",
+        "mov [rsp], r11",
+        "mov [rsp + 8], rdi",
+        "call {woken}",
+        "mov r11, [rsp]",
+        "mov rdi, [rsp + 8]",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
+        "jmp r11",
+        ".cfi_endproc",
+        wakes = sym WAKES,
+        woken = sym task::woken,
+    )
+}
+
+/// Looks at what is in `rsi`, which is to be the task that is started, and goes on at `r11`.
+///
+/// # Safety
+/// To be jumped to from the beginning of a function that takes up a task, alone.
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn start() {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, 40",
+        ".cfi_adjust_cfa_offset 40",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], r11",
+        "mov rdi, rsi",
+        "mov rsi, r11",
+        "call {started}",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov r11, [rsp + 24]",
+        "add rsp, 40",
+        ".cfi_adjust_cfa_offset -40",
+        "jmp r11",
+        ".cfi_endproc",
+        started = sym task::started,
+    )
+}

@@ -1,0 +1,71 @@
+//! Function that takes up a task which is started: a jump is put in the place of its first
+//! instructions, which run elsewhere then.
+//!
+//! ```text
+//!   function            page near the program                 library
+//!     jmp ------------>   lea r11, 1f; jmp ---------------->  entries::start
+//!                       1: what was replaced  <-------------- jmp r11
+//!     next  <----------    jmp
+//! ```
+
+use core::ptr;
+
+use super::entries;
+use super::instructions::{NEAR, movable};
+use crate::platform::raw::{self, PAGE};
+
+/// Length of a jump to any place, in bytes.
+const FAR: usize = 14;
+/// Greatest distance from the program at which a page is looked for, in bytes: a near jump reaches
+/// twice as far.
+const REACH: usize = 1 << 30;
+/// Bytes between the places that are tried.
+const STEP: usize = 1 << 20;
+
+/// Puts a jump at the beginning of the function at `address`, if its first instructions may run
+/// elsewhere. `extent` is the memory of the program.
+pub(super) fn change(address: usize, extent: [usize; 2]) {
+    let mut code = [0; 2 * FAR];
+    // SAFETY: a function of the program; none is shorter with what it is for.
+    let begins = unsafe { ptr::with_exposed_provenance::<[u8; 2 * FAR]>(address).read() };
+    let Some(replaced) = movable(&begins) else { return };
+    let Some(page) = page_near(extent) else { return };
+    let base = page.addr();
+    // `lea r11, [rip + FAR]`: what was replaced is behind the far jump.
+    code[..7].copy_from_slice(&[0x4c, 0x8d, 0x1d, FAR as u8, 0, 0, 0]);
+    code[7..7 + FAR].copy_from_slice(&far(entries::start as unsafe extern "C" fn() as usize));
+    let back = far(address + replaced);
+    let distance = (base as i64 - (address + NEAR) as i64) as i32;
+    let mut jump = [0xe9, 0, 0, 0, 0];
+    jump[1..].copy_from_slice(&distance.to_le_bytes());
+    let first = address & !(PAGE - 1);
+    let length = (address + NEAR).next_multiple_of(PAGE) - first;
+    let (code_of, run) = (libc::PROT_READ | libc::PROT_WRITE, libc::PROT_READ | libc::PROT_EXEC);
+    // SAFETY: the page is ours. The program has one thread, which is here and not in the function.
+    unsafe {
+        ptr::copy_nonoverlapping(code.as_ptr(), page, 7 + FAR);
+        ptr::copy_nonoverlapping(begins.as_ptr(), page.add(7 + FAR), replaced);
+        ptr::copy_nonoverlapping(back.as_ptr(), page.add(7 + FAR + replaced), FAR);
+        if !raw::protect(base, PAGE, run) || !raw::protect(first, length, code_of) {
+            return;
+        }
+        ptr::copy_nonoverlapping(jump.as_ptr(), ptr::with_exposed_provenance_mut(address), NEAR);
+        raw::protect(first, length, run);
+    }
+}
+
+/// Jump to any place: `jmp [rip]`, and the address.
+fn far(to: usize) -> [u8; FAR] {
+    let mut code = [0xff, 0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    code[6..].copy_from_slice(&to.to_le_bytes());
+    code
+}
+
+/// Page near the program.
+fn page_near(extent: [usize; 2]) -> Option<*mut u8> {
+    let [start, end] = [extent[0] & !(PAGE - 1), extent[1].next_multiple_of(PAGE)];
+    let below = (1..REACH / STEP).filter_map(|step| start.checked_sub(step * STEP));
+    let above = (1..REACH / STEP).filter_map(|step| end.checked_add(step * STEP));
+    (end - start < REACH).then_some(())?;
+    below.chain(above).find_map(raw::map_page_at)
+}

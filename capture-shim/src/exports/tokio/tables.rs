@@ -1,0 +1,71 @@
+//! Tables of functions: those that poll tasks are replaced, one for each kind of task, and those
+//! that let tasks go on, in the table that all their wakers have.
+
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+use super::entries::{self, POLLS, WAKES};
+use super::layout::{self, WORD, offset_of_number, word};
+use super::names::Found;
+use crate::platform::raw::{self, PAGE};
+use crate::platform::symbols::Constants;
+
+/// Replaces what polls and what lets go on, in the tables that are as they are known. Tells whether
+/// there is one of tasks.
+pub(super) fn change(found: &Found, constants: Constants) -> bool {
+    layout::note(constants);
+    let has_changed = change_each(found.polls.all(), constants, |table, number, poll| {
+        POLLS.get(number).filter(|_| offset_of_number(table).is_some())?.store(poll, Relaxed);
+        Some(entries::of_poll(number))
+    });
+    if has_changed {
+        change_each(found.wakes.all(), constants, |_, number, wake| {
+            WAKES.get(number)?.store(wake, Relaxed);
+            Some(entries::of_wake(number))
+        });
+    }
+    has_changed
+}
+
+/// Replaces each word that is the address of one of the `functions` by what `entry` gives for its
+/// place, the number of the function, and the address. Tells whether there was one.
+fn change_each(
+    functions: &[usize],
+    constants: Constants,
+    entry: impl Fn(usize, usize, usize) -> Option<usize>,
+) -> bool {
+    let (Some(first), Some(last)) = (functions.iter().min(), functions.iter().max()) else {
+        return false;
+    };
+    let mut has_changed = false;
+    let start = constants.start.next_multiple_of(WORD);
+    for place in (start..constants.end).step_by(WORD) {
+        let Some(function) = word(place) else { return has_changed };
+        if !(first..=last).contains(&&function) {
+            continue;
+        }
+        let number = functions.iter().position(|known| *known == function);
+        if let Some(entry) = number.and_then(|number| entry(place, number, function)) {
+            has_changed |= write(place, entry, constants.protected_end);
+        }
+    }
+    has_changed
+}
+
+/// Writes a word of what the dynamic linker has written, which is read-only again afterwards where
+/// it was.
+fn write(address: usize, word: usize, protected_end: usize) -> bool {
+    let page = address & !(PAGE - 1);
+    let is_protected = address < protected_end;
+    // SAFETY: the program has one thread, which is here, and the page is its own.
+    unsafe {
+        if is_protected && !raw::protect(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) {
+            return false;
+        }
+        ptr::with_exposed_provenance_mut::<usize>(address).write(word);
+        if is_protected {
+            raw::protect(page, PAGE, libc::PROT_READ);
+        }
+    }
+    true
+}

@@ -1,0 +1,168 @@
+//! Functions that the program's own file names in its table of symbols. Most programs of Debian
+//! have no such table; programs that were built by cargo have one unless it was stripped.
+//!
+//! The file is mapped, read once, and unmapped. What it says is believed only where the program in
+//! memory begins with the same bytes, and nothing outside of the file is ever read.
+
+use core::ptr;
+
+use super::raw;
+
+/// Program in memory, with its file.
+pub(crate) struct Program<'a> {
+    file: &'a [u8],
+    /// What is added to an address of the file.
+    bias: usize,
+}
+
+/// Range of addresses that the dynamic linker has written and then made read-only.
+#[derive(Clone, Copy)]
+pub(crate) struct Constants {
+    /// First address.
+    pub(crate) start: usize,
+    /// End of the pages that are read-only as a whole.
+    pub(crate) protected_end: usize,
+    /// End of the range.
+    pub(crate) end: usize,
+}
+
+/// Length of the header of a file, in bytes.
+const HEADER: usize = 64;
+/// Length of an entry of the table of segments, in bytes.
+const SEGMENT: usize = 56;
+/// Length of an entry of the table of sections, in bytes.
+const SECTION: usize = 64;
+/// Length of a symbol, in bytes.
+const SYMBOL: usize = 24;
+/// Kind of a segment that the dynamic linker writes and then makes read-only.
+const CONSTANTS: u32 = 0x6474_e552;
+/// Kind of a section that is the table of symbols.
+const SYMBOL_TABLE: u32 = 2;
+/// Kind of a symbol that is a function.
+const FUNCTION: u8 = 2;
+
+/// Calls `look` with the running program, if its file can be read and is what runs.
+pub(crate) fn with_program(look: impl FnOnce(&Program)) {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    let Ok(file) = raw::open(c"/proc/self/exe", flags, 0) else { return };
+    let length = file.size();
+    let Some(memory) = file.map_to_read(length) else { return };
+    // SAFETY: the mapping is that long. The file of a program that runs cannot be written.
+    let bytes = unsafe { core::slice::from_raw_parts(memory, length) };
+    if let Some(program) = Program::new(bytes) {
+        look(&program);
+    }
+    // SAFETY: nothing of it is used any more.
+    unsafe { raw::unmap(memory, length) };
+}
+
+impl<'a> Program<'a> {
+    fn new(file: &'a [u8]) -> Option<Program<'a>> {
+        let unbiased = Program { file, bias: 0 };
+        let is_known = file.get(..6)? == b"\x7fELF\x02\x01";
+        // SAFETY: takes a number only.
+        let table = unsafe { libc::getauxval(libc::AT_PHDR) } as usize;
+        let offset = unbiased.word(32)?;
+        let first = unbiased.segment(libc::PT_LOAD, |start| start == 0)?;
+        let bias = table.wrapping_sub(offset).wrapping_sub(first.address);
+        let header = bias.wrapping_add(first.address);
+        if !is_known || table == 0 || !raw::is_readable(header as *const [u8; HEADER]) {
+            return None;
+        }
+        // SAFETY: it is readable, and the program is not changed while this one thread runs.
+        let in_memory = unsafe { ptr::with_exposed_provenance::<[u8; HEADER]>(header).read() };
+        (file.get(..HEADER)? == in_memory).then_some(Program { file, bias })
+    }
+
+    /// Calls `visit` with the name and the address of each function that the file names.
+    pub(crate) fn each_function(&self, mut visit: impl FnMut(&[u8], usize)) -> Option<()> {
+        let (sections, count) = (self.word(40)?, usize::from(self.half(60)?));
+        let section = |index: usize| sections.checked_add(index.checked_mul(SECTION)?);
+        for index in 0..count {
+            let symbols = section(index)?;
+            if self.long(symbols + 4)? != SYMBOL_TABLE {
+                continue;
+            }
+            let names = section(self.long(symbols + 40)? as usize)?;
+            let [symbols, names] = [symbols, names]
+                .map(|at| Some((self.word(at.checked_add(24)?)?, self.word(at.checked_add(32)?)?)));
+            let (symbols, names) = (self.range(symbols?)?, self.range(names?)?);
+            for symbol in symbols.chunks_exact(SYMBOL) {
+                let [a, b, c, d, info, _, _, _, address @ ..] = symbol else { continue };
+                let address = address.first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes))?;
+                let name = names.get(u32::from_le_bytes([*a, *b, *c, *d]) as usize..)?;
+                if info & 15 == FUNCTION && address != 0 {
+                    visit(name, self.bias.wrapping_add(address as usize));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Range of constants that the dynamic linker has written.
+    pub(crate) fn constants(&self) -> Option<Constants> {
+        let segment = self.segment(CONSTANTS, |_| true)?;
+        let start = self.bias.wrapping_add(segment.address);
+        let end = start.checked_add(segment.length)?;
+        Some(Constants { start, protected_end: end & !(raw::PAGE - 1), end })
+    }
+
+    /// Start and end of the program's memory.
+    pub(crate) fn extent(&self) -> Option<[usize; 2]> {
+        let (table, count) = (self.word(32)?, usize::from(self.half(56)?));
+        let mut extent = [usize::MAX, 0];
+        for index in 0..count {
+            let segment = self.segment_at(table.checked_add(index * SEGMENT)?)?;
+            if segment.kind == libc::PT_LOAD {
+                let start = self.bias.wrapping_add(segment.address);
+                extent = [extent[0].min(start), extent[1].max(start.checked_add(segment.length)?)];
+            }
+        }
+        (extent[0] < extent[1]).then_some(extent)
+    }
+
+    /// First segment of a kind whose place in the file is as told.
+    fn segment(&self, kind: u32, is_at: impl Fn(usize) -> bool) -> Option<Segment> {
+        let (table, count) = (self.word(32)?, usize::from(self.half(56)?));
+        (0..count)
+            .map_while(|index| self.segment_at(table.checked_add(index * SEGMENT)?))
+            .find(|segment| segment.kind == kind && is_at(segment.offset))
+    }
+
+    fn segment_at(&self, at: usize) -> Option<Segment> {
+        Some(Segment {
+            kind: self.long(at)?,
+            offset: self.word(at.checked_add(8)?)?,
+            address: self.word(at.checked_add(16)?)?,
+            length: self.word(at.checked_add(40)?)?,
+        })
+    }
+
+    fn range(&self, (start, length): (usize, usize)) -> Option<&'a [u8]> {
+        self.file.get(start..start.checked_add(length)?)
+    }
+
+    fn word(&self, at: usize) -> Option<usize> {
+        let bytes = self.file.get(at..)?.first_chunk::<8>()?;
+        Some(u64::from_le_bytes(*bytes) as usize)
+    }
+
+    fn long(&self, at: usize) -> Option<u32> {
+        Some(u32::from_le_bytes(*self.file.get(at..)?.first_chunk::<4>()?))
+    }
+
+    fn half(&self, at: usize) -> Option<u16> {
+        Some(u16::from_le_bytes(*self.file.get(at..)?.first_chunk::<2>()?))
+    }
+}
+
+/// Part of the file that is mapped, or that says something of the mapping.
+struct Segment {
+    kind: u32,
+    /// Place in the file, in bytes.
+    offset: usize,
+    /// Address, as the file has it.
+    address: usize,
+    /// Length in memory, in bytes.
+    length: usize,
+}

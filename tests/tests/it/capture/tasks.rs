@@ -1,0 +1,66 @@
+//! Tasks of Tokio: whose each record is, and who lets whom go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, successful};
+use socket_log::Record;
+use socket_log::layout::goroutine;
+
+/// What the program says, recorded or not.
+const SAID: &str = "answered true, whole true\n";
+
+/// Tasks that each task started, and those that it let go on, each as it stands for a thread.
+fn queued(log: &Recorded) -> [BTreeMap<u32, Vec<u32>>; 2] {
+    let mut found = [BTreeMap::new(), BTreeMap::new()];
+    log.log.for_each(|entry| {
+        if let Record::Ready { number, started } = entry.record {
+            let of: &mut Vec<u32> =
+                found[usize::from(!started)].entry(entry.tid).or_insert_with(Vec::new);
+            of.push(goroutine::thread(number));
+        }
+    });
+    found
+}
+
+#[test]
+fn each_request_has_the_task_that_was_started_for_it() {
+    let recording = Recording::new();
+    let program = env!("CARGO_BIN_EXE_tasks");
+    assert_eq!(successful(&mut Command::new(program)), SAID);
+    assert_eq!(successful(&mut recording.resources_command(program)), SAID);
+    let log = recording.log();
+    let [started, let_go_on] = queued(&log);
+    // Who reads has started one for each request, and the one that writes answers before these.
+    let (reader, tasks) = started.iter().max_by_key(|(_, tasks)| tasks.len()).unwrap();
+    assert!(goroutine::is(*reader));
+    assert_eq!(tasks.len(), 101, "{started:?}");
+    let tasks: BTreeSet<u32> = tasks.iter().copied().collect();
+    assert_eq!(tasks.len(), 101, "each is started once");
+    // Who asks the back lets each go on that waits for the answer; one that is just about to wait
+    // goes on by itself.
+    let most = let_go_on.values().map(|all| all.iter().filter(|one| tasks.contains(one)).count());
+    assert!(most.max().unwrap() >= 80, "{let_go_on:?}");
+    // Bytes are sent and received by tasks: the one that reads, the one that asks, and the one that
+    // answers.
+    let mut of_tasks = BTreeSet::new();
+    log.log.for_each(|entry| {
+        if matches!(entry.record, Record::Transfer { .. }) && goroutine::is(entry.tid) {
+            of_tasks.insert(entry.tid);
+        }
+    });
+    assert_eq!(of_tasks.len(), 3, "{of_tasks:?}");
+    assert!(of_tasks.contains(reader));
+}
+
+#[test]
+fn a_program_without_its_names_is_left_as_it_is() {
+    let recording = Recording::new();
+    let program = recording.file("tasks");
+    fs::copy(env!("CARGO_BIN_EXE_tasks"), &program).unwrap();
+    successful(Command::new("strip").arg(&program));
+    let said = successful(&mut recording.resources_command(&program));
+    assert!(said.starts_with("answered true"), "{said}");
+    assert_eq!(queued(&recording.log()), [BTreeMap::new(), BTreeMap::new()]);
+}
