@@ -27,7 +27,7 @@ pub(crate) mod start;
 pub(crate) mod trim;
 mod writer;
 
-#[cfg(any(feature = "injected", feature = "resources"))]
+#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 pub(crate) use goroutines::made_ready;
 pub(crate) use heads::OpenHead;
 pub(crate) use positioned::Transfer;

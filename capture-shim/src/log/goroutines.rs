@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use socket_log::encode;
 
 use super::Writer;
-#[cfg(any(feature = "injected", feature = "resources"))]
+#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 use super::writer::existing;
 use crate::state::goroutine::Goroutine;
 use crate::state::told;
@@ -52,7 +52,7 @@ impl Writer {
 
 /// Logs that a goroutine was let go on, or `started`, at `now` ticks. It is no reason to begin a
 /// log.
-#[cfg(any(feature = "injected", feature = "resources"))]
+#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 pub(crate) fn made_ready(now: u64, number: u64, started: bool) {
     if let Some(writer) = existing() {
         writer.record(&encode::ready(now, number, started), now);

@@ -1,6 +1,8 @@
 //! Words that only their own thread and its signal handlers change.
 
 use core::sync::atomic::AtomicUsize;
+#[cfg(not(target_arch = "x86_64"))]
+use core::sync::atomic::Ordering::Relaxed;
 
 /// Replaces `old` by `new` in a word that only this thread and its signal handlers change, and
 /// tells whether it held `old`.

@@ -54,7 +54,8 @@ pub(crate) fn nodename(buffer: &mut [u8]) -> usize {
         if from == 0 {
             break;
         }
-        *to = from as u8;
+        // The kernel's characters have a sign on some processors.
+        [*to] = from.to_ne_bytes();
         length += 1;
     }
     length
