@@ -152,8 +152,25 @@ fn nest(steps: &mut [Step]) -> u64 {
         };
         step.end = step.end.max(not_before.filter(|_| step.end.is_some()));
         moved += u64::from(*step != before);
+        if let (Some(earlier), Some(end)) = (step.end, before.end)
+            && earlier < end
+        {
+            keep_within(&mut steps[place + 1..], place, earlier, end);
+        }
     }
     moved
+}
+
+/// What step `place` called, and what that called, ended before it did. Now the step ends `earlier`
+/// than at `end`, and so do they. What went on behind it still does.
+fn keep_within(later: &mut [Step], place: usize, earlier: i64, end: i64) {
+    let is_below = |step: &Step| step.parent.is_some_and(|parent| parent as usize >= place);
+    for step in later.iter_mut().take_while(|step| is_below(step)) {
+        let times = [&mut step.caller_begin, &mut step.begin, &mut step.end, &mut step.caller_end];
+        for time in times.into_iter().flatten().filter(|time| **time <= end) {
+            *time = (*time).min(earlier);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -179,5 +196,31 @@ mod tests {
         assert_eq!((steps[2].begin, steps[2].end), (Some(110), Some(150)));
         // Work may go on after its caller has ended.
         assert_eq!((steps[0], steps[3]), (root, after));
+    }
+
+    #[test]
+    fn what_is_moved_takes_along_what_was_within() {
+        let root = Step { begin: Some(100), end: Some(200), ..Step::of(1, 1) };
+        let called = Step {
+            parent: Some(0),
+            caller_begin: Some(110),
+            begin: Some(112),
+            end: Some(153),
+            caller_end: Some(150),
+            ..Step::of(2, 2)
+        };
+        let within = |begin, end| Step {
+            parent: Some(1),
+            begin: Some(begin),
+            end: Some(end),
+            ..Step::of(2, 3)
+        };
+        // Another one that the root calls is not within.
+        let beside = Step { parent: Some(0), begin: Some(151), end: Some(152), ..Step::of(2, 4) };
+        let mut steps =
+            [root, called, within(120, 152), within(151, 152), within(130, 160), beside];
+        assert_eq!(nest(&mut steps), 1);
+        let times = steps.map(|step| [step.begin, step.end].map(Option::unwrap));
+        assert_eq!(times, [[100, 200], [112, 150], [120, 150], [150, 150], [130, 160], [151, 152]]);
     }
 }
