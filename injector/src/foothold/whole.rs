@@ -10,6 +10,9 @@ const VECTORS: usize = 512;
 
 core::arch::global_asm!(
     ".pushsection .rodata.sockcap_whole_foothold,\"a\",@progbits",
+    // The compiler may put what uses the labels into another object file.
+    ".globl sockcap_whole_begin, sockcap_whole_end",
+    ".hidden sockcap_whole_begin, sockcap_whole_end",
     ".balign 16",
     "sockcap_whole_begin:",
     // As in the other one: a system call; what a called function returns to; what gives all back.
