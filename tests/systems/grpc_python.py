@@ -1,7 +1,7 @@
 """A front by HTTP that asks a back by gRPC over one shared connection, both in Python.
 
 The front has eight threads and one channel, so the calls of all requests are mixed on one HTTP/2
-connection, whose frames the C core of gRPC sends and receives by threads of its own..
+connection, whose frames the C core of gRPC sends and receives by threads of its own.
 """
 
 import subprocess
@@ -18,6 +18,7 @@ class GrpcPython(harness.System):
     packages = ("redis-server",)
     pip = ("grpcio", "grpcio-tools", "flask", "gunicorn", "redis")
     multiplexed = ("back",)
+    record_options = ("--resources", "--protocols")
     requests = 400
 
     def start(self, run):

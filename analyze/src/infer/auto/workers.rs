@@ -3,7 +3,7 @@
 //! are for one request.
 //!
 //! - Whoever answers itself ([`own_answers`]) tells by the answer which request it was at. That is
-//!   certain.
+//!   certain. Answers that others write for it are told by their order ([`passed_on`]).
 //! - Where another thread answers, runs are told apart by what workers signal, where hand-offs were
 //!   recorded, or by a kind of call that each run begins with ([`runs`]). The requests are those
 //!   that fit the order of the queues at both ends ([`both_ends`]): who takes first has what was
@@ -17,11 +17,14 @@
 //! that it does not, and then nothing is said here.
 
 mod both_ends;
+mod in_order;
 mod known;
 mod overtaking;
 mod own_answers;
+mod passed_on;
 mod run;
 mod runs;
+mod stretches;
 mod waiting;
 mod woken;
 
@@ -50,7 +53,8 @@ impl Service {
         let found = woken::of(self, hand_offs).or_else(|| {
             let hand_offs = woken::of_threads(hand_offs);
             let given = known::given(self, hand_offs);
-            let found = own_answers::of(self, &given).or_else(|| self.queued(hand_offs, &given));
+            let found = own_answers::of(self, hand_offs, &given);
+            let found = found.or_else(|| self.queued(hand_offs, &given));
             found.or_else(|| waiting::of(self, hand_offs))
         });
         let mut recorded = FxHashSet::default();

@@ -1,73 +1,46 @@
 //! Workers that answer what they worked at: the calls of a thread between two of its answers are
-//! for the request that it answers at the end.
+//! for the request that it answers at the end. Some of their answers others may write
+//! ([`passed_on`]).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::passed_on;
 use super::run::Found;
-use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use super::stretches::stretches;
+use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::service::{OPEN, Service, Span};
 use crate::tuning::auto::workers::{
     MAX_EXCEPTIONS, MAX_FIRST, MAX_OUTSIDE, MIN_BEGUN, MIN_FIRST_RUNS, MIN_REQUESTS,
 };
 
-/// What a thread does, in the order of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
-    Call(u32),
-    Answer(u32),
-}
-
 /// The requests of the calls of workers that answer themselves. It is recorded of those that are
 /// `given` that they were handed over. `None` where there are none, calls are made for several
 /// requests at a time, or workers seem to work on after their answers.
-pub(super) fn of(service: &Service, given: &FxHashSet<u32>) -> Option<Vec<Found>> {
-    let mut steps: FxHashMap<u32, Vec<(i64, Step)>> = FxHashMap::default();
-    let mut receivers: FxHashSet<u32> = FxHashSet::default();
-    for (request, [receiver, answerer]) in (0..).zip(&service.request_threads) {
-        receivers.insert(*receiver);
-        let end = service.requests[request as usize].end;
-        if end != OPEN && *answerer != UNKNOWN_THREAD {
-            steps.entry(*answerer).or_default().push((end, Step::Answer(request)));
-        }
-    }
-    for call in 0..service.calls.len() as u32 {
-        let begin = service.calls[call as usize].begin;
-        steps.entry(service.caller(call)).or_default().push((begin, Step::Call(call)));
-    }
-    let of = |call: u32, request: u32| {
-        let is_recorded = given.contains(&request);
-        Found { call, request, rival: None, is_recorded }
-    };
-    let (mut found, mut answers, mut broken) = (Vec::new(), 0, 0);
+pub(super) fn of(
+    service: &Service,
+    hand_offs: &[HandOff],
+    given: &FxHashSet<u32>,
+) -> Option<Vec<Found>> {
+    let mut stretches = stretches(service);
+    let mut found = passed_on::of(service, &mut stretches, hand_offs);
+    let (mut answers, mut broken) = (0, 0);
     let mut beginnings = Beginnings::default();
-    for (thread, mut steps) in steps {
-        if thread == UNKNOWN_THREAD || receivers.contains(&thread) {
-            continue;
-        }
-        steps.sort_unstable();
-        let mut run: Vec<u32> = Vec::new();
-        let mut is_first = true;
-        for (time, step) in steps {
-            let request = match step {
-                Step::Call(call) => {
-                    run.push(call);
-                    continue;
-                }
-                Step::Answer(request) => request,
-            };
-            answers += 1;
-            let kinds = run.iter().map(|call| service.calls[*call as usize].kind);
-            beginnings.note(is_first, kinds);
-            let received = service.requests[request as usize].begin;
-            for call in run.drain(..) {
-                let span = service.calls[call as usize];
-                let is_cut = span.end != OPEN && span.end > time && !service.is_unsure(call);
-                match span.begin >= received && !is_cut {
-                    true => found.push(of(call, request)),
-                    // What it does before its first work prepares it.
-                    false => broken += usize::from(!is_first),
-                }
+    for stretch in stretches {
+        let Some(request) = stretch.answer else { continue };
+        answers += 1;
+        let kinds = stretch.calls.iter().map(|call| service.calls[*call as usize].kind);
+        beginnings.note(stretch.is_first, kinds);
+        let Span { begin: received, end: answered, .. } = service.requests[request as usize];
+        for call in stretch.calls {
+            let span = service.calls[call as usize];
+            let is_cut = span.end != OPEN && span.end > answered && !service.is_unsure(call);
+            if span.begin >= received && !is_cut {
+                let is_recorded = given.contains(&request);
+                found.push(Found { call, request, rival: None, is_recorded });
+            } else {
+                // What it does before its first work prepares it.
+                broken += usize::from(!stretch.is_first);
             }
-            is_first = false;
         }
     }
     let outside = service.calls.len() - found.len();

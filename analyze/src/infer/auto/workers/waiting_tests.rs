@@ -3,11 +3,14 @@
 
 use super::*;
 use crate::infer::auto::service::Span;
+use crate::infer::auto::service::UNKNOWN_THREAD;
 
 const MS: i64 = 1_000_000;
 /// The lock that threads pass on whenever they wait for something, and what wakes those that poll.
 const LOCK: i64 = 7;
 const POLL: i64 = 8;
+/// What a thread waits for until its answer has come.
+const WAKE: i64 = 10;
 /// A thread that holds no request, and writes for all.
 const WRITER: u32 = 9;
 
@@ -66,7 +69,7 @@ fn who_waits_longest_has_the_first_call_that_another_writes() {
     let found = of(&service, &hand_offs).unwrap();
     // Both wait: since 47 and 48 ms.
     assert_eq!(request(&found, one), Some((first, Some(second))));
-    assert_eq!(request(&found, other), Some((second, None)));
+    assert_eq!(request(&found, other), Some((second, Some(first))));
     // The first goes on to 49 ms, and then waits for less time than the second.
     hand_offs.push(signal(0, (100 * 19 + 49) * MS, LOCK));
     let found = of(&service, &hand_offs).unwrap();
@@ -125,7 +128,7 @@ fn what_is_sent_before_the_first_answer_is_doubted() {
             })
             .to_vec()
     };
-    assert_eq!(shares(&service), [RIVALS_SHARE, 0.0]);
+    assert_eq!(shares(&service), [RIVALS_SHARE; 2]);
     // Both are the first calls of a connection; all others go over another one.
     service.call_before =
         (0..service.calls.len() as u32).map(|call| call.wrapping_sub(1)).collect();
@@ -133,7 +136,86 @@ fn what_is_sent_before_the_first_answer_is_doubted() {
     service.call_before[other as usize] = one;
     service.call_before[other as usize - 1] = one - 1;
     service.call_before[other as usize + 1] = other - 1;
-    assert_eq!(shares(&service), [FIRST_RIVALS_SHARE, FIRST_RIVALS_SHARE]);
+    assert_eq!(shares(&service), [FIRST_RIVALS_SHARE; 2]);
+}
+
+/// A wake of a thread of the last round, that number of microseconds after a call's answer.
+fn wake(service: &Service, thread: u32, call: u32, after: i64) -> HandOff {
+    let signalled = service.calls[call as usize].end + 1000 * after;
+    HandOff { to: thread, ..signal(WRITER, signalled, WAKE) }
+}
+
+#[test]
+fn who_goes_on_after_the_answer_has_the_call() {
+    let (mut service, mut hand_offs) = served(20);
+    let [one, other] = written_by_another(&mut service);
+    let [first, second] = [57, 58];
+    // The first waits longest, but is woken last.
+    hand_offs.push(wake(&service, 1, one, 30));
+    hand_offs.push(wake(&service, 0, other, 30));
+    let found = of(&service, &hand_offs).unwrap();
+    assert_eq!(request(&found, one), Some((second, Some(first))));
+    assert_eq!(request(&found, other), Some((first, Some(second))));
+    // All 118 others were read by who made them.
+    let wrong = found.iter().map(|found| found.rival.unwrap().1);
+    assert_eq!(wrong.collect::<Vec<_>>(), [1.0 / 119.0; 2]);
+    // Who is woken once more before it does anything was woken for something else before. Whoever
+    // passes the lock on says nothing of answers.
+    hand_offs.push(wake(&service, 0, one, 10));
+    let passed_on = signal(2, service.calls[other as usize].end + 2 * MS, LOCK);
+    hand_offs.push(HandOff { to: 0, ..passed_on });
+    let found = of(&service, &hand_offs).unwrap();
+    assert_eq!(request(&found, one), Some((second, Some(first))));
+    assert_eq!(request(&found, other), Some((first, Some(second))));
+    let wrong = found.iter().map(|found| found.rival.unwrap().1);
+    assert_eq!(wrong.collect::<Vec<_>>(), [1.0 / 119.0; 2]);
+    // Two answers of one read are in the order of the wakes.
+    let end = service.calls[one as usize].end;
+    service.calls[other as usize].end = end + 1;
+    for (threads, requests) in [([1, 0], [second, first]), ([0, 1], [first, second])] {
+        let of_read = threads.into_iter().zip([30, 40]);
+        hand_offs.retain(|hand_off| hand_off.object != WAKE);
+        hand_offs.extend(of_read.map(|(thread, after)| wake(&service, thread, one, after)));
+        let found = of(&service, &hand_offs).unwrap();
+        let told = [one, other].map(|call| request(&found, call).unwrap().0);
+        assert_eq!(told, requests, "woken in the order {threads:?}");
+    }
+}
+
+#[test]
+fn wakes_that_contradict_what_is_known_tell_nothing() {
+    let (mut service, mut hand_offs) = served(20);
+    let [one, other] = written_by_another(&mut service);
+    hand_offs.push(wake(&service, 1, one, 30));
+    hand_offs.push(wake(&service, 0, other, 30));
+    // All other answers are read by one thread, which lets another one go on than who made the
+    // call.
+    for call in 0..one {
+        let thread = service.call_threads[call as usize][0];
+        service.call_threads[call as usize][1] = WRITER;
+        hand_offs.push(wake(&service, (thread + 1) % 3, call, 30));
+    }
+    let [first, second] = [57, 58];
+    let found = of(&service, &hand_offs).unwrap();
+    assert_eq!(request(&found, one), Some((first, Some(second))));
+}
+
+#[test]
+fn a_thread_writes_its_own_call_and_one_of_another_thread_together() {
+    let (mut service, mut hand_offs) = served(20);
+    let [one, other] = written_by_another(&mut service);
+    let begin = service.calls[one as usize].begin;
+    service.shared_writes = vec![[begin, begin + 1]];
+    for call in [one, other] {
+        service.call_threads[call as usize] = [0, WRITER];
+    }
+    let [first, second] = [57, 58];
+    assert_eq!(holders::of(&service)[one as usize..], [first, second, first, 59, 59][..]);
+    hand_offs.push(wake(&service, 0, one, 30));
+    hand_offs.push(wake(&service, 1, other, 30));
+    let found = of(&service, &hand_offs).unwrap();
+    assert_eq!(request(&found, one), None, "it is held");
+    assert_eq!(request(&found, other), Some((second, None)));
 }
 
 #[test]

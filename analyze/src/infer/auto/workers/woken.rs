@@ -16,19 +16,18 @@
 //! were started for a request that others receive and answer ([`started`]).
 
 mod busy;
-mod in_order;
 mod shared;
 mod started;
 mod ways;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::in_order::{self, Times};
 use super::run::Found;
 use crate::infer::auto::hand_offs::HandOff;
 use crate::infer::auto::service::{OPEN, Service, Span, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{CONTRADICTED_SHARE, MIN_FOLLOWED};
 use busy::Step;
-use in_order::Times;
 use ways::{Said, Ways, between};
 
 /// The object of hand-offs to goroutines that waited.

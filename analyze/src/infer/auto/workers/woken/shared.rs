@@ -2,11 +2,11 @@
 //! all who ask, and another one receives all answers. Whom the one goes on for, and whom the other
 //! one lets go on next, tells of a single call nothing. But who receives answers lets those who
 //! wait for them go on in the order of the answers, before it reads more
-//! ([`in_order`](super::in_order)).
+//! ([`in_order`](super::super::in_order)).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::in_order::{Times, pairs, within};
+use super::super::in_order::{Times, pairs, within};
 use crate::infer::auto::NONE;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::MAX_EXCEPTIONS;

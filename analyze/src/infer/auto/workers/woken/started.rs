@@ -2,13 +2,13 @@
 //! connection and starts another one for each request, a third one writes what they answer. So the
 //! one that is started holds the request, though it has neither received it nor answers it itself.
 //!
-//! Who was started for which request, their order tells ([`in_order`](super::in_order)). That they
-//! are started for requests at all shows in the answers: they write these, or let those go on who
-//! do, if these wait.
+//! Who was started for which request, their order tells
+//! ([`in_order`](super::super::in_order)). That they are started for requests at all shows in the
+//! answers: they write these, or let those go on who do, if these wait.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::in_order::{Times, pairs, within};
+use super::super::in_order::{Times, pairs, within};
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{MIN_ANSWERING, MIN_FOLLOWED};
 

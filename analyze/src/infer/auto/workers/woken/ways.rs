@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::in_order::Times;
+use super::super::in_order::Times;
 use crate::tuning::auto::workers::MAX_STEPS;
 
 /// What goroutines hold, and whom they let go on.

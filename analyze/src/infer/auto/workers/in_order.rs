@@ -47,7 +47,7 @@ pub(super) fn pairs(
 }
 
 /// The items and acts of a read that are beside each other in all orders with the most of them.
-fn aligned(
+pub(super) fn aligned(
     items: &[(i64, u32)],
     acts: &[(i64, u32)],
     fits: impl Fn(u32, (i64, u32)) -> bool,

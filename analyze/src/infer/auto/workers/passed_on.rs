@@ -1,0 +1,165 @@
+//! Answers that others write for workers. A worker of a server whose requests share a connection
+//! hands some answers on to the thread that writes there. So a part of its calls lies between two
+//! of its own answers, and is for neither of them alone.
+//!
+//! The answers that workers write themselves tell which calls a request of each kind has. By these
+//! the calls between two own answers are cut into runs: the last is for the answer behind it, and
+//! the others are for requests that others answered. What was handed on first is answered first
+//! ([`signals`]). That there are as many such runs as answers shows that the cut is true.
+
+mod signals;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::run::{Found, Run};
+use super::stretches::Stretch;
+use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::service::{OPEN, Service};
+use crate::tuning::auto::workers::passed_on::{MAX_ODD, MIN_USUAL, RIVALS_SHARE};
+use signals::Signals;
+
+/// The calls of the runs whose answers others wrote. They are taken out of `stretches`. Nothing is
+/// where these cannot be cut into runs.
+pub(super) fn of(
+    service: &Service,
+    stretches: &mut [Stretch],
+    hand_offs: &[HandOff],
+) -> Vec<Found> {
+    let plans = plans(service, stretches);
+    let kinds = || plans.values();
+    // Where one begins as another one does, it is not told where a run ends.
+    let is_same =
+        |one: &Vec<u32>, other: &Vec<u32>| !std::ptr::eq(one, other) && other.starts_with(one);
+    if kinds().any(|one| kinds().any(|other| is_same(one, other))) {
+        return Vec::new();
+    }
+    let cuts: Vec<Vec<(u32, usize)>> =
+        stretches.iter().map(|stretch| cut(service, &plans, stretch)).collect();
+    let mut runs: FxHashMap<u32, Vec<Run>> = FxHashMap::default();
+    for (stretch, cuts) in stretches.iter().zip(&cuts) {
+        let mut begin = 0;
+        for (kind, count) in cuts {
+            let calls = stretch.calls[begin..begin + count].to_vec();
+            begin += count;
+            runs.entry(*kind).or_default().push(run(service, stretch.thread, calls));
+        }
+    }
+    let mut passed_on = answered_by_others(service, stretches);
+    let is_odd = |(kind, runs): (&u32, &Vec<Run>)| {
+        let answers = passed_on.get(kind).map_or(0, Vec::len);
+        runs.len().abs_diff(answers) as f64 > MAX_ODD * answers as f64
+    };
+    if runs.iter().any(is_odd) {
+        return Vec::new();
+    }
+    let signals = Signals::of(service, stretches, hand_offs);
+    for (stretch, cuts) in stretches.iter_mut().zip(cuts) {
+        stretch.calls.drain(..cuts.iter().map(|(_, count)| count).sum::<usize>());
+    }
+    let mut found = Vec::new();
+    for (kind, mut runs) in runs {
+        runs.sort_by_cached_key(|run| (signals.handed_on(run), run.thread));
+        found.extend(in_turn(service, runs, passed_on.remove(&kind).unwrap_or_default()));
+    }
+    found
+}
+
+/// The kinds of the calls of a request, in their order, by its kind, as most own answers show.
+fn plans(service: &Service, stretches: &[Stretch]) -> FxHashMap<u32, Vec<u32>> {
+    let mut seen: FxHashMap<u32, FxHashMap<Vec<u32>, usize>> = FxHashMap::default();
+    for stretch in stretches {
+        let Some(request) = stretch.answer else { continue };
+        let kind = service.requests[request as usize].kind;
+        *seen.entry(kind).or_default().entry(kinds(service, &stretch.calls)).or_default() += 1;
+    }
+    let usual = |(kind, seen): (u32, FxHashMap<Vec<u32>, usize>)| {
+        let all: usize = seen.values().sum();
+        let (plan, count) =
+            seen.into_iter().max_by(|one, other| (one.1, &one.0).cmp(&(other.1, &other.0)))?;
+        (count as f64 >= MIN_USUAL * all as f64 && !plan.is_empty()).then_some((kind, plan))
+    };
+    seen.into_iter().filter_map(usual).collect()
+}
+
+fn kinds(service: &Service, calls: &[u32]) -> Vec<u32> {
+    calls.iter().map(|call| service.calls[*call as usize].kind).collect()
+}
+
+/// The kinds of the requests whose calls come before those of the own answer, in their order, and
+/// how many calls each has. Empty where they cannot be cut so.
+fn cut(
+    service: &Service,
+    plans: &FxHashMap<u32, Vec<u32>>,
+    stretch: &Stretch,
+) -> Vec<(u32, usize)> {
+    let kinds = kinds(service, &stretch.calls);
+    let own = stretch.answer.and_then(|of| plans.get(&service.requests[of as usize].kind));
+    let Some(mut rest) = kinds.strip_suffix(own.map_or(&[][..], Vec::as_slice)) else {
+        return Vec::new();
+    };
+    let is_of_none = |kind: &u32| !plans.values().any(|plan| plan.contains(kind));
+    let mut cuts = Vec::new();
+    loop {
+        // What no request of a kind has each time, as a new connection's first calls, belongs to
+        // the work before which it is done.
+        let before = rest.iter().take_while(|kind| is_of_none(kind)).count();
+        rest = rest.get(before..).unwrap_or_default();
+        if rest.is_empty() {
+            return cuts;
+        }
+        let Some((kind, plan)) = plans.iter().find(|(_, plan)| rest.starts_with(plan)) else {
+            return Vec::new();
+        };
+        cuts.push((*kind, before + plan.len()));
+        rest = rest.get(plan.len()..).unwrap_or_default();
+    }
+}
+
+fn run(service: &Service, thread: u32, calls: Vec<u32>) -> Run {
+    let spans = || calls.iter().map(|call| service.calls[*call as usize]);
+    let begin = spans().map(|span| span.begin).min().unwrap_or(OPEN);
+    let ends = spans().filter(|span| span.end != OPEN).map(|span| span.end);
+    Run { thread, begin, end: ends.max().unwrap_or(begin), calls }
+}
+
+/// The requests that were answered, but by no worker of `stretches`, by their kinds.
+fn answered_by_others(service: &Service, stretches: &[Stretch]) -> FxHashMap<u32, Vec<u32>> {
+    let own: FxHashSet<u32> = stretches.iter().filter_map(|stretch| stretch.answer).collect();
+    let mut others: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (request, span) in (0..).zip(&service.requests) {
+        if span.end != OPEN && !own.contains(&request) {
+            others.entry(span.kind).or_default().push(request);
+        }
+    }
+    others
+}
+
+/// Gives each of these runs of a kind, in their order, to the first of the answers that it can be
+/// for and that is left.
+fn in_turn(service: &Service, runs: Vec<Run>, mut requests: Vec<u32>) -> Vec<Found> {
+    requests.sort_by_key(|request| (service.requests[*request as usize].end, *request));
+    let can_be = |request: &u32, run: &Run| {
+        let span = service.requests[*request as usize];
+        span.begin <= run.begin && run.end <= span.end
+    };
+    let mut found = Vec::new();
+    let mut before = None;
+    for run in runs {
+        let mut candidates = (0..).zip(&requests).filter(|(_, request)| can_be(request, &run));
+        let Some((place, request)) = candidates.next().map(|(place, of)| (place, *of)) else {
+            continue;
+        };
+        let next = candidates.next().map(|(_, request)| *request);
+        let rival = next.or(before.filter(|request| can_be(request, &run)));
+        let rival = rival.map(|rival| (rival, RIVALS_SHARE));
+        before = Some(request);
+        requests.remove(place);
+        let of = |call: &u32| Found { call: *call, request, rival, is_recorded: false };
+        found.extend(run.calls.iter().map(of));
+    }
+    found
+}
+
+#[cfg(test)]
+#[path = "passed_on_tests.rs"]
+mod tests;

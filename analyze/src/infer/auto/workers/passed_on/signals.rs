@@ -1,0 +1,73 @@
+//! When workers hand answers on. Between the end of its last call and its answer a worker mostly
+//! gives the same number of signals. So behind a run whose answer another thread writes, the answer
+//! has been handed on when as many and one more are given. That is nearer to it than the end of the
+//! last call, behind which a worker may have to wait for a lock.
+
+use rustc_hash::FxHashMap;
+
+use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::service::Service;
+use crate::infer::auto::workers::run::Run;
+use crate::infer::auto::workers::stretches::Stretch;
+use crate::tuning::auto::workers::passed_on::MIN_ALIKE;
+
+/// What workers signal behind their calls.
+pub(super) struct Signals {
+    /// When each worker signalled, in order.
+    times: FxHashMap<u32, Vec<i64>>,
+    /// When each worker began a call, in order.
+    begins: FxHashMap<u32, Vec<i64>>,
+    /// Number of signals between a run and its answer; `None` where that differs.
+    before: Option<usize>,
+}
+
+impl Signals {
+    pub(super) fn of(service: &Service, stretches: &[Stretch], hand_offs: &[HandOff]) -> Signals {
+        let mut begins: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+        for stretch in stretches {
+            let calls = stretch.calls.iter().map(|call| service.calls[*call as usize].begin);
+            begins.entry(stretch.thread).or_default().extend(calls);
+        }
+        let mut times: FxHashMap<u32, Vec<i64>> =
+            begins.keys().map(|thread| (*thread, Vec::new())).collect();
+        for hand_off in hand_offs {
+            times.get_mut(&hand_off.from).into_iter().for_each(|of| of.push(hand_off.signalled));
+        }
+        let all = begins.values_mut().chain(times.values_mut());
+        all.for_each(|times| times.sort_unstable());
+        let mut signals = Signals { times, begins, before: None };
+        signals.before = signals.usual(service, stretches);
+        signals
+    }
+
+    /// Number of signals between the last call and the answer, if most workers give as many.
+    fn usual(&self, service: &Service, stretches: &[Stretch]) -> Option<usize> {
+        let mut seen: FxHashMap<usize, usize> = FxHashMap::default();
+        for stretch in stretches {
+            let answer = stretch.answer.map(|request| service.requests[request as usize].end);
+            let last = stretch.calls.last().map(|call| service.calls[*call as usize].end);
+            let Some((answer, last)) = answer.zip(last) else { continue };
+            *seen.entry(self.between(stretch.thread, last, answer).len()).or_default() += 1;
+        }
+        let all: usize = seen.values().sum();
+        let (usual, count) = seen.into_iter().max_by_key(|(_, count)| *count)?;
+        (count as f64 >= MIN_ALIKE * all as f64).then_some(usual)
+    }
+
+    /// The signals that a worker gives from one time on until before another.
+    fn between(&self, thread: u32, first: i64, until: i64) -> &[i64] {
+        let times = self.times.get(&thread).map_or(&[][..], Vec::as_slice);
+        let begin = times.partition_point(|time| *time < first);
+        let end = times.partition_point(|time| *time < until);
+        times.get(begin..end).unwrap_or_default()
+    }
+
+    /// When the answer of a run was handed on, as far as is known: when its last call ended where
+    /// signals do not tell.
+    pub(super) fn handed_on(&self, run: &Run) -> i64 {
+        let begins = self.begins.get(&run.thread).map_or(&[][..], Vec::as_slice);
+        let next = begins.get(begins.partition_point(|begin| *begin < run.end));
+        let signals = self.between(run.thread, run.end, next.copied().unwrap_or(i64::MAX));
+        self.before.and_then(|before| signals.get(before)).copied().unwrap_or(run.end)
+    }
+}

@@ -1,0 +1,62 @@
+//! What workers do from one of their answers to the next.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+
+/// What a thread does, in the order of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Call(u32),
+    Answer(u32),
+}
+
+/// What a worker does up to one of its answers.
+pub(super) struct Stretch {
+    pub(super) thread: u32,
+    /// The calls, in the order of time.
+    pub(super) calls: Vec<u32>,
+    /// The request that it answers then. `None` behind its last answer.
+    pub(super) answer: Option<u32>,
+    /// Whether it is the worker's first.
+    pub(super) is_first: bool,
+}
+
+/// What the threads do that receive no requests, and make calls.
+pub(super) fn stretches(service: &Service) -> Vec<Stretch> {
+    let mut steps: FxHashMap<u32, Vec<(i64, Step)>> = FxHashMap::default();
+    let mut receivers: FxHashSet<u32> = FxHashSet::default();
+    for (request, [receiver, answerer]) in (0..).zip(&service.request_threads) {
+        receivers.insert(*receiver);
+        let end = service.requests[request as usize].end;
+        if end != OPEN && *answerer != UNKNOWN_THREAD {
+            steps.entry(*answerer).or_default().push((end, Step::Answer(request)));
+        }
+    }
+    for call in 0..service.calls.len() as u32 {
+        let begin = service.calls[call as usize].begin;
+        steps.entry(service.caller(call)).or_default().push((begin, Step::Call(call)));
+    }
+    let mut stretches = Vec::new();
+    for (thread, mut steps) in steps {
+        // Who makes no calls only answers for others.
+        let calls = steps.iter().any(|(_, step)| matches!(step, Step::Call(_)));
+        if thread == UNKNOWN_THREAD || receivers.contains(&thread) || !calls {
+            continue;
+        }
+        steps.sort_unstable();
+        let mut stretch = Stretch { thread, calls: Vec::new(), answer: None, is_first: true };
+        for (_, step) in steps {
+            match step {
+                Step::Call(call) => stretch.calls.push(call),
+                Step::Answer(request) => {
+                    let next = Stretch { thread, calls: Vec::new(), answer: None, is_first: false };
+                    stretch.answer = Some(request);
+                    stretches.push(std::mem::replace(&mut stretch, next));
+                }
+            }
+        }
+        stretches.push(stretch);
+    }
+    stretches
+}

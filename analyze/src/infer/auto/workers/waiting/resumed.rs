@@ -1,0 +1,94 @@
+//! Whom each answer let go on. Who reads an answer wakes the thread that waits for it, and does so
+//! before it reads anything else. It may wake other threads, too: one that is to read in its place,
+//! say. But such a thread goes on waiting, so it is woken once more before it does anything. Hence
+//! the last wake of a thread before it acts comes from the reader of its answer, and the answer is
+//! of the last read before that wake. A thread that reads for all may also read its own answer.
+
+use rustc_hash::FxHashMap;
+
+use super::acts::Acts;
+use super::threads::Threads;
+use crate::infer::auto::NONE;
+use crate::infer::auto::hand_offs::HandOff;
+use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
+use crate::infer::auto::workers::in_order::{Times, aligned, within};
+
+/// The request that the answer of each call let go on; [`NONE`] where that is not told.
+pub(super) fn requests(
+    service: &Service,
+    threads: &Threads,
+    acts: &Acts,
+    hand_offs: &[HandOff],
+) -> Vec<u32> {
+    let reads = reads(service);
+    let woken = woken(service, threads, acts, hand_offs);
+    let held_meanwhile = |thread: u32, call: u32| {
+        let span = service.calls[call as usize];
+        let request = threads.held(thread, span.end)?;
+        let is_open = service.requests[request as usize].begin <= span.begin;
+        (is_open && acts.waits_since(thread, service, call).is_some()).then_some(request)
+    };
+    let fits = |call: u32, (_, thread): (i64, u32)| held_meanwhile(thread, call).is_some();
+    let mut told = vec![NONE; service.calls.len()];
+    for (reader, read) in reads {
+        let Some(woken) = woken.get(&reader) else { continue };
+        let mut end = 0;
+        // What one system call has read is a nanosecond apart.
+        for items in read.chunk_by(|one, next| next.0.saturating_sub(one.0) <= 1) {
+            end += items.len();
+            let since = items.first().map_or(i64::MIN, |(time, _)| *time);
+            let until = read.get(end).map_or(i64::MAX, |(time, _)| *time);
+            for (call, (_, thread)) in aligned(items, within(woken, since, until), fits) {
+                told[call as usize] = held_meanwhile(thread, call).unwrap_or(NONE);
+            }
+        }
+    }
+    told
+}
+
+/// The calls whose answers each thread read, in order.
+fn reads(service: &Service) -> FxHashMap<u32, Times> {
+    let mut reads: FxHashMap<u32, Times> = FxHashMap::default();
+    for (call, (span, [_, hearer])) in (0..).zip(service.calls.iter().zip(&service.call_threads)) {
+        if span.end != OPEN && *hearer != UNKNOWN_THREAD && !service.is_unsure(call) {
+            reads.entry(*hearer).or_default().push((span.end, call));
+        }
+    }
+    reads.values_mut().for_each(|read| read.sort_unstable());
+    reads
+}
+
+/// The threads that each thread let go on, in order.
+fn woken(
+    service: &Service,
+    threads: &Threads,
+    acts: &Acts,
+    hand_offs: &[HandOff],
+) -> FxHashMap<u32, Times> {
+    // When each thread that holds requests was woken, and who did it.
+    let mut wakes: FxHashMap<u32, Times> =
+        threads.all().map(|thread| (thread, Times::new())).collect();
+    let mut note = |thread: u32, time: i64, by: u32| {
+        wakes.get_mut(&thread).into_iter().for_each(|wakes| wakes.push((time, by)));
+    };
+    for hand_off in hand_offs.iter().filter(|hand_off| !acts.has(hand_off.object)) {
+        note(hand_off.to, hand_off.signalled, hand_off.from);
+    }
+    for (span, [_, hearer]) in service.calls.iter().zip(&service.call_threads) {
+        if span.end != OPEN {
+            note(*hearer, span.end, *hearer);
+        }
+    }
+    let mut woken: FxHashMap<u32, Times> = FxHashMap::default();
+    for (thread, mut wakes) in wakes {
+        wakes.sort_unstable();
+        for (at, (time, by)) in wakes.iter().enumerate() {
+            let next = wakes.get(at + 1).map_or(i64::MAX, |(time, _)| *time);
+            if acts.next(thread, *time).is_some_and(|act| act < next) {
+                woken.entry(*by).or_default().push((*time, thread));
+            }
+        }
+    }
+    woken.values_mut().for_each(|woken| woken.sort_unstable());
+    woken
+}

@@ -1,0 +1,48 @@
+//! The requests that threads hold.
+
+use rustc_hash::FxHashMap;
+
+use crate::infer::auto::service::{Service, UNKNOWN_THREAD};
+
+/// A request that a thread holds: when from, until when, and which.
+type Held = (i64, i64, u32);
+
+/// Which thread holds which request.
+pub(super) struct Threads(Vec<(u32, Vec<Held>)>);
+
+impl Threads {
+    pub(super) fn of(service: &Service) -> Threads {
+        let mut of: FxHashMap<u32, Vec<Held>> = FxHashMap::default();
+        for (request, (span, [thread, _])) in
+            (0..).zip(service.requests.iter().zip(&service.request_threads))
+        {
+            of.entry(*thread).or_default().push((span.begin, span.end, request));
+        }
+        let mut of: Vec<_> = of.into_iter().filter(|(of, _)| *of != UNKNOWN_THREAD).collect();
+        of.sort_unstable();
+        of.iter_mut().for_each(|(_, held)| held.sort_unstable());
+        Threads(of)
+    }
+
+    /// The threads that hold a request at that time, each with it.
+    pub(super) fn holding(&self, time: i64) -> impl Iterator<Item = (u32, u32)> {
+        self.0.iter().filter_map(move |(thread, held)| Some((*thread, at(held, time)?)))
+    }
+
+    /// The request that a thread holds at that time.
+    pub(super) fn held(&self, thread: u32, time: i64) -> Option<u32> {
+        let place = self.0.binary_search_by_key(&thread, |(thread, _)| *thread).ok()?;
+        at(&self.0.get(place)?.1, time)
+    }
+
+    /// All threads that hold requests.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|(thread, _)| *thread)
+    }
+}
+
+/// The one of these requests that is held at that time.
+fn at(held: &[Held], time: i64) -> Option<u32> {
+    let last = held.partition_point(|(begin, ..)| *begin <= time).checked_sub(1)?;
+    held.get(last).filter(|(_, end, _)| *end >= time).map(|(.., request)| *request)
+}
