@@ -138,14 +138,22 @@ fn answered_by_others(service: &Service, stretches: &[Stretch]) -> FxHashMap<u32
 /// for and that is left.
 fn in_turn(service: &Service, runs: Vec<Run>, mut requests: Vec<u32>) -> Vec<Found> {
     requests.sort_by_key(|request| (service.requests[*request as usize].end, *request));
+    let span = |request: &u32| service.requests[*request as usize];
     let can_be = |request: &u32, run: &Run| {
-        let span = service.requests[*request as usize];
+        let span = span(request);
         span.begin <= run.begin && run.end <= span.end
     };
+    // Whatever ends later after a run's beginning has begun after that.
+    let longest = requests.iter().map(|of| span(of).end - span(of).begin).max().unwrap_or(0);
+    let mut is_left = vec![true; requests.len()];
     let mut found = Vec::new();
     let mut before = None;
     for run in runs {
-        let mut candidates = (0..).zip(&requests).filter(|(_, request)| can_be(request, &run));
+        let first = requests.partition_point(|request| span(request).end < run.end);
+        let mut candidates = (first..)
+            .zip(requests.iter().skip(first))
+            .take_while(|(_, request)| span(request).end <= run.begin.saturating_add(longest))
+            .filter(|(place, request)| is_left[*place] && can_be(request, &run));
         let Some((place, request)) = candidates.next().map(|(place, of)| (place, *of)) else {
             continue;
         };
@@ -153,7 +161,7 @@ fn in_turn(service: &Service, runs: Vec<Run>, mut requests: Vec<u32>) -> Vec<Fou
         let rival = next.or(before.filter(|request| can_be(request, &run)));
         let rival = rival.map(|rival| (rival, RIVALS_SHARE));
         before = Some(request);
-        requests.remove(place);
+        is_left[place] = false;
         let of = |call: &u32| Found { call: *call, request, rival, is_recorded: false };
         found.extend(run.calls.iter().map(of));
     }

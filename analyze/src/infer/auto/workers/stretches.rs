@@ -40,8 +40,8 @@ pub(super) fn stretches(service: &Service) -> Vec<Stretch> {
     let mut stretches = Vec::new();
     for (thread, mut steps) in steps {
         // Who makes no calls only answers for others.
-        let calls = steps.iter().any(|(_, step)| matches!(step, Step::Call(_)));
-        if thread == UNKNOWN_THREAD || receivers.contains(&thread) || !calls {
+        let makes_calls = steps.iter().any(|(_, step)| matches!(step, Step::Call(_)));
+        if thread == UNKNOWN_THREAD || receivers.contains(&thread) || !makes_calls {
             continue;
         }
         steps.sort_unstable();

@@ -36,7 +36,9 @@ use threads::Threads;
 /// the request, or requests differ in their calls.
 pub(super) fn of(service: &Service, hand_offs: &[HandOff]) -> Option<Vec<Found>> {
     let mut held = holders::of(service);
-    if hand_offs.is_empty() || held.is_empty() {
+    // A thread may write a call of its own and one of another thread together; then all are held.
+    let is_shared = || held.contains(&NONE) || !service.shared_writes.is_empty();
+    if hand_offs.is_empty() || held.is_empty() || !is_shared() {
         return None;
     }
     let acts = Acts::of(service, &held, hand_offs)?;
