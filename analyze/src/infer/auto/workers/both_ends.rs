@@ -9,7 +9,7 @@ use super::run::Run;
 use crate::infer::auto::in_turn::in_turn;
 use crate::infer::span::Span;
 use crate::tuning::auto::workers::{
-    MAX_EARLY, MAX_OVERTAKING, MIN_SHOWN, REQUESTS_PER_EXCEPTION, SHOWN_SHARE,
+    MAX_EARLY, MAX_OVERTAKING, MIN_SHOWN, NEAR, REQUESTS_PER_EXCEPTION, SHOWN_SHARE,
 };
 
 /// The request of a run by its place, and another one that it may be for with that probability.
@@ -34,7 +34,7 @@ pub(super) fn of(
     done.sort_by_key(|run| (runs[*run].end, *run));
     let mut answered: Vec<usize> = (0..requests.len()).collect();
     answered.sort_by_key(|place| (span(*place).end, *place));
-    let ends: Vec<i64> = done.iter().map(|run| runs[*run].end).collect();
+    let ends: Vec<[i64; 2]> = done.iter().map(|run| [runs[*run].done, runs[*run].end]).collect();
     let answers: Vec<i64> = answered.iter().map(|place| span(*place).end).collect();
     let pairs = beside(&ends, &answers).into_iter().map(|(run, place)| {
         let (run, place) = (done[run], answered[place]);
@@ -42,6 +42,7 @@ pub(super) fn of(
             run,
             place,
             begin: runs[run].begin,
+            done: runs[run].done,
             end: runs[run].end,
             of: span(place),
             shown: None,
@@ -89,28 +90,105 @@ fn show(pairs: &mut Pairs, requests: &[u32], runs: &[Run], witnesses: &[Witness]
     }
 }
 
-/// Puts what ended beside its answer, both by their places in order.
-fn beside(ends: &[i64], answers: &[i64]) -> Vec<(usize, usize)> {
-    let is_before = |(end, answer): (&i64, &i64)| end <= answer;
-    if ends.len() == answers.len() && ends.iter().zip(answers).all(is_before) {
-        return (0..ends.len()).map(|at| (at, at)).collect();
+/// Puts what ended beside its answer, both by their places in order. `ends` tells when the last
+/// call of each ended, and when the run ended itself.
+fn beside(ends: &[[i64; 2]], answers: &[i64]) -> Vec<(usize, usize)> {
+    let can_be = |(end, answer): (usize, usize)| ends[end][0] <= answers[answer];
+    let straight = (0..ends.len()).map(|at| (at, at));
+    if ends.len() == answers.len() && straight.clone().all(can_be) {
+        return straight.collect();
     }
-    let found = in_turn(ends, answers, |_, _| true);
-    let mut pairs: Vec<(usize, usize)> = Vec::new();
-    // As many that are left out on both sides between two pairs have waited for longer than usual.
-    let fill = |pairs: &mut Vec<(usize, usize)>, end: usize, answer: usize| {
-        let (first_end, first_answer) = pairs.last().map_or((0, 0), |(a, b)| (a + 1, b + 1));
-        if end - first_end == answer - first_answer {
-            let between = (first_end..end).zip(first_answer..answer);
-            pairs.extend(between.filter(|(end, answer)| ends[*end] <= answers[*answer]));
-        }
-    };
-    for (answer, end) in found.into_iter().enumerate() {
-        if let Some(end) = end {
-            fill(&mut pairs, end, answer);
-            pairs.push((end, answer));
+    let ended: Vec<i64> = ends.iter().map(|[_, end]| *end).collect();
+    let found = in_turn(&ended, answers, |_, _| true);
+    let pairs = (0..).zip(found).filter_map(|(answer, end)| Some((end?, answer))).collect();
+    shifted(pairs, ends.len(), answers.len(), can_be)
+}
+
+/// These pairs of ends and answers, where as many of both as are left out near to each other have
+/// their turn instead: what was answered later than usual lets those behind it wait, too.
+fn shifted(
+    pairs: Vec<(usize, usize)>,
+    ends: usize,
+    answers: usize,
+    can_be: impl Fn((usize, usize)) -> bool,
+) -> Vec<(usize, usize)> {
+    // What is left out, each with the number of pairs before it.
+    let mut left_out: Vec<(usize, bool, usize)> = Vec::new();
+    let mut next = (0, 0);
+    for (before, (end, answer)) in (0..).zip(pairs.iter().copied().chain([(ends, answers)])) {
+        left_out.extend((next.0..end).map(|end| (before, false, end)));
+        left_out.extend((next.1..answer).map(|answer| (before, true, answer)));
+        next = (end + 1, answer + 1);
+    }
+    let (mut all, mut at) = (Vec::new(), 0);
+    for near in left_out.chunk_by(|one, next| next.0 - one.0 <= NEAR) {
+        let [(first, ..), .., (last, ..)] = near else { continue };
+        let between = &pairs[*first..*last];
+        let of = |is_answer: bool| {
+            near.iter().filter(move |(_, of, _)| *of == is_answer).map(|(.., place)| *place)
+        };
+        let mut ends: Vec<usize> = between.iter().map(|(end, _)| *end).chain(of(false)).collect();
+        let mut answers: Vec<usize> = between.iter().map(|(_, of)| *of).chain(of(true)).collect();
+        ends.sort_unstable();
+        answers.sort_unstable();
+        let in_turn = || ends.iter().copied().zip(answers.iter().copied());
+        if ends.len() == answers.len() && in_turn().all(&can_be) {
+            all.extend(&pairs[at..*first]);
+            all.extend(in_turn());
+            at = *last;
         }
     }
-    fill(&mut pairs, ends.len(), answers.len());
-    pairs
+    all.extend(&pairs[at..]);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pairs where these ends, which are handed over `later` than their calls end, are put
+    /// beside these answers.
+    fn told(ends: &[i64], later: i64, answers: &[i64]) -> Vec<(usize, usize)> {
+        let ends: Vec<[i64; 2]> = ends.iter().map(|end| [end - later, *end]).collect();
+        beside(&ends, answers)
+    }
+
+    /// Each of as many as these with its own.
+    fn straight(count: usize) -> Vec<(usize, usize)> {
+        (0..count).map(|at| (at, at)).collect()
+    }
+
+    #[test]
+    fn what_is_answered_before_the_signal_has_its_turn() {
+        let ends: Vec<i64> = (0..40).map(|at| 1000 * at).collect();
+        let mut answers: Vec<i64> = ends.iter().map(|end| end + 20).collect();
+        answers[20] = ends[20] - 10;
+        assert_eq!(told(&ends, 30, &answers), straight(40));
+        // It could not be answered before its calls had ended.
+        assert!(!told(&ends, 5, &answers).contains(&(20, 20)));
+    }
+
+    #[test]
+    fn who_is_held_up_lets_others_wait_and_none_is_left_out() {
+        let mut ends: Vec<i64> = (0..40).map(|at| 1000 * at).collect();
+        let mut answers: Vec<i64> = ends.iter().map(|end| end + 20).collect();
+        // The answers of three come late, the first one's when the second has just ended.
+        (ends[21], ends[22]) = (ends[20] + 500, ends[20] + 510);
+        (answers[20], answers[21], answers[22]) = (ends[20] + 520, ends[20] + 990, ends[20] + 995);
+        // One answer more, of which no run is known.
+        answers.insert(3, 2500);
+        let one_left_out = |at: usize| (at, at + usize::from(at > 2));
+        let expected: Vec<(usize, usize)> = (0..40).map(one_left_out).collect();
+        assert_eq!(told(&ends, 0, &answers), expected);
+    }
+
+    #[test]
+    fn as_many_as_are_left_out_near_each_other_have_their_turn() {
+        let pairs = || vec![(0, 0), (2, 1), (3, 2), (4, 4)];
+        assert_eq!(shifted(pairs(), 5, 5, |_| true), straight(5));
+        assert_eq!(shifted(pairs(), 5, 5, |pair| pair != (2, 2)), pairs(), "that cannot be");
+        assert_eq!(shifted(pairs(), 6, 5, |_| true), pairs(), "one more end than answers");
+        let far: Vec<(usize, usize)> = (0..NEAR + 1).map(|at| (at + 1, at)).collect();
+        assert_eq!(shifted(far.clone(), NEAR + 2, NEAR + 2, |_| true), far);
+    }
 }

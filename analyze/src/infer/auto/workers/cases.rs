@@ -173,7 +173,8 @@ fn busy_workers_take_what_waits_in_turn_and_a_writer_answers_in_turn() {
     let made = Pool { alike: false, ..BUSY }.make(300);
     let is_idle = |one: &&HandOff| one.from == READER && one.to != UNKNOWN_THREAD;
     assert!(made.hand_offs.iter().filter(is_idle).count() < 50);
-    assert_eq!(made.with_all(), [300, 0, 300]);
+    // A few were handed over while another worker was about to do so, too.
+    assert_eq!(made.with_all(), [300, 0, 294]);
     // Without hand-offs nothing tells where a run begins.
     assert_eq!(Pool { alike: false, ..BUSY }.make(300).found(&[]), [0, 0, 0]);
     // Unless all begin alike; nothing is known then but what threads and times show.
@@ -208,12 +209,14 @@ fn two_of_forty(begins: i64, ends: i64, shown: Option<[u32; 2]>) -> Vec<Queued> 
         .map(|(span, thread)| Run {
             thread,
             begin: span.begin + 30 * US,
+            done: span.end - 20 * US,
             end: span.end - 20 * US,
             calls: vec![],
         })
         .collect();
     runs[20].begin = runs[21].begin - begins;
     runs[20].end = runs[21].end - ends;
+    runs[20].done = runs[20].end;
     spans[20].end = spans[21].end - ends.max(5 * US);
     let witness = |run: &Run| {
         let place = run.thread as usize;

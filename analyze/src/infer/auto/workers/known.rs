@@ -1,7 +1,7 @@
 //! What hand-offs show of requests: that they were handed over, and which worker did one that
 //! another thread answers.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::infer::auto::hand_offs::HandOff;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
@@ -63,8 +63,10 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[HandOff]) -> Vec<Witness
         .map(|(request, (span, [_, answerer]))| (*answerer, span.end, request))
         .collect();
     answers.sort_unstable();
+    let by_callers = || hand_offs.iter().filter(|hand_off| callers.contains(&hand_off.from));
+    let under_way = UnderWay::of(service, by_callers());
     let mut witnesses: Vec<Witness> = Vec::new();
-    for hand_off in hand_offs.iter().filter(|hand_off| callers.contains(&hand_off.from)) {
+    for hand_off in by_callers().filter(|hand_off| !under_way.has(hand_off)) {
         let next =
             answers.partition_point(|(of, end, _)| (*of, *end) < (hand_off.to, hand_off.woken));
         let next = answers.get(next).filter(|(of, ..)| *of == hand_off.to);
@@ -76,4 +78,50 @@ pub(super) fn witnesses(service: &Service, hand_offs: &[HandOff]) -> Vec<Witness
         }));
     }
     witnesses
+}
+
+/// Hand-overs by object: from the end of the last call of a worker, or its signal before that, to
+/// its signal. What is handed over stands in the queue at some time of these, so a thread that
+/// another one wakes meanwhile may find this first.
+struct UnderWay {
+    /// When they begin, and when they end, both in order.
+    of: FxHashMap<i64, [Vec<i64>; 2]>,
+}
+
+impl UnderWay {
+    fn of<'a>(service: &Service, hand_offs: impl Iterator<Item = &'a HandOff>) -> UnderWay {
+        let mut ended: FxHashMap<u32, Vec<i64>> = FxHashMap::default();
+        for (call, span) in (0..).zip(&service.calls).filter(|(_, span)| span.end != OPEN) {
+            ended.entry(service.caller(call)).or_default().push(span.end);
+        }
+        ended.values_mut().for_each(|ends| ends.sort_unstable());
+        let mut signals: Vec<(i64, u32, i64)> =
+            hand_offs.map(|of| (of.object, of.from, of.signalled)).collect();
+        signals.sort_unstable();
+        // One signal may wake several.
+        signals.dedup();
+        let mut of: FxHashMap<i64, [Vec<i64>; 2]> = FxHashMap::default();
+        let mut before = None;
+        for (object, thread, signalled) in signals {
+            let last = ended.get(&thread).and_then(|ends| {
+                ends.get(ends.partition_point(|end| *end <= signalled).checked_sub(1)?)
+            });
+            let same = before.filter(|(of, by, _)| (*of, *by) == (object, thread));
+            let begin = last.copied().max(same.map(|(.., signalled)| signalled));
+            let [begins, ends] = of.entry(object).or_default();
+            begins.push(begin.unwrap_or(signalled));
+            ends.push(signalled);
+            before = Some((object, thread, signalled));
+        }
+        of.values_mut().flatten().for_each(|times| times.sort_unstable());
+        UnderWay { of }
+    }
+
+    /// Whether another hand-over at the object of this one was under way at its signal.
+    fn has(&self, HandOff { object, signalled, .. }: &HandOff) -> bool {
+        self.of.get(object).is_some_and(|[begins, ends]| {
+            let begun = begins.partition_point(|begin| begin <= signalled);
+            begun > ends.partition_point(|end| end <= signalled)
+        })
+    }
 }

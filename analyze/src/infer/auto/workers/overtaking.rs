@@ -13,8 +13,9 @@ pub(super) struct Pair {
     pub(super) run: usize,
     /// The request, by its place.
     pub(super) place: usize,
-    /// When the run began, and ended.
+    /// When the run began, when its last call ended, and when it ended itself.
     pub(super) begin: i64,
+    pub(super) done: i64,
     pub(super) end: i64,
     /// The request's times.
     pub(super) of: Span,
@@ -146,7 +147,7 @@ impl Pairs {
     /// The cost of these two pairs as they are, and with their requests exchanged; `None` where
     /// that cannot be.
     fn exchange(&mut self, one: usize, other: usize) -> Option<(i64, i64)> {
-        let fits = |pair: &Pair, of: &Span| of.begin <= pair.begin && pair.end <= of.end;
+        let fits = |pair: &Pair, of: &Span| of.begin <= pair.begin && pair.done <= of.end;
         let [a, b] = [self.all[one], self.all[other]];
         if !fits(&a, &b.of) || !fits(&b, &a.of) {
             return None;

@@ -119,7 +119,8 @@ fn run(service: &Service, thread: u32, calls: Vec<u32>) -> Run {
     let spans = || calls.iter().map(|call| service.calls[*call as usize]);
     let begin = spans().map(|span| span.begin).min().unwrap_or(OPEN);
     let ends = spans().filter(|span| span.end != OPEN).map(|span| span.end);
-    Run { thread, begin, end: ends.max().unwrap_or(begin), calls }
+    let end = ends.max().unwrap_or(begin);
+    Run { thread, begin, done: end, end, calls }
 }
 
 /// The requests that were answered, but by no worker of `stretches`, by their kinds.

@@ -7,7 +7,10 @@ pub(super) struct Run {
     pub(super) thread: u32,
     /// When it began, at the latest.
     pub(super) begin: i64,
-    /// When it ended, at the earliest.
+    /// When its last call ended. Its request cannot be answered before.
+    pub(super) done: i64,
+    /// When it ended, as far as is seen. A worker may be held up between what it hands over and
+    /// the signal of it, so that its request is answered before this.
     pub(super) end: i64,
     /// The calls, in the order of time. None where work takes none.
     pub(super) calls: Vec<u32>,

@@ -125,6 +125,10 @@ fn cut(
                 (run.begin, run.end) = (*time, run.end.max(*time));
             } else {
                 (run.begin, run.end) = (run.begin.min(*time), *time);
+                run.done = run.done.min(*time);
+            }
+            if own.is_empty() {
+                run.done = *time;
             }
             runs.push(run);
             calls = rest;
@@ -144,10 +148,12 @@ fn run(service: &Service, thread: u32, calls: &[u32]) -> Run {
     let spans = || calls.iter().map(|call| service.calls[*call as usize]);
     let asked = spans().find(|span| span.kind < CONNECTING).or(spans().next());
     let end = spans().map(|span| if span.end == OPEN { span.begin } else { span.end }).max();
+    let end = end.unwrap_or(i64::MIN);
     Run {
         thread,
         begin: asked.map_or(i64::MAX, |span| span.begin),
-        end: end.unwrap_or(i64::MIN),
+        done: end,
+        end,
         calls: calls.to_vec(),
     }
 }
