@@ -334,3 +334,12 @@ pub(crate) const MIN_ASKED_AGAIN: usize = 10;
 /// Number of questions among which at least one must have been asked so. A command that is sent in
 /// parts, or an answer that was not kept, is rarer. Chosen, not measured.
 pub(crate) const ASKED_PER_AGAIN: usize = 20;
+/// Minimum number of calls with several commands before it is told whether these have one cause.
+/// Chosen, not measured, as [`MIN_ASKED_AGAIN`].
+pub(crate) const MIN_SENT_TOGETHER: usize = 10;
+/// Minimum number of times that a command must be sent alone to be none of a pipeline. Chosen, not
+/// measured.
+pub(crate) const MIN_SENT_ALONE: usize = 3;
+/// Number of calls with several commands among which one may have more than requests wait, and of
+/// such commands among which one may never be sent alone. Chosen, not measured.
+pub(crate) const SENT_TOGETHER_PER_EXCEPTION: usize = 20;

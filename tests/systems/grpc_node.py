@@ -15,6 +15,8 @@ class GrpcNode(harness.System):
     name = "grpc-node"
     packages = ("redis-server",)
     npm = ("@grpc/grpc-js", "@grpc/proto-loader", "redis")
+    # Which call of many at once an answer is for is known by their heads.
+    record_options = ("--protocols",)
     # On the connection to Redis, too, questions do not wait for the answers of others.
     multiplexed = ("back", "redis")
     requests = 400

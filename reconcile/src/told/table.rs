@@ -11,6 +11,7 @@ use crate::sockets::socket::Sockets;
 use crate::told::interleaved;
 use crate::told::of_log::ToldOfLog;
 use crate::told::operation::Operation;
+use crate::told::written_together;
 
 /// The operations of all logs.
 #[derive(Debug)]
@@ -54,6 +55,8 @@ impl Told {
         }))?;
         if let Some(flows) = self.interleaved.get_mut(log) {
             *flows = interleaved::flows(operations.iter());
+            flows.extend(written_together::flows(operations.iter()));
+            flows.sort_unstable();
         }
         if let Some(range) = self.of_logs.get_mut(log) {
             *range = first..self.operations.len();

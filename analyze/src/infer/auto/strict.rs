@@ -4,6 +4,8 @@
 //! and in its turn. Where the order is not kept, answers soon contradict what follows from it. So
 //! an assignment that they never contradict needs no model.
 
+mod counted;
+
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
@@ -14,10 +16,7 @@ use super::events::made_for;
 use super::service::{OPEN, Service};
 use crate::evidence::Evidence;
 use crate::tuning::auto::search::strict::{CASES_PER_EXCEPTION, MIN_ANSWERS, PLAN_SHARE};
-
-/// The kinds of the calls that requests of each kind mostly have, in their order, by kind of
-/// request.
-pub(super) type Plans = FxHashMap<u32, Vec<u32>>;
+pub(super) use counted::Plans;
 
 /// An order that was tried, and that is not kept: what requests have, and the request of each call
 /// if it was kept.
@@ -39,10 +38,15 @@ pub(super) fn settle(service: &Service, found: &mut Assignment) -> Option<NotKep
         return None;
     }
     let plans = plans(service, &found.owner);
-    let in_turn = InTurn::of(service, &plans)?;
-    if !in_turn.is_kept() {
-        return Some(NotKept { plans, owner: in_turn.owner });
-    }
+    let events = events(service);
+    let learned = InTurn::of(service, &events, &plans, usize::MAX);
+    let (kept, not_kept) = match learned {
+        Some(in_turn) if in_turn.is_kept() => (Some(in_turn), None),
+        not_kept => (counted(service, &events), not_kept),
+    };
+    let Some(in_turn) = kept else {
+        return not_kept.map(|InTurn { owner, .. }| NotKept { plans, owner });
+    };
     let sure = in_turn.share();
     for ((call, request), shares) in (0..).zip(&in_turn.owner).zip(&mut found.shares) {
         if *request == NONE {
@@ -57,6 +61,15 @@ pub(super) fn settle(service: &Service, found: &mut Assignment) -> Option<NotKep
         found.owner[call] = *request;
     }
     None
+}
+
+/// The one assignment that nearly nothing contradicts, of those by how often calls are made.
+fn counted(service: &Service, events: &[(i64, Happens)]) -> Option<InTurn> {
+    let most = events.len() / CASES_PER_EXCEPTION;
+    let plans = counted::plans(service);
+    let tried = plans.iter().filter_map(|plans| InTurn::of(service, events, plans, most));
+    let mut kept = tried.filter(InTurn::is_kept);
+    kept.next().filter(|_| kept.next().is_none())
 }
 
 /// What requests mostly have, by the request of each call.
@@ -84,6 +97,27 @@ enum Happens {
     Reply(u32),
 }
 
+/// What happens, in the order of time. Calls that are made rarely are left out, as are their
+/// answers: a connection begins with them, and no request has them.
+fn events(service: &Service) -> Vec<(i64, Happens)> {
+    let mut events: Vec<(i64, Happens)> = Vec::new();
+    for (at, request) in (0..).zip(&service.requests) {
+        events.push((request.begin, Happens::Receipt(at)));
+        events.push((request.end, Happens::Reply(at)));
+    }
+    let counts = counted::counts(&service.calls);
+    let is_rare = |kind: u32| {
+        counts.get(&kind).is_none_or(|count| counted::is_rare(*count, service.calls.len()))
+    };
+    for (at, call) in (0..).zip(&service.calls).filter(|(_, call)| !is_rare(call.kind)) {
+        events.push((call.begin, Happens::Call(at)));
+        events.push((call.end, Happens::Returned(at)));
+    }
+    events.retain(|(time, _)| *time != OPEN);
+    events.sort_unstable();
+    events
+}
+
 /// The assignment strictly in turn.
 struct InTurn {
     owner: Vec<u32>,
@@ -95,20 +129,17 @@ struct InTurn {
 }
 
 impl InTurn {
-    /// `None` where it is not known which calls a request has.
-    fn of(service: &Service, plans: &Plans) -> Option<InTurn> {
-        let mut events: Vec<(i64, Happens)> = Vec::new();
-        for (at, request) in (0..).zip(&service.requests) {
-            plans.get(&request.kind)?;
-            events.push((request.begin, Happens::Receipt(at)));
-            events.push((request.end, Happens::Reply(at)));
+    /// `None` where it is not known which calls a request has, or more than `most` of the `events`
+    /// contradict it.
+    fn of(
+        service: &Service,
+        events: &[(i64, Happens)],
+        plans: &Plans,
+        most: usize,
+    ) -> Option<InTurn> {
+        if !service.requests.iter().all(|request| plans.contains_key(&request.kind)) {
+            return None;
         }
-        for (at, call) in (0..).zip(&service.calls) {
-            events.push((call.begin, Happens::Call(at)));
-            events.push((call.end, Happens::Returned(at)));
-        }
-        events.retain(|(time, _)| *time != OPEN);
-        events.sort_unstable();
         let mut found =
             InTurn { owner: vec![NONE; service.calls.len()], cases: 0, against: 0, answers: 0 };
         // Who waits for a call of each kind or, by `None`, for the answer, and since when.
@@ -119,7 +150,10 @@ impl InTurn {
             let plan = plans.get(&service.requests[request as usize].kind)?;
             plan.get(made[request as usize]).copied()
         };
-        for (time, event) in events {
+        for (time, event) in events.iter().copied() {
+            if found.against > most {
+                return None;
+            }
             match event {
                 Happens::Receipt(request) => {
                     open += 1;

@@ -100,6 +100,32 @@ fn an_order_that_is_not_kept_is_left_to_the_model() {
 }
 
 #[test]
+fn numbers_of_calls_tell_what_requests_have_where_the_model_does_not() {
+    /// What becomes of an assignment by which the first request has all calls.
+    fn right(service: &Service, truth: &[u32]) -> usize {
+        let shares = truth.iter().map(|_| vec![(0, 1.0)]).collect();
+        let mut found = Assignment { owner: vec![0; truth.len()], shares };
+        settle(service, &mut found);
+        found.owner.iter().zip(truth).filter(|(one, other)| one == other).count()
+    }
+    let (mut service, mut truth) = event_loop(30, 300, |_, _| 0);
+    assert_eq!(right(&service, &truth), 600);
+    // A connection begins with calls that no request has.
+    for begin in 0..3 {
+        service.calls.insert(0, Span { begin: -begin, end: 0, kind: 77 });
+        service.call_threads.push([0, 0]);
+        truth.insert(0, 0);
+    }
+    assert_eq!(right(&service, &truth), 603);
+    // The last that was answered goes on first.
+    let (service, truth) = event_loop(30, 300, |_, waiting| waiting - 1);
+    assert_eq!(right(&service, &truth), 2);
+    let (mut service, truth) = event_loop(30, 300, |_, _| 0);
+    service.calls.iter_mut().for_each(|call| call.kind = 1);
+    assert_eq!(right(&service, &truth), 2, "two of a kind");
+}
+
+#[test]
 fn a_few_answers_do_not_show_that_an_order_is_kept() {
     let (service, truth) = event_loop(30, 40, |_, _| 0);
     assert!(settled(&service, &truth).0 < 70);

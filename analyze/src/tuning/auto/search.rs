@@ -67,6 +67,15 @@ pub(crate) mod strict {
     /// Share of the requests of a kind that must have the same calls in the same order by what the
     /// model says, which may be wrong of many.
     pub(crate) const PLAN_SHARE: f64 = 0.25;
+    /// Number of calls, or requests, among which one may be more, or fewer, than counts say.
+    /// Chosen, not measured.
+    pub(crate) const COUNTED_PER_EXCEPTION: usize = 50;
+    /// Maximum number of kinds of requests, and of kinds of calls, if it is tried which go
+    /// together. Chosen, not measured.
+    pub(crate) const MAX_COUNTED_KINDS: usize = 8;
+    /// Maximum number of ways in which they can go together that are tried. Chosen, not measured:
+    /// of two kinds of requests and three kinds of calls there were 24.
+    pub(crate) const MAX_COUNTED: usize = 256;
 }
 
 /// What is done nearly in turn (docs/decisions/0437).

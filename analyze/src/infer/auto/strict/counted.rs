@@ -1,0 +1,140 @@
+//! What requests could have, by how often each kind of calls is made. Where all requests of a kind
+//! have the same calls, each once, a kind of calls is as frequent as those kinds of requests
+//! together that have it. Counts leave several ways, and none of the order within a request. Which
+//! of them is true is told by the answers.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+
+use crate::infer::auto::service::Service;
+use crate::infer::span::Span;
+use crate::tuning::auto::search::strict::{COUNTED_PER_EXCEPTION, MAX_COUNTED, MAX_COUNTED_KINDS};
+
+/// The kinds of the calls that requests of each kind mostly have, in their order, by kind of
+/// request.
+pub(in crate::infer::auto) type Plans = FxHashMap<u32, Vec<u32>>;
+
+/// All that requests could have; nothing where counts fit nothing, or too much.
+pub(super) fn plans(service: &Service) -> Vec<Plans> {
+    let [requests, calls] = [&service.requests, &service.calls].map(|spans| counts(spans));
+    let (rare, requests): (Vec<_>, Vec<_>) =
+        requests.into_iter().partition(|(_, count)| is_rare(*count, service.requests.len()));
+    // What a connection begins with.
+    let calls = calls.into_iter().filter(|(_, count)| !is_rare(*count, service.calls.len()));
+    let calls: Vec<(u32, usize)> = calls.collect();
+    if requests.len().max(calls.len()) > MAX_COUNTED_KINDS {
+        return Vec::new();
+    }
+    // By kind of request, the calls that it has.
+    let mut all: Vec<Vec<Vec<u32>>> = vec![vec![Vec::new(); requests.len()]];
+    for (kind, count) in calls {
+        let had: Vec<u32> = (1..1_u32 << requests.len())
+            .filter(|had| is_about(count, of_these(&requests, *had).map(|(_, count)| *count).sum()))
+            .collect();
+        let with = |plans: &Vec<Vec<u32>>, had: u32| {
+            let with = |(at, plan): (usize, &Vec<u32>)| match had >> at & 1 {
+                1 => with_at_each_place(plan, kind),
+                _ => vec![plan.clone()],
+            };
+            product(plans.iter().enumerate().map(with).collect())
+        };
+        all = all.iter().flat_map(|plans| had.iter().flat_map(|had| with(plans, *had))).collect();
+        if all.len() > MAX_COUNTED {
+            return Vec::new();
+        }
+    }
+    let kinds = || requests.iter().chain(&rare).map(|(kind, _)| *kind);
+    let with_rare = |plans: Vec<Vec<u32>>| plans.into_iter().chain(rare.iter().map(|_| Vec::new()));
+    all.into_iter().map(|plans| kinds().zip(with_rare(plans)).collect()).collect()
+}
+
+/// Whether this number of all is so small that a connection may begin with them.
+pub(super) fn is_rare(count: usize, all: usize) -> bool {
+    count * COUNTED_PER_EXCEPTION <= all
+}
+
+/// Number of these by kind.
+pub(super) fn counts(spans: &[Span]) -> BTreeMap<u32, usize> {
+    let mut counts = BTreeMap::new();
+    spans.iter().for_each(|span| *counts.entry(span.kind).or_default() += 1);
+    counts
+}
+
+/// Kinds whose bits are set, with their numbers.
+fn of_these(requests: &[(u32, usize)], had: u32) -> impl Iterator<Item = &(u32, usize)> {
+    requests.iter().enumerate().filter(move |(at, _)| had >> at & 1 == 1).map(|(_, of)| of)
+}
+
+/// Whether calls are as many as requests, but for some that are cut off or go wrong.
+fn is_about(calls: usize, requests: usize) -> bool {
+    calls.abs_diff(requests) * COUNTED_PER_EXCEPTION <= requests
+}
+
+/// A plan with a further kind at each of its places.
+fn with_at_each_place(plan: &[u32], kind: u32) -> Vec<Vec<u32>> {
+    let with = |at: usize| {
+        let mut plan = plan.to_vec();
+        plan.insert(at, kind);
+        plan
+    };
+    (0..=plan.len()).map(with).collect()
+}
+
+/// All rows that have one of each of these.
+fn product(of: Vec<Vec<Vec<u32>>>) -> Vec<Vec<Vec<u32>>> {
+    let with = |rows: Vec<Vec<Vec<u32>>>, next: Vec<Vec<u32>>| {
+        let with = |row: Vec<Vec<u32>>| {
+            let with = move |plan: &Vec<u32>| [row.as_slice(), std::slice::from_ref(plan)].concat();
+            next.iter().map(with).collect::<Vec<_>>()
+        };
+        rows.into_iter().flat_map(with).collect()
+    };
+    of.into_iter().fold(vec![Vec::new()], with)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that requests could have, by the numbers of these kinds of requests and of calls.
+    fn told(requests: &[(u32, usize)], calls: &[(u32, usize)]) -> Vec<Plans> {
+        let spans = |counts: &[(u32, usize)]| {
+            let of = |(kind, count): &(u32, usize)| {
+                std::iter::repeat_n(Span { begin: 0, end: 1, kind: *kind }, *count)
+            };
+            counts.iter().flat_map(of).collect()
+        };
+        plans(&Service { requests: spans(requests), calls: spans(calls), ..Service::default() })
+    }
+
+    fn plan(of: &[(u32, &[u32])]) -> Plans {
+        of.iter().map(|(kind, calls)| (*kind, calls.to_vec())).collect()
+    }
+
+    #[test]
+    fn all_ways_that_numbers_leave_are_told_with_all_orders() {
+        let both = told(&[(8, 100)], &[(1, 100), (2, 99)]);
+        assert_eq!(both, [plan(&[(8, &[2, 1])]), plan(&[(8, &[1, 2])])]);
+        // 300 are those of both kinds of requests.
+        let by_number = told(&[(8, 100), (9, 200)], &[(1, 300), (2, 200)]);
+        let ways: [&[u32]; 2] = [&[2, 1], &[1, 2]];
+        assert_eq!(by_number, ways.map(|of| plan(&[(8, &[1]), (9, of)])));
+        // Each of three is for the one or the other: 6 orders of all, or 2 of two of them.
+        assert_eq!(told(&[(8, 99), (9, 100)], &[(1, 100), (2, 100), (3, 100)]).len(), 24);
+    }
+
+    #[test]
+    fn what_is_rare_has_no_part_in_it() {
+        let rare = told(&[(7, 1), (8, 100)], &[(1, 100), (2, 2)]);
+        assert_eq!(rare, [plan(&[(7, &[]), (8, &[1])])]);
+    }
+
+    #[test]
+    fn numbers_that_fit_nothing_tell_nothing() {
+        assert_eq!(told(&[(8, 100)], &[(1, 100), (2, 40)]), []);
+        assert_eq!(told(&[(8, 100)], &[(1, 200)]), [], "two of a kind");
+        let many: Vec<(u32, usize)> = (0..6).map(|kind| (kind, 100)).collect();
+        assert_eq!(told(&[(8, 100)], &many), [], "720 orders");
+    }
+}

@@ -1,0 +1,175 @@
+//! What a client sends in one call on behalf of several requests that it serves. An event loop
+//! reads the requests of many, and writes what it asks for each of them at once. One read may bring
+//! all answers, so that it never asks again before these ([`super::interleaved`]). Two facts tell
+//! its commands from a pipeline, which has one cause:
+//!
+//! - No call has more of them than requests wait.
+//! - Each of them is also sent alone at times, when only one request waits.
+
+use protocols::Role;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::told::operation::Operation;
+use crate::tuning::{MIN_SENT_ALONE, MIN_SENT_TOGETHER, SENT_TOGETHER_PER_EXCEPTION};
+
+/// What is told of the commands that a flow's client sends.
+#[derive(Debug, Default)]
+struct Sent {
+    /// How often each is the only one of its call, by its name.
+    alone: FxHashMap<u32, usize>,
+    /// How often each is not.
+    together: FxHashMap<u32, usize>,
+    /// Number of calls with several.
+    calls: usize,
+    /// Number of these with more than requests wait.
+    beyond: usize,
+}
+
+impl Sent {
+    /// Adds a call with these commands, sent while `waiting` requests wait.
+    fn add(&mut self, names: &[u32], waiting: usize) {
+        let counts = if names.len() > 1 { &mut self.together } else { &mut self.alone };
+        names.iter().for_each(|name| *counts.entry(*name).or_default() += 1);
+        if names.len() > 1 {
+            self.calls += 1;
+            self.beyond += usize::from(names.len() > waiting);
+        }
+    }
+
+    /// Whether the commands of a call have a cause each.
+    fn is_of_many(&self) -> bool {
+        let all: usize = self.together.values().sum();
+        let is_alone =
+            |name: &u32| self.alone.get(name).is_some_and(|count| *count >= MIN_SENT_ALONE);
+        let never: usize =
+            self.together.iter().filter(|(name, _)| !is_alone(name)).map(|(_, count)| count).sum();
+        self.calls >= MIN_SENT_TOGETHER
+            && self.beyond * SENT_TOGETHER_PER_EXCEPTION <= self.calls
+            && never * SENT_TOGETHER_PER_EXCEPTION <= all
+    }
+}
+
+/// The flows of a log on which commands without ids are sent together for several requests, sorted.
+/// `operations` are those of the log, in any order.
+pub(super) fn flows<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<u32> {
+    let mut events: Vec<&Operation> =
+        operations.filter(|of| is_served(of) || is_sent(of)).collect();
+    events.sort_unstable_by_key(|of| (of.ticks, of.flow, of.is_received(), of.at));
+    let mut waiting = Waiting::default();
+    let mut sent: FxHashMap<u32, Sent> = FxHashMap::default();
+    let call = |of: &Operation| (of.ticks, of.flow, of.is_received());
+    for events in events.chunk_by(|one, next| call(one) == call(next)) {
+        let names: Vec<u32> = events.iter().filter(|of| is_sent(of)).map(|of| of.name).collect();
+        if let Some(first) = events.first().filter(|_| !names.is_empty()) {
+            sent.entry(first.flow).or_default().add(&names, waiting.len());
+        }
+        events.iter().filter(|of| is_served(of)).for_each(|of| waiting.take(of));
+    }
+    let mut flows: Vec<u32> =
+        sent.into_iter().filter(|(_, sent)| sent.is_of_many()).map(|(flow, _)| flow).collect();
+    flows.sort_unstable();
+    flows
+}
+
+/// Whether an operation is a request that the log's process serves, or the response.
+fn is_served(of: &Operation) -> bool {
+    matches!((of.role, of.is_received()), (Role::Request, true) | (Role::Response, false))
+}
+
+/// Whether an operation is a command that the log's process sends, without an id.
+fn is_sent(of: &Operation) -> bool {
+    of.role == Role::Request && !of.is_received() && of.call.is_none()
+}
+
+/// The requests that wait for their responses.
+#[derive(Debug, Default)]
+struct Waiting {
+    /// Requests with ids, by flow and id.
+    with_ids: FxHashSet<(u32, u64)>,
+    /// Number of the others, by flow.
+    others: FxHashMap<u32, usize>,
+    /// Sum of these numbers.
+    all_others: usize,
+}
+
+impl Waiting {
+    /// Notes a request, or the response to one.
+    fn take(&mut self, of: &Operation) {
+        let others = self.others.entry(of.flow).or_default();
+        match (of.role == Role::Request, of.call) {
+            (true, Some(id)) => {
+                self.with_ids.insert((of.flow, id));
+            }
+            (false, Some(id)) => {
+                self.with_ids.remove(&(of.flow, id));
+            }
+            (true, None) => (*others, self.all_others) = (*others + 1, self.all_others + 1),
+            (false, None) if *others > 0 => {
+                (*others, self.all_others) = (*others - 1, self.all_others - 1);
+            }
+            (false, None) => {}
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.with_ids.len() + self.all_others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use socket_log::encode::Direction;
+
+    use super::*;
+
+    /// The flows of a process that serves requests on flow 1 and asks on flow 7. `+` is a request
+    /// and `-` a response to it, `a` and `b` are commands; each word is a call.
+    fn said(words: &str, has_ids: bool) -> Vec<u32> {
+        let mut operations = Vec::new();
+        let (mut begun, mut ended) = (0, 0);
+        for (ticks, word) in (10..).zip(words.split(' ')) {
+            for (at, letter) in (0..).zip(word.chars()) {
+                let (flow, direction, role, count) = match letter {
+                    '+' => (1, Direction::Receive, Role::Request, &mut begun),
+                    '-' => (1, Direction::Send, Role::Response, &mut ended),
+                    _ => (7, Direction::Send, Role::Request, &mut 0),
+                };
+                *count += 1;
+                let call = (flow == 1 && has_ids).then_some(*count);
+                let name = letter.into();
+                operations.push(Operation {
+                    role,
+                    call,
+                    name,
+                    ..Operation::at(flow, direction, ticks, at)
+                });
+            }
+        }
+        // In any order.
+        operations.reverse();
+        flows(operations.iter())
+    }
+
+    /// Each of these for a while, one after the other.
+    fn often(all: &[&str]) -> String {
+        all.iter().map(|words| [*words; 40].join(" ")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_is_also_sent_alone_has_a_cause_each() {
+        for has_ids in [false, true] {
+            let mixed = often(&["+++ aba ---", "+ a -", "+ b -", "++ ab a --"]);
+            assert_eq!(said(&mixed, has_ids), [7]);
+        }
+    }
+
+    #[test]
+    fn a_pipeline_has_more_commands_than_requests_wait_or_none_alone() {
+        assert_eq!(said(&often(&["+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
+        // One at a time of many is enough.
+        assert_eq!(said(&often(&["+++ aba ---", "+ aba -", "+ a -", "+ b -"]), true), [0; 0]);
+        assert_eq!(said(&often(&["++++ abab ----", "+ a -"]), true), [0; 0], "never b alone");
+        assert_eq!(said("+++ aba --- + a - + b -", true), [0; 0], "too few");
+        assert_eq!(said(&often(&["+ a -", "+ b -"]), true), [0; 0], "none together");
+    }
+}
