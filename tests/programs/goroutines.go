@@ -87,5 +87,5 @@ func main() {
 	go func() { for runs() { runtime.LockOSThread(); time.Sleep(time.Millisecond) ; go func() { runtime.LockOSThread() ; deep(1000) }() } }()
 	g.Wait()
 	time.Sleep(100 * time.Millisecond)
-	fmt.Println("read", read, "written", written, "execs", execs)
+	fmt.Println("read", atomic.LoadInt64(&read), "written", atomic.LoadInt64(&written), "execs", execs)
 }

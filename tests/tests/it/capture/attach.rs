@@ -282,7 +282,7 @@ fn children_are_recorded_those_that_exist_and_those_to_come() {
 #[test]
 fn a_go_server_under_load_is_recorded_and_goes_on() {
     let recording = Recording::new();
-    let binary = inject::compile(&recording, "1.27.3", false);
+    let binary = inject::compile(&recording, "1.27.3");
     let mut command = Command::new(&binary);
     command.args(["20", "300", "until-input-ends"]);
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

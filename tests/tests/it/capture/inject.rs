@@ -122,13 +122,19 @@ pub(super) fn go(recording: &Recording, version: &str) -> Command {
     go
 }
 
-/// Compiles the Go program with this version of Go, and with cgo, which makes it a program with an
-/// interpreter.
-pub(super) fn compile(recording: &Recording, version: &str, cgo: bool) -> PathBuf {
+/// Compiles the Go program with this version of Go.
+pub(super) fn compile(recording: &Recording, version: &str) -> PathBuf {
+    compile_with(recording, version, false, &[])
+}
+
+/// The same with cgo, which makes it a program with an interpreter, and with options.
+fn compile_with(recording: &Recording, version: &str, cgo: bool, options: &[&str]) -> PathBuf {
     let binary = recording.file("goroutines");
     successful(
         go(recording, version)
-            .args(["build", "-o"])
+            .arg("build")
+            .args(options)
+            .arg("-o")
             .arg(&binary)
             .arg(repository().join("tests/programs/goroutines.go"))
             .env("CGO_ENABLED", if cgo { "1" } else { "0" }),
@@ -151,7 +157,7 @@ fn assert_whole(recording: &Recording, printed: &str) {
 /// are in the log.
 fn whole(version: &str, arguments: &[&str]) -> (Recording, String) {
     let recording = Recording::new();
-    let binary = compile(&recording, version, false);
+    let binary = compile(&recording, version);
     let printed = record(&recording, &[&[binary.to_str().unwrap()], arguments].concat());
     assert_whole(&recording, &printed);
     (recording, printed)
@@ -168,12 +174,32 @@ fn goroutines(version: &str, arguments: &[&str]) {
 #[ignore = "compiles Go's runtime with cgo: `scripts/test --all` runs it"]
 fn goroutines_of_a_program_with_an_interpreter_that_a_shell_begins() {
     let recording = Recording::new();
-    let binary = compile(&recording, "1.27.3", true);
-    let headers = successful(Command::new(program("readelf")).arg("-lW").arg(&binary));
-    assert!(headers.contains("INTERP"), "{headers}");
+    let binary = compile_with(&recording, "1.27.3", true, &[]);
+    assert!(has_interpreter(&binary));
     let script = "\"$0\" 20 3; exit $?";
     let printed = record(&recording, &["sh", "-c", script, binary.to_str().unwrap()]);
     assert_whole(&recording, &printed);
+}
+
+fn has_interpreter(binary: &Path) -> bool {
+    successful(Command::new(program("readelf")).arg("-lW").arg(binary)).contains("INTERP")
+}
+
+/// The detector's library, in C++, has its own stacks and signals. It ends the program with 66
+/// where it has seen a race.
+#[test]
+#[ignore = "compiles Go's runtime with its race detector: `scripts/test --all` runs it"]
+fn goroutines_of_a_program_with_the_race_detector() {
+    let static_too = "-linkmode external -extldflags -static";
+    for (options, interpreter) in
+        [(&["-race"][..], true), (&["-race", "-ldflags", static_too], false)]
+    {
+        let recording = Recording::new();
+        let binary = compile_with(&recording, "1.27.3", true, options);
+        assert_eq!(has_interpreter(&binary), interpreter);
+        let printed = record(&recording, &[binary.to_str().unwrap(), "20", "3"]);
+        assert_whole(&recording, &printed);
+    }
 }
 
 /// libc executes these in children of its own, where no hook runs.
