@@ -15,6 +15,7 @@ mod candidates;
 mod connection;
 mod continued;
 mod delivered;
+mod in_order;
 mod multiplexed;
 mod of_trace;
 mod one_way;

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use message_trace::{FROM_CONNECTING, MessageTrace};
 
-use super::{Calls, NONE};
+use super::{Calls, NONE, in_order};
 use crate::tuning::calls::multiplexed::{
     ANSWERS_AHEAD, MAX_OWN_BYTES, MIN_CROSSINGS, MIN_DOUBT, MIN_MESSAGES, TURNS_PER_CROSSING,
     TURNS_PER_LONG_TURN, WALK_SHARE,
@@ -241,6 +241,10 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
         let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
         let answered = flow.iter().filter(is_answered);
         pairs.extend(answered.map(|(_, request, response)| (*request, *response)));
+        let of_flow = flow.iter().map(|(_, request, response)| (*request, *response));
+        if in_order::are_paired(trace, of_flow) {
+            continue;
+        }
         let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart())
         else {
             continue;

@@ -10,7 +10,9 @@
 //! message would shift all pairs behind it. Also there, a request that was lost on its way is not
 //! the one that is answered if another one was not lost.
 //!
-//! Where operations have ids, a message without one may be the connection's own ([`super::told`]).
+//! Where all messages say that they ask or answer, without ids, the order is certain
+//! ([`super::in_order`]). Where operations have ids, a message without one may be the connection's
+//! own ([`super::told`]).
 //!
 //! A message is received with its first byte: its receiver may read the rest later, after its
 //! answer (the record that closes a FastCGI request). A message that the accepting side has sent
@@ -34,7 +36,7 @@ use rustc_hash::FxHashSet;
 
 use super::connection::{direction, is_connection, times};
 use super::told::{ToldFlows, Unnumbered};
-use super::{NONE, multiplexed};
+use super::{NONE, in_order, multiplexed};
 use crate::tuning::calls::pairing::{MAX_LOST, PARTS};
 use out_of_core::workers;
 
@@ -174,6 +176,13 @@ impl Turns {
             *time = times(trace, *row)[end].unwrap_or_else(|| trace.message(*row as usize).time());
         }
         self.rows.sort_unstable();
+        let rows = self.rows.iter().map(|(_, row)| *row);
+        let is_early = |answer: u32, request: u32| is_too_early(trace, answer, request);
+        if let Some(told) = in_order::pairs(trace, rows, &self.open, is_early) {
+            pairs.extend(told);
+            self.open.clear();
+            return;
+        }
         if multiplexed::pair(trace, &mut self.rows, pairs) {
             self.open.clear();
             return;

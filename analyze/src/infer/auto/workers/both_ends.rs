@@ -175,7 +175,7 @@ mod tests {
         // The answers of three come late, the first one's when the second has just ended.
         (ends[21], ends[22]) = (ends[20] + 500, ends[20] + 510);
         (answers[20], answers[21], answers[22]) = (ends[20] + 520, ends[20] + 990, ends[20] + 995);
-        // One answer more, of which no run is known.
+        // One answer more, whose run is not known.
         answers.insert(3, 2500);
         let one_left_out = |at: usize| (at, at + usize::from(at > 2));
         let expected: Vec<(usize, usize)> = (0..40).map(one_left_out).collect();

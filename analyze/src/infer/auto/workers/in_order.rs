@@ -1,21 +1,34 @@
 //! What was read, and what the reader did for each part of it, both in their order.
 //!
-//! A reader acts on all that it has read before it reads more. So there are as many acts between
-//! two reads as the first one has brought messages, and each is for its own. Only the last message
-//! of a read may be there in part; then its turn comes behind a read that brings the rest. Or a
-//! reader reads all that there is, several times, before it acts on any of it.
+//! A reader mostly acts on all that it has read before it reads more. So there are as many acts
+//! between two reads as the first one has brought messages, and each is for its own. Only the last
+//! message of a read may be there in part; then its turn comes behind a read that brings the rest.
+//! Or a reader reads all that there is, several times, before it acts on any of it. Some act on a
+//! part of it in between ([`Reader`]).
 //!
 //! Where the numbers do not agree that way, or an act cannot be for its message, the most acts that
 //! can be for messages in their order are; what more than one order tells otherwise is left out.
 
 use crate::tuning::auto::workers::{MAX_ALIGNED, MAX_READS};
 
+/// How a reader acts on what it has read before it reads more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// On nothing, on all, or on all but the last one, which is there in part. Some acts may be for
+    /// other reasons, or not be known.
+    ActsOnAll,
+    /// On the first ones of it, so that others wait for the next read: a task of Tokio has a budget
+    /// for each time that it is polled. All acts are known, and none has another reason.
+    ActsOnSome,
+}
+
 /// Times in order, each with a thread, a request or a call.
 pub(super) type Times = Vec<(i64, u32)>;
 
 /// Puts what was read, `items` in order, beside what `done` says was done from one time to before
-/// another. `fits` says whether an act can be for an item.
+/// another. `fits` says whether an act can be for an item, and `reader` how acts follow reads.
 pub(super) fn pairs(
+    reader: Reader,
     items: &[(i64, u32)],
     done: impl Fn(i64, i64) -> Times,
     fits: impl Fn(u32, (i64, u32)) -> bool,
@@ -30,7 +43,7 @@ pub(super) fn pairs(
     let reads: Vec<(&[(i64, u32)], Times)> = reads.collect();
     let (mut pairs, mut at) = (Vec::new(), 0);
     while let Some(rest) = reads.get(at..).filter(|rest| !rest.is_empty()) {
-        let count = agreeing(rest);
+        let count = agreeing(reader, rest);
         let (items, acts): (Vec<_>, Vec<_>) = rest.iter().take(count).cloned().unzip();
         let items = items.into_iter().flatten().map(|(_, item)| *item);
         let agreed: Vec<_> = items.zip(acts.into_iter().flatten()).collect();
@@ -92,17 +105,20 @@ pub(super) fn aligned(
     pairs
 }
 
-/// Number of the first reads for which together as much was done as they have brought, where behind
-/// each but the last of them either nothing was done, or all that was left but one. 0 where there
-/// are none.
-fn agreeing(reads: &[(&[(i64, u32)], Times)]) -> usize {
+/// Number of the first reads for which together as much was done as they have brought, and behind
+/// each but the last of them no more than the `reader` does. 0 where there are none.
+fn agreeing(reader: Reader, reads: &[(&[(i64, u32)], Times)]) -> usize {
     let (mut brought, mut done) = (0, 0);
     for (count, (items, acts)) in (1..=MAX_READS).zip(reads) {
         (brought, done) = (brought + items.len(), done + acts.len());
         if brought == done {
             return count;
         }
-        if brought != done + 1 && !acts.is_empty() {
+        let is_right = match reader {
+            Reader::ActsOnAll => brought == done + 1 || acts.is_empty(),
+            Reader::ActsOnSome => brought > done,
+        };
+        if !is_right {
             break;
         }
     }
@@ -125,6 +141,7 @@ mod tests {
         let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
         let done = numbered(done);
         let pairs = pairs(
+            Reader::ActsOnAll,
             &numbered(items),
             |first, until| within(&done, first, until).to_vec(),
             |_, _| true,
@@ -150,12 +167,29 @@ mod tests {
     }
 
     #[test]
+    fn a_reader_may_act_on_some_and_read_more() {
+        let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
+        let told = |reader: Reader, done: &[i64]| -> Vec<[u32; 2]> {
+            let done = numbered(done);
+            let done = |first, until| within(&done, first, until).to_vec();
+            let pairs = pairs(reader, &numbered(&[10, 11, 12, 13, 50, 90]), done, |_, _| true);
+            pairs.iter().map(|(item, (_, act))| [*item, *act]).collect()
+        };
+        // One act behind four that were read, then the others behind one more.
+        let all: Vec<[u32; 2]> = (0..6).map(|at| [at, at]).collect();
+        assert_eq!(told(Reader::ActsOnSome, &[20, 60, 61, 62, 63, 95]), all);
+        assert_eq!(told(Reader::ActsOnAll, &[20, 60, 61, 62, 63, 95]), [[5, 5]]);
+        // Nobody acts on what was not read yet.
+        assert_eq!(told(Reader::ActsOnSome, &[20, 21, 22, 23, 24, 95]), [[5, 5]]);
+    }
+
+    #[test]
     fn what_cannot_be_for_an_item_is_left_out() {
         let numbered = |times: &[i64]| -> Times { times.iter().copied().zip(0..).collect() };
         let done = numbered(&[20, 21, 22, 23]);
         let told = |fits: &dyn Fn(u32, (i64, u32)) -> bool| -> Vec<[u32; 2]> {
             let done = |first, until| within(&done, first, until).to_vec();
-            let pairs = pairs(&numbered(&[10, 11, 12]), done, fits);
+            let pairs = pairs(Reader::ActsOnAll, &numbered(&[10, 11, 12]), done, fits);
             pairs.iter().map(|(item, (_, act))| [*item, *act]).collect()
         };
         // The second act is for none of them.

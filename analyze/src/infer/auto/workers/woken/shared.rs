@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::in_order::{Times, pairs, within};
+use super::super::in_order::{Reader, Times, pairs, within};
 use crate::infer::auto::NONE;
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::MAX_EXCEPTIONS;
@@ -94,7 +94,7 @@ pub(super) fn waited(
         };
         let fits =
             |call: u32, act: (i64, u32)| before(act) < begin(call) && may_wait(act.1, act.0, call);
-        waited.extend(pairs(&heard, let_go_on, fits));
+        waited.extend(pairs(Reader::ActsOnAll, &heard, let_go_on, fits));
     }
     waited
 }

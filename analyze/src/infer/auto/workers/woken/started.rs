@@ -8,7 +8,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::super::in_order::{Times, pairs, within};
+use super::super::in_order::{Reader, Times, pairs, within};
 use crate::infer::auto::service::{OPEN, Service, UNKNOWN_THREAD};
 use crate::tuning::auto::workers::{MIN_ANSWERING, MIN_FOLLOWED};
 
@@ -55,7 +55,7 @@ pub(super) fn of(
             let starts = within(starts, first, until).iter();
             starts.filter(|start| !is_waited_for(start)).copied().collect()
         };
-        let begun = pairs(&received, done, |_, _| true);
+        let begun = pairs(Reader::ActsOnSome, &received, done, |_, _| true);
         let mut own: Vec<(u32, u32)> =
             begun.into_iter().map(|(request, (_, started))| (started, request)).collect();
         // Who receives may answer some requests itself.
