@@ -13,6 +13,7 @@ mod likelihood;
 use std::collections::VecDeque;
 
 use message_trace::{FROM_CONNECTING, MessageTrace};
+use rustc_hash::FxHashSet;
 
 use super::{Calls, NONE, in_order};
 use crate::tuning::calls::multiplexed::{
@@ -226,8 +227,13 @@ fn likeliest(trace: &MessageTrace, pairs: &mut [(u32, u32)]) {
 /// with ids are sure. Calls that are sure are left out; the others are in order.
 pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     let mut of_flow: Vec<(i64, u32, u32)> = Vec::new();
+    // Flows on which something answers what is not known.
+    let mut unasked: FxHashSet<i64> = FxHashSet::default();
     for call in 0..calls.len() {
-        let Some(request) = calls.request(call) else { continue };
+        let Some(request) = calls.request(call) else {
+            unasked.extend(calls.response(call).map(|row| trace.flow(row)));
+            continue;
+        };
         if trace.call_number(request).is_none() {
             let response = calls.response(call).map_or(NONE, |row| row as u32);
             of_flow.push((trace.flow(request), request as u32, response));
@@ -242,7 +248,8 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
         let answered = flow.iter().filter(is_answered);
         pairs.extend(answered.map(|(_, request, response)| (*request, *response)));
         let of_flow = flow.iter().map(|(_, request, response)| (*request, *response));
-        if in_order::are_paired(trace, of_flow) {
+        let is_whole = trace.beyond.uneven.is_none() && !unasked.contains(&flow[0].0);
+        if is_whole && in_order::are_paired(trace, of_flow) {
             continue;
         }
         let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart())

@@ -177,10 +177,10 @@ impl Turns {
         }
         self.rows.sort_unstable();
         let rows = self.rows.iter().map(|(_, row)| *row);
-        let is_early = |answer: u32, request: u32| is_too_early(trace, answer, request);
-        if let Some(told) = in_order::pairs(trace, rows, &self.open, is_early) {
+        // Of a part of a trace it is not known what is left out in the others.
+        let is_whole = trace.beyond.uneven.is_none() && self.open.is_empty();
+        if let Some(told) = in_order::pairs(trace, rows).filter(|_| is_whole) {
             pairs.extend(told);
-            self.open.clear();
             return;
         }
         if multiplexed::pair(trace, &mut self.rows, pairs) {
@@ -218,7 +218,8 @@ impl Turns {
                 }
                 // A message that nobody asked for is the accepting side's own.
                 let request = self.open.front().copied();
-                let request = request.filter(|request| !is_too_early(trace, *row, *request));
+                let request =
+                    request.filter(|request| !in_order::is_too_early(trace, *row, *request));
                 pairs.push(request.map_or((*row, NONE), |request| (request, *row)));
                 self.open.drain(..usize::from(request.is_some()));
             }
@@ -249,14 +250,6 @@ fn is_lost(trace: &MessageTrace, row: u32) -> bool {
     let message = trace.message(row as usize);
     !message.protocol.has_connections()
         && trace.nodes.get(message.dst).is_some_and(|node| node.traced)
-}
-
-/// Whether the answer was sent before anything of the request had arrived, by the clock of who
-/// received the one and sent the other: then it is the answer to something else.
-fn is_too_early(trace: &MessageTrace, answer: u32, request: u32) -> bool {
-    let times =
-        |request: u32| Some((trace.send_ts(answer as usize)?, trace.arrival(request as usize)?));
-    request != NONE && times(request).is_some_and(|(sent, arrived)| sent < arrived)
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 //! all answers, so that it never asks again before these ([`super::interleaved`]). Two facts tell
 //! its commands from a pipeline, which has one cause:
 //!
-//! - No call has more of them than requests wait.
-//! - Each of them is also sent alone at times, when only one request waits.
+//! - No call has more of them than requests wait, though at times fewer wait than there are
+//!   commands in the largest call.
+//! - Each of them is also sent alone at times.
 
 use protocols::Role;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,10 +20,8 @@ struct Sent {
     alone: FxHashMap<u32, usize>,
     /// How often each is not.
     together: FxHashMap<u32, usize>,
-    /// Number of calls with several.
-    calls: usize,
-    /// Number of these with more than requests wait.
-    beyond: usize,
+    /// Number of commands of each call with several, and of requests that wait then.
+    calls: Vec<(usize, usize)>,
 }
 
 impl Sent {
@@ -31,8 +30,7 @@ impl Sent {
         let counts = if names.len() > 1 { &mut self.together } else { &mut self.alone };
         names.iter().for_each(|name| *counts.entry(*name).or_default() += 1);
         if names.len() > 1 {
-            self.calls += 1;
-            self.beyond += usize::from(names.len() > waiting);
+            self.calls.push((names.len(), waiting));
         }
     }
 
@@ -43,8 +41,13 @@ impl Sent {
             |name: &u32| self.alone.get(name).is_some_and(|count| *count >= MIN_SENT_ALONE);
         let never: usize =
             self.together.iter().filter(|(name, _)| !is_alone(name)).map(|(_, count)| count).sum();
-        self.calls >= MIN_SENT_TOGETHER
-            && self.beyond * SENT_TOGETHER_PER_EXCEPTION <= self.calls
+        let most = self.calls.iter().map(|(commands, _)| *commands).max().unwrap_or(0);
+        // Where many always wait, no call could have more commands, whatever causes them.
+        let tested = self.calls.iter().filter(|(_, waiting)| *waiting < most);
+        let beyond = tested.clone().filter(|(commands, waiting)| commands > waiting).count();
+        let tested = tested.count();
+        tested >= MIN_SENT_TOGETHER
+            && beyond * SENT_TOGETHER_PER_EXCEPTION <= tested
             && never * SENT_TOGETHER_PER_EXCEPTION <= all
     }
 }
@@ -171,5 +174,8 @@ mod tests {
         assert_eq!(said(&often(&["++++ abab ----", "+ a -"]), true), [0; 0], "never b alone");
         assert_eq!(said("+++ aba --- + a - + b -", true), [0; 0], "too few");
         assert_eq!(said(&often(&["+ a -", "+ b -"]), true), [0; 0], "none together");
+        // More requests always wait than any call has commands.
+        let busy = format!("++++ {}", often(&["+ ab -", "+ a -", "+ b -"]));
+        assert_eq!(said(&busy, true), [0; 0]);
     }
 }

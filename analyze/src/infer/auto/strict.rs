@@ -65,7 +65,9 @@ pub(super) fn settle(service: &Service, found: &mut Assignment) -> Option<NotKep
 
 /// The one assignment that nearly nothing contradicts, of those by how often calls are made.
 fn counted(service: &Service, events: &[(i64, Happens)]) -> Option<InTurn> {
-    let most = events.len() / CASES_PER_EXCEPTION;
+    let is_case = |event: &Happens| matches!(event, Happens::Call(_) | Happens::Reply(_));
+    let cases = events.iter().filter(|(_, event)| is_case(event)).count();
+    let most = cases / CASES_PER_EXCEPTION;
     let plans = counted::plans(service);
     let tried = plans.iter().filter_map(|plans| InTurn::of(service, events, plans, most));
     let mut kept = tried.filter(InTurn::is_kept);
@@ -97,19 +99,14 @@ enum Happens {
     Reply(u32),
 }
 
-/// What happens, in the order of time. Calls that are made rarely are left out, as are their
-/// answers: a connection begins with them, and no request has them.
+/// What happens, in the order of time.
 fn events(service: &Service) -> Vec<(i64, Happens)> {
     let mut events: Vec<(i64, Happens)> = Vec::new();
     for (at, request) in (0..).zip(&service.requests) {
         events.push((request.begin, Happens::Receipt(at)));
         events.push((request.end, Happens::Reply(at)));
     }
-    let counts = counted::counts(&service.calls);
-    let is_rare = |kind: u32| {
-        counts.get(&kind).is_none_or(|count| counted::is_rare(*count, service.calls.len()))
-    };
-    for (at, call) in (0..).zip(&service.calls).filter(|(_, call)| !is_rare(call.kind)) {
+    for (at, call) in (0..).zip(&service.calls) {
         events.push((call.begin, Happens::Call(at)));
         events.push((call.end, Happens::Returned(at)));
     }
@@ -140,6 +137,12 @@ impl InTurn {
         if !service.requests.iter().all(|request| plans.contains_key(&request.kind)) {
             return None;
         }
+        // A connection begins with calls that are made rarely, and that no request has.
+        let mut own = counted::counts(&service.calls);
+        own.retain(|kind, count| {
+            let is_rare = counted::is_rare(*count, service.calls.len());
+            is_rare && !plans.values().any(|plan| plan.contains(kind))
+        });
         let mut found =
             InTurn { owner: vec![NONE; service.calls.len()], cases: 0, against: 0, answers: 0 };
         // Who waits for a call of each kind or, by `None`, for the answer, and since when.
@@ -169,6 +172,9 @@ impl InTurn {
                 }
                 Happens::Call(call) => {
                     let kind = service.calls[call as usize].kind;
+                    if own.contains_key(&kind) {
+                        continue;
+                    }
                     let queue = waiting.entry(Some(kind)).or_default();
                     let next = queue.pop_first().map(|(_, request)| request);
                     let fits = next.is_some_and(|request| service.covers(request, call));

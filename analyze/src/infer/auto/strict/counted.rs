@@ -39,10 +39,16 @@ pub(super) fn plans(service: &Service) -> Vec<Plans> {
             };
             product(plans.iter().enumerate().map(with).collect())
         };
-        all = all.iter().flat_map(|plans| had.iter().flat_map(|had| with(plans, *had))).collect();
-        if all.len() > MAX_COUNTED {
+        // They are counted before any is made, as each kind multiplies their number.
+        let places = |plans: &Vec<Vec<u32>>, had: u32| -> usize {
+            let places = plans.iter().enumerate().filter(|(at, _)| had >> at & 1 == 1);
+            places.map(|(_, plan)| plan.len() + 1).fold(1, usize::saturating_mul)
+        };
+        let ways = all.iter().flat_map(|plans| had.iter().map(|had| places(plans, *had)));
+        if ways.fold(0, usize::saturating_add) > MAX_COUNTED {
             return Vec::new();
         }
+        all = all.iter().flat_map(|plans| had.iter().flat_map(|had| with(plans, *had))).collect();
     }
     let kinds = || requests.iter().chain(&rare).map(|(kind, _)| *kind);
     let with_rare = |plans: Vec<Vec<u32>>| plans.into_iter().chain(rare.iter().map(|_| Vec::new()));
@@ -134,7 +140,9 @@ mod tests {
     fn numbers_that_fit_nothing_tell_nothing() {
         assert_eq!(told(&[(8, 100)], &[(1, 100), (2, 40)]), []);
         assert_eq!(told(&[(8, 100)], &[(1, 200)]), [], "two of a kind");
-        let many: Vec<(u32, usize)> = (0..6).map(|kind| (kind, 100)).collect();
-        assert_eq!(told(&[(8, 100)], &many), [], "720 orders");
+        let many = |count: u32| (0..count).map(|kind| (kind, 100)).collect::<Vec<_>>();
+        assert_eq!(told(&[(8, 100)], &many(6)), [], "720 orders");
+        let all = [(70, 800), (71, 800), (72, 800)];
+        assert_eq!(told(&many(8), &all), [], "6 to the eighth orders");
     }
 }

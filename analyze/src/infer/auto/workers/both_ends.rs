@@ -36,7 +36,9 @@ pub(super) fn of(
     answered.sort_by_key(|place| (span(*place).end, *place));
     let ends: Vec<[i64; 2]> = done.iter().map(|run| [runs[*run].done, runs[*run].end]).collect();
     let answers: Vec<i64> = answered.iter().map(|place| span(*place).end).collect();
-    let pairs = beside(&ends, &answers).into_iter().map(|(run, place)| {
+    let begins_later =
+        |(run, place): (usize, usize)| span(answered[place]).begin <= runs[done[run]].begin;
+    let pairs = beside(&ends, &answers, begins_later).into_iter().map(|(run, place)| {
         let (run, place) = (done[run], answered[place]);
         Pair {
             run,
@@ -91,8 +93,13 @@ fn show(pairs: &mut Pairs, requests: &[u32], runs: &[Run], witnesses: &[Witness]
 }
 
 /// Puts what ended beside its answer, both by their places in order. `ends` tells when the last
-/// call of each ended, and when the run ended itself.
-fn beside(ends: &[[i64; 2]], answers: &[i64]) -> Vec<(usize, usize)> {
+/// call of each ended, and when the run ended itself. `begins_later` says whether a run began after
+/// the request of an answer.
+fn beside(
+    ends: &[[i64; 2]],
+    answers: &[i64],
+    begins_later: impl Fn((usize, usize)) -> bool,
+) -> Vec<(usize, usize)> {
     let can_be = |(end, answer): (usize, usize)| ends[end][0] <= answers[answer];
     let straight = (0..ends.len()).map(|at| (at, at));
     if ends.len() == answers.len() && straight.clone().all(can_be) {
@@ -101,11 +108,12 @@ fn beside(ends: &[[i64; 2]], answers: &[i64]) -> Vec<(usize, usize)> {
     let ended: Vec<i64> = ends.iter().map(|[_, end]| *end).collect();
     let found = in_turn(&ended, answers, |_, _| true);
     let pairs = (0..).zip(found).filter_map(|(answer, end)| Some((end?, answer))).collect();
-    shifted(pairs, ends.len(), answers.len(), can_be)
+    shifted(pairs, ends.len(), answers.len(), |pair| can_be(pair) && begins_later(pair))
 }
 
-/// These pairs of ends and answers, where as many of both as are left out near to each other have
-/// their turn instead: what was answered later than usual lets those behind it wait, too.
+/// These pairs of ends and answers, without some gaps. Where as many ends as answers are left out
+/// near to each other, nothing is missing: one was answered later than usual, and let those behind
+/// it wait. They and the pairs between them are put beside each other in their order.
 fn shifted(
     pairs: Vec<(usize, usize)>,
     ends: usize,
@@ -132,7 +140,8 @@ fn shifted(
         ends.sort_unstable();
         answers.sort_unstable();
         let in_turn = || ends.iter().copied().zip(answers.iter().copied());
-        if ends.len() == answers.len() && in_turn().all(&can_be) {
+        let is_short = between.len() <= 2 * NEAR;
+        if is_short && ends.len() == answers.len() && in_turn().all(&can_be) {
             all.extend(&pairs[at..*first]);
             all.extend(in_turn());
             at = *last;
@@ -150,7 +159,7 @@ mod tests {
     /// beside these answers.
     fn told(ends: &[i64], later: i64, answers: &[i64]) -> Vec<(usize, usize)> {
         let ends: Vec<[i64; 2]> = ends.iter().map(|end| [end - later, *end]).collect();
-        beside(&ends, answers)
+        beside(&ends, answers, |_| true)
     }
 
     /// Each of as many as these with its own.

@@ -51,11 +51,16 @@ pub(super) fn of(
             let lets = from.get(started).map_or(&[][..], |own| within(own, *time, next(*time)));
             lets.iter().any(|(_, to)| *to == receiver)
         };
+        // Of goroutines some are started for other reasons, and some requests take none.
+        let reader = match receivers.contains(&receiver) {
+            true => Reader::ActsOnSome,
+            false => Reader::ActsOnAll,
+        };
         let done = |first: i64, until: i64| {
             let starts = within(starts, first, until).iter();
             starts.filter(|start| !is_waited_for(start)).copied().collect()
         };
-        let begun = pairs(Reader::ActsOnSome, &received, done, |_, _| true);
+        let begun = pairs(reader, &received, done, |_, _| true);
         let mut own: Vec<(u32, u32)> =
             begun.into_iter().map(|(request, (_, started))| (started, request)).collect();
         // Who receives may answer some requests itself.
