@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,16 @@ fn reported(report: &[u8]) -> Vec<(u32, u64)> {
         .take(8)
         .map(|thread| (long(&thread[..8]) as u32, long(&thread[8..])))
         .collect()
+}
+
+/// Waits until a thread of the busy program has sent something, so that there is a log. A machine
+/// with much other work may begin the program late.
+fn await_sends(report: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !reported(&fs::read(report).unwrap()).iter().any(|(_, sends)| *sends > 0) {
+        assert!(Instant::now() < deadline, "the program has sent nothing within a minute");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn log_of(recording: &Recording, child: &Child) -> Recorded {
@@ -69,6 +80,7 @@ fn a_flight_recorder_has_the_newest_whatever_the_moment() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
+        await_sends(&report);
         pause(&mut random);
         if round % 4 == 0 {
             // Read while it is being written, too: what is there is whole.
