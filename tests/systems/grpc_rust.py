@@ -17,8 +17,8 @@ class GrpcRust(harness.System):
 
     name = "grpc-rust"
     packages = ("redis-server", "protobuf-compiler")
-    # Tasks of Tokio are followed with it.
-    record_options = ("--resources",)
+    # Tasks of Tokio are followed, and calls are paired by what their heads say.
+    record_options = ("--resources", "--protocols")
     # On the connection to Redis, too, questions do not wait for the answers of others.
     multiplexed = ("back", "redis")
     requests = 400
