@@ -243,15 +243,14 @@ pub(super) fn doubts(trace: &MessageTrace, calls: &Calls) -> Vec<(u32, f32)> {
     let mut doubts: Vec<(u32, f32)> = Vec::new();
     let mut pairs: Vec<(u32, u32)> = Vec::new();
     for flow in of_flow.chunk_by(|one, other| one.0 == other.0).filter(|flow| flow.len() > 1) {
-        pairs.clear();
-        let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
-        let answered = flow.iter().filter(is_answered);
-        pairs.extend(answered.map(|(_, request, response)| (*request, *response)));
-        let of_flow = flow.iter().map(|(_, request, response)| (*request, *response));
+        let calls_of_flow = flow.iter().map(|(_, request, response)| (*request, *response));
         let is_whole = trace.beyond.uneven.is_none() && !unasked.contains(&flow[0].0);
-        if is_whole && in_order::are_paired(trace, of_flow) {
+        if is_whole && in_order::are_paired(trace, calls_of_flow.clone()) {
             continue;
         }
+        pairs.clear();
+        pairs.extend(calls_of_flow.filter(|(_, response)| *response != NONE));
+        let is_answered = |(_, _, response): &&(i64, u32, u32)| *response != NONE;
         let Some(together) = together(trace, &pairs).filter(|together| !together.are_apart())
         else {
             continue;

@@ -179,7 +179,7 @@ impl Turns {
         let rows = self.rows.iter().map(|(_, row)| *row);
         // Of a part of a trace it is not known what is left out in the others.
         let is_whole = trace.beyond.uneven.is_none() && self.open.is_empty();
-        if let Some(told) = in_order::pairs(trace, rows).filter(|_| is_whole) {
+        if let Some(told) = is_whole.then(|| in_order::pairs(trace, rows)).flatten() {
             pairs.extend(told);
             return;
         }

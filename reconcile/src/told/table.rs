@@ -57,6 +57,7 @@ impl Told {
             *flows = interleaved::flows(operations.iter());
             flows.extend(written_together::flows(operations.iter()));
             flows.sort_unstable();
+            flows.dedup();
         }
         if let Some(range) = self.of_logs.get_mut(log) {
             *range = first..self.operations.len();

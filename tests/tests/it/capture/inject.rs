@@ -188,7 +188,6 @@ fn has_interpreter(binary: &Path) -> bool {
 /// The detector's library, in C++, has its own stacks and signals. It ends the program with 66
 /// where it has seen a race.
 #[test]
-#[ignore = "compiles Go's runtime with its race detector: `scripts/test --all` runs it"]
 fn goroutines_of_a_program_with_the_race_detector() {
     let static_too = "-linkmode external -extldflags -static";
     for (options, interpreter) in
