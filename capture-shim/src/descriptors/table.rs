@@ -224,6 +224,7 @@ impl Entry {
 }
 
 /// Table of entries; null where no descriptor is captured.
+#[unsafe(link_section = ".data.often_read")]
 pub(crate) static TABLE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
 
 /// Maps the table. False without memory.

@@ -6,21 +6,47 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use socket_log::encode;
+use socket_log::encode::{self, Words};
 
 use super::Writer;
+use super::commit::commit;
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
-use super::writer::existing;
+use super::writer::{attached, existing};
 use crate::state::goroutine::Goroutine;
-use crate::state::told;
+use crate::state::{self, told};
 
 impl Writer {
     /// Writes whose the records to come are, if the thread's chunk says another goroutine.
     #[inline(always)]
     pub(super) fn tell_goroutine(self) {
-        if told::untold().is_some() {
+        if let Some(goroutine) = told::untold()
+            && !self.tell_at_once(goroutine)
+        {
             self.tell_change();
         }
+    }
+
+    /// Writes it where the thread's chunk has room, as it nearly always has: in a server of Go,
+    /// every second record is one of these.
+    #[inline(always)]
+    fn tell_at_once(self, Goroutine { number, creator }: Goroutine) -> bool {
+        let is_written = self.write_short(&encode::goroutine(number, creator));
+        if is_written {
+            told::note_told(number);
+        }
+        is_written
+    }
+
+    /// Writes a record where the thread's chunk has room for it, and tells whether it had.
+    #[inline(always)]
+    fn write_short<const CAPACITY: usize>(self, words: &Words<CAPACITY>) -> bool {
+        let words = words.as_slice();
+        let place = self.reserve_words(words.len(), || true);
+        // SAFETY: the words were reserved for this record.
+        place.is_some_and(|place| unsafe {
+            commit(place, words.len(), words.iter().copied());
+            true
+        })
     }
 
     #[cold]
@@ -53,7 +79,22 @@ impl Writer {
 /// Logs that a goroutine was let go on, or `started`, at `now` ticks. It is no reason to begin a
 /// log.
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
+#[inline(always)]
 pub(crate) fn made_ready(now: u64, number: u64, started: bool) {
+    let is_written = state::current().and_then(attached).is_some_and(|writer| {
+        writer.tell_goroutine();
+        writer.is_near(now) && writer.write_short(&encode::ready(now, number, started))
+    });
+    if !is_written {
+        made_ready_with_care(now, number, started);
+    }
+}
+
+/// Logs the same where the thread has no chunk yet, or none with enough room.
+#[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
+#[cold]
+#[inline(never)]
+fn made_ready_with_care(now: u64, number: u64, started: bool) {
     if let Some(writer) = existing() {
         writer.record(&encode::ready(now, number, started), now);
     }

@@ -26,6 +26,21 @@ impl Writer {
         duration: u64,
         now: u64,
     ) {
+        if !self.transfer_at_once(direction, flow, ticks, bytes, duration) {
+            self.transfer_with_care(direction, flow, ticks, bytes, duration, now);
+        }
+    }
+
+    /// Writes a transfer on a stream in the shortest form, and tells whether that was possible.
+    #[inline(always)]
+    pub(crate) fn transfer_at_once(
+        self,
+        direction: Direction,
+        flow: u32,
+        ticks: u64,
+        bytes: u64,
+        duration: u64,
+    ) -> bool {
         if let Some(words) = encode::transfer_short(direction, flow, ticks, bytes, duration)
             && self.is_near(ticks)
             && let Some(place) = self.reserve_words(SHORT_WORDS, || self.follows(ticks))
@@ -33,9 +48,9 @@ impl Writer {
             // SAFETY: the words were reserved for this record.
             unsafe { commit(place, SHORT_WORDS, words.into_iter()) };
             self.thread.latest.store(ticks, Release);
-        } else {
-            self.transfer_with_care(direction, flow, ticks, bytes, duration, now);
+            return true;
         }
+        false
     }
 
     #[cold]

@@ -24,14 +24,21 @@ pub(crate) struct Writer {
 #[inline(always)]
 pub(crate) fn writer() -> Option<Writer> {
     let state = state::current()?;
-    let thread = thread::current();
-    let generation = state.generation.load(Relaxed);
-    let writer = match generation != 0 && thread.generation.load(Relaxed) == generation {
-        true => Writer { state, thread },
-        false => attach(state, thread)?,
+    let writer = match attached(state) {
+        Some(writer) => writer,
+        None => attach(state, thread::current())?,
     };
     writer.tell_goroutine();
     Some(writer)
+}
+
+/// Writer of the calling thread, if it is attached to the log already.
+#[inline(always)]
+pub(super) fn attached(state: &'static State) -> Option<Writer> {
+    let thread = thread::current();
+    let generation = state.generation.load(Relaxed);
+    (generation != 0 && thread.generation.load(Relaxed) == generation)
+        .then_some(Writer { state, thread })
 }
 
 /// Standing of the calling thread, where nothing is to be logged that would be worth a log.

@@ -17,6 +17,7 @@ use crate::tuning::FIRST_ANCHOR_REACH;
 /// One more than the bits by which the cycle counter is shifted; 0 where ticks are nanoseconds of
 /// `CLOCK_MONOTONIC`. Chosen by the constructor and kept by all children, so that a child's ticks
 /// never mix two clocks.
+#[unsafe(link_section = ".data.often_read")]
 static CYCLES: AtomicU32 = AtomicU32::new(0);
 
 /// TickChoice of the ticks (`SOCKCAP_CLOCK`).
@@ -45,9 +46,24 @@ pub(crate) fn description() -> (u32, u32) {
 #[inline(always)]
 pub(crate) fn now() -> u64 {
     match CYCLES.load(Relaxed) {
-        0 => nanoseconds(libc::CLOCK_MONOTONIC) as u64,
+        0 => monotonic(),
         shifted => counter::read() >> (shifted - 1),
     }
+}
+
+/// Present time on machines without a counter that the kernel trusts. It lies apart, as each hook
+/// has a reading of the clock in it.
+#[cold]
+#[inline(never)]
+fn monotonic() -> u64 {
+    nanoseconds(libc::CLOCK_MONOTONIC) as u64
+}
+
+/// Present time, where ticks are made of the cycle counter.
+#[cfg(feature = "injected")]
+#[inline(always)]
+pub(crate) fn now_by_counter() -> u64 {
+    of_counter(counter::read())
 }
 
 /// Whether ticks are made of the cycle counter, by [`of_counter`].

@@ -82,6 +82,7 @@ impl State {
 }
 
 /// State of this process; null before it is mapped.
+#[unsafe(link_section = ".data.often_read")]
 static STATE: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether children find the state wiped. Where the kernel cannot do that, the hook of `fork` does.

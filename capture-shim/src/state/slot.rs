@@ -38,10 +38,6 @@ pub(crate) struct Slot {
     pub(crate) alternate_length: AtomicUsize,
     /// Stack pointer of the program at its `vfork`, or 0 outside of one.
     pub(crate) vfork_stack: AtomicUsize,
-    /// [`Slot::waiting`] at that `vfork`.
-    pub(crate) vfork_waiting: AtomicPtr<u8>,
-    /// [`Slot::floor`] at that `vfork`.
-    pub(crate) vfork_floor: AtomicUsize,
     /// Number of system calls that no hook could look at.
     pub(crate) skipped: AtomicU64,
     /// Number of the goroutine that the hook is for; 0 where it is not known, or where it is for
@@ -54,6 +50,10 @@ pub(crate) struct Slot {
     /// Number of goroutines made ready that may still be written of, see
     /// [`Slot::may_tell_of_ready`].
     ready_left: AtomicU64,
+    /// [`Slot::waiting`] at that `vfork`.
+    pub(crate) vfork_waiting: AtomicPtr<u8>,
+    /// [`Slot::floor`] at that `vfork`.
+    pub(crate) vfork_floor: AtomicUsize,
     errno: UnsafeCell<c_int>,
     reserved: [u64; 6],
     /// State of the thread, as everywhere.

@@ -3,7 +3,7 @@
 
 use core::ffi::c_int;
 
-use super::{coroutine, relocate, slots, streams};
+use super::{coroutine, goroutines, relocate, slots, streams};
 use crate::exports::load;
 
 /// Prepares the library in a process that has not begun. `stack` is the stack pointer at the
@@ -45,6 +45,7 @@ unsafe extern "C" fn begin(stack: *const usize) -> c_int {
         if status == 0 {
             load::constructor(count as c_int, arguments.cast());
             streams::begin();
+            goroutines::begin();
         }
         status
     }

@@ -165,6 +165,7 @@ macro_rules! before {
 /// To be jumped to by a stub alone.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".text.often_run")]
 unsafe extern "C" fn sockcap_before() {
     before!(coroutine::enter, streams::OF_THREAD)
 }
@@ -175,6 +176,7 @@ unsafe extern "C" fn sockcap_before() {
 /// To be jumped to by a stub alone.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".text.often_run")]
 unsafe extern "C" fn sockcap_before_in_goroutine() {
     before!(coroutine::enter_from_goroutine, streams::OF_GOROUTINE)
 }
@@ -185,6 +187,7 @@ unsafe extern "C" fn sockcap_before_in_goroutine() {
 /// To be jumped to by a stub alone.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".text.often_run")]
 unsafe extern "C" fn sockcap_after() {
     core::arch::naked_asm!(
         "rdfsbase r11",

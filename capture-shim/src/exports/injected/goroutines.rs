@@ -28,16 +28,28 @@ struct Offsets {
     current: AtomicU64,
 }
 
+impl Offsets {
+    const fn none() -> Offsets {
+        Offsets {
+            number: AtomicU64::new(0),
+            creator: AtomicU64::new(0),
+            thread: AtomicU64::new(0),
+            current: AtomicU64::new(0),
+        }
+    }
+}
+
 /// Offsets of the program. The patcher writes them before the library begins.
 #[unsafe(no_mangle)]
-static sockcap_goroutines: Offsets = Offsets {
-    number: AtomicU64::new(0),
-    creator: AtomicU64::new(0),
-    thread: AtomicU64::new(0),
-    current: AtomicU64::new(0),
-};
+static sockcap_goroutines: Offsets = Offsets::none();
+
+/// The same, where hooks read them: beside what else they read, and without a look at where a
+/// symbol that others see is.
+#[unsafe(link_section = ".data.often_read")]
+static FIELDS: Offsets = Offsets::none();
 
 /// Address of the main goroutine; [`UNKNOWN`] before its first call, [`WRONG`] where there is none.
+#[unsafe(link_section = ".data.often_read")]
 pub(super) static MAIN: AtomicUsize = AtomicUsize::new(UNKNOWN);
 
 /// The main goroutine has made no call so far.
@@ -76,35 +88,60 @@ unsafe fn word(structure: usize, offset: &AtomicU64) -> u64 {
     unsafe { word_beyond(structure, offset, 0) }
 }
 
+/// Prepares what is read here: without fields there are no goroutines.
+pub(super) fn begin() {
+    let written = &sockcap_goroutines;
+    for (field, written) in [
+        (&FIELDS.number, &written.number),
+        (&FIELDS.creator, &written.creator),
+        (&FIELDS.thread, &written.thread),
+        (&FIELDS.current, &written.current),
+    ] {
+        field.store(written.load(Relaxed), Relaxed);
+    }
+    if FIELDS.number.load(Relaxed) == 0 {
+        MAIN.store(WRONG, Relaxed);
+    }
+}
+
 /// Goroutine at an address, as records name it. It is none where nothing is known, and on the
 /// runtime's own stack of a thread.
 ///
 /// # Safety
 /// A goroutine is there.
-#[inline]
+#[inline(always)]
 pub(super) unsafe fn at(address: usize) -> Goroutine {
     let main = MAIN.load(Relaxed);
-    if sockcap_goroutines.number.load(Relaxed) == 0 || main == WRONG {
+    if main == WRONG {
         return NONE;
     }
     // SAFETY: the program's own, by offsets of its version.
-    let [number, creator] = unsafe {
-        [&sockcap_goroutines.number, &sockcap_goroutines.creator].map(|field| word(address, field))
-    };
-    if number == 1 && main != address {
-        let first = MAIN.compare_exchange(UNKNOWN, address, Relaxed, Relaxed);
-        if first.is_err_and(|main| main != address) {
-            MAIN.store(WRONG, Relaxed);
-            return NONE;
-        }
-    } else if number == 0 || main == UNKNOWN {
+    let [number, creator] =
+        unsafe { [&FIELDS.number, &FIELDS.creator].map(|field| word(address, field)) };
+    match number {
+        0 => NONE,
+        1 => main_at(address, creator),
+        _ if main == UNKNOWN => NONE,
+        _ => Goroutine { number, creator },
+    }
+}
+
+/// Main goroutine, which is at an address. It is none, and all others are no more, where it was
+/// elsewhere before.
+#[cold]
+#[inline(never)]
+fn main_at(address: usize, creator: u64) -> Goroutine {
+    let before = MAIN.compare_exchange(UNKNOWN, address, Relaxed, Relaxed);
+    if before.is_err_and(|main| main != address) {
+        MAIN.store(WRONG, Relaxed);
         return NONE;
     }
-    Goroutine { number, creator }
+    Goroutine { number: 1, creator }
 }
 
 /// Writes that the goroutine at the address `woken` may go on, or was started, by what the thread
 /// of the goroutine `caller` runs.
+#[unsafe(link_section = ".text.often_run")]
 pub(super) extern "C" fn ready(caller: usize, woken: usize) {
     let main = MAIN.load(Relaxed);
     let slot = slot::current();
@@ -114,15 +151,15 @@ pub(super) extern "C" fn ready(caller: usize, woken: usize) {
     // SAFETY: the runtime's own, by offsets of the program's version. The caller is run by a
     // thread, and a goroutine that is not run yet does not go away.
     let (current, woken, is_new) = unsafe {
-        let thread = word(caller, &sockcap_goroutines.thread) as usize;
-        let current = word(thread, &sockcap_goroutines.current) as usize;
+        let thread = word(caller, &FIELDS.thread) as usize;
+        let current = word(thread, &FIELDS.current) as usize;
         // A timer, or what else comes from outside; and who only lets others go first.
         if current == 0 {
             return;
         }
         // One that was never run begins with its function.
-        let next = word_beyond(woken, &sockcap_goroutines.thread, THREAD_TO_NEXT);
-        let function = word_beyond(woken, &sockcap_goroutines.creator, CREATOR_TO_FUNCTION);
+        let next = word_beyond(woken, &FIELDS.thread, THREAD_TO_NEXT);
+        let function = word_beyond(woken, &FIELDS.creator, CREATOR_TO_FUNCTION);
         (at(current), at(woken), next == function)
     };
     if current == NONE || woken == NONE {

@@ -21,6 +21,7 @@ use crate::state::slot::Slot;
 /// To be jumped to by a stub alone.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
+#[unsafe(link_section = ".text.often_run")]
 unsafe extern "C" fn sockcap_ready() {
     core::arch::naked_asm!(
         "rdfsbase rdx",

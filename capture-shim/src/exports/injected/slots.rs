@@ -35,6 +35,7 @@ pub(super) static TURN: AtomicU64 = AtomicU64::new(0);
 /// Stacks with a thread on them, a bit each.
 pub(super) static IN_USE: AtomicU64 = AtomicU64::new(0);
 /// Number of system calls of threads that had no slot and could not get one.
+#[unsafe(link_section = ".data.often_read")]
 pub(super) static UNATTENDED: AtomicU64 = AtomicU64::new(0);
 
 /// Table of slots by their owners; null before the library has begun.

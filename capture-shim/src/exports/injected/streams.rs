@@ -12,6 +12,7 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 
 use libc::iovec;
+use socket_log::encode::Direction;
 
 use super::frame::{Frame, load_vectors, pop_all, store_vectors};
 use super::{coroutine, goroutines, short};
@@ -19,7 +20,7 @@ use crate::c_library::errno;
 use crate::descriptors::table::Entry;
 use crate::flows::{Buffers, transfer};
 use crate::hooks::read_write;
-use crate::log;
+use crate::log::{self, Writer};
 use crate::platform::clock;
 use crate::state::goroutine::Goroutine;
 use crate::state::slot;
@@ -38,6 +39,7 @@ pub(super) const USUAL_FLAGS: c_int =
     libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL | libc::MSG_MORE;
 
 /// Calls that go this way, a bit each: none where a tick is no step of the cycle counter.
+#[unsafe(link_section = ".data.often_read")]
 pub(super) static CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// [`Frame::has_left`] of a transfer of C code, and of one for which `r14` holds the goroutine.
@@ -109,8 +111,13 @@ pub(super) use leave_for_transfer;
 /// # Safety
 /// To be jumped to by `sockcap_after` alone.
 #[unsafe(naked)]
+#[unsafe(link_section = ".text.often_run")]
 pub(super) unsafe extern "C" fn go_on() {
     core::arch::naked_asm!(
+        // Nothing is written of a call that only has to be made again, as Go's runtime makes one
+        // before each wait.
+        "cmp rax, {again}",
+        "je 3f",
         "cmp qword ptr [rsp + {has_left}], {of_goroutine}",
         "je 2f",
         store_vectors!(),
@@ -123,13 +130,17 @@ pub(super) unsafe extern "C" fn go_on() {
         // Where Go's code has the goroutine in a register, it uses no vector register any more but
         // the one that holds zero.
         "2:",
-        "movaps [rsp + 240], xmm15",
+        "movaps [rsp + {beside}], xmm15",
         "mov rdi, rsp",
         "mov rsi, rax",
         "call {ended_in_goroutine}",
-        "movaps xmm15, [rsp + 240]",
+        "movaps xmm15, [rsp + {beside}]",
+        "3:",
         "add rsp, {arguments}",
         pop_all!(),
+        again = const -libc::EAGAIN,
+        // Beside all else that is used of the frame. Only coroutines have their goroutine there.
+        beside = const offset_of!(Frame, goroutine),
         has_left = const offset_of!(Frame, has_left),
         of_goroutine = const OF_GOROUTINE,
         arguments = const offset_of!(Frame, arguments),
@@ -139,52 +150,79 @@ pub(super) unsafe extern "C" fn go_on() {
 }
 
 /// Logs a transfer that has ended with this result, and returns that.
+#[unsafe(link_section = ".text.often_run")]
 unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
     // SAFETY: as the caller says.
     unsafe { log(frame, result, Goroutine { number: 0, creator: 0 }) }
 }
 
 /// The same, where the frame has the goroutine.
+#[unsafe(link_section = ".text.often_run")]
 unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
     let [_, r14, ..] = frame.registers;
     // SAFETY: the register holds a goroutine; and as the caller says.
     unsafe { log(frame, result, goroutines::at(r14 as usize)) }
 }
 
-/// Logs a transfer of a goroutine.
+/// Logs a transfer of a goroutine. Nearly all are written at once, by as few instructions as that
+/// takes: behind a system call none of them is in the processor's nearest cache.
 ///
 /// # Safety
 /// The frame is that of a transfer of the program, which has just ended with this result.
 #[inline(always)]
 unsafe fn log(frame: &mut Frame, result: i64, goroutine: Goroutine) -> i64 {
-    let end = clock::now();
+    let end = clock::now_by_counter();
     let slot = slot::current();
     slot.running.store(ptr::from_mut(frame).cast(), Relaxed);
     slot.say_goroutine(goroutine);
     slot.replenish_ready();
     coroutine::tell_skipped(slot);
+    let Some(writer) = log::writer() else { return result };
     let begin = clock::of_counter(frame.begin);
+    let (direction, ticks) = match is_in(SENDS, frame) {
+        true => (Direction::Send, begin),
+        false => (Direction::Receive, end),
+    };
+    let flow = Entry::of_word(frame.entry).flow();
+    if result <= 0 || !writer.transfer_at_once(direction, flow, ticks, result as u64, end - begin) {
+        // SAFETY: as the caller says.
+        unsafe { log_with_care(writer, frame, result, end) };
+    }
+    result
+}
+
+/// Logs any other transfer: one in a longer form, the end of a stream, and one that failed.
+///
+/// # Safety
+/// As [`log`].
+#[cold]
+#[inline(never)]
+unsafe fn log_with_care(writer: Writer, frame: &Frame, result: i64, end: u64) {
     if result < 0 {
         errno::set(-result as i32);
     }
-    let Some(writer) = log::writer() else { return result };
+    let begin = clock::of_counter(frame.begin);
     let [.., size, start, fd] = frame.arguments;
     let (fd, entry) = (fd as c_int, Entry::of_word(frame.entry));
-    let is_in = |numbers: u64| numbers >> frame.number & 1 != 0;
     let start = ptr::with_exposed_provenance_mut(start as usize);
     let single = iovec { iov_base: start, iov_len: size as usize };
-    let buffers = match is_in(VECTORS) {
+    let buffers = match is_in(VECTORS, frame) {
         true => read_write::buffers(start.cast_const().cast(), size as c_int),
         false => Buffers { first: &raw const single, count: 1 },
     };
     let moved = result as isize;
     // SAFETY: the buffers were just used by the call.
     unsafe {
-        if is_in(SENDS) {
+        if is_in(SENDS, frame) {
             transfer::sent(writer, fd, entry, moved, || buffers, begin, end);
         } else {
             transfer::received(writer, fd, entry, moved, buffers, begin, end);
         }
     }
-    result
+}
+
+/// Whether the frame's call is one of these.
+#[inline(always)]
+fn is_in(numbers: u64, frame: &Frame) -> bool {
+    numbers >> frame.number & 1 != 0
 }
