@@ -163,7 +163,9 @@ fn runtime(image: &Image<'_>, site: &Found<'_>) -> Option<Runtime> {
     let at = usize::try_from(site.address.checked_sub(site.segment.address)?).ok()?;
     match place(site.segment.bytes, at) {
         Some(GoPlace::Syscall6) => Some(Runtime::Go { has_goroutine: true }),
-        Some(GoPlace::RawVfork) => Some(Runtime::Go { has_goroutine: false }),
+        Some(GoPlace::RawVfork | GoPlace::AlternateStack) => {
+            Some(Runtime::Go { has_goroutine: false })
+        }
         // Go writes no records for unwinding, C compilers do.
         None => image.is_unwound(site.address).then_some(Runtime::C),
     }

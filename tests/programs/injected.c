@@ -1,7 +1,7 @@
 // A static program whose one place of system calls is laid out as a patched one: it loads the
 // library that is injected by itself, and calls through its entries.
 //
-// usage: injected LIBRARY talk|streams|threads|signals|alternate|jumps|forks|notes|quiet|cost
+// usage: injected LIBRARY talk|streams|threads|heirs|signals|alternate|jumps|forks|notes|quiet|cost
 #define _GNU_SOURCE
 #include <elf.h>
 #include <fcntl.h>
@@ -103,7 +103,10 @@ static void load(const char *path, long *stack)
         }
     }
     close(fd);
-    CHECK(start && before && after && start(stack) == 0);
+    CHECK(start && before && after && fields);
+    // Where a goroutine has its number, and that of who started it: before the library begins.
+    fields[0] = 8, fields[1] = 16;
+    CHECK(start(stack) == 0);
 }
 
 #define G(n, a, b, c) site_in_go(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
@@ -184,6 +187,46 @@ static void threads(void)
         for (int i = 0; i < 8; i++) CHECK(pthread_create(&all[i], 0, one_of_many, 0) == 0);
         for (int i = 0; i < 8; i++) CHECK(pthread_join(all[i], 0) == 0);
     }
+}
+
+static long bases[2];
+
+// The thread's control block (FS) and slot (GS).
+static void read_bases(long *of)
+{
+    asm volatile("rdfsbase %0" : "=r"(of[0]));
+    asm volatile("rdgsbase %0" : "=r"(of[1]));
+}
+
+// Says that its handlers have the stack below, and ends.
+static void *first_of_two(void *unused)
+{
+    exchange(10, 1);
+    read_bases(bases);
+    stack_t below = {.ss_size = 100000};
+    below.ss_sp = (char *)&below - 200 - below.ss_size;
+    CHECK(S(SYS_sigaltstack, &below, 0) == 0);
+    return unused;
+}
+
+// Has the same memory, and begins with the slot, as if a thread had made it that began with it.
+static void *second_of_two(void *unused)
+{
+    long own[2];
+    stack_t none;
+    read_bases(own);
+    CHECK(own[0] == bases[0] && own[1] != bases[1]);
+    asm volatile("wrgsbase %0" : : "r"(bases[1]));
+    CHECK(S(SYS_sigaltstack, 0, &none) == 0 && none.ss_flags == SS_DISABLE);
+    exchange(10, 2);
+    return unused;
+}
+
+static void heirs(void)
+{
+    pthread_t thread;
+    CHECK(pthread_create(&thread, 0, first_of_two, 0) == 0 && pthread_join(thread, 0) == 0);
+    CHECK(pthread_create(&thread, 0, second_of_two, 0) == 0 && pthread_join(thread, 0) == 0);
 }
 
 static volatile int handled;
@@ -336,8 +379,6 @@ static void cost(void)
     int pair[2];
     CHECK(S(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair) == 0);
     int file = S(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY);
-    // Where a goroutine has its number, and that of its creator.
-    fields[0] = 8, fields[1] = 16;
     for (int what = 0; what < 5; what++) {
         for (int slice = -20; slice < 2 * SLICES; slice++) {
             int with = slice & 1;
@@ -372,6 +413,7 @@ int main(int count, char **arguments)
     if (!strcmp(what, "talk")) talk();
     if (!strcmp(what, "streams")) streams();
     if (!strcmp(what, "threads")) threads();
+    if (!strcmp(what, "heirs")) heirs();
     if (!strcmp(what, "signals")) signals(0);
     if (!strcmp(what, "alternate")) signals(SA_ONSTACK);
     if (!strcmp(what, "jumps")) jumps();

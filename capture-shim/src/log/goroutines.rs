@@ -13,7 +13,7 @@ use super::commit::commit;
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 use super::writer::{attached, existing};
 use crate::state::goroutine::Goroutine;
-use crate::state::{self, told};
+use crate::state::told;
 
 impl Writer {
     /// Writes whose the records to come are, if the thread's chunk says another goroutine.
@@ -81,7 +81,7 @@ impl Writer {
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 #[inline(always)]
 pub(crate) fn made_ready(now: u64, number: u64, started: bool) {
-    let is_written = state::current().and_then(attached).is_some_and(|writer| {
+    let is_written = crate::state::current().and_then(attached).is_some_and(|writer| {
         writer.tell_goroutine();
         writer.is_near(now) && writer.write_short(&encode::ready(now, number, started))
     });

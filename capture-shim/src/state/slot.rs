@@ -55,7 +55,7 @@ pub(crate) struct Slot {
     /// [`Slot::floor`] at that `vfork`.
     pub(crate) vfork_floor: AtomicUsize,
     errno: UnsafeCell<c_int>,
-    reserved: [u64; 6],
+    reserved: [AtomicU64; 6],
     /// State of the thread, as everywhere.
     pub(crate) thread: Thread,
 }

@@ -1,10 +1,11 @@
-//! The two places of a Go program where system calls can be about sockets or new programs, known by
-//! their bytes.
+//! The places of a Go program where system calls can be about sockets or new programs, and where
+//! threads begin and end, known by their bytes.
 //!
 //! All of `syscall`, `net` and `os` goes through `Syscall6`, whose package changed its path three
 //! times and its bytes never, from Go 1.21 to 1.27. `os/exec` makes processes through
 //! `rawVforkSyscall`. The runtime's own calls are for waiting, memory, threads and signals, of
-//! constant numbers.
+//! constant numbers. One of them is wanted: each thread sets the stack of its handlers before it
+//! runs goroutines, and gives it up when it ends.
 
 /// Bytes around the `syscall` of a place, and how many stand before it.
 struct Place {
@@ -24,12 +25,21 @@ const RAW_VFORK: Place = Place {
     before: 7,
 };
 
-/// Which of the two it is.
+/// `mov rdi,[rsp+8]; mov rsi,[rsp+16]; mov eax,131; syscall; cmp rax,-4095`
+const ALTERNATE_STACK: Place = Place {
+    bytes:
+        b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\xb8\x83\0\0\0\x0f\x05\x48\x3d\x01\xf0\xff\xff",
+    before: 15,
+};
+
+/// Which of them it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GoPlace {
     /// Register 14 holds the goroutine.
     Syscall6,
     RawVfork,
+    /// The runtime's `sigaltstack`.
+    AlternateStack,
 }
 
 /// Address of the function that makes system calls, by that of its `syscall`, with which
@@ -40,13 +50,16 @@ pub(crate) fn syscall6_begin(site: u64) -> u64 {
 
 /// What place it is whose `syscall` is `at` bytes into the code.
 pub(crate) fn place(code: &[u8], at: usize) -> Option<GoPlace> {
-    let is = |place: &Place| {
-        let begin = at.checked_sub(place.before)?;
-        code.get(begin..)?.starts_with(place.bytes).then_some(())
+    let is = |known: &Place| {
+        at.checked_sub(known.before)
+            .and_then(|begin| code.get(begin..))
+            .is_some_and(|code| code.starts_with(known.bytes))
     };
-    match (is(&SYSCALL6), is(&RAW_VFORK)) {
-        (Some(()), _) => Some(GoPlace::Syscall6),
-        (_, Some(())) => Some(GoPlace::RawVfork),
-        _ => None,
-    }
+    [
+        (&SYSCALL6, GoPlace::Syscall6),
+        (&RAW_VFORK, GoPlace::RawVfork),
+        (&ALTERNATE_STACK, GoPlace::AlternateStack),
+    ]
+    .into_iter()
+    .find_map(|(known, which)| is(known).then_some(which))
 }

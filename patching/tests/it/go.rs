@@ -1,4 +1,5 @@
-//! Go programs, of several versions: their sockets and new processes go through two places.
+//! Go programs, of several versions: their sockets and new processes go through two places, and
+//! their threads through a third one.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,8 +12,9 @@ use crate::embed::{embed, source};
 /// Versions from the oldest on that are patched.
 const VERSIONS: [&str; 3] = ["1.21.13", "1.24.11", "1.27.3"];
 
-/// Numbers that only `Syscall6` has. The runtime has reads, closes and threads of its own.
-const OF_SOCKETS: [u32; 9] = [41, 42, 49, 50, 72, 275, 288, 292, 438];
+/// Numbers that only patched places have: `sigaltstack`, and those that only `Syscall6` has. The
+/// runtime has reads, closes and threads of its own.
+const PATCHED: [u32; 10] = [41, 42, 49, 50, 72, 131, 275, 288, 292, 438];
 
 /// Where the hooks count goroutines that are let go on.
 const READY: u32 = 511;
@@ -49,7 +51,7 @@ fn programs_of_go() {
             let patched_sites = survey.sites.iter().filter(|site| site.kind == Kind::Sandwich);
             let runtimes: Vec<_> = patched_sites.map(|site| site.runtime).collect();
             let has = |has_goroutine| Runtime::Go { has_goroutine };
-            assert_eq!(runtimes, [has(true), has(false)], "{version}");
+            assert_eq!(runtimes, [has(true), has(false), has(false)], "{version}");
             assert_eq!(survey.left().into_keys().collect::<Vec<_>>(), [Reason::GoRuntime]);
             assert!(survey.goroutine_fields.is_some() && survey.ready.is_some(), "{version}");
 
@@ -58,7 +60,7 @@ fn programs_of_go() {
             assert!(run.counted.get(&READY).is_some_and(|count| *count > 100), "{run:?}");
             let expected = "child\n <nil>\n".repeat(5) + "5000\n";
             assert_eq!((&*run.output, run.code), (&*expected, Some(0)), "{version}: {run:?}");
-            for number in OF_SOCKETS {
+            for number in PATCHED {
                 assert!(run.counted.contains_key(&number), "{version}: {number}");
                 assert_eq!(
                     run.counted.get(&number),
@@ -89,7 +91,7 @@ fn programs_of_go_that_are_linked_in_other_ways() {
         let sandwiches = survey.sites.iter().filter(|site| site.kind == Kind::Sandwich);
         let (of_c, of_go): (Vec<_>, Vec<_>) =
             sandwiches.partition(|site| site.runtime == Runtime::C);
-        assert_eq!(of_go.len(), 2, "{options:?}");
+        assert_eq!(of_go.len(), 3, "{options:?}");
         assert!(survey.ready.is_some(), "{options:?}");
         assert_eq!(of_c.is_empty(), load == Load::Interpreted, "{options:?}");
         patching::fuzz(&file);

@@ -81,6 +81,7 @@ fn run(frame: &mut Frame) -> i64 {
                 processes::forked(fork).into()
             }
             libc::SYS_sigaltstack => {
+                slots::take_over(slot);
                 let result = own_call(number, a, b, c, d, e, f);
                 if result == 0 {
                     learn_alternate(slot, a);

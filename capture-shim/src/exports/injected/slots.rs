@@ -11,7 +11,7 @@ use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize};
 
-use crate::platform::{mapped, raw};
+use crate::platform::{identity, mapped, raw};
 use crate::state::private_to_process;
 use crate::state::slot::{NOBODY, Slot};
 
@@ -121,12 +121,23 @@ pub(super) extern "C" fn arrive() {
         entry.slot.store(slot, Release);
     } else if ptr::eq(slot, &raw const sockcap_null_slot) {
         return;
-    } else {
-        // SAFETY: the slot of a thread that has ended, or of one that a `fork` has not copied.
-        unsafe { slot.write_bytes(0, 1) };
     }
-    // SAFETY: mapped above or before, and zeros are a valid slot.
-    let new = unsafe { &*slot };
+    // SAFETY: mapped above or before; the slot of a thread that has ended, or of one that a `fork`
+    // has not copied.
+    unsafe { begin_slot(slot, owner) };
+    set_base(slot);
+}
+
+/// Makes a slot that of the calling thread, whose FS base is `owner`.
+///
+/// # Safety
+/// The slot is mapped, and no other thread uses it.
+unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
+    // SAFETY: as the caller says; zeros are a valid slot.
+    let new = unsafe {
+        slot.write_bytes(0, 1);
+        &*slot
+    };
     new.own.store(slot.expose_provenance(), Relaxed);
     let end = slot.addr() + LENGTH;
     new.stack_end.store(end, Relaxed);
@@ -139,7 +150,27 @@ pub(super) extern "C" fn arrive() {
         new.alternate_length.store(stack.ss_size, Relaxed);
     }
     new.owner.store(owner, Relaxed);
-    set_base(slot);
+}
+
+/// Makes the slot that of the calling thread, if it was that of another one which has ended.
+///
+/// A thread begins with its creator's GS base. Where the creator has made no call since its own
+/// beginning, that is its creator's slot, and so on. So a thread may begin with the slot of one
+/// that has ended, whose control block is its own now. All that the slot says is of that one: where
+/// its handlers have their stack, above all. Each thread of Go comes here as it begins.
+pub(super) fn take_over(slot: &Slot) {
+    let known = slot.thread.tid.load(Relaxed);
+    // The child of a `vfork` runs on its parent's slot.
+    if known == 0 || known == identity::tid() || slot.vfork_stack.load(Relaxed) != 0 {
+        return;
+    }
+    let running = slot.running.load(Relaxed);
+    let goroutine = slot.goroutine.load(Relaxed);
+    // SAFETY: the slot that the GS base leads to; whom it was of is gone. The stack that this hook
+    // runs on is not in the slot itself, and its frame does not wait yet.
+    unsafe { begin_slot(ptr::from_ref(slot).cast_mut(), slot.owner.load(Relaxed)) };
+    slot.running.store(running, Relaxed);
+    slot.goroutine.store(goroutine, Relaxed);
 }
 
 /// Leaves the calling thread without hooks for good, since another one is about to have its FS

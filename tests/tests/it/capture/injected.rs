@@ -106,6 +106,22 @@ fn each_thread_has_a_place_of_its_own() {
     assert_eq!(threads.len(), 25);
 }
 
+/// A thread may begin with the slot of one that has ended, and with its memory.
+#[test]
+fn a_thread_that_begins_with_the_slot_of_another_is_not_taken_for_it() {
+    let log = whole(run("heirs"));
+    let expected = [vec![1; 10], vec![2; 10]].concat();
+    assert_eq!(both(&log), [expected.clone(), expected]);
+    let of = |wanted: u64| {
+        let moved = log.entries.iter().filter(
+            move |entry| matches!(entry.record, Record::Transfer { bytes, .. } if bytes == wanted),
+        );
+        moved.map(|entry| entry.tid).collect::<std::collections::BTreeSet<u32>>()
+    };
+    assert_eq!((of(1).len(), of(2).len()), (1, 1));
+    assert!(of(1).is_disjoint(&of(2)));
+}
+
 /// Messages of the program itself have three bytes, those of the handler two.
 fn interrupted(scenario: &str) {
     let logs = run(scenario);
