@@ -27,9 +27,16 @@ const RAW_VFORK: Place = Place {
 
 /// `mov rdi,[rsp+8]; mov rsi,[rsp+16]; mov eax,131; syscall; cmp rax,-4095`
 const ALTERNATE_STACK: Place = Place {
-    bytes:
-        b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\xb8\x83\0\0\0\x0f\x05\x48\x3d\x01\xf0\xff\xff",
+    bytes: b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\xb8\x83\0\0\0\x0f\x05\
+        \x48\x3d\x01\xf0\xff\xff",
     before: 15,
+};
+
+/// The same as older versions have it, with the longer form `mov rax,131`.
+const ALTERNATE_STACK_BEFORE: Place = Place {
+    bytes: b"\x48\x8b\x7c\x24\x08\x48\x8b\x74\x24\x10\x48\xc7\xc0\x83\0\0\0\x0f\x05\
+        \x48\x3d\x01\xf0\xff\xff",
+    before: 17,
 };
 
 /// Which of them it is.
@@ -59,6 +66,7 @@ pub(crate) fn place(code: &[u8], at: usize) -> Option<GoPlace> {
         (&SYSCALL6, GoPlace::Syscall6),
         (&RAW_VFORK, GoPlace::RawVfork),
         (&ALTERNATE_STACK, GoPlace::AlternateStack),
+        (&ALTERNATE_STACK_BEFORE, GoPlace::AlternateStack),
     ]
     .into_iter()
     .find_map(|(known, which)| is(known).then_some(which))
