@@ -135,6 +135,8 @@ pub(super) extern "C" fn arrive() {
 unsafe fn begin_slot(slot: *mut Slot, owner: usize) {
     // SAFETY: as the caller says; zeros are a valid slot.
     let new = unsafe {
+        // What the thread before it could not tell is told by another one.
+        UNATTENDED.fetch_add((*slot).skipped.load(Relaxed), Relaxed);
         slot.write_bytes(0, 1);
         &*slot
     };
@@ -165,12 +167,10 @@ pub(super) fn take_over(slot: &Slot) {
         return;
     }
     let running = slot.running.load(Relaxed);
-    let goroutine = slot.goroutine.load(Relaxed);
     // SAFETY: the slot that the GS base leads to; whom it was of is gone. The stack that this hook
     // runs on is not in the slot itself, and its frame does not wait yet.
     unsafe { begin_slot(ptr::from_ref(slot).cast_mut(), slot.owner.load(Relaxed)) };
     slot.running.store(running, Relaxed);
-    slot.goroutine.store(goroutine, Relaxed);
 }
 
 /// Leaves the calling thread without hooks for good, since another one is about to have its FS
