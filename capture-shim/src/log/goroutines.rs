@@ -6,10 +6,9 @@
 
 use core::sync::atomic::Ordering::Relaxed;
 
-use socket_log::encode::{self, Words};
+use socket_log::encode;
 
 use super::Writer;
-use super::commit::commit;
 #[cfg(any(feature = "injected", all(feature = "resources", target_arch = "x86_64")))]
 use super::writer::{attached, existing};
 use crate::state::goroutine::Goroutine;
@@ -30,23 +29,11 @@ impl Writer {
     /// every second record is one of these.
     #[inline(always)]
     fn tell_at_once(self, Goroutine { number, creator }: Goroutine) -> bool {
-        let is_written = self.write_short(&encode::goroutine(number, creator));
+        let is_written = self.append_at_once(encode::goroutine(number, creator).as_slice());
         if is_written {
             told::note_told(number);
         }
         is_written
-    }
-
-    /// Writes a record where the thread's chunk has room for it, and tells whether it had.
-    #[inline(always)]
-    fn write_short<const CAPACITY: usize>(self, words: &Words<CAPACITY>) -> bool {
-        let words = words.as_slice();
-        let place = self.reserve_words(words.len(), || true);
-        // SAFETY: the words were reserved for this record.
-        place.is_some_and(|place| unsafe {
-            commit(place, words.len(), words.iter().copied());
-            true
-        })
     }
 
     #[cold]
@@ -83,7 +70,7 @@ impl Writer {
 pub(crate) fn made_ready(now: u64, number: u64, started: bool) {
     let is_written = crate::state::current().and_then(attached).is_some_and(|writer| {
         writer.tell_goroutine();
-        writer.is_near(now) && writer.write_short(&encode::ready(now, number, started))
+        writer.is_near(now) && writer.append_at_once(encode::ready(now, number, started).as_slice())
     });
     if !is_written {
         made_ready_with_care(now, number, started);

@@ -27,12 +27,22 @@ impl Writer {
         distance.wrapping_add(SHORT_REACH) < 2 * SHORT_REACH
     }
 
+    /// Writes a record, or counts it as lost where the thread's chunk has no room for it.
     pub(super) fn append(self, words: &[u32]) {
-        match self.reserve_words(words.len(), || true) {
-            // SAFETY: the words were reserved for this record.
-            Some(place) => unsafe { commit(place, words.len(), words.iter().copied()) },
-            None => self.lose(lost::BUSY),
+        if !self.append_at_once(words) {
+            self.lose(lost::BUSY);
         }
+    }
+
+    /// Writes a record where the thread's chunk has room for it, and tells whether it had.
+    #[inline(always)]
+    pub(super) fn append_at_once(self, words: &[u32]) -> bool {
+        let place = self.reserve_words(words.len(), || true);
+        // SAFETY: the words were reserved for this record.
+        place.is_some_and(|place| unsafe {
+            commit(place, words.len(), words.iter().copied());
+            true
+        })
     }
 
     /// Reserves `words` words of the thread's chunk, where it has them left and `fits` holds of the
