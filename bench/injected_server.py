@@ -20,11 +20,17 @@ SOURCE = os.path.join(REPOSITORY, "tests", "programs", "hello.go")
 # Between two runs, in seconds: with `chrt -r 1`, which keeps other work of the machine away, the
 # kernel stops what has run for 0.95 s of a second.
 PAUSE = 0.5
-UNITS = {"us": 1, "ms": 1000, "s": 1000000}
+# What prints the percentiles of `PERCENTILES`, in us.
+SCRIPT = """done = function(_, latency)
+  for _, share in ipairs({%s}) do print("percentile", share, latency:percentile(share)) end
+end
+"""
+PERCENTILES = [99, 99.9, 50]
 # Name, and the ratio that is asked for.
 ROWS = {
     "requests a second": 0.98,
     "99th percentile": 1.02,
+    "99.9th percentile": None,
     "median": None,
     "time of a request": None,
 }
@@ -33,9 +39,10 @@ ROWS = {
 class Server:
     """A server, plain or recorded, with how it is begun."""
 
-    def __init__(self, command):
+    def __init__(self, command, script):
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        self.script = script
         self.port = int(self.process.stdout.readline().split()[1])
         # The server is the process itself, or its child.
         children = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
@@ -50,13 +57,13 @@ class Server:
                 total += int(file.read().split()[0])
         return total
 
-    def asked(self, seconds, connections):
-        """Asks for some time; figures in the order of `ROWS`, times in us."""
+    def asked(self, seconds, connections, by):
+        """Asks for some time, by wrk, which `by` starts; figures as in `ROWS`, times in us."""
         time.sleep(PAUSE)
         before = self.spent()
         # Ended by Ctrl-C, as its own times are whole seconds.
-        command = ["timeout", "-s", "INT", str(seconds)]
-        command += ["wrk", "--latency", "-t1", f"-c{connections}", f"-d{2 + int(seconds)}s"]
+        command = [*by, "timeout", "-s", "INT", str(seconds)]
+        command += ["wrk", "-s", self.script, "-t1", f"-c{connections}", f"-d{2 + int(seconds)}s"]
         printed = subprocess.run(
             [*command, f"http://127.0.0.1:{self.port}/"],
             stdout=subprocess.PIPE,
@@ -65,13 +72,10 @@ class Server:
         requests = int(re.search(r"(\d+) requests in", printed)[1])
         per_second = float(re.search(r"Requests/sec:\s+([\d.]+)", printed)[1])
         assert "Non-2xx" not in printed and "Socket errors" not in printed, printed
-
-        def percentile(name):
-            value, unit = re.search(rf"\s{name}%\s+([\d.]+)(us|ms|s)\b", printed).groups()
-            return float(value) * UNITS[unit]
-
+        found = re.findall(r"^percentile\s+\S+\s+(\S+)$", printed, re.MULTILINE)
+        tail, far_tail, median = (float(value) for value in found)
         spent = (self.spent() - before) / requests / 1000
-        return per_second, percentile(99), percentile(50), spent
+        return per_second, tail, far_tail, median, spent
 
     def end(self):
         self.process.stdin.close()
@@ -94,6 +98,11 @@ def main():
     parser.add_argument("--pairs", type=int, default=60)
     parser.add_argument("--seconds", type=float, default=0.6)
     parser.add_argument("--connections", type=int, default=8)
+    parser.add_argument(
+        "--apart",
+        action="store_true",
+        help="the server on one processor, and wrk on another",
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         program = os.path.join(work, "hello")
@@ -102,13 +111,19 @@ def main():
         subprocess.run([options.go, "build", "-o", program, SOURCE], env=environment, check=True)
         data = os.path.join(work, "data")
         record = [options.sockcap, "record", "--inject", "--no-config", "-d", data, "--", program]
-        servers = [Server([program]), Server(record)]
+        script = os.path.join(work, "percentiles.lua")
+        with open(script, "w") as file:
+            file.write(SCRIPT % ", ".join(map(str, PERCENTILES)))
+        processors = sorted(os.sched_getaffinity(0))
+        ends = [processors[0], processors[-1]]
+        on = [["taskset", "-c", str(number)] if options.apart else [] for number in ends]
+        servers = [Server([*on[0], *command], script) for command in ([program], record)]
         pairs = []
         for turn in range(-2, options.pairs):
             pair = [None, None]
             # Which of both begins alternates.
             for which in (turn & 1, 1 - (turn & 1)):
-                pair[which] = servers[which].asked(options.seconds, options.connections)
+                pair[which] = servers[which].asked(options.seconds, options.connections, on[1])
             if turn >= 0:
                 pairs.append(pair)
         for server in servers:
@@ -116,7 +131,8 @@ def main():
     head = f"{'':<20}{'without':>10}{'with':>10}{'ratio':>8}{'known to':>16}{'asked':>7}"
     print(head)
     for place, (name, asked) in enumerate(ROWS.items()):
-        without, with_it = (statistics.median(pair[side][place] for pair in pairs) for side in (0, 1))
+        sides = ([pair[side][place] for pair in pairs] for side in (0, 1))
+        without, with_it = (statistics.median(side) for side in sides)
         ratios = [pair[1][place] / pair[0][place] for pair in pairs]
         low, high = interval(ratios)
         print(

@@ -12,6 +12,7 @@ mod heads;
 pub(crate) mod keep;
 pub(crate) mod leavings;
 mod new_file;
+mod pages;
 mod positioned;
 pub(crate) mod positions;
 pub(crate) mod process_events;

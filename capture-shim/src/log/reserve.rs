@@ -12,7 +12,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
-use super::keep;
+use super::{keep, pages};
 use crate::platform::raw;
 use crate::state::State;
 use crate::state::options::options;
@@ -52,9 +52,7 @@ pub(crate) fn make(state: &State, header: &FileHeader, ahead: bool) {
         return;
     }
     if let Ok(memory) = file.map_sparse(length) {
-        // A child has a log of its own and must not write into this one.
-        // SAFETY: the mapping is new.
-        unsafe { raw::advise(memory, length, libc::MADV_DONTFORK) };
+        pages::advise(memory, length);
         let ready = if is_given { used + ahead } else { used };
         publish(state, memory, length, ready);
     }

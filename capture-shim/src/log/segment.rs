@@ -12,13 +12,15 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
 use socket_log::layout::{CHUNK_BYTES, FileHeader, HEADER_BYTES, lost};
 
-use super::{causes, keep, reserve};
+use super::{causes, keep, pages, reserve};
 #[cfg(feature = "injected")]
 use crate::platform::mapped;
 use crate::platform::raw;
 use crate::state::State;
 use crate::state::options::options;
-use crate::tuning::{ALLOCATION_PIECE_BYTES, ALLOCATION_TRIES, MAX_SEGMENTS, SEGMENT_BYTES};
+use crate::tuning::{
+    ALLOCATION_PIECE_BYTES, ALLOCATION_TRIES, MAX_SEGMENTS, READY_BYTES, SEGMENT_BYTES,
+};
 
 /// Length of the first segment: the header and one chunk, which is all that most processes of a
 /// script need.
@@ -75,23 +77,15 @@ pub(crate) fn next_chunk(state: &State, header: &FileHeader) -> Result<*mut u8, 
     }
 }
 
-/// Has the kernel make the pages of the next chunks ready, half a segment at once. One by one, at
-/// the first store into each chunk, a busy server would wait for a page in every few hundred calls.
-/// A wait delays every request that is open just then, so what counts is how seldom it comes (see
-/// [`SEGMENT_BYTES`]); and pages made ready together cost less each.
+/// Has the kernel make the pages of the next chunks ready, [`READY_BYTES`] at once.
 fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
-    /// Advice to fault pages in, of Linux 5.14 on; before, it is an error without effect.
-    const POPULATE_WRITE: libc::c_int = 23;
     let offset = HEADER_BYTES + number as usize * CHUNK_BYTES;
-    let segment = locate(offset);
-    let ahead = segment.length / 2;
-    let end = (segment.offset + segment.length).min(options().max_bytes as usize);
-    if ahead > CHUNK_BYTES
-        && (offset - segment.offset).is_multiple_of(ahead)
-        && state.reserve.load(Acquire).is_null()
-    {
+    if offset.is_multiple_of(READY_BYTES) && state.reserve.load(Acquire).is_null() {
+        let segment = locate(offset);
+        let end = (segment.offset + segment.length).min(options().max_bytes as usize);
+        // Where the kernel cannot, they come later.
         // SAFETY: a part of the mapping, which is zeros still; nothing is stored.
-        unsafe { raw::advise(memory, ahead.min(end.saturating_sub(offset)), POPULATE_WRITE) };
+        unsafe { raw::populate(memory, READY_BYTES.min(end.saturating_sub(offset))) };
     }
 }
 
@@ -179,9 +173,7 @@ pub(crate) fn map_file(
     }
     allocate(file, offset, length)?;
     let memory = file.map(offset, length).map_err(causes::cause)?;
-    // A child has a log of its own and must not write into this one.
-    // SAFETY: the mapping is new.
-    unsafe { raw::advise(memory, length, libc::MADV_DONTFORK) };
+    pages::advise(memory, length);
     Ok(memory)
 }
 

@@ -1,0 +1,17 @@
+//! Pages of the log: how the kernel is told to give them.
+//!
+//! Whatever is open while a thread waits for them waits, too. So no wait may be longer than a
+//! request: pages are made ready a few at once, and the kernel does not read ahead. At the first
+//! store into a segment it would do so, for 1.5 ms where that is 4 MiB
+//! (docs/decisions/0124-pages-of-the-log-come-a-few-at-once.md).
+
+use crate::platform::raw;
+
+/// Says how a new mapping of the log is used.
+pub(crate) fn advise(memory: *mut u8, length: usize) {
+    // A child has a log of its own and must not write into this one.
+    for advice in [libc::MADV_DONTFORK, libc::MADV_RANDOM] {
+        // SAFETY: the mapping is new, and neither changes what is in memory.
+        unsafe { raw::advise(memory, length, advice) };
+    }
+}
