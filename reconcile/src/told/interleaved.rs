@@ -3,42 +3,64 @@
 //! there is of as many causes as it has requests. Where a client waits for all answers before it
 //! asks again, what it sends at once is one pipeline, which one thread made.
 
+use message_trace::PathError;
+use out_of_core::SpillableVec;
 use protocols::Role;
-use rustc_hash::FxHashMap;
 
 use crate::told::operation::Operation;
 use crate::tuning::{ASKED_PER_AGAIN, MIN_ASKED_AGAIN};
 
+/// What a flow's client did at a moment: asked, or heard of an answer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    flow: u32,
+    ticks: u64,
+    asks: bool,
+}
+
+impl Event {
+    fn of(operation: &Operation) -> Option<Event> {
+        let asks = match (operation.role, operation.is_received(), operation.call) {
+            (Role::Request, false, None) => true,
+            (Role::Response, true, None) => false,
+            _ => return None,
+        };
+        Some(Event { flow: operation.flow, ticks: operation.ticks, asks })
+    }
+}
+
 /// The flows of a log on which requests are sent while others wait, sorted. `operations` are those
 /// of the log, in any order.
-pub(super) fn flows<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<u32> {
-    // Of each flow, when its client asked, and when it heard of an answer.
-    let mut heard: FxHashMap<u32, Vec<(u64, bool)>> = FxHashMap::default();
-    for operation in operations.filter(|operation| operation.call.is_none()) {
-        let asks = match (operation.role, operation.is_received()) {
-            (Role::Request, false) => true,
-            (Role::Response, true) => false,
-            _ => continue,
-        };
-        heard.entry(operation.flow).or_default().push((operation.ticks, asks));
+///
+/// # Errors
+/// When a temporary file cannot be written.
+pub(super) fn flows(operations: &SpillableVec<Operation>) -> Result<Vec<u32>, PathError> {
+    let events = operations.iter().filter_map(Event::of);
+    let mut events = SpillableVec::collect(operations.pool(), events)?;
+    events.sort_by_key(|event| *event)?;
+    // One call that asks for several things is one.
+    events.dedup_by_key(|event| *event);
+    let mut flows = Vec::new();
+    let mut begin = 0;
+    while let Some(flow) = events.get(begin).map(|event| event.flow) {
+        let end = events.end(begin, |event| event.flow == flow);
+        let (mut asked, mut again, mut before) = (0, 0, false);
+        for event in events.range(begin..end) {
+            asked += usize::from(event.asks);
+            again += usize::from(event.asks && before);
+            before = event.asks;
+        }
+        if again >= MIN_ASKED_AGAIN && again * ASKED_PER_AGAIN >= asked {
+            flows.push(flow);
+        }
+        begin = end;
     }
-    let mut flows: Vec<u32> = heard
-        .into_iter()
-        .filter_map(|(flow, mut events)| {
-            events.sort_unstable();
-            // One call that asks for several things is one.
-            events.dedup();
-            let asked = events.iter().filter(|(_, asks)| *asks).count();
-            let again = events.windows(2).filter(|pair| pair.iter().all(|(_, asks)| *asks)).count();
-            (again >= MIN_ASKED_AGAIN && again * ASKED_PER_AGAIN >= asked).then_some(flow)
-        })
-        .collect();
-    flows.sort_unstable();
-    flows
+    Ok(flows)
 }
 
 #[cfg(test)]
 mod tests {
+    use out_of_core::MemoryPool;
     use socket_log::encode::Direction;
 
     use super::*;
@@ -61,7 +83,7 @@ mod tests {
                 });
             }
         }
-        flows(operations.iter())
+        flows(&SpillableVec::collect(&MemoryPool::default(), operations).unwrap()).unwrap()
     }
 
     #[test]

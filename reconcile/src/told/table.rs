@@ -54,8 +54,8 @@ impl Told {
             ..*operation
         }))?;
         if let Some(flows) = self.interleaved.get_mut(log) {
-            *flows = interleaved::flows(operations.iter());
-            flows.extend(written_together::flows(operations.iter()));
+            *flows = interleaved::flows(operations)?;
+            flows.extend(written_together::flows(operations)?);
             flows.sort_unstable();
             flows.dedup();
         }

@@ -7,6 +7,8 @@
 //!   commands in the largest call.
 //! - Each of them is also sent alone at times.
 
+use message_trace::PathError;
+use out_of_core::SpillableVec;
 use protocols::Role;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -20,8 +22,8 @@ struct Sent {
     alone: FxHashMap<u32, usize>,
     /// How often each is not.
     together: FxHashMap<u32, usize>,
-    /// Number of commands of each call with several, and of requests that wait then.
-    calls: Vec<(usize, usize)>,
+    /// How often a call has that number of commands, several, while that number of requests wait.
+    calls: FxHashMap<(usize, usize), usize>,
 }
 
 impl Sent {
@@ -30,7 +32,7 @@ impl Sent {
         let counts = if names.len() > 1 { &mut self.together } else { &mut self.alone };
         names.iter().for_each(|name| *counts.entry(*name).or_default() += 1);
         if names.len() > 1 {
-            self.calls.push((names.len(), waiting));
+            *self.calls.entry((names.len(), waiting)).or_default() += 1;
         }
     }
 
@@ -41,47 +43,78 @@ impl Sent {
             |name: &u32| self.alone.get(name).is_some_and(|count| *count >= MIN_SENT_ALONE);
         let never: usize =
             self.together.iter().filter(|(name, _)| !is_alone(name)).map(|(_, count)| count).sum();
-        let most = self.calls.iter().map(|(commands, _)| *commands).max().unwrap_or(0);
+        let most = self.calls.keys().map(|(commands, _)| *commands).max().unwrap_or(0);
         // Where many always wait, no call could have more commands, whatever causes them.
-        let tested = self.calls.iter().filter(|(_, waiting)| *waiting < most);
-        let beyond = tested.clone().filter(|(commands, waiting)| commands > waiting).count();
-        let tested = tested.count();
+        let tested = self.calls.iter().filter(|((_, waiting), _)| *waiting < most);
+        let beyond = tested.clone().filter(|((commands, waiting), _)| commands > waiting);
+        let beyond: usize = beyond.map(|(_, count)| count).sum();
+        let tested: usize = tested.map(|(_, count)| count).sum();
         tested >= MIN_SENT_TOGETHER
             && beyond * SENT_TOGETHER_PER_EXCEPTION <= tested
             && never * SENT_TOGETHER_PER_EXCEPTION <= all
     }
 }
 
+/// A request that the log's process serves, the response to one, or a command that it sends.
+#[derive(Clone, Copy)]
+struct Event {
+    ticks: u64,
+    flow: u32,
+    is_received: bool,
+    at: u32,
+    role: Role,
+    name: u32,
+    call: Option<u64>,
+}
+
+impl Event {
+    fn of(of: &Operation) -> Event {
+        let Operation { ticks, flow, at, role, name, call, .. } = *of;
+        Event { ticks, flow, is_received: of.is_received(), at, role, name, call }
+    }
+
+    /// When it happened, and on which flow: the same for all that one call moves.
+    fn call(&self) -> (u64, u32, bool) {
+        (self.ticks, self.flow, self.is_received)
+    }
+
+    /// Whether it is a request that the log's process serves, or the response.
+    fn is_served(&self) -> bool {
+        matches!((self.role, self.is_received), (Role::Request, true) | (Role::Response, false))
+    }
+
+    /// Whether it is a command that the log's process sends, without an id.
+    fn is_sent(&self) -> bool {
+        self.role == Role::Request && !self.is_received && self.call.is_none()
+    }
+}
+
 /// The flows of a log on which commands without ids are sent together for several requests, sorted.
 /// `operations` are those of the log, in any order.
-pub(super) fn flows<'a>(operations: impl Iterator<Item = &'a Operation>) -> Vec<u32> {
-    let mut events: Vec<&Operation> =
-        operations.filter(|of| is_served(of) || is_sent(of)).collect();
-    events.sort_unstable_by_key(|of| (of.ticks, of.flow, of.is_received(), of.at));
+///
+/// # Errors
+/// When a temporary file cannot be written.
+pub(super) fn flows(operations: &SpillableVec<Operation>) -> Result<Vec<u32>, PathError> {
+    let events = operations.iter().map(Event::of).filter(|of| of.is_served() || of.is_sent());
+    let mut events = SpillableVec::collect(operations.pool(), events)?;
+    events.sort_by_key(|of| (of.call(), of.at))?;
     let mut waiting = Waiting::default();
     let mut sent: FxHashMap<u32, Sent> = FxHashMap::default();
-    let call = |of: &Operation| (of.ticks, of.flow, of.is_received());
-    for events in events.chunk_by(|one, next| call(one) == call(next)) {
-        let names: Vec<u32> = events.iter().filter(|of| is_sent(of)).map(|of| of.name).collect();
-        if let Some(first) = events.first().filter(|_| !names.is_empty()) {
+    let mut begin = 0;
+    while let Some(first) = events.get(begin) {
+        let end = events.end(begin, |of| of.call() == first.call());
+        let call = events.slice(begin..end);
+        let names: Vec<u32> = call.iter().filter(|of| of.is_sent()).map(|of| of.name).collect();
+        if !names.is_empty() {
             sent.entry(first.flow).or_default().add(&names, waiting.len());
         }
-        events.iter().filter(|of| is_served(of)).for_each(|of| waiting.take(of));
+        call.iter().filter(|of| of.is_served()).for_each(|of| waiting.take(of));
+        begin = end;
     }
     let mut flows: Vec<u32> =
         sent.into_iter().filter(|(_, sent)| sent.is_of_many()).map(|(flow, _)| flow).collect();
     flows.sort_unstable();
-    flows
-}
-
-/// Whether an operation is a request that the log's process serves, or the response.
-fn is_served(of: &Operation) -> bool {
-    matches!((of.role, of.is_received()), (Role::Request, true) | (Role::Response, false))
-}
-
-/// Whether an operation is a command that the log's process sends, without an id.
-fn is_sent(of: &Operation) -> bool {
-    of.role == Role::Request && !of.is_received() && of.call.is_none()
+    Ok(flows)
 }
 
 /// The requests that wait for their responses.
@@ -97,7 +130,7 @@ struct Waiting {
 
 impl Waiting {
     /// Notes a request, or the response to one.
-    fn take(&mut self, of: &Operation) {
+    fn take(&mut self, of: &Event) {
         let others = self.others.entry(of.flow).or_default();
         match (of.role == Role::Request, of.call) {
             (true, Some(id)) => {
@@ -121,6 +154,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
+    use out_of_core::MemoryPool;
     use socket_log::encode::Direction;
 
     use super::*;
@@ -150,7 +184,7 @@ mod tests {
         }
         // In any order.
         operations.reverse();
-        flows(operations.iter())
+        flows(&SpillableVec::collect(&MemoryPool::default(), operations).unwrap()).unwrap()
     }
 
     /// Each of these for a while, one after the other.
