@@ -34,15 +34,34 @@ static ssize_t step(const struct functions *f, const struct exchange *of, int nu
     return f->read(of->ends[!by], buffer, sizeof buffer);
 }
 
-static void exchanges(const char *name, const char *request, size_t asked, const char *answer, size_t answered) {
-    struct exchange of = {{0, 0}, {request, answer}, {asked, answered}};
-    must(socketpair(AF_UNIX, SOCK_STREAM, 0, of.ends));
+static void exchanges(const char *name, struct exchange of) {
     MEASURE(name, 0, SLICE, , step(f, &of, n % 4), );
     must(close(of.ends[0]));
     must(close(of.ends[1]));
 }
 
-#define EXCHANGES(name, request, answer) exchanges(name, request, sizeof request - 1, answer, sizeof answer - 1)
+// Bytes of a literal, without the zero at its end, and of another one.
+#define TWO(request, answer) {request, answer}, {sizeof request - 1, sizeof answer - 1}
+
+static struct exchange connected(struct exchange of) {
+    must(socketpair(AF_UNIX, SOCK_STREAM, 0, of.ends));
+    return of;
+}
+
+#define EXCHANGES(name, request, answer) \
+    exchanges(name, connected((struct exchange){{0, 0}, TWO(request, answer)}))
+
+// The frame that each end of a connection of HTTP/2 begins with: no settings.
+#define SETTINGS "\0\0\0\4\0\0\0\0\0"
+
+// Exchanges on a connection of HTTP/2. How it begins is seen by the library, and not measured.
+static void of_http2(const char *name, struct exchange of) {
+    of = connected(of);
+    struct exchange begin = {{of.ends[0], of.ends[1]},
+                             TWO("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" SETTINGS, SETTINGS)};
+    for (int number = 0; number < 4; number++) must(step(&ways[1], &begin, number));
+    exchanges(name, of);
+}
 
 static void datagrams(void) {
     int pair[2];
@@ -73,6 +92,21 @@ int main(int count, char **arguments) {
               "2bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
               "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
               "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
+    // A call of gRPC by a connection that has had some: names and values that were sent before are
+    // numbers of the table (62 and above). HEADERS and DATA; HEADERS, DATA, and HEADERS that end it.
+    of_http2("HTTP/2, a call of gRPC",
+             (struct exchange){{0, 0},
+                               TWO("\0\0\10\1\4\0\0\0\1" "\x83\x86\xc4\xc3\xc2\xc1\xc0\xbf"
+                                   "\0\0\x14\0\1\0\0\0\1" "\0\0\0\0\x0f" "\n\ruser-12345678",
+                                   "\0\0\2\1\4\0\0\0\1" "\x88\xbe"
+                                   "\0\0\x14\0\0\0\0\0\1" "\0\0\0\0\x0f" "\n\rcart-12345678"
+                                   "\0\0\2\1\5\0\0\0\1" "\xbf\xbe")});
+    // A request as browsers and curl send it, with a path that the table does not have.
+    of_http2("HTTP/2, a request and its page",
+             (struct exchange){{0, 0},
+                               TWO("\0\0\x17\1\5\0\0\0\1" "\x82\x87\xc1\4\xf/user/1234/cart" "\xc0\xbf\xbe",
+                                   "\0\0\4\1\4\0\0\0\1" "\x88\xc0\xbf\xbe"
+                                   "\0\0\2\0\1\0\0\0\1" "ok")});
     datagrams();
     return 0;
 }
