@@ -107,6 +107,12 @@ int main(int count, char **arguments) {
                                TWO("\0\0\x17\1\5\0\0\0\1" "\x82\x87\xc1\4\xf/user/1234/cart" "\xc0\xbf\xbe",
                                    "\0\0\4\1\4\0\0\0\1" "\x88\xc0\xbf\xbe"
                                    "\0\0\2\0\1\0\0\0\1" "ok")});
+    // The same where each answer has fields whose values are left out, as nginx sends them.
+    of_http2("HTTP/2, with values left out",
+             (struct exchange){{0, 0},
+                               TWO("\0\0\x17\1\5\0\0\0\1" "\x82\x87\xc1\4\xf/user/1234/cart" "\xc0\xbf\xbe",
+                                   "\0\0\x36\1\4\0\0\0\1" "\x88\x0f\x27\6nginx/" "\x0f\x12\x1dThu, 26 Nov 2026 06:00:00 GMT"
+                                   "\x0f\x10\x09text/html" "\0\0\2\0\1\0\0\0\1" "ok")});
     datagrams();
     return 0;
 }

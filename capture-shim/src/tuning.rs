@@ -166,6 +166,13 @@ pub(crate) const MAX_KEPT_UNFINISHED_BYTES: usize = 256;
 /// the two ends agree on more. Chosen, not measured.
 pub(crate) const MAX_KEPT_FRAME_BYTES: usize = 16 << 10;
 
+/// Longest frame of HTTP/2 that is passed as a whole, in bytes, its head included. Longer ones go
+/// by the way that knows all forms of them. Chosen, not measured.
+pub(crate) const MAX_WHOLE_FRAME_BYTES: usize = 512;
+
+/// Maximum number of values that are left out of such a frame. Chosen, not measured.
+pub(crate) const MAX_BLANKS: usize = 16;
+
 /// Maximum number of bytes that are searched for the end of what may be a first line. Servers take
 /// lines of that length. Chosen, not measured.
 pub(crate) const MAX_FIRST_LINE_BYTES: usize = 8 << 10;

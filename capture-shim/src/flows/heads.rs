@@ -102,6 +102,7 @@ pub(super) unsafe fn moved(moved: &Moved) {
             Form::Head => keep_head(moved, taken, first),
             Form::Redis => keep_redis(moved, taken, first),
             Form::LeftOut => left_out(moved, taken, first),
+            Form::Frames => keep_frames(moved, taken, first),
             Form::Any => any(moved, taken, 0),
         }
     }
@@ -151,6 +152,23 @@ unsafe fn keep_redis(moved: &Moved, mut taken: Taken, first: &[u8]) {
     keep_beginning(moved, &run, first);
     // SAFETY: as the caller says.
     unsafe { go_on(moved, taken, first.len()) }
+}
+
+/// Keeps frames of HTTP/2.
+///
+/// # Safety
+/// As [`moved`].
+#[inline(never)]
+unsafe fn keep_frames(moved: &Moved, mut taken: Taken, first: &[u8]) {
+    let keeps = options().keeps_heads(Class::Http2 as u8);
+    let count = taken.direction().pass_frames(first, |run, bytes| {
+        let kept = bytes.get(..run.length).unwrap_or(bytes);
+        if keeps && !moved.writer.head(&facts(moved, &run), iter::once(kept), moved.now) {
+            keep_with_care(moved, &run, bytes, slice::from_ref(&(0..run.length)));
+        }
+    });
+    // SAFETY: as the caller says.
+    unsafe { go_on(moved, taken, count) }
 }
 
 /// Keeps a run of the beginning of a transfer.

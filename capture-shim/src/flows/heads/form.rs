@@ -7,6 +7,8 @@ pub(super) enum Form {
     Head,
     /// Bytes that may be one message of Redis.
     Redis,
+    /// Frames of HTTP/2, from the beginning of one on.
+    Frames,
     /// Words of a turn.
     Words,
     /// Bytes that are left out, or begin with such.

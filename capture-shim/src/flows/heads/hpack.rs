@@ -10,6 +10,12 @@
 
 use super::sink::Sink;
 
+// The tests of this crate compile this file as one of theirs, so the path is said.
+#[path = "hpack/whole.rs"]
+mod whole;
+
+pub(super) use whole::Blanks;
+
 /// Longest name of a field that is chosen, in bytes.
 const LONGEST_NAME: usize = 20;
 
@@ -110,6 +116,16 @@ const fn code(byte: u8) -> (u32, usize) {
 /// `:scheme`, `:status`, `content-length`, `content-type` and `host`.
 fn is_static_kept(index: u32) -> bool {
     matches!(index, 1..=14 | 28 | 31 | 38)
+}
+
+/// Whether the values of an entry are kept, where `chosen` tells it of those of the dynamic table.
+#[inline(always)]
+fn is_kept(index: u32, chosen: u128) -> bool {
+    match index.checked_sub(STATIC + 1) {
+        None => is_static_kept(index),
+        Some(index @ 0..128) => chosen >> index & 1 != 0,
+        Some(_) => false,
+    }
 }
 
 /// Place in a block.
@@ -280,11 +296,7 @@ impl Blocks {
         self.step = match self.step {
             Step::Index if self.number == 0 => Step::NameLength,
             Step::Index => {
-                self.is_kept = match self.number.checked_sub(STATIC + 1) {
-                    None => is_static_kept(self.number),
-                    Some(index @ 0..128) => self.chosen >> index & 1 != 0,
-                    Some(_) => false,
-                };
+                self.is_kept = is_kept(self.number, self.chosen);
                 Step::ValueLength
             }
             Step::LongNameLength if self.number == 0 => {

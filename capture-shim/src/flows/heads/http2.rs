@@ -1,11 +1,22 @@
 //! Frames of HTTP/2: they are walked over, and those that name messages are kept.
 
-use super::hpack::Blocks;
+use core::slice;
+
+use super::hpack::{Blanks, Blocks};
 use super::sink::{Class, Run, Sink};
-use crate::tuning::MAX_KEPT_FRAME_BYTES;
+use crate::tuning::{MAX_KEPT_FRAME_BYTES, MAX_WHOLE_FRAME_BYTES};
 
 /// Number of bytes at the beginning of a frame.
 const HEAD: usize = 9;
+
+// Kinds of frames, and flags of them (RFC 9113, section 6).
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const PUSH_PROMISE: u8 = 5;
+const CONTINUATION: u8 = 9;
+const END_STREAM: u8 = 1;
+const PADDED: u8 = 8;
+const PRIORITY: u8 = 0x20;
 
 /// What the client says behind its first line, before its first frame.
 const PREFACE_REST: &[u8] = b"\r\nSM\r\n\r\n";
@@ -100,6 +111,12 @@ impl Frames {
                 }
                 self.preface -= count as u8;
                 from += count;
+            } else if self.known == 0
+                && let Some(length) = self.pass_whole(rest, at + from, |run, bytes| {
+                    sink.pieces(run, bytes, slice::from_ref(&(0..run.length)));
+                })
+            {
+                from += length;
             } else if usize::from(self.known) < HEAD {
                 if self.known == 0 {
                     (self.offset, self.is_held) = ((at + from) as u32, false);
@@ -122,30 +139,74 @@ impl Frames {
         true
     }
 
+    /// Whether a frame begins next.
+    #[inline(always)]
+    pub(super) fn is_between(&self) -> bool {
+        self.known == 0 && self.preface == 0
+    }
+
+    /// Passes the frame that `bytes` begin with, which lie at `at` of the transfer, if it is a
+    /// usual one and there as a whole. Calls `keep` for the run of what is kept of it. Returns its
+    /// length; `None` where nothing is done. A frame begins there.
+    #[inline(always)]
+    pub(super) fn pass_whole(
+        &mut self,
+        bytes: &[u8],
+        at: usize,
+        mut keep: impl FnMut(Run, &[u8]),
+    ) -> Option<usize> {
+        let (&[a, b, c, kind, flags, ..], payload) = bytes.split_first_chunk::<HEAD>()?;
+        let length = HEAD + u32::from_be_bytes([0, a, b, c]) as usize;
+        let frame = bytes.get(..length)?;
+        let (class, held, continues, cut) = (Class::Http2, false, false, false);
+        let run = |length| Run { class, offset: at, held, length, continues, cut };
+        match (kind, flags & (PADDED | PRIORITY)) {
+            (DATA, _) if flags & END_STREAM != 0 => keep(run(HEAD), bytes),
+            (DATA, _) => {}
+            (HEADERS, 0) if length <= MAX_WHOLE_FRAME_BYTES => {
+                let mut blanks = Blanks::NONE;
+                let block = payload.get(..length - HEAD)?;
+                if !self.blocks.pass(block, &mut blanks) {
+                    return None;
+                }
+                if blanks.is_empty() {
+                    keep(run(length), frame);
+                } else {
+                    let mut copy = [0; MAX_WHOLE_FRAME_BYTES];
+                    let copy = copy.get_mut(..length)?;
+                    copy.copy_from_slice(frame);
+                    blanks.apply(copy.get_mut(HEAD..)?);
+                    keep(run(length), copy);
+                }
+            }
+            _ => return None,
+        }
+        Some(length)
+    }
+
     /// Begins a frame whose head is known now. Returns how many of the bytes behind it were taken.
     fn frame(&mut self, behind: &[u8], sink: &mut impl Sink) -> usize {
         let [a, b, c, kind, flags, ..] = self.head;
         self.rest = u32::from_be_bytes([0, a, b, c]);
         self.kept = 0;
         (self.before, self.padding, self.is_padded) = (0, 0, false);
-        let (end_stream, padded, priority) = (flags & 1 != 0, flags & 8 != 0, flags & 0x20 != 0);
+        let is = |flag: u8| flags & flag != 0;
         self.payload = match kind {
-            // DATA: its head alone, and only where it ends a message.
-            0 => {
-                if end_stream {
+            // Its head alone, and only where it ends a message.
+            DATA => {
+                if is(END_STREAM) {
                     self.keep_head(0, self.rest > 0, sink);
                 }
                 Payload::Skipped
             }
-            // HEADERS, PUSH_PROMISE, CONTINUATION.
-            1 | 5 | 9 => {
-                self.is_padded = padded && kind != 9;
+            HEADERS | PUSH_PROMISE | CONTINUATION => {
+                self.is_padded = is(PADDED) && kind != CONTINUATION;
                 self.before = match kind {
-                    1 if priority => 5,
-                    5 => 4,
+                    HEADERS if is(PRIORITY) => 5,
+                    PUSH_PROMISE => 4,
                     _ => 0,
                 };
-                if kind != 9 {
+                if kind != CONTINUATION {
                     self.blocks.begin();
                 }
                 Payload::Block
@@ -175,7 +236,7 @@ impl Frames {
             length: HEAD + length,
             continues: false,
             // The payload of DATA is never kept, so nothing is missing.
-            cut: cut && self.head.get(3) != Some(&0),
+            cut: cut && self.head.get(3) != Some(&DATA),
         };
         sink.begin(run);
         sink.put(&self.head);

@@ -2,6 +2,9 @@
 
 use core::ops::Range;
 
+/// Byte in the place of one that is not kept.
+pub(super) const BLANK: u8 = b'*';
+
 /// Class of a head, as in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

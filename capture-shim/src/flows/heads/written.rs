@@ -6,16 +6,13 @@ use socket_log::encode::{Direction, Head};
 
 use super::direction::HeldAt;
 use super::records::Origin;
-use super::sink::{Class, Run, Sink};
+use super::sink::{BLANK, Class, Run, Sink};
 use crate::log::{OpenHead, Writer};
 use crate::state::options::options;
 
 /// Number of ticks by which a record may be older than those around it. Times are kept as their low
 /// 32 bits, and read as the nearest to the time of the chunk.
 const MAX_TICKS_BACK: u64 = 1 << 30;
-
-/// Byte in the place of one that is not kept.
-const BLANK: u8 = b'*';
 
 /// Sink that writes what is kept of one transfer or datagram.
 pub(super) struct Written {

@@ -2,6 +2,9 @@
 
 use std::mem::MaybeUninit;
 
+use proptest::prelude::*;
+
+use super::fuzz;
 use super::hpack::Blocks;
 use super::sink::{Class, Run, Sink};
 use super::talk::By::{Client, Server};
@@ -199,6 +202,83 @@ fn values_of_chosen_fields_are_kept_by_whatever_name() {
         let found = blanked(&[first.clone(), second("SECRET")], size);
         assert_eq!(found, [hidden.clone(), second("******")], "{size}");
     }
+}
+
+/// Fields of a block, whose names are chosen or not.
+fn fields() -> impl Strategy<Value = Vec<u8>> {
+    let value = || {
+        let bytes = prop_oneof![
+            3 => prop::collection::vec(any::<u8>(), 0..9),
+            1 => prop::collection::vec(any::<u8>(), 0..300),
+        ];
+        (any::<bool>(), bytes).prop_map(|(is_coded, value)| {
+            let mut length = match value.len() {
+                length @ ..0x7f => vec![length as u8],
+                length @ ..0xff => vec![0x7f, (length - 0x7f) as u8],
+                length => vec![0x7f, (length - 0x7f) as u8 | 0x80, ((length - 0x7f) >> 7) as u8],
+            };
+            length[0] |= u8::from(is_coded) << 7;
+            [length, value].concat()
+        })
+    };
+    // Whole fields, by short numbers and long ones, sizes of the table, and named ones.
+    let first = prop_oneof![
+        4 => (0x80..=0xffu8).prop_map(|byte| vec![byte]),
+        1 => (0x20..0x40u8).prop_map(|byte| vec![byte]),
+    ];
+    let begin = prop_oneof![
+        (0x41..0x7fu8).prop_map(|byte| vec![byte]),
+        (1..0x0fu8).prop_map(|byte| vec![byte]),
+        (0x11..0x1fu8).prop_map(|byte| vec![byte]),
+        // `:path`, `cookie`, and entries that were made before, as entries or not.
+        prop::sample::select(vec![vec![0x44], vec![0x60], vec![0x7e]]),
+        (0..4u8).prop_map(|more| vec![0x7f, more]),
+        (0x2f..0x35u8).prop_map(|more| vec![0x0f, more]),
+        prop::sample::select(vec!["traceparent", "x-token", "grpc-status"]).prop_map(|name| [
+            &[0x40, name.len() as u8],
+            name.as_bytes()
+        ]
+        .concat()),
+    ];
+    let named = (begin, value()).prop_map(|(begin, value)| [begin, value].concat());
+    let field = prop_oneof![first, named];
+    prop::collection::vec(field, 0..6).prop_map(|fields| fields.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+
+    /// What is quickly passed as a whole is what is kept of it byte by byte.
+    #[test]
+    fn frames_are_kept_alike_in_whatever_parts(
+        frames in prop::collection::vec((0..9u8, 0..2u8, fields()), 1..8),
+        size in 1..30u8,
+    ) {
+        let frames = frames.iter().map(|(kind, end, payload)| match kind {
+            0 => frame(0, *end, 1, payload),
+            1 => frame(9, END_HEADERS, 1, payload),
+            2 => frame(1, END_HEADERS | PADDED, 1, payload),
+            3 => frame(1, END_HEADERS | PRIORITY, 1, payload),
+            _ => frame(1, END_HEADERS | end, 1, payload),
+        });
+        let frames: Vec<u8> = frames.flatten().collect();
+        fuzz::frames(&[&[size], &frames[..]].concat());
+    }
+}
+
+/// A kept value of 127 bytes, whose length has two. Read as one byte, its last byte would begin
+/// another kept field, which goes as far as the secret one.
+#[test]
+fn a_secret_behind_a_long_value_is_blanked() {
+    let path = [&[0x04, 0x7f, 0][..], &[b'a'; 126], &[0x44]].concat();
+    let block = |secret: u8| {
+        [&path[..], &literal("cookie", &char::from(secret).to_string().repeat(56))].concat()
+    };
+    let said = [frame(4, 0, 0, &[]), frame(1, END_HEADERS, 1, &block(b'S'))].concat();
+    let mut talk = Talk::new();
+    talk.say(Server, &said[..9]).say(Server, &said[9..]);
+    let expected = [frame(4, 0, 0, &[]), frame(1, END_HEADERS, 1, &block(b'*'))].concat();
+    assert_eq!(kept(&talk, Server), expected);
 }
 
 #[test]

@@ -3,9 +3,11 @@
 use std::collections::HashMap;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+use std::slice;
 
 use super::conversation::Conversation;
 use super::direction::{Direction, HeldAt};
+use super::form::Form;
 use super::records::{Moment, Origin};
 use super::sink::{Class, Run, Sink};
 
@@ -168,7 +170,16 @@ impl Talk {
             let held = direction.held().map(|held| self.begins[&held.ticks] + held.offset as usize);
             taker.held = held.unwrap_or(usize::MAX);
             match self.passes_whole {
-                true => direction.walk(buffer, at, &self.conversation, &mut taker),
+                true => {
+                    let is_usual = direction.form(buffer, at, &self.conversation) == Form::Frames;
+                    let passed = match is_usual && at == 0 {
+                        true => direction.pass_frames(buffer, |run, bytes| {
+                            taker.pieces(run, bytes, slice::from_ref(&(0..run.length)));
+                        }),
+                        false => 0,
+                    };
+                    direction.walk(&buffer[passed..], passed + at, &self.conversation, &mut taker);
+                }
                 false => {
                     let mut from = 0;
                     while let Some(rest) = buffer.get(from..).filter(|rest| !rest.is_empty()) {

@@ -1,5 +1,6 @@
-//! Quick ways through what most transfers are: a head with or without its body, the words of a
-//! turn, a message of Redis, and what is left out. What is kept is what the other ways keep.
+//! Quick ways through what most transfers are: a head with or without its body, frames of HTTP/2,
+//! the words of a turn, a message of Redis, and what is left out. What is kept is what the other
+//! ways keep.
 
 use core::slice;
 
@@ -62,7 +63,7 @@ impl Direction {
             Form::Words => (bytes.len(), self.pass_words(bytes, at)),
             Form::Redis => (bytes.len(), self.pass_redis(bytes, at, conversation)?),
             Form::LeftOut => return Some(self.leave_out(bytes)),
-            Form::Any => return None,
+            Form::Frames | Form::Any => return None,
         };
         if run.length > 0 {
             match run.class {
@@ -96,6 +97,7 @@ impl Direction {
         match self.stage {
             Stage::Body | Stage::Hidden => Form::LeftOut,
             Stage::Redis if self.redis.is_between() => Form::Redis,
+            Stage::Frames if self.frames.is_between() => Form::Frames,
             _ => Form::Any,
         }
     }
@@ -174,6 +176,23 @@ impl Direction {
             self.redis.clear();
         }
         Some(Run { cut: length < bytes.len(), ..run(Class::Other, at, length) })
+    }
+
+    /// Passes the usual ones of [`Form::Frames`], which begin a transfer, and calls `keep` for the
+    /// run of each that is kept. Returns the number of bytes.
+    #[inline(always)]
+    pub(in super::super) fn pass_frames(
+        &mut self,
+        bytes: &[u8],
+        mut keep: impl FnMut(Run, &[u8]),
+    ) -> usize {
+        let mut from = 0;
+        while let Some(rest) = bytes.get(from..)
+            && let Some(length) = self.frames.pass_whole(rest, from, &mut keep)
+        {
+            from += length;
+        }
+        from
     }
 
     /// Passes bytes of [`Form::LeftOut`], and returns how many that were.
