@@ -15,3 +15,14 @@ pub(crate) fn advise(memory: *mut u8, length: usize) {
         unsafe { raw::advise(memory, length, advice) };
     }
 }
+
+/// Has the kernel make a part of a mapping of the log ready to be written. Where it cannot, the
+/// pages come later, one by one.
+pub(crate) fn make_ready(memory: *mut u8, length: usize) {
+    // SAFETY: neither changes what is in memory, and nothing is stored.
+    unsafe {
+        // The pages come from the file together. The call behind it would get them one by one.
+        raw::advise(memory, length, libc::MADV_WILLNEED);
+        raw::populate(memory, length);
+    }
+}

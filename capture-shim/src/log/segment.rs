@@ -83,9 +83,7 @@ fn touch_ahead(state: &State, number: u32, memory: *mut u8) {
     if offset.is_multiple_of(READY_BYTES) && state.reserve.load(Acquire).is_null() {
         let segment = locate(offset);
         let end = (segment.offset + segment.length).min(options().max_bytes as usize);
-        // Where the kernel cannot, they come later.
-        // SAFETY: a part of the mapping, which is zeros still; nothing is stored.
-        unsafe { raw::populate(memory, READY_BYTES.min(end.saturating_sub(offset))) };
+        pages::make_ready(memory, READY_BYTES.min(end.saturating_sub(offset)));
     }
 }
 
