@@ -2,7 +2,7 @@
 //! word: patches are apart, replace what they say, leave each system call that stays, and lead to
 //! the same instructions. So do bytes as a survey that was kept.
 
-use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind};
+use iced_x86::{Code, Decoder, DecoderOptions, Instruction, OpKind, Register};
 
 use crate::image::Image;
 use crate::kind::Kind;
@@ -21,8 +21,6 @@ const ENTRIES: Entries = Entries {
     ready: Some(6),
 };
 
-/// Bytes of a hook: `lea rcx,[next]; jmp [entry]`.
-const HOOK_BYTES: u64 = 13;
 /// Bytes of the look at a variable number.
 const FILTER_BYTES: u64 = 27;
 
@@ -97,7 +95,7 @@ fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_
         let (Some(before), after) = (&site.before, &site.after) else { continue };
         if site.kind == Kind::Over {
             let last = check.follow(before, check.jump(before.address));
-            let last = last + filter + HOOK_BYTES + 2 + HOOK_BYTES;
+            let last = check.hook(check.hook(last + filter) + 2);
             if let Some(after) = after {
                 check.follow(after, last);
             }
@@ -107,11 +105,13 @@ fn check(image: &Image<'_>, sites: &[Site], patches: &Patches, bias: u64, stubs_
         let is_shared = sites
             .iter()
             .any(|other| other.address != site.address && other.after.as_ref() == Some(before));
-        let hook = if is_shared { HOOK_BYTES } else { 0 };
-        check.follow(before, check.jump(before.address) + hook);
+        let begin = check.jump(before.address);
+        let begin = if is_shared { check.hook(begin) } else { begin };
+        let last = check.follow(before, begin);
+        check.hook(last + filter);
         if let Some(after) = after {
             assert_eq!(after.address, site.address + 2);
-            check.follow(after, check.jump(after.address) + HOOK_BYTES);
+            check.follow(after, check.hook(check.jump(after.address)));
         }
     }
 }
@@ -135,13 +135,37 @@ impl Stubs<'_> {
         jump.near_branch_target()
     }
 
+    /// Address behind the hook at `at`, which says where to go on, and jumps to an entry: directly
+    /// where that is near, and nowhere else.
+    fn hook(&self, at: u64) -> u64 {
+        let mut there = self.decoder(at);
+        let (lea, jump) = (there.decode(), there.decode());
+        assert_eq!((lea.code(), lea.op0_register()), (Code::Lea_r64_m, Register::RCX), "{at:#x}");
+        assert_eq!(lea.ip_rel_memory_address(), there.ip(), "where it goes on");
+        let entries = [1, 2, 3, 4, 5];
+        if jump.code() == Code::Jmp_rel32_64 {
+            assert!(entries.contains(&jump.near_branch_target()));
+        } else {
+            assert!(jump.code() == Code::Jmp_rm64 && there.ip() > 1 << 31, "{at:#x}");
+            let place = (jump.ip_rel_memory_address() - self.stubs_at) as usize;
+            assert!(place < HEADER_BYTES);
+            let entry = self.patches.stubs.get(place..).and_then(|bytes| bytes.first_chunk());
+            assert!(entry.is_some_and(|entry| entries.contains(&u64::from_le_bytes(*entry))));
+        }
+        there.ip()
+    }
+
+    fn decoder(&self, at: u64) -> Decoder<'_> {
+        let skipped = (at - self.stubs_at) as usize;
+        let bytes = self.patches.stubs.get(skipped..).unwrap_or_default();
+        Decoder::with_ip(64, bytes, at, DecoderOptions::NONE)
+    }
+
     /// Compares the instructions of a window with those of its stub. Returns the address behind
     /// these.
     fn follow(&self, window: &Window, at: u64) -> u64 {
         let own = window.address.wrapping_add(self.bias);
-        let skipped = (at - self.stubs_at) as usize;
-        let bytes = self.patches.stubs.get(skipped..).unwrap_or_default();
-        let mut there = Decoder::with_ip(64, bytes, at, DecoderOptions::NONE);
+        let mut there = self.decoder(at);
         for instruction in Decoder::with_ip(64, &window.displaced, own, DecoderOptions::NONE) {
             let mut moved = there.decode();
             if [Code::Call_rel32_64, Code::Call_rm64].contains(&instruction.code()) {

@@ -25,6 +25,9 @@
 //!                                     jmp behind the window
 //! ```
 //!
+//! An entry within 2 GB is jumped to directly (`jmp before_c`), which the processor foresees
+//! sooner.
+//!
 //! A window that two sites share has the hook behind the first, its instructions, and the hook
 //! before the second. `Over` has all in one: instructions, hook, `syscall`, hook, instructions.
 //! `Return` exchanges the return address once its hook has run, and keeps it below the stack
@@ -165,9 +168,7 @@ pub fn assemble(
     }
     if let Some(window) = survey.ready.as_ref().filter(|_| entries.ready.is_some()) {
         area.begin(window.address, window, window)?;
-        // lea r11,[rip+6]; jmp [entry]
-        area.bytes.extend([0x4c, 0x8d, 0x1d, 6, 0, 0, 0]);
-        area.with_distance(window.address, &[0xff, 0x25], stubs_at.wrapping_add(104))?;
+        area.call(window.address, &[0x4c, 0x8d, 0x1d], 104)?;
         area.displaced(window.address, window)?;
         area.leave(window.address, window)?;
     }
@@ -332,9 +333,23 @@ impl Area {
             (Runtime::Go { has_goroutine: false }, Side::Before) => 16,
             (Runtime::Go { .. }, Side::After) => 24,
         };
-        // lea rcx,[rip+6]; jmp [entry]
-        self.bytes.extend([0x48, 0x8d, 0x0d, 6, 0, 0, 0]);
-        self.with_distance(site.address, &[0xff, 0x25], self.at.wrapping_add(entry))
+        self.call(site.address, &[0x48, 0x8d, 0x0d], entry)
+    }
+
+    /// `lea` of the address behind the jump, into the register that `lea` says, and the jump to the
+    /// entry that stands at the place `entry` of the header.
+    fn call(&mut self, site: u64, lea: &[u8; 3], entry: usize) -> Result<(), Error> {
+        let address = self.bytes.get(entry..).and_then(|bytes| bytes.first_chunk());
+        let to = address.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let jump = JUMP_BYTES as u8;
+        self.bytes.extend(lea);
+        if self.distance(site, self.here().wrapping_add(4 + u64::from(jump)), to).is_ok() {
+            self.bytes.extend([jump, 0, 0, 0]);
+            self.jump(site, to)
+        } else {
+            self.bytes.extend([jump + 1, 0, 0, 0]);
+            self.with_distance(site, &[0xff, 0x25], self.at.wrapping_add(entry as u64))
+        }
     }
 
     /// The jump back behind a window, if its instructions get there.

@@ -7,9 +7,14 @@
 
 use core::mem::offset_of;
 
-use super::frame::{Frame, load_vectors, pop_arguments, push_arguments, push_kept, store_vectors};
-use super::short::{LAST_TRANSFER, TRANSFERS, short_way};
-use super::streams::{self, leave_for_transfer};
+use super::frame::{
+    Frame, load_vectors, pop_all, pop_arguments, push_arguments, push_kept, store_vectors,
+};
+use super::short::{LAST_TRANSFER, TRANSFERS, short_way, short_way_apart};
+use super::streams::{
+    self, go_on_with_transfer, go_on_with_transfer_apart, leave_for_transfer,
+    leave_for_transfer_apart,
+};
 use super::{coroutine, slots};
 use crate::descriptors::table;
 use crate::log::keep;
@@ -44,21 +49,7 @@ macro_rules! before {
             "8:",
             "mov r11, gs:[{waiting}]",
             "test r11, r11",
-            "jz 9f",
-            "cmp [r11 + {stack}], rsp",
-            "ja 9f",
-            "mov r11, [r11 + {before}]",
-            "mov gs:[{waiting}], r11",
-            "test r11, r11",
-            "jz 10f",
-            "mov r11, [r11 + {stopped_at}]",
-            "sub r11, 64",
-            "and r11, -64",
-            "mov gs:[{floor}], r11",
-            "jmp 8b",
-            "10:",
-            "mov r11, gs:[{stack_end}]",
-            "mov gs:[{floor}], r11",
+            "jnz 7f",
             "9:",
             "mov r11, gs:[{floor}]",
             "xchg rsp, r11",
@@ -71,6 +62,22 @@ macro_rules! before {
             // Where functions return to, which this one does not.
             "push 0",
             "jmp {enter}",
+            "7:",
+            "cmp [r11 + {stack}], rsp",
+            "ja 9b",
+            "mov r11, [r11 + {before}]",
+            "mov gs:[{waiting}], r11",
+            "test r11, r11",
+            "jz 10f",
+            "mov r11, [r11 + {stopped_at}]",
+            "sub r11, 64",
+            "and r11, -64",
+            "mov gs:[{floor}], r11",
+            "jmp 8b",
+            "10:",
+            "mov r11, gs:[{stack_end}]",
+            "mov gs:[{floor}], r11",
+            "jmp 9b",
             // Another thread, or a new one. It gets a slot, on one of the stacks that threads share
             // for that: they are taken in turn, and one that is in use is left to its user.
             "3:",
@@ -110,6 +117,8 @@ macro_rules! before {
             "4:",
             "inc qword ptr gs:[{skipped}]",
             "jmp rcx",
+            short_way_apart!(),
+            leave_for_transfer_apart!(),
             last_transfer = const LAST_TRANSFER,
             transfers = const TRANSFERS,
             limit = const table::LIMIT,
@@ -223,7 +232,9 @@ unsafe extern "C" fn sockcap_after() {
         "lea rcx, [r11 + {length}]",
         "mov gs:[{floor}], rcx",
         "cmp rsp, r11",
-        "je {transfer}",
+        "jne 6f",
+        go_on_with_transfer!(),
+        "6:",
         "pop rcx",
         "jmp rcx",
         "3:",
@@ -242,6 +253,7 @@ unsafe extern "C" fn sockcap_after() {
         "mov gs:[{floor}], r11",
         "mov qword ptr gs:[{vfork_stack}], 0",
         "jmp rcx",
+        go_on_with_transfer_apart!(),
         owner = const offset_of!(Slot, owner),
         waiting = const offset_of!(Slot, waiting),
         floor = const offset_of!(Slot, floor),
@@ -254,6 +266,13 @@ unsafe extern "C" fn sockcap_after() {
         registers = const offset_of!(Frame, registers),
         stopped_at = const offset_of!(Frame, stopped_at),
         length = const size_of::<Frame>(),
-        transfer = sym streams::go_on,
+        again = const -libc::EAGAIN,
+        // Beside all else that is used of the frame. Only coroutines have their goroutine there.
+        beside = const offset_of!(Frame, goroutine),
+        has_left = const offset_of!(Frame, has_left),
+        of_goroutine = const streams::OF_GOROUTINE,
+        arguments = const offset_of!(Frame, arguments),
+        ended = sym streams::ended,
+        ended_in_goroutine = sym streams::ended_in_goroutine,
     )
 }

@@ -111,25 +111,60 @@ pub(super) fn begin() {
 /// A goroutine is there.
 #[inline(always)]
 pub(super) unsafe fn at(address: usize) -> Goroutine {
+    if is_known(MAIN.load(Relaxed)) {
+        // SAFETY: the program's own, by offsets of its version.
+        let found = unsafe { read(address) };
+        if found.number > 1 {
+            return found;
+        }
+    }
+    // SAFETY: as the caller says.
+    unsafe { at_with_care(address) }
+}
+
+/// Whether this is the address of the main goroutine.
+#[inline(always)]
+fn is_known(main: usize) -> bool {
+    const { assert!(UNKNOWN == 0 && WRONG == 1) };
+    main > WRONG
+}
+
+/// Goroutine at an address, with what the runtime has there.
+///
+/// # Safety
+/// A goroutine is there, and the fields are known.
+#[inline(always)]
+unsafe fn read(address: usize) -> Goroutine {
+    // SAFETY: as above.
+    let [number, creator] =
+        unsafe { [&FIELDS.number, &FIELDS.creator].map(|field| word(address, field)) };
+    Goroutine { number, creator }
+}
+
+/// Any other goroutine than one of a program whose main one is known: that itself, what was first,
+/// and what is none.
+///
+/// # Safety
+/// A goroutine is there.
+#[cold]
+#[inline(never)]
+unsafe fn at_with_care(address: usize) -> Goroutine {
     let main = MAIN.load(Relaxed);
     if main == WRONG {
         return NONE;
     }
     // SAFETY: the program's own, by offsets of its version.
-    let [number, creator] =
-        unsafe { [&FIELDS.number, &FIELDS.creator].map(|field| word(address, field)) };
-    match number {
+    let found = unsafe { read(address) };
+    match found.number {
         0 => NONE,
-        1 => main_at(address, creator),
+        1 => main_at(address, found.creator),
         _ if main == UNKNOWN => NONE,
-        _ => Goroutine { number, creator },
+        _ => found,
     }
 }
 
 /// Main goroutine, which is at an address. It is none, and all others are no more, where it was
 /// elsewhere before.
-#[cold]
-#[inline(never)]
 fn main_at(address: usize, creator: u64) -> Goroutine {
     let before = MAIN.compare_exchange(UNKNOWN, address, Relaxed, Relaxed);
     if before.is_err_and(|main| main != address) {
@@ -145,7 +180,7 @@ fn main_at(address: usize, creator: u64) -> Goroutine {
 pub(super) extern "C" fn ready(caller: usize, woken: usize) {
     let main = MAIN.load(Relaxed);
     let slot = slot::current();
-    if main == UNKNOWN || main == WRONG || !slot.may_tell_of_ready() {
+    if !is_known(main) || !slot.may_tell_of_ready() {
         return;
     }
     // SAFETY: the runtime's own, by offsets of the program's version. The caller is run by a

@@ -40,8 +40,11 @@ pub(super) const fn bits<const COUNT: usize>(numbers: [i64; COUNT]) -> u64 {
     bits
 }
 
-/// Instructions before all others of the entry before a system call. They go on by `jmp rcx`, or at
-/// label 6 where the call must be looked at.
+/// Instructions before all others of the entry before a system call. Where it must be looked at,
+/// they go on behind themselves, at label 6; otherwise by [`short_way_apart`].
+///
+/// No branch of a transfer on a socket is taken: behind a system call the processor often does not
+/// know where a branch goes, and expects what follows it.
 macro_rules! short_way {
     () => {
         concat!(
@@ -56,42 +59,53 @@ macro_rules! short_way {
             "test r11, r11\n",
             "jz 6f\n",
             "cmp qword ptr [r11 + rdi * 8], {other}\n",
-            "jne 6f\n",
+            "je 30f\n",
+            "6:\n",
+        )
+    };
+}
+pub(super) use short_way;
+
+/// The rest of the short way, which lies behind all others of the entry. It goes on by `jmp rcx`,
+/// or at label 6 where the call must be looked at.
+macro_rules! short_way_apart {
+    () => {
+        concat!(
             "30:\n",
             "cmp qword ptr gs:[{waiting}], 0\n",
-            "jne 6f\n",
+            "jne 6b\n",
             "jmp rcx\n",
             "31:\n",
             "cmp rax, {fcntl}\n",
-            "jne 6f\n",
+            "jne 6b\n",
             "cmp esi, {duplicate}\n",
-            "je 6f\n",
+            "je 6b\n",
             "cmp esi, {duplicate_closed}\n",
             "jne 30b\n",
-            "jmp 6f\n",
+            "jmp 6b\n",
             "32:\n",
             "cmp rax, {close}\n",
-            "jne 6f\n",
+            "jne 6b\n",
             "cmp rdi, {limit}\n",
-            "jae 6f\n",
+            "jae 6b\n",
             // What the library keeps is closed as far as the program knows.
             "cmp edi, [rip + {kept_directory}]\n",
-            "je 6f\n",
+            "je 6b\n",
             "cmp edi, [rip + {kept_log}]\n",
-            "je 6f\n",
+            "je 6b\n",
             "mov r11, [rip + {table}]\n",
             "test r11, r11\n",
-            "jz 6f\n",
+            "jz 6b\n",
             "lea r11, [r11 + rdi * 8]\n",
             "cmp qword ptr [r11], {unknown}\n",
             "je 30b\n",
             "cmp qword ptr [r11], {other}\n",
-            "jne 6f\n",
+            "jne 6b\n",
             "cmp qword ptr gs:[{waiting}], 0\n",
-            "jne 6f\n",
+            "jne 6b\n",
             // The child of a `vfork` has descriptors of its own, but its parent's table.
             "cmp qword ptr gs:[{vfork_stack}], 0\n",
-            "jne 6f\n",
+            "jne 6b\n",
             // Before the call: behind it, another thread may already have been given the number.
             "mov eax, {unknown}\n",
             "xchg [r11], rax\n",
@@ -103,8 +117,8 @@ macro_rules! short_way {
             "33:\n",
             "mov [r11], rax\n",
             "mov eax, {close}\n",
-            "6:\n",
+            "jmp 6b\n",
         )
     };
 }
-pub(super) use short_way;
+pub(super) use short_way_apart;

@@ -6,7 +6,6 @@
 //! what they were.
 
 use core::ffi::c_int;
-use core::mem::offset_of;
 use core::ptr;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -14,7 +13,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::iovec;
 use socket_log::encode::Direction;
 
-use super::frame::{Frame, load_vectors, pop_all, store_vectors};
+use super::frame::Frame;
 use super::{coroutine, goroutines, short};
 use crate::c_library::errno;
 use crate::descriptors::table::Entry;
@@ -78,9 +77,7 @@ macro_rules! leave_for_transfer {
             "cmp edx, {plain_stream}\n",
             "jne 20f\n",
             "cmp rax, {first_with_flags}\n",
-            "jb 21f\n",
-            "test r10d, {unusual_flags}\n",
-            "jnz 20f\n",
+            "jae 22f\n",
             "21:\n",
             "mov [rsp + {entry}], r9\n",
             "mov qword ptr [rsp + {has_left}], {whose}\n",
@@ -105,60 +102,66 @@ macro_rules! leave_for_transfer {
 }
 pub(super) use leave_for_transfer;
 
-/// Goes on with such a transfer behind its call: with its frame, which waits no more, at the stack
-/// pointer.
-///
-/// # Safety
-/// To be jumped to by `sockcap_after` alone.
-#[unsafe(naked)]
-#[unsafe(link_section = ".text.often_run")]
-pub(super) unsafe extern "C" fn go_on() {
-    core::arch::naked_asm!(
-        // Nothing is written of a call that only has to be made again, as Go's runtime makes one
-        // before each wait.
-        "cmp rax, {again}",
-        "je 3f",
-        "cmp qword ptr [rsp + {has_left}], {of_goroutine}",
-        "je 2f",
-        store_vectors!(),
-        "mov rdi, rsp",
-        "mov rsi, rax",
-        "call {ended}",
-        load_vectors!("rsp"),
-        "add rsp, {arguments}",
-        pop_all!(),
-        // Where Go's code has the goroutine in a register, it uses no vector register any more but
-        // the one that holds zero.
-        "2:",
-        "movaps [rsp + {beside}], xmm15",
-        "mov rdi, rsp",
-        "mov rsi, rax",
-        "call {ended_in_goroutine}",
-        "movaps xmm15, [rsp + {beside}]",
-        "3:",
-        "add rsp, {arguments}",
-        pop_all!(),
-        again = const -libc::EAGAIN,
-        // Beside all else that is used of the frame. Only coroutines have their goroutine there.
-        beside = const offset_of!(Frame, goroutine),
-        has_left = const offset_of!(Frame, has_left),
-        of_goroutine = const OF_GOROUTINE,
-        arguments = const offset_of!(Frame, arguments),
-        ended = sym ended,
-        ended_in_goroutine = sym ended_in_goroutine,
-    )
+/// Instructions that lie apart from these: those for calls that have flags.
+macro_rules! leave_for_transfer_apart {
+    () => {
+        concat!("22:\n", "test r10d, {unusual_flags}\n", "jnz 20b\n", "jmp 21b\n",)
+    };
 }
+pub(super) use leave_for_transfer_apart;
+
+/// Instructions behind the call of such a transfer: with its frame, which waits no more, at the
+/// stack pointer.
+macro_rules! go_on_with_transfer {
+    () => {
+        concat!(
+            // Nothing is written of a call that only has to be made again, as Go's runtime makes
+            // one before each wait.
+            "cmp rax, {again}\n",
+            "je 21f\n",
+            "cmp qword ptr [rsp + {has_left}], {of_goroutine}\n",
+            "jne 20f\n",
+            // Where Go's code has the goroutine in a register, it uses no vector register any more
+            // but the one that holds zero.
+            "movaps [rsp + {beside}], xmm15\n",
+            "mov rdi, rsp\n",
+            "mov rsi, rax\n",
+            "call {ended_in_goroutine}\n",
+            "movaps xmm15, [rsp + {beside}]\n",
+            "21:\n",
+            "add rsp, {arguments}\n",
+            pop_all!(),
+        )
+    };
+}
+pub(super) use go_on_with_transfer;
+
+/// Instructions that lie apart from these: those of a transfer of C code.
+macro_rules! go_on_with_transfer_apart {
+    () => {
+        concat!(
+            "20:\n",
+            store_vectors!(),
+            "mov rdi, rsp\n",
+            "mov rsi, rax\n",
+            "call {ended}\n",
+            load_vectors!("rsp"),
+            "jmp 21b\n",
+        )
+    };
+}
+pub(super) use go_on_with_transfer_apart;
 
 /// Logs a transfer that has ended with this result, and returns that.
 #[unsafe(link_section = ".text.often_run")]
-unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
+pub(super) unsafe extern "C" fn ended(frame: &mut Frame, result: i64) -> i64 {
     // SAFETY: as the caller says.
     unsafe { log(frame, result, Goroutine { number: 0, creator: 0 }) }
 }
 
 /// The same, where the frame has the goroutine.
 #[unsafe(link_section = ".text.often_run")]
-unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
+pub(super) unsafe extern "C" fn ended_in_goroutine(frame: &mut Frame, result: i64) -> i64 {
     let [_, r14, ..] = frame.registers;
     // SAFETY: the register holds a goroutine; and as the caller says.
     unsafe { log(frame, result, goroutines::at(r14 as usize)) }
