@@ -141,8 +141,8 @@ unsafe fn read(address: usize) -> Goroutine {
     Goroutine { number, creator }
 }
 
-/// Any other goroutine than one of a program whose main one is known: that itself, what was first,
-/// and what is none.
+/// Goroutine at an address, in the rare cases: the main goroutine itself, one that comes before the
+/// main one is known, and none.
 ///
 /// # Safety
 /// A goroutine is there.
