@@ -168,7 +168,7 @@ pub fn assemble(
     }
     if let Some(window) = survey.ready.as_ref().filter(|_| entries.ready.is_some()) {
         area.begin(window.address, window, window)?;
-        area.call(window.address, &[0x4c, 0x8d, 0x1d], 104)?;
+        area.jump_to_entry(window.address, &[0x4c, 0x8d, 0x1d], 104)?;
         area.displaced(window.address, window)?;
         area.leave(window.address, window)?;
     }
@@ -333,12 +333,12 @@ impl Area {
             (Runtime::Go { has_goroutine: false }, Side::Before) => 16,
             (Runtime::Go { .. }, Side::After) => 24,
         };
-        self.call(site.address, &[0x48, 0x8d, 0x0d], entry)
+        self.jump_to_entry(site.address, &[0x48, 0x8d, 0x0d], entry)
     }
 
     /// `lea` of the address behind the jump, into the register that `lea` says, and the jump to the
     /// entry that stands at the place `entry` of the header.
-    fn call(&mut self, site: u64, lea: &[u8; 3], entry: usize) -> Result<(), Error> {
+    fn jump_to_entry(&mut self, site: u64, lea: &[u8; 3], entry: usize) -> Result<(), Error> {
         let address = self.bytes.get(entry..).and_then(|bytes| bytes.first_chunk());
         let to = address.map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let jump = JUMP_BYTES as u8;
