@@ -1,0 +1,168 @@
+//! Path below a data directory, and how much of it the user named.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Display, Path, PathBuf};
+
+/// Path of a file or directory: a part that the user named, which is trusted, and the names below
+/// it, which are not.
+///
+/// A plain path becomes one that is trusted whole, since a path that was not made here is one that
+/// the user named.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DataPath {
+    path: PathBuf,
+    /// Number of names at the end that are not trusted.
+    below: usize,
+}
+
+impl DataPath {
+    /// The path that the user named, links and all.
+    pub fn trusted(path: impl Into<PathBuf>) -> DataPath {
+        DataPath { path: path.into(), below: 0 }
+    }
+
+    /// The path of what is called `names` below this one: one name, or several with slashes.
+    #[must_use]
+    pub fn join(&self, names: impl AsRef<Path>) -> DataPath {
+        let names = names.as_ref();
+        DataPath { path: self.path.join(names), below: self.below + names.components().count() }
+    }
+
+    /// The directory in which it lies. Of a path that is trusted whole it is trusted, too.
+    #[must_use]
+    pub fn parent(&self) -> DataPath {
+        let parent = match self.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            Some(_) => PathBuf::from("."),
+            None => self.path.clone(),
+        };
+        DataPath { path: parent, below: self.below.saturating_sub(1) }
+    }
+
+    /// The same with another name in its directory.
+    #[must_use]
+    pub fn with_file_name(&self, name: impl AsRef<OsStr>) -> DataPath {
+        DataPath { path: self.path.with_file_name(name), below: self.below }
+    }
+
+    /// The same with another extension.
+    #[must_use]
+    pub fn with_extension(&self, extension: impl AsRef<OsStr>) -> DataPath {
+        DataPath { path: self.path.with_extension(extension), below: self.below }
+    }
+
+    /// Its last name.
+    pub fn file_name(&self) -> Option<&OsStr> {
+        self.path.file_name()
+    }
+
+    /// Its last name without the extension.
+    pub fn file_stem(&self) -> Option<&OsStr> {
+        self.path.file_stem()
+    }
+
+    /// Its extension.
+    pub fn extension(&self) -> Option<&OsStr> {
+        self.path.extension()
+    }
+
+    /// The path as text, for messages and comparisons. Opening it by this follows links.
+    pub fn as_path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path for messages.
+    pub fn display(&self) -> Display<'_> {
+        self.path.display()
+    }
+
+    /// The part that is trusted, and the names below it.
+    pub(crate) fn parts(&self) -> (&Path, Vec<OsString>) {
+        let mut names = Vec::with_capacity(self.below);
+        let mut trusted = self.path.as_path();
+        for _ in 0..self.below {
+            // A name such as `..` stays, and is refused where it is opened.
+            let name = trusted.components().next_back().map(|last| last.as_os_str().to_owned());
+            names.extend(name);
+            trusted = trusted.parent().unwrap_or(Path::new(""));
+        }
+        names.reverse();
+        (if trusted.as_os_str().is_empty() { Path::new(".") } else { trusted }, names)
+    }
+}
+
+impl AsRef<Path> for DataPath {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl fmt::Display for DataPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.display().fmt(f)
+    }
+}
+
+impl From<PathBuf> for DataPath {
+    fn from(path: PathBuf) -> DataPath {
+        DataPath::trusted(path)
+    }
+}
+
+impl From<&PathBuf> for DataPath {
+    fn from(path: &PathBuf) -> DataPath {
+        DataPath::trusted(path)
+    }
+}
+
+impl From<&Path> for DataPath {
+    fn from(path: &Path) -> DataPath {
+        DataPath::trusted(path)
+    }
+}
+
+impl From<&DataPath> for DataPath {
+    fn from(path: &DataPath) -> DataPath {
+        path.clone()
+    }
+}
+
+impl From<DataPath> for PathBuf {
+    fn from(path: DataPath) -> PathBuf {
+        path.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_user_named_is_told_from_what_is_below() {
+        let data = DataPath::trusted("/a/link");
+        let log = data.join("hosts").join("web1").join("1-2.sclog");
+        let names = |path: &DataPath| {
+            let (trusted, names) = path.parts();
+            (trusted.to_owned(), names)
+        };
+        assert_eq!(
+            names(&log),
+            ("/a/link".into(), vec!["hosts".into(), "web1".into(), "1-2.sclog".into()])
+        );
+        assert_eq!(names(&log.parent()), ("/a/link".into(), vec!["hosts".into(), "web1".into()]));
+        let beside = log.with_extension("operations");
+        assert_eq!(names(&beside).1.last().unwrap(), "1-2.operations");
+        assert_eq!(data.join("hosts/web1/1-2.sclog"), log);
+        assert_eq!(names(&DataPath::trusted("data").join("x")), ("data".into(), vec!["x".into()]));
+        assert_eq!(names(&DataPath::trusted("").join("x")), (".".into(), vec!["x".into()]));
+        assert_eq!(DataPath::trusted("x").parent(), DataPath::trusted("."));
+    }
+
+    #[test]
+    fn a_way_up_stays_below() {
+        let up = DataPath::trusted("/a/b").join("../c");
+        assert_eq!(up.parts().0, Path::new("/a/b"));
+        assert!(up.open().is_err());
+    }
+}

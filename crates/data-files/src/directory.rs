@@ -1,0 +1,120 @@
+//! Directories: what is in them, making and removing them.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+
+use rustix::fs::{AtFlags, Dir, Mode, mkdirat, unlinkat};
+use rustix::io::Errno;
+
+use crate::data_path::DataPath;
+use crate::descend::{below, checked, kind_at, step};
+use crate::kind::FileKind;
+use crate::tuning::MAX_DEPTH;
+
+/// Entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its path.
+    pub path: DataPath,
+    /// What it is itself, wherever a link leads.
+    pub kind: FileKind,
+}
+
+impl DataPath {
+    /// The entries of the directory, sorted by name; none where there is no such directory.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no directory.
+    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+        let directory = match self.directory() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            directory => directory?,
+        };
+        let entries = names(&directory)?
+            .into_iter()
+            .map(|(name, kind)| Entry { path: self.join(name), kind });
+        let mut entries: Vec<Entry> = entries.collect();
+        entries.sort_unstable();
+        Ok(entries)
+    }
+
+    /// Makes the directory, and those above it that are not there.
+    ///
+    /// # Errors
+    /// When the system refuses, or something else lies there.
+    pub fn create_dir_all(&self) -> io::Result<()> {
+        self.create_dir_all_as(0o777)
+    }
+
+    /// Makes the directory, and those above it that are not there, with the rights `mode`, of which
+    /// the process's mask takes some.
+    ///
+    /// # Errors
+    /// When the system refuses, or something else lies there.
+    pub fn create_dir_all_as(&self, mode: u32) -> io::Result<()> {
+        let (trusted, names) = self.parts();
+        // What the user named is made as any tool does.
+        std::fs::DirBuilder::new().recursive(true).mode(mode).create(trusted)?;
+        let mut directory = below(trusted, &[])?;
+        for name in &names {
+            let name = checked(name)?;
+            directory = match step(&directory, name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    match mkdirat(&directory, name, Mode::from_raw_mode(mode)) {
+                        Ok(()) | Err(Errno::EXIST) => step(&directory, name)?,
+                        Err(error) => return Err(error.into()),
+                    }
+                }
+                stepped => stepped?,
+            };
+        }
+        Ok(())
+    }
+
+    /// Removes the directory and all that is in it, or the link that lies there.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn remove_dir_all(&self) -> io::Result<()> {
+        let place = self.place()?;
+        remove(&place.directory, &place.name, 0)
+    }
+}
+
+/// The names in a directory, with what each is.
+pub(crate) fn names(directory: &OwnedFd) -> io::Result<Vec<(OsString, FileKind)>> {
+    let mut found = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        // What vanished meanwhile is no entry.
+        let kind = FileKind::of_entry(entry.file_type());
+        if let Some(kind) = kind.or_else(|| kind_at(directory, name).ok()) {
+            found.push((name.to_owned(), kind));
+        }
+    }
+    Ok(found)
+}
+
+fn remove(above: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<()> {
+    match kind_at(above, name)? {
+        FileKind::Directory if depth < MAX_DEPTH => {
+            let directory = step(above, name)?;
+            for (name, _) in names(&directory)? {
+                match remove(&directory, &name, depth + 1) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+            Ok(unlinkat(above, name, AtFlags::REMOVEDIR)?)
+        }
+        FileKind::Directory => Err(io::Error::other("directories lie too deep in each other")),
+        _ => Ok(unlinkat(above, name, AtFlags::empty())?),
+    }
+}

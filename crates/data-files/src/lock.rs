@@ -1,0 +1,60 @@
+//! Lock of a directory: one command at a time works on what is in it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::data_path::DataPath;
+
+/// Name of the file that is locked. Only its owner may open it, so nobody else can hold the lock.
+const NAME: &str = "lock";
+
+/// A lock that is held. Dropped, others have their turn; so they have when the process is killed.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    _file: File,
+}
+
+/// Takes the lock of the directory. `Err` with the id of the process that has it, where known.
+///
+/// # Errors
+/// When the file cannot be made.
+pub fn try_lock(directory: &DataPath) -> io::Result<Result<DirectoryLock, Option<u32>>> {
+    let mut file = directory.join(NAME).open_or_make(0o600)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => held(file).map(Ok),
+        Err(Errno::WOULDBLOCK) => {
+            let mut text = String::new();
+            let _ = (&mut file).take(32).read_to_string(&mut text);
+            Ok(Err(text.trim().parse().ok()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl DirectoryLock {
+    /// Waits for the lock of the directory.
+    ///
+    /// # Errors
+    /// When the file cannot be made, or the wait is interrupted.
+    pub fn wait(directory: &DataPath) -> io::Result<DirectoryLock> {
+        let file = directory.join(NAME).open_or_make(0o600)?;
+        loop {
+            match flock(&file, FlockOperation::LockExclusive) {
+                Ok(()) => return held(file),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// The lock, with the id of its process in the file.
+fn held(mut file: File) -> io::Result<DirectoryLock> {
+    // A full disk is no reason to have no lock.
+    let _ = file.set_len(0).and_then(|()| file.rewind());
+    let _ = writeln!(file, "{}", std::process::id());
+    Ok(DirectoryLock { _file: file })
+}

@@ -1,0 +1,44 @@
+//! One command at a time has the lock of a directory.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::sync::mpsc;
+use std::thread;
+
+use data_files::{DataPath, DirectoryLock, try_lock};
+
+#[test]
+fn the_second_is_told_of_the_first_and_has_its_turn() {
+    let place = tempfile::tempdir().unwrap();
+    let data = DataPath::trusted(place.path());
+    let first = try_lock(&data).unwrap().unwrap();
+    assert_eq!(try_lock(&data).unwrap().unwrap_err(), Some(std::process::id()));
+    let (begun, has_begun) = mpsc::channel();
+    let (held, has_held) = mpsc::channel();
+    let waiting = thread::spawn(move || {
+        begun.send(()).unwrap();
+        let lock = DirectoryLock::wait(&DataPath::trusted(place.path())).unwrap();
+        held.send(()).unwrap();
+        drop(lock);
+        place
+    });
+    has_begun.recv().unwrap();
+    assert!(has_held.try_recv().is_err());
+    drop(first);
+    has_held.recv().unwrap();
+    let place = waiting.join().unwrap();
+    assert!(try_lock(&DataPath::trusted(place.path())).unwrap().is_ok());
+}
+
+#[test]
+fn nobody_else_can_hold_it() {
+    let place = tempfile::tempdir().unwrap();
+    let data = DataPath::trusted(place.path());
+    drop(try_lock(&data).unwrap().unwrap());
+    assert_eq!(fs::metadata(place.path().join("lock")).unwrap().mode() & 0o777, 0o600);
+    fs::remove_file(place.path().join("lock")).unwrap();
+    fs::write(place.path().join("other"), "kept").unwrap();
+    symlink("other", place.path().join("lock")).unwrap();
+    assert!(try_lock(&data).is_err());
+    assert_eq!(fs::read_to_string(place.path().join("other")).unwrap(), "kept");
+}
