@@ -1,10 +1,7 @@
 //! The whole of an analysis, from the trace to what is left in the data directory: `links.parquet`,
 //! `paths.parquet`, `patterns.parquet` and, with the options and totals, `analysis.json`.
 
-use std::fs;
-use std::path::Path;
-
-use message_trace::{DataDir, PathError, Progress};
+use message_trace::{DataDir, DataPath, PathError, Progress};
 use out_of_core::MemoryBudget;
 use out_of_core::workers::ahead;
 use serde::{Deserialize, Serialize};
@@ -175,14 +172,15 @@ impl AnalysisSummary {
     ///
     /// # Errors
     /// When it cannot be read, or is no summary.
-    pub fn read(path: &Path) -> Result<AnalysisSummary, PathError> {
-        let text = fs::read(path).map_err(|error| PathError::io(path, error))?;
+    pub fn read(path: impl Into<DataPath>) -> Result<AnalysisSummary, PathError> {
+        let path = &path.into();
+        let text = path.read().map_err(|error| PathError::io(path, error))?;
         serde_json::from_slice(&text).map_err(|error| PathError::malformed(path, error))
     }
 
     /// Removes the summary at `path`, if there is one.
-    fn remove(path: &Path) -> Result<(), PathError> {
-        match fs::remove_file(path) {
+    fn remove(path: &DataPath) -> Result<(), PathError> {
+        match path.remove_file() {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(PathError::io(path, error))
             }
@@ -190,13 +188,11 @@ impl AnalysisSummary {
         }
     }
 
-    fn write(&self, path: &Path) -> Result<(), PathError> {
+    fn write(&self, path: &DataPath) -> Result<(), PathError> {
         let mut text =
             serde_json::to_vec_pretty(self).map_err(|error| PathError::malformed(path, error))?;
         text.push(b'\n');
-        let unfinished = path.with_extension("json.unfinished");
-        fs::write(&unfinished, text).map_err(|error| PathError::io(&unfinished, error))?;
-        fs::rename(&unfinished, path).map_err(|error| PathError::io(path, error))
+        path.write(text).map_err(|error| PathError::io(path, error))
     }
 }
 

@@ -11,11 +11,10 @@
 //! | `object` | Int64 | what was signalled: a condition, a semaphore, a pipe |
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
 
 use message_trace::table::columns::Columns;
 use message_trace::table::{self, Batches};
-use message_trace::{DataDir, MessageTrace, NodeId, PathError};
+use message_trace::{DataDir, DataPath, MessageTrace, NodeId, PathError};
 
 use crate::tuning::handoffs::MAX_PER_MESSAGE;
 
@@ -38,7 +37,7 @@ pub struct Handoff {
 
 /// The hand-offs of a data directory, read stretch by stretch.
 pub(crate) struct Handoffs {
-    path: PathBuf,
+    path: DataPath,
     batches: Batches,
     /// What was read and may be asked for again.
     read: VecDeque<Handoff>,

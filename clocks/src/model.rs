@@ -1,9 +1,7 @@
 //! The clock model: how far each host's clock is from the reference host's, and the correction of
 //! times by it.
 
-use std::path::Path;
-
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use serde::{Deserialize, Serialize};
 
 /// The clocks of all hosts, `clocks.json`.
@@ -167,7 +165,8 @@ impl Clocks {
     ///
     /// # Errors
     /// When the file cannot be read or is something else.
-    pub fn read(path: &Path) -> Result<Clocks, PathError> {
+    pub fn read(path: impl Into<DataPath>) -> Result<Clocks, PathError> {
+        let path = &path.into();
         message_trace::json::read(path)
     }
 
@@ -175,7 +174,8 @@ impl Clocks {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), PathError> {
+    pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
+        let path = &path.into();
         message_trace::json::write(path, self)
     }
 }

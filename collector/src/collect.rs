@@ -17,7 +17,7 @@ mod store;
 mod stored_file;
 mod violation;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use message_trace::{DataDir, PathError};
+use message_trace::{DataDir, DataPath, PathError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -80,20 +80,19 @@ pub fn run(
     stop: &Stop,
 ) -> Result<(), Error> {
     let hosts = options.data.hosts();
-    let file = |path: &Path| {
-        let path = path.to_owned();
+    let file = |path: &DataPath| {
+        let path = path.clone();
         move |error| PathError::io(&path, error)
     };
-    fs::create_dir_all(&hosts).map_err(file(&hosts))?;
+    hosts.create_dir_all().map_err(file(&hosts))?;
     let name = hosts.join(".store");
     let (store, _lock) = store_id(&name).map_err(file(&name))?;
     // The directories above the files must be durable, too.
     let above =
         options.data.path().canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-    for directory in
-        [Some(hosts), Some(options.data.path().to_owned()), above].into_iter().flatten()
-    {
-        stored_file::sync_directory(&directory).map_err(file(&directory))?;
+    let above = above.map(DataPath::trusted);
+    for directory in [Some(hosts), Some(options.data.root().clone()), above].into_iter().flatten() {
+        directory.sync_directory().map_err(file(&directory))?;
     }
     let shared = Shared {
         tls: options.tls.clone(),
@@ -216,9 +215,8 @@ fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>>
 
 /// Random name of this collection, made when it is begun: shippers that know it need not ask again
 /// what the collector has. With it comes the lock that keeps a second collector out.
-fn store_id(path: &Path) -> io::Result<(u128, File)> {
-    let mut file =
-        File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+fn store_id(path: &DataPath) -> io::Result<(u128, File)> {
+    let mut file = path.open_or_make(0o600)?;
     flock(&file, FlockOperation::NonBlockingLockExclusive)
         .map_err(|_| io::Error::other("another collector gathers into this directory"))?;
     let mut text = String::new();

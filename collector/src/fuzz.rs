@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath, Entry};
 
 use crate::collect::{self, Limits};
 use crate::wire::{self, FrameReader};
@@ -19,7 +19,7 @@ const LIMITS: Limits = Limits { bytes: 1 << 20, files: 4 };
 pub fn wire(bytes: &[u8], root: &Path) {
     let data = DataDir::new(root);
     let host = data.hosts().join("web-1");
-    let _ = fs::remove_dir_all(&host);
+    let _ = host.remove_dir_all();
     collect::answer_all(bytes, data.clone(), "web-1", LIMITS);
     let mut reader = FrameReader::default();
     let mut source = bytes;
@@ -32,13 +32,16 @@ pub fn wire(bytes: &[u8], root: &Path) {
     // Nothing but the host's directory was made, and nothing in it but files.
 
     assert!(
-        [root, &data.hosts()].map(names).iter().all(|names| names.len() <= 1),
+        [data.root().clone(), data.hosts()]
+            .map(|at| names(&at))
+            .iter()
+            .all(|names| names.len() <= 1),
         "{:?}",
-        names(root)
+        names(data.root())
     );
     let mut used = 0;
     for entry in names(&host) {
-        let status = fs::symlink_metadata(entry.path());
+        let status = entry.path.metadata();
         assert!(status.as_ref().is_ok_and(fs::Metadata::is_file), "{entry:?}");
         used += status.map_or(0, |status| std::os::unix::fs::MetadataExt::blocks(&status) * 512);
     }
@@ -46,8 +49,8 @@ pub fn wire(bytes: &[u8], root: &Path) {
 }
 
 /// Content of a directory.
-fn names(directory: &Path) -> Vec<fs::DirEntry> {
-    fs::read_dir(directory).into_iter().flatten().flatten().collect()
+fn names(directory: &DataPath) -> Vec<Entry> {
+    directory.entries().unwrap_or_default()
 }
 
 #[cfg(test)]

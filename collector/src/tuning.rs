@@ -1,6 +1,10 @@
 //! Tuned figures of this crate: timeouts, sizes of queues and buffers. Figures of the protocol are
 //! in `wire`, those that a user chooses in the options.
 
+/// Rights of what is stored of hosts, as those of the logs on the hosts: the collector's user and
+/// group may read it.
+pub(crate) const NEW_FILE_MODE: u32 = 0o640;
+
 use std::time::Duration;
 
 use crate::page::PAGE;

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::PathError;
 use message_trace::table::columns::{batch, int32, int64, nullable, required, schema, text};
 use message_trace::table::export::{Format, export_batches};
+use message_trace::{DataPath, PathError};
 use out_of_core::Names;
 use serde_json::{Map, Value as Json};
 
@@ -23,7 +23,7 @@ use crate::value::Value;
 ///
 /// # Errors
 /// When a table cannot be read or the output not written.
-pub fn export<P: AsRef<Path>>(
+pub fn export<P: Clone + Into<DataPath>>(
     paths: &[P],
     format: Format,
     mut output: impl Write + Send,
@@ -73,8 +73,9 @@ fn rows(
     piece: &Piece,
     names: &Names,
     columns: &SchemaRef,
-    path: &Path,
+    path: impl AsRef<Path>,
 ) -> Result<RecordBatch, PathError> {
+    let path = path.as_ref();
     let events = || piece.events().iter();
     let known = |value: i32, unknown: i32| (value != unknown).then_some(value);
     let attributes = (0..piece.len()).map(|place| {

@@ -1,8 +1,6 @@
 //! Reading tables of events: several files as one stream, in the order of time.
 
-use std::path::{Path, PathBuf};
-
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use out_of_core::Names;
 
 use crate::merge::{Merge, Ranks, Source};
@@ -45,11 +43,11 @@ impl EventReader {
     ///
     /// # Errors
     /// When one cannot be read, or is no table of events.
-    pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<EventReader, PathError> {
+    pub fn open<P: Clone + Into<DataPath>>(paths: &[P]) -> Result<EventReader, PathError> {
         let mut tables = Vec::with_capacity(paths.len());
         let mut events = 0;
         for (rank, path) in paths.iter().enumerate() {
-            let table = TableReader::open(path.as_ref())?;
+            let table = TableReader::open(path.clone())?;
             events += table.events();
             tables.push(OneTable { table, rank: rank as u64 });
         }
@@ -95,19 +93,10 @@ impl Source for OneTable {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn tables(directory: &Path) -> Result<Vec<PathBuf>, PathError> {
-    let entries = match std::fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(PathError::io(directory, error)),
-    };
-    let mut tables = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(|error| PathError::io(directory, error))?.path();
-        if path.extension().is_some_and(|extension| extension == "parquet") {
-            tables.push(path);
-        }
-    }
-    tables.sort();
-    Ok(tables)
+pub fn tables(directory: impl Into<DataPath>) -> Result<Vec<DataPath>, PathError> {
+    let directory = &directory.into();
+    let entries = directory.entries().map_err(|error| PathError::io(directory, error))?;
+    let is_table = |path: &DataPath| path.extension().is_some_and(|it| it == "parquet");
+    let paths = entries.into_iter().map(|entry| entry.path);
+    Ok(paths.filter(is_table).collect())
 }

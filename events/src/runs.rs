@@ -2,9 +2,8 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
 
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use out_of_core::Names;
 
 use crate::merge::{Ranks, Source};
@@ -12,7 +11,7 @@ use crate::piece::Piece;
 
 /// Blocks of events, one behind the other in a file.
 pub(crate) struct BlockFile {
-    directory: PathBuf,
+    directory: DataPath,
     file: File,
     end: u64,
     bytes: Vec<u8>,
@@ -39,9 +38,9 @@ impl BlockFile {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub(crate) fn create(directory: &Path) -> Result<BlockFile, PathError> {
-        let file =
-            tempfile::tempfile_in(directory).map_err(|error| PathError::io(directory, error))?;
+    pub(crate) fn create(directory: impl Into<DataPath>) -> Result<BlockFile, PathError> {
+        let directory = &directory.into();
+        let file = directory.temporary_file().map_err(|error| PathError::io(directory, error))?;
         Ok(BlockFile { directory: directory.to_owned(), file, end: 0, bytes: Vec::new() })
     }
 
@@ -93,7 +92,7 @@ impl Run {
 
 /// A run that is being read.
 pub(crate) struct RunReader {
-    directory: PathBuf,
+    directory: DataPath,
     file: File,
     blocks: std::vec::IntoIter<Block>,
     bytes: Vec<u8>,

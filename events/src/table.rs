@@ -36,8 +36,9 @@ pub(crate) fn encoded(
     piece: &Piece,
     names: &Names,
     columns: &SchemaRef,
-    path: &Path,
+    path: impl AsRef<Path>,
 ) -> Result<RecordBatch, PathError> {
+    let path = path.as_ref();
     let places: Vec<usize> = (0..piece.len()).collect();
     encode::encode(piece, &places, names, columns, path)
 }

@@ -9,9 +9,7 @@
 //! So events that come in order, or nearly, are written once; and events that come in no order are
 //! written three times, in bounded memory.
 
-use std::path::{Path, PathBuf};
-
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use out_of_core::Names;
 
 use crate::event::Event;
@@ -25,7 +23,7 @@ use crate::value::Value;
 /// Writer of a table of events. Events may come in any order; those of one time stay in the order
 /// in which they came.
 pub struct EventWriter {
-    path: PathBuf,
+    path: DataPath,
     table: TableWriter,
     /// Time of the last event of the table, and the ranks of its events.
     table_end: (i64, Ranks),
@@ -44,10 +42,11 @@ impl EventWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: &Path) -> Result<EventWriter, PathError> {
+    pub fn create(path: impl Into<DataPath>) -> Result<EventWriter, PathError> {
+        let path = &path.into();
         Ok(EventWriter {
             path: path.to_owned(),
-            table: TableWriter::create(path, beside(path, "unfinished"))?,
+            table: TableWriter::create(path)?,
             table_end: (i64::MIN, Ranks::new()),
             waiting: Piece::default(),
             limit: WAITING_BYTES,
@@ -97,12 +96,12 @@ impl EventWriter {
             self.table.finish()?;
             return Ok(events);
         };
-        let mut sources = vec![Sorted::table(&mut self.table, self.table_end.1)?];
+        let mut sources = vec![Sorted::table(&self.path, &mut self.table, self.table_end.1)?];
         for run in self.runs.drain(..) {
             sources.push(Sorted::Run(late.read(run)?));
         }
         let (mut merge, mut names) = (Merge::new(sources), names.clone());
-        let mut whole = TableWriter::create(&self.path, beside(&self.path, "merging"))?;
+        let mut whole = TableWriter::create(&self.path)?;
         let (mut piece, mut ranks) = (Piece::default(), Ranks::new());
         while merge.next(&mut names, &mut piece, &mut ranks)? {
             whole.write(&piece, &in_order(piece.len()), &names)?;
@@ -160,7 +159,7 @@ impl EventWriter {
         let Some(first) = late.first() else { return Ok(()) };
         let mut file = match self.late.take() {
             Some(file) => file,
-            None => BlockFile::create(self.path.parent().unwrap_or(Path::new(".")))?,
+            None => BlockFile::create(self.path.parent())?,
         };
         let first = self.waiting.event(*first).time;
         let before = self.runs.iter().enumerate().filter(|(_, run)| run.last <= first);
@@ -208,14 +207,6 @@ fn in_order(events: usize) -> Vec<usize> {
     (0..events).collect()
 }
 
-/// The path of a file of that ending, beside the table.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    name.push(ending);
-    path.with_file_name(name)
-}
-
 /// What is merged at the end.
 enum Sorted {
     Table { table: Box<TableReader>, ranks: Ranks, at: usize },
@@ -223,8 +214,8 @@ enum Sorted {
 }
 
 impl Sorted {
-    fn table(table: &mut TableWriter, ranks: Ranks) -> Result<Sorted, PathError> {
-        let table = Box::new(TableReader::open(table.end()?)?);
+    fn table(path: &DataPath, table: &mut TableWriter, ranks: Ranks) -> Result<Sorted, PathError> {
+        let table = Box::new(TableReader::of_file(path, table.end()?)?);
         Ok(Sorted::Table { table, ranks, at: 0 })
     }
 }

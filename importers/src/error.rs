@@ -26,7 +26,7 @@ pub enum Error {
 
 impl Error {
     /// An error of the operating system on `file`.
-    pub fn io(file: &Path, source: io::Error) -> Error {
+    pub fn io(file: impl AsRef<Path>, source: io::Error) -> Error {
         Error::File(PathError::io(file, source))
     }
 

@@ -99,7 +99,7 @@ impl Importer for Packets {
         // What is not made any more, as the hosts are others now.
         for log in earlier {
             summary.replaced = true;
-            std::fs::remove_file(&log).map_err(|error| Error::io(&log, error))?;
+            log.remove_file().map_err(|error| Error::io(&log, error))?;
         }
         let sides = sniffers.iter().zip(0..).zip(counts.iter().zip(&replayed));
         let captured: Vec<Captured> = sides
@@ -195,10 +195,8 @@ fn tell(surveys: &[Survey], summary: &mut Summary) {
 
 /// Says what the second pass made, and what was decided.
 fn conclude(captured: &[Captured], replayed: &[Replayed], plan: &Plan, summary: &mut Summary) {
-    let directories =
-        replayed.iter().flat_map(|replayed| &replayed.logs).filter_map(|log| log.parent());
-    summary.written =
-        directories.map(Path::to_owned).collect::<BTreeSet<_>>().into_iter().collect();
+    let directories = replayed.iter().flat_map(|replayed| &replayed.logs).map(|log| log.parent());
+    summary.written = directories.collect::<BTreeSet<_>>().into_iter().collect();
     let mut odd: BTreeMap<&str, u64> = BTreeMap::new();
     for captured in captured {
         summary.made += captured.records;

@@ -276,7 +276,7 @@ impl Import {
             for log in self.world.logs() {
                 // What cannot be removed either is a log without a header, and no reader takes it
                 // for one.
-                let _ = std::fs::remove_file(log);
+                let _ = log.remove_file();
             }
             return Err(error);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use message_trace::Progress;
+use message_trace::{DataPath, Progress};
 
 use crate::tuning::SKIPPED_SHOWN;
 
@@ -21,7 +21,7 @@ pub struct Summary {
     /// What was made of it: messages, records of logs.
     pub made: u64,
     /// What was written: a directory or several, in the data directory.
-    pub written: Vec<PathBuf>,
+    pub written: Vec<DataPath>,
     /// Whether it replaced an earlier import.
     pub replaced: bool,
     /// What was passed over.

@@ -33,6 +33,10 @@ pub(crate) const COMPARED_BODY_BYTES: u32 = 16;
 pub(crate) const MAX_HELD_PACKETS: usize = 256;
 /// Maximum number of pieces of one packet: more than any link makes.
 pub(crate) const MAX_PIECES: usize = 512;
+/// Rights of the logs that importers make: those of the library's, whose owner and group may read
+/// them.
+pub(crate) const NEW_FILE_MODE: u32 = 0o640;
+
 /// Maximum number of full chunks of records that are held before they are written.
 pub(crate) const MAX_HELD_CHUNKS: usize = 16;
 /// Share of what another sniffer has of a node with which one sees as much of it: a few packets are
@@ -91,6 +95,7 @@ pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
 pub(crate) const MAX_OPEN_FILES: usize = 200;
 /// Size of what is read ahead of all files together, in bytes, about.
 pub(crate) const READ_AHEAD_BYTES: usize = 32 << 20;
+
 /// Maximum number of full chunks of records that stay in memory.
 pub(crate) const FULL_CHUNKS: usize = 16;
 /// Number of characters that are shown of a line that is not understood.

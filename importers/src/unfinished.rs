@@ -1,10 +1,10 @@
 //! Import in the making: a hidden directory, which takes the place of an earlier import of its name
 //! when it is whole. One that is given up leaves nothing behind.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 
 use crate::error::Error;
 use crate::summary::{At, Summary};
@@ -12,8 +12,8 @@ use crate::summary::{At, Summary};
 /// The directory of an import that is not whole yet.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
-    path: PathBuf,
-    whole: PathBuf,
+    path: DataPath,
+    whole: DataPath,
 }
 
 impl Unfinished {
@@ -23,12 +23,12 @@ impl Unfinished {
         let whole = data.import(name).directory;
         let path = data.imports().join(format!(".{name}"));
         remove(&path)?;
-        fs::create_dir_all(&path).map_err(|error| Error::io(&path, error))?;
+        path.create_dir_all().map_err(|error| Error::io(&path, error))?;
         Ok(Unfinished { path, whole })
     }
 
     /// Where to write.
-    pub(crate) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &DataPath {
         &self.path
     }
 
@@ -36,7 +36,7 @@ impl Unfinished {
     pub(crate) fn finish(self, summary: &mut Summary) -> Result<(), Error> {
         summary.replaced = self.whole.exists();
         remove(&self.whole)?;
-        fs::rename(&self.path, &self.whole).map_err(|error| Error::io(&self.whole, error))?;
+        self.path.rename_to(&self.whole).map_err(|error| Error::io(&self.whole, error))?;
         summary.written.push(self.whole.clone());
         Ok(())
     }
@@ -45,7 +45,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         // Nothing is there any more where it was finished.
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = self.path.remove_dir_all();
     }
 }
 
@@ -81,8 +81,8 @@ pub(crate) fn nothing(files: &[PathBuf], none: &str, summary: &Summary) -> Error
     Error::malformed(file, At::File, format!("nothing in it can be used; {why}"))
 }
 
-fn remove(directory: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(directory) {
+fn remove(directory: &DataPath) -> Result<(), Error> {
+    match directory.remove_dir_all() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(directory, error)),
         _ => Ok(()),
     }
@@ -90,6 +90,8 @@ fn remove(directory: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -6,10 +6,9 @@
 //! The file is foreign bytes: its last line may be cut off where the collector was killed, and any
 //! other damaged. What is no exchange is passed over and counted.
 
+use data_files::DataPath;
 use std::fmt;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
 /// The first line of the file, and of what a collector adds to it later, if it likes.
 pub const HEAD: &str = "boot,host_sent,collector_received,collector_sent,host_received";
@@ -68,8 +67,9 @@ impl ClockExchange {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn read(path: &Path, mut each: impl FnMut(ClockExchange)) -> io::Result<u64> {
-        let mut file = BufReader::with_capacity(64 << 10, File::open(path)?);
+    pub fn read(path: impl Into<DataPath>, mut each: impl FnMut(ClockExchange)) -> io::Result<u64> {
+        let path = &path.into();
+        let mut file = BufReader::with_capacity(64 << 10, path.open()?);
         let mut line = Vec::with_capacity(LONGEST_LINE);
         let mut damaged = 0;
         loop {

@@ -1,11 +1,12 @@
 //! Data directory: the path of each file that a stage writes.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io::Read;
+use std::path::Path;
 use std::time::SystemTime;
 
-use crate::PathError;
+use data_files::{Entry, FileKind};
+
+use crate::{DataPath, PathError};
 
 /// The name of the file with a host's clock hints.
 const CLOCK_HINTS: &str = "clock-hints.csv";
@@ -16,28 +17,33 @@ const SENDER: &str = "sender";
 /// A data directory, by default `./sockcap.data`. Every stage finds there what the former one
 /// wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DataDir(PathBuf);
+pub struct DataDir(DataPath);
 
 impl DataDir {
     /// The directory at `path`, which need not exist yet.
-    pub fn new(path: impl Into<PathBuf>) -> DataDir {
+    pub fn new(path: impl Into<DataPath>) -> DataDir {
         DataDir(path.into())
     }
 
-    /// Its path.
+    /// Its path, for messages.
     pub fn path(&self) -> &Path {
+        self.0.as_path()
+    }
+
+    /// Its path as one that is opened.
+    pub fn root(&self) -> &DataPath {
         &self.0
     }
 
     /// Directory of the hosts' logs: `hosts/NAME/*.sclog`.
-    pub fn hosts(&self) -> PathBuf {
+    pub fn hosts(&self) -> DataPath {
         self.0.join("hosts")
     }
 
     /// Directory of traces that are messages already: `imports/NAME/messages.parquet` and
     /// `nodes.parquet`. Reconcile puts them together with what the logs give. In [`DataDir::spans`]
     /// it has traces that are requests: `requests.parquet`, `steps.parquet` and `clocks.json`.
-    pub fn imports(&self) -> PathBuf {
+    pub fn imports(&self) -> DataPath {
         self.0.join("imports")
     }
 
@@ -65,13 +71,11 @@ impl DataDir {
     fn imports_with(&self, is_whole: impl Fn(&Import) -> bool) -> Result<Vec<Import>, PathError> {
         let mut imports: Vec<Import> = entries(&self.imports())?
             .into_iter()
-            .filter_map(|directory| {
-                let name = directory
-                    .file_name()?
-                    .to_str()
-                    .filter(|name| !name.starts_with('.'))?
-                    .to_owned();
-                Some(Import { name, directory })
+            .filter(|entry| entry.kind == FileKind::Directory)
+            .filter_map(|entry| {
+                let name = entry.path.file_name()?.to_str()?;
+                let name = Some(name).filter(|name| !name.starts_with('.'))?.to_owned();
+                Some(Import { name, directory: entry.path })
             })
             .filter(is_whole)
             .collect();
@@ -93,57 +97,57 @@ impl DataDir {
     }
 
     /// The messages, written by reconcile.
-    pub fn messages(&self) -> PathBuf {
+    pub fn messages(&self) -> DataPath {
         self.0.join("messages.parquet")
     }
 
     /// The nodes that the messages name.
-    pub fn nodes(&self) -> PathBuf {
+    pub fn nodes(&self) -> DataPath {
         self.0.join("nodes.parquet")
     }
 
     /// Clocks of the hosts, as reconcile estimated them.
-    pub fn clocks(&self) -> PathBuf {
+    pub fn clocks(&self) -> DataPath {
         self.0.join("clocks.json")
     }
 
     /// Summary of reconcile: counts, and what could not be matched, by cause.
-    pub fn reconciliation(&self) -> PathBuf {
+    pub fn reconciliation(&self) -> DataPath {
         self.0.join("reconciliation.json")
     }
 
     /// Aliases: the user's names for addresses, hosts, commands and endpoints.
-    pub fn aliases(&self) -> PathBuf {
+    pub fn aliases(&self) -> DataPath {
         self.0.join("aliases")
     }
 
     /// The causes of the messages, where their source tells them.
-    pub fn causes(&self) -> PathBuf {
+    pub fn causes(&self) -> DataPath {
         self.0.join("causes.parquet")
     }
 
     /// The links, written by analyze.
-    pub fn links(&self) -> PathBuf {
+    pub fn links(&self) -> DataPath {
         self.0.join("links.parquet")
     }
 
     /// The path instances, written by analyze.
-    pub fn paths(&self) -> PathBuf {
+    pub fn paths(&self) -> DataPath {
         self.0.join("paths.parquet")
     }
 
     /// The path patterns, written by analyze.
-    pub fn patterns(&self) -> PathBuf {
+    pub fn patterns(&self) -> DataPath {
         self.0.join("patterns.parquet")
     }
 
     /// The requests, in the form of request flows.
-    pub fn requests(&self) -> PathBuf {
+    pub fn requests(&self) -> DataPath {
         self.0.join("requests.parquet")
     }
 
     /// The steps of the requests.
-    pub fn steps(&self) -> PathBuf {
+    pub fn steps(&self) -> DataPath {
         self.0.join("steps.parquet")
     }
 
@@ -156,93 +160,120 @@ impl DataDir {
 
     /// How much processor time was charged to the steps of the requests, where resources were
     /// recorded.
-    pub fn charged(&self) -> PathBuf {
+    pub fn charged(&self) -> DataPath {
         self.0.join("charged.json")
     }
 
     /// The options and totals of the last analysis.
-    pub fn analysis(&self) -> PathBuf {
+    pub fn analysis(&self) -> DataPath {
         self.0.join("analysis.json")
     }
 
     /// The profile of contexts, where it takes long to make.
-    pub fn contexts(&self) -> PathBuf {
+    pub fn contexts(&self) -> DataPath {
         self.0.join("contexts.json")
     }
 
     /// The HTML report, where no other place is named.
-    pub fn html(&self) -> PathBuf {
+    pub fn html(&self) -> DataPath {
         self.0.join("report.html")
     }
 
     /// Directory of tables of events: `events/NAME.parquet`.
-    pub fn events_dir(&self) -> PathBuf {
+    pub fn events_dir(&self) -> DataPath {
         self.0.join("events")
     }
 
     /// The table of events of that name.
-    pub fn event_table(&self, name: &str) -> PathBuf {
+    pub fn event_table(&self, name: &str) -> DataPath {
         self.events_dir().join(format!("{name}.parquet"))
     }
 
     /// The events of what was recorded with resources, written by reconcile.
-    pub fn own_events(&self) -> PathBuf {
+    pub fn own_events(&self) -> DataPath {
         self.event_table("sockcap")
     }
 
     /// The hand-offs between threads, written by reconcile: who let whom go on.
-    pub fn handoffs(&self) -> PathBuf {
+    pub fn handoffs(&self) -> DataPath {
         self.0.join("handoffs.parquet")
     }
 
     /// What messages say they do, written by reconcile where logs tell it.
-    pub fn operations(&self) -> PathBuf {
+    pub fn operations(&self) -> DataPath {
         self.0.join("operations.parquet")
     }
 
-    /// All logs of all hosts, sorted by path. None where there is no `hosts` directory.
+    /// All logs of all hosts, sorted by path. None where there is no `hosts` directory. What others
+    /// put there and is no regular file is left out, see [`DataDir::left_out`].
     ///
     /// # Errors
-    /// When a directory cannot be read.
-    pub fn logs(&self) -> Result<Vec<PathBuf>, PathError> {
-        self.of_hosts(is_log)
+    /// When the directory of the hosts cannot be read.
+    pub fn logs(&self) -> Result<Vec<DataPath>, PathError> {
+        Ok(self.of_hosts(is_log)?.files)
     }
 
     /// All files of switches of all hosts, which tell when threads had a processor; sorted by path.
     ///
     /// # Errors
-    /// When a directory cannot be read.
-    pub fn switches(&self) -> Result<Vec<PathBuf>, PathError> {
-        self.of_hosts(|path| path.extension().is_some_and(|extension| extension == "switches"))
+    /// When the directory of the hosts cannot be read.
+    pub fn switches(&self) -> Result<Vec<DataPath>, PathError> {
+        let is_switches = |path: &DataPath| path.extension().is_some_and(|it| it == "switches");
+        Ok(self.of_hosts(is_switches)?.files)
+    }
+
+    /// Entries below the directory of the hosts that nothing reads: links, FIFOs and the like, which
+    /// no recording makes, and directories that may not be read.
+    ///
+    /// # Errors
+    /// When the directory of the hosts cannot be read.
+    pub fn left_out(&self) -> Result<Vec<LeftOut>, PathError> {
+        Ok(self.of_hosts(|_| true)?.left_out)
     }
 
     /// The files in the directories of the hosts for which `is` holds, sorted by path.
-    fn of_hosts(&self, is: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, PathError> {
-        let mut files = Vec::new();
+    fn of_hosts(&self, is: impl Fn(&DataPath) -> bool) -> Result<HostFiles, PathError> {
+        let mut found = HostFiles::default();
         for host in entries(&self.hosts())? {
-            if host.is_dir() {
-                files.extend(entries(&host)?.into_iter().filter(|path| is(path)));
+            if host.kind != FileKind::Directory {
+                found.leave_out(host.path, host.kind.to_string());
+                continue;
+            }
+            // Whoever may make a directory here must not make all commands fail by it.
+            let entries = match host.path.entries() {
+                Ok(entries) => entries,
+                Err(error) => {
+                    found.leave_out(host.path, error.to_string());
+                    continue;
+                }
+            };
+            for Entry { path, kind } in entries {
+                if kind != FileKind::Regular {
+                    found.leave_out(path, kind.to_string());
+                } else if is(&path) {
+                    found.files.push(path);
+                }
             }
         }
-        files.sort();
-        Ok(files)
+        found.files.sort();
+        Ok(found)
     }
 
     /// File of the timestamps that the host `host` exchanged with the collector
     /// ([`ClockExchange`](crate::ClockExchange)).
-    pub fn clock_hints(&self, host: &str) -> PathBuf {
+    pub fn clock_hints(&self, host: &str) -> DataPath {
         self.hosts().join(host).join(CLOCK_HINTS)
     }
 
     /// File that says who sends the logs of the host `host` to the collector that gathers into this
     /// directory: the names that its key is for, a line each. There is none where nobody had to
     /// show a key, and where the host's programs were recorded.
-    pub fn sender(&self, host: &str) -> PathBuf {
+    pub fn sender(&self, host: &str) -> DataPath {
         DataDir::sender_of(&self.hosts().join(host))
     }
 
     /// File that says who sends the logs of the host whose directory this is.
-    pub fn sender_of(directory: &Path) -> PathBuf {
+    pub fn sender_of(directory: &DataPath) -> DataPath {
         directory.join(SENDER)
     }
 
@@ -251,15 +282,15 @@ impl DataDir {
     ///
     /// # Errors
     /// When the directory of the hosts cannot be read.
-    pub fn all_clock_hints(&self) -> Result<Vec<PathBuf>, PathError> {
-        let files = entries(&self.hosts())?.into_iter().map(|host| host.join(CLOCK_HINTS));
-        let mut files: Vec<PathBuf> = files.filter(|path| path.is_file()).collect();
+    pub fn all_clock_hints(&self) -> Result<Vec<DataPath>, PathError> {
+        let files = entries(&self.hosts())?.into_iter().map(|host| host.path.join(CLOCK_HINTS));
+        let mut files: Vec<DataPath> = files.filter(|path| path.is_file()).collect();
         files.sort();
         Ok(files)
     }
 
     /// Time of the last write of `path`; `None` when it is not there.
-    pub fn written(path: &Path) -> Option<SystemTime> {
+    pub fn written(path: &DataPath) -> Option<SystemTime> {
         path.metadata().and_then(|metadata| metadata.modified()).ok()
     }
 }
@@ -270,57 +301,70 @@ pub struct Import {
     /// Its name.
     pub name: String,
     /// Directory of its tables.
-    pub directory: PathBuf,
+    pub directory: DataPath,
 }
 
 impl Import {
     /// Its messages.
-    pub fn messages(&self) -> PathBuf {
+    pub fn messages(&self) -> DataPath {
         self.directory.join("messages.parquet")
     }
 
     /// The nodes that they name.
-    pub fn nodes(&self) -> PathBuf {
+    pub fn nodes(&self) -> DataPath {
         self.directory.join("nodes.parquet")
     }
 
     /// Its requests, where it is of spans.
-    pub fn requests(&self) -> PathBuf {
+    pub fn requests(&self) -> DataPath {
         self.directory.join("requests.parquet")
     }
 
     /// The steps of its requests.
-    pub fn steps(&self) -> PathBuf {
+    pub fn steps(&self) -> DataPath {
         self.directory.join("steps.parquet")
     }
 
     /// The clocks of its hosts.
-    pub fn clocks(&self) -> PathBuf {
+    pub fn clocks(&self) -> DataPath {
         self.directory.join("clocks.json")
     }
 }
 
+/// The files of all hosts, and what lies among them that is none.
+#[derive(Debug, Default)]
+struct HostFiles {
+    files: Vec<DataPath>,
+    left_out: Vec<LeftOut>,
+}
+
+/// What lies below the directory of the hosts and is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its path.
+    pub path: DataPath,
+    /// Reason: what it is, or why it cannot be read.
+    pub why: String,
+}
+
+impl HostFiles {
+    fn leave_out(&mut self, path: DataPath, why: String) {
+        self.left_out.push(LeftOut { path, why });
+    }
+}
+
 /// Whether `path` is a log: by its name, or one made ahead (`*.spare`) that a process has begun.
-fn is_log(path: &Path) -> bool {
+fn is_log(path: &DataPath) -> bool {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("sclog") => true,
         Some("spare") => {
             let mut first = [0];
-            File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
-                && first != [0]
+            path.open().and_then(|mut file| file.read_exact(&mut first)).is_ok() && first != [0]
         }
         _ => false,
     }
 }
 
-fn entries(directory: &Path) -> Result<Vec<PathBuf>, PathError> {
-    let read = match std::fs::read_dir(directory) {
-        Ok(read) => read,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(PathError::io(directory, error)),
-    };
-    read.map(|entry| {
-        entry.map(|entry| entry.path()).map_err(|error| PathError::io(directory, error))
-    })
-    .collect()
+fn entries(directory: &DataPath) -> Result<Vec<Entry>, PathError> {
+    directory.entries().map_err(|error| PathError::io(directory, error))
 }

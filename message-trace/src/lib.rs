@@ -17,7 +17,8 @@ mod tuning;
 pub mod units;
 
 pub use clock_exchange::ClockExchange;
-pub use data_dir::{DataDir, Import};
+pub use data_dir::{DataDir, Import, LeftOut};
+pub use data_files::{DataPath, DirectoryLock, Entry, FileKind, LinkError, NewFile};
 pub use endpoint::{Endpoint, EndpointId};
 pub use message::{
     Connect, End, Ends, FROM_ACCEPTING, FROM_CONNECTING, Message, Protocol, arrival,

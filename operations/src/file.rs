@@ -5,13 +5,11 @@
 //! (little-endian), then a value as postcard writes it. Texts are written once and have a number
 //! from then on. An entry that is cut off, or that no writer of ours makes, ends what can be read.
 
-use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::mem::offset_of;
-use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::PathBuf;
 
+use data_files::{DataPath, NewFile};
 use protocols::{Operation, Place, Role, TraceContext, protocol_name};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -20,13 +18,10 @@ use socket_log::layout::{FileHeader, HEADER_BYTES, source, state};
 use socket_log::{Header, Log, OpenError};
 
 use crate::entry::Entry;
-use crate::tuning::{MAX_ENTRY_BYTES, READ_BYTES};
+use crate::tuning::{MAX_ENTRY_BYTES, NEW_FILE_MODE, READ_BYTES};
 
 /// Extension of the files.
 pub const EXTENSION: &str = "operations";
-
-/// Number of files that this process has begun, so that each has a name of its own meanwhile.
-static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
 /// Error of a file of operations.
 #[derive(Debug, thiserror::Error)]
@@ -73,22 +68,18 @@ struct StoredOperation {
 }
 
 /// Path of the file of operations that belongs to the log at `log`.
-pub(crate) fn beside(log: &Path) -> PathBuf {
-    log.with_extension(EXTENSION)
+pub(crate) fn beside(log: impl Into<DataPath>) -> DataPath {
+    log.into().with_extension(EXTENSION)
 }
 
-/// Writes the file of operations of the log at `log`, in place of one that is there.
+/// Writes the file of operations of the log, in place of one that is there.
 ///
 /// # Errors
 /// When the log's header cannot be read or the file not be written; one that was there stays.
-pub fn write(log: &Path, entries: &[Entry]) -> Result<(), Error> {
-    let path = beside(log);
-    let mut page = vec![0; HEADER_BYTES];
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |source| Error::Io { path, source }
-    };
-    File::open(log).and_then(|mut file| file.read_exact(&mut page)).map_err(io(log))?;
+pub fn write(log: &Log, entries: &[Entry]) -> Result<(), Error> {
+    let path = beside(log.data_path());
+    let io = |source| Error::Io { path: path.as_path().to_owned(), source };
+    let mut page = log.header_page().map_err(io)?;
     for (at, value) in [
         (offset_of!(FileHeader, source), source::OPERATIONS),
         (offset_of!(FileHeader, state), state::EXITED),
@@ -97,28 +88,22 @@ pub fn write(log: &Path, entries: &[Entry]) -> Result<(), Error> {
         to.zip(value.to_le_bytes()).for_each(|(to, byte)| *to = byte);
     }
     // A reader finds the file as it was or as it is, never a part. Others may write it as well:
-    // each recording into a directory ends with the names of all logs there.
-    let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let begun = path.with_extension(format!("operations-new-{}-{number}", process::id()));
-    let written = write_to(&begun, &page, entries).and_then(|()| fs::rename(&begun, &path));
-    if written.is_err() {
-        let _ = fs::remove_file(&begun);
-    }
-    written.map_err(io(&path))
+    // each recording into a directory ends with the names of all its logs there.
+    write_to(&path, &page, entries).map_err(io)
 }
 
-fn write_to(path: &Path, page: &[u8], entries: &[Entry]) -> io::Result<()> {
-    let mut writer =
-        Writer { out: BufWriter::new(File::create(path)?), texts: FxHashMap::default() };
+fn write_to(path: &DataPath, page: &[u8], entries: &[Entry]) -> io::Result<()> {
+    let out = BufWriter::new(path.create_as(NEW_FILE_MODE)?);
+    let mut writer = Writer { out, texts: FxHashMap::default() };
     writer.out.write_all(page)?;
     for entry in entries {
         writer.entry(entry)?;
     }
-    writer.out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()
+    writer.out.into_inner().map_err(io::IntoInnerError::into_error)?.commit_durably()
 }
 
 struct Writer {
-    out: BufWriter<File>,
+    out: BufWriter<NewFile>,
     texts: FxHashMap<String, u32>,
 }
 
@@ -169,7 +154,7 @@ impl Writer {
 /// An open file of operations.
 #[derive(Debug)]
 pub struct OperationFile {
-    path: PathBuf,
+    path: DataPath,
     header: Header,
 }
 
@@ -178,25 +163,26 @@ impl OperationFile {
     ///
     /// # Errors
     /// When it cannot be read, or is no file of operations.
-    pub fn of_log(log: &Path) -> Result<Option<OperationFile>, Error> {
+    pub fn of_log(log: impl Into<DataPath>) -> Result<Option<OperationFile>, Error> {
         let path = beside(log);
-        if path.exists() { OperationFile::open(&path).map(Some) } else { Ok(None) }
+        if path.is_file() { OperationFile::open(&path).map(Some) } else { Ok(None) }
     }
 
     /// Opens the file at `path`.
     ///
     /// # Errors
     /// When it cannot be read, or is no file of operations.
-    pub fn open(path: &Path) -> Result<OperationFile, Error> {
+    pub fn open(path: impl Into<DataPath>) -> Result<OperationFile, Error> {
+        let path = path.into();
         let mut page = Vec::new();
-        File::open(path)
+        path.open()
             .and_then(|file| file.take(HEADER_BYTES as u64).read_to_end(&mut page))
-            .map_err(|source| Error::Io { path: path.to_owned(), source })?;
-        let header = Log::from_bytes(path, page)?.header().clone();
+            .map_err(|source| Error::Io { path: path.as_path().to_owned(), source })?;
+        let header = Log::from_bytes(path.as_path(), page)?.header().clone();
         if header.source != source::OPERATIONS {
-            return Err(Error::Kind(path.to_owned()));
+            return Err(Error::Kind(path.to_path_buf()));
         }
-        Ok(OperationFile { path: path.to_owned(), header })
+        Ok(OperationFile { path, header })
     }
 
     /// Header of the log that the file belongs to.
@@ -210,8 +196,8 @@ impl OperationFile {
     /// # Errors
     /// When the system refuses.
     pub fn for_each(&self, mut each: impl FnMut(Entry)) -> Result<u64, Error> {
-        let io = |source| Error::Io { path: self.path.clone(), source };
-        let file = File::open(&self.path).map_err(io)?;
+        let io = |source| Error::Io { path: self.path.as_path().to_owned(), source };
+        let file = self.path.open().map_err(io)?;
         let length = file.metadata().map_err(io)?.len();
         let mut rest = io::BufReader::with_capacity(READ_BYTES, file);
         io::copy(&mut rest.by_ref().take(HEADER_BYTES as u64), &mut io::sink()).map_err(io)?;

@@ -1,10 +1,10 @@
 //! Names in place of heads: a log's operations are written beside it, and then its heads are made
 //! blank.
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+
+use data_files::DataPath;
 
 use socket_log::layout::{CHUNK_BYTES, HEADER_BYTES, state};
 use socket_log::{Log, blank_heads};
@@ -30,10 +30,11 @@ pub enum Replaced {
 /// # Errors
 /// When the log cannot be read, or a file not be written.
 pub fn replace(
-    path: &Path,
+    path: impl Into<DataPath>,
     is_running: impl FnOnce(&socket_log::Header) -> bool,
 ) -> Result<Replaced, Error> {
-    let io = |source| Error::Io { path: path.to_owned(), source };
+    let path = &path.into();
+    let io = |source| Error::Io { path: path.as_path().to_owned(), source };
     let log = Log::open(path)?;
     if !log.header().heads {
         return Ok(Replaced::Nothing);
@@ -43,11 +44,11 @@ pub fn replace(
     }
     let Told { entries, blank } = of_log(&log);
     // Where some are blank already, this was interrupted before, and all of them are beside it.
-    let is_there = blank > 0 && file::beside(path).exists();
+    let is_there = blank > 0 && file::beside(path).is_file();
     if !entries.is_empty() && !is_there {
-        file::write(path, &entries)?;
+        file::write(&log, &entries)?;
     }
-    let blanked = make_blank(path).map_err(io)?;
+    let blanked = make_blank(&log).map_err(io)?;
     Ok(if blanked == 0 { Replaced::Nothing } else { Replaced::Operations(entries.len()) })
 }
 
@@ -56,14 +57,16 @@ pub fn replace(
 ///
 /// # Errors
 /// When the log cannot be read, or the file not be written.
-pub fn update(path: &Path) -> Result<(), Error> {
-    let Told { entries, blank } = of_log(&Log::open(path)?);
-    if entries.is_empty() || blank > 0 { Ok(()) } else { file::write(path, &entries) }
+pub fn update(path: impl Into<DataPath>) -> Result<(), Error> {
+    let log = Log::open(path)?;
+    let Told { entries, blank } = of_log(&log);
+    if entries.is_empty() || blank > 0 { Ok(()) } else { file::write(&log, &entries) }
 }
 
-/// Makes the heads in the log at `path` blank. Returns how many there were.
-fn make_blank(path: &Path) -> io::Result<usize> {
-    let file = File::options().read(true).write(true).open(path)?;
+/// Makes the heads in the log blank. Returns how many there were.
+fn make_blank(log: &Log) -> io::Result<usize> {
+    // The file that was looked at, and no other that was put in its place.
+    let file = log.open_to_write()?;
     let length = file.metadata()?.len();
     let mut chunk = [0; CHUNK_BYTES];
     let mut blanked = 0;

@@ -11,3 +11,6 @@ pub(crate) const MAX_ENTRY_BYTES: usize = 1 << 16;
 
 /// Size of the reads of a file of operations, in bytes.
 pub(crate) const READ_BYTES: usize = 1 << 16;
+
+/// Rights of a file of operations: those of a log, whose owner and group may read it.
+pub(crate) const NEW_FILE_MODE: u32 = 0o640;

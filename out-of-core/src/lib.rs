@@ -14,6 +14,7 @@ mod tuning;
 pub mod workers;
 
 pub use budget::MemoryBudget;
+pub use data_files::DataPath;
 pub use external_sort::{ExternalSorter, Keyed, Merged, ReadFailure, SortedRuns};
 pub use hash_index::{FreeSlot, HashIndex};
 pub use interner::{Interner, Locality};

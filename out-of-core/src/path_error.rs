@@ -26,12 +26,14 @@ pub enum PathError {
 
 impl PathError {
     /// An error of the operating system on `path`.
-    pub fn io(path: &Path, source: io::Error) -> PathError {
+    pub fn io(path: impl AsRef<Path>, source: io::Error) -> PathError {
+        let path = path.as_ref();
         PathError::Io { path: path.to_owned(), source }
     }
 
     /// The content of `path` is not what it should be: `why`.
-    pub fn malformed(path: &Path, why: impl ToString) -> PathError {
+    pub fn malformed(path: impl AsRef<Path>, why: impl ToString) -> PathError {
+        let path = path.as_ref();
         PathError::Malformed { path: path.to_owned(), why: why.to_string() }
     }
 }

@@ -207,7 +207,7 @@ impl Reconciliation {
     /// Whether a log that had not ended when it was read has more to say now. A log is written
     /// through memory, so its file need not look any newer.
     pub fn is_outgrown(&self, data: &DataDir) -> bool {
-        self.unended.iter().any(|unended| match Log::open(&data.path().join(&unended.file)) {
+        self.unended.iter().any(|unended| match Log::open(data.root().join(&unended.file)) {
             Ok(log) if log.header().state == state::RUNNING => {
                 let mut records = 0;
                 log.for_each(|_| records += 1);

@@ -17,11 +17,9 @@
 mod in_order;
 mod steps_of;
 
-use std::path::Path;
-
 use analyze::AnalysisSummary;
 use analyze::paths::CalledInstances;
-use message_trace::{DataDir, PathError, Progress};
+use message_trace::{DataDir, DataPath, PathError, Progress};
 use out_of_core::{MemoryBudget, workers};
 
 use crate::request::{Request, RequestBuilder};
@@ -58,7 +56,7 @@ pub fn from_paths(
 /// As for [`from_paths`].
 pub fn from_paths_to(
     data: &DataDir,
-    [requests, steps]: [&Path; 2],
+    [requests, steps]: [&DataPath; 2],
     memory: u64,
     progress: &dyn Progress,
 ) -> Result<Written, PathError> {
@@ -99,8 +97,8 @@ fn requests_of(instances: &CalledInstances, piece: usize) -> Result<Named, PathE
 fn write(
     sorted: InOrder<'_>,
     names: &Names,
-    requests: &Path,
-    steps: &Path,
+    requests: &DataPath,
+    steps: &DataPath,
 ) -> Result<Written, PathError> {
     let mut writer = RequestWriter::create(requests, steps)?;
     sorted.for_each(|request| writer.push(request, names))?;

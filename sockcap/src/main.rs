@@ -11,6 +11,7 @@ mod config;
 mod error;
 mod help;
 mod kinds;
+mod lock;
 mod manual;
 mod naming;
 mod notes;
@@ -23,6 +24,7 @@ mod shown;
 mod signals;
 mod stages;
 mod table;
+mod target;
 mod tidy;
 #[cfg(test)]
 mod toys;

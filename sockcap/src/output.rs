@@ -2,40 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
-
-/// A file that the user named for a result. It is opened before the work, so that a wrong name is
-/// told at once. Its former content stays until the result is there.
-pub(crate) struct Target {
-    path: PathBuf,
-    made: bool,
-}
-
-impl Target {
-    /// Checks that `path` can be written.
-    pub(crate) fn try_out(path: &Path) -> io::Result<Target> {
-        let made = !path.exists();
-        File::options().create(true).append(true).open(path)?;
-        Ok(Target { path: path.to_owned(), made })
-    }
-
-    /// The file, empty.
-    pub(crate) fn create(mut self) -> io::Result<File> {
-        self.made = false;
-        File::create(&self.path)
-    }
-}
-
-impl Drop for Target {
-    /// Leaves no empty file where the work failed.
-    fn drop(&mut self) {
-        if self.made {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
+use std::io::{IsTerminal, Write};
 
 /// Prints a line on standard error, of what `format!` takes. A failure to print is ignored: no
 /// command may end otherwise because its terminal was closed or the disk is full.
@@ -139,20 +106,6 @@ mod tests {
         assert_eq!(bytes(812), "812 B");
         assert_eq!(bytes(1536), "1.5 KiB");
         assert_eq!(bytes(5 << 20), "5.0 MiB");
-    }
-
-    #[test]
-    fn a_target_keeps_what_it_holds_until_the_result_is_there() {
-        let directory = tempfile::tempdir().unwrap();
-        let (old, new) = (directory.path().join("old"), directory.path().join("new"));
-        std::fs::write(&old, "former").unwrap();
-        drop(Target::try_out(&old).unwrap());
-        drop(Target::try_out(&new).unwrap());
-        assert_eq!(std::fs::read_to_string(&old).unwrap(), "former");
-        assert!(!new.exists());
-        Target::try_out(&new).unwrap().create().unwrap();
-        assert!(new.exists());
-        assert!(Target::try_out(&directory.path().join("no/such")).is_err());
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! The head of a report: how much there is in the trace, what was not seen, and what is left out.
 
-use std::path::Path;
-
 use analyze::AnalysisSummary;
 use analyze::paths::ChosenPatterns;
 use clocks::Clocks;
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, Nodes, table};
+use message_trace::{DataDir, DataPath, Nodes, table};
 use reconcile::Reconciliation;
 use report::{Meta, Note, RequestCounts, Rest};
 
@@ -53,7 +51,7 @@ fn of_spans(data: &DataDir, summary: &AnalysisSummary) -> Result<Meta, Error> {
 }
 
 /// Number of torn requests in the table at `path`.
-fn torn(path: &Path) -> Result<u64, Error> {
+fn torn(path: &DataPath) -> Result<u64, Error> {
     let mut torn = 0;
     for batch in table::read_columns(path, &["torn"])? {
         let batch = batch?;

@@ -1,5 +1,9 @@
 //! Tuned figures of the reader and of the maker of logs, each with its unit and its meaning.
 
+/// Rights of the files that are made here, as those of the library's logs: a log tells addresses
+/// and arguments of programs, which are not for everybody.
+pub(crate) const NEW_FILE_MODE: u32 = 0o640;
+
 /// Size of the piece that is looked at behind a chunk that holds nothing, in bytes. Chosen, not
 /// measured.
 pub(crate) const EMPTY_STEP_BYTES: usize = 64 * 1024;

@@ -16,10 +16,10 @@ mod sockets;
 mod spill;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::mem::offset_of;
-use std::path::Path;
+
+use data_files::DataPath;
 
 use crate::duration;
 use crate::encode::{self, Connect, Datagram, Direction, Flow, Head, Origin, ProcessEvent, Role};
@@ -29,7 +29,7 @@ use crate::layout::{
     VERSION, kind, tick,
 };
 
-use crate::tuning::REMEMBERED_PEERS;
+use crate::tuning::{NEW_FILE_MODE, REMEMBERED_PEERS};
 
 pub use sockets::{
     Socket, TCP, TCP6, UDP, UNIX_DATAGRAM, UNIX_SEQUENCE, UNIX_STREAM, inet, mapped, unix,
@@ -324,13 +324,12 @@ impl LogWriter {
     ///
     /// # Errors
     /// When the operating system refuses.
-    pub fn write(&self, path: &Path) -> std::io::Result<()> {
-        if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory)?;
-        }
-        let mut out = BufWriter::with_capacity(1 << 18, File::create(path)?);
+    pub fn write(&self, path: impl Into<DataPath>) -> std::io::Result<()> {
+        let path = &path.into();
+        path.parent().create_dir_all()?;
+        let mut out = BufWriter::with_capacity(1 << 18, path.create_as(NEW_FILE_MODE)?);
         self.write_to(&mut out)?;
-        out.flush()
+        out.into_inner().map_err(std::io::IntoInnerError::into_error)?.commit()
     }
 
     fn append(&mut self, index: usize, words: &[u32]) -> &mut LogWriter {

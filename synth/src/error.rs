@@ -25,11 +25,11 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn io(path: &Path, source: io::Error) -> Error {
+    pub(crate) fn io(path: impl AsRef<Path>, source: io::Error) -> Error {
         Error::File(PathError::io(path, source))
     }
 
-    pub(crate) fn malformed(path: &Path, why: impl ToString) -> Error {
-        Error::Malformed { path: path.to_owned(), why: why.to_string() }
+    pub(crate) fn malformed(path: impl AsRef<Path>, why: impl ToString) -> Error {
+        Error::Malformed { path: path.as_ref().to_owned(), why: why.to_string() }
     }
 }

@@ -2,11 +2,9 @@
 //! any other. It replaces an earlier import of its name when it is whole, and leaves nothing behind
 //! when it is not.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 
-use message_trace::{DataDir, Message, MessageTrace};
+use message_trace::{DataDir, DataPath, Message, MessageTrace};
 
 use crate::error::Error;
 
@@ -15,8 +13,8 @@ use crate::error::Error;
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn write(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<PathBuf, Error> {
-    let write = |unfinished: &Path| {
+pub fn write(trace: &MessageTrace, data: &DataDir, name: &str) -> Result<DataPath, Error> {
+    let write = |unfinished: &DataPath| {
         let tables = ["messages.parquet", "nodes.parquet"].map(|table| unfinished.join(table));
         Ok(trace.write(&tables[0], &tables[1])?)
     };
@@ -33,36 +31,37 @@ pub fn write_requests<T>(
     data: &DataDir,
     name: &str,
     make: impl FnOnce(&DataDir) -> Result<T, Error>,
-) -> Result<(T, PathBuf), Error> {
+) -> Result<(T, DataPath), Error> {
     write_whole(data, name, |unfinished| make(&DataDir::new(unfinished)))
 }
 
 fn write_whole<T>(
     data: &DataDir,
     name: &str,
-    make: impl FnOnce(&Path) -> Result<T, Error>,
-) -> Result<(T, PathBuf), Error> {
+    make: impl FnOnce(&DataPath) -> Result<T, Error>,
+) -> Result<(T, DataPath), Error> {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
     let name: String = name.chars().take(100).map(allowed).collect();
     let name = if name.is_empty() { "trace".to_owned() } else { name };
     let import = data.import(&name);
     let unfinished = data.imports().join(format!(".{name}"));
     remove(&unfinished)?;
-    fs::create_dir_all(&unfinished).map_err(|error| Error::io(&unfinished, error))?;
+    unfinished.create_dir_all().map_err(|error| Error::io(&unfinished, error))?;
     let written = make(&unfinished).and_then(|made| {
         remove(&import.directory)?;
-        fs::rename(&unfinished, &import.directory)
+        unfinished
+            .rename_to(&import.directory)
             .map_err(|error| Error::io(&import.directory, error))?;
         Ok(made)
     });
     if written.is_err() {
-        let _ = fs::remove_dir_all(&unfinished);
+        let _ = unfinished.remove_dir_all();
     }
     Ok((written?, import.directory))
 }
 
-fn remove(directory: &Path) -> Result<(), Error> {
-    match fs::remove_dir_all(directory) {
+fn remove(directory: &DataPath) -> Result<(), Error> {
+    match directory.remove_dir_all() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(directory, error)),
         _ => Ok(()),
     }

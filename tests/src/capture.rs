@@ -166,8 +166,8 @@ impl Recording {
         let paths = message_trace::DataDir::new(self.data())
             .logs()
             .unwrap_or_else(|error| panic!("{error}"));
-        let of_host = paths.iter().filter(|path| path.parent() == Some(&host));
-        let mut logs: Vec<Recorded> = of_host.map(|path| Recorded::read(path)).collect();
+        let of_host = paths.iter().filter(|path| path.parent().as_path() == host);
+        let mut logs: Vec<Recorded> = of_host.map(|path| Recorded::read(path.as_path())).collect();
         logs.sort_by_key(|log| log.log.header().start.monotonic);
         logs
     }

@@ -28,12 +28,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = |name: &str| directory.path().join(name);
     let (requests, of_steps, events) =
         (path("requests.parquet"), path("steps.parquet"), path("events.parquet"));
-    let from = Tables { requests: &requests, steps: &of_steps };
+    let from = Tables { requests: &(&requests).into(), steps: &(&of_steps).into() };
     let made = make(steps / (1 + CALLS), from, &events)?;
     let (filled, filled_steps) = (path("filled.parquet"), path("filled_steps.parquet"));
     let before = ticks()?;
     let begin = std::time::Instant::now();
-    let charged = fill(from, Tables { requests: &filled, steps: &filled_steps }, MEMORY, &events)?;
+    let charged = fill(
+        from,
+        Tables { requests: &(&filled).into(), steps: &(&filled_steps).into() },
+        MEMORY,
+        &events,
+    )?;
     let (took, used) = (begin.elapsed().as_secs_f64(), (ticks()? - before) as f64 / 100.0);
     let status = read_to_string("/proc/self/status")?;
     let peak = status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or_default();

@@ -90,7 +90,7 @@ fn windowed(data: &DataDir, options: &Options) -> (Vec<Row>, Vec<Root>, usize) {
 fn of_table(data: &DataDir, trace: &MessageTrace, links: &Links, options: &Options) -> Vec<Row> {
     let path = data.messages();
     let mut rows = Vec::new();
-    for batch in CallTable::new(trace, links, options, &path) {
+    for batch in CallTable::new(trace, links, options, path.as_ref()) {
         let batch = batch.unwrap();
         let table = Columns::new(&path, &batch);
         let text = |name| table.texts(name).unwrap();

@@ -10,9 +10,7 @@
 
 mod table;
 
-use std::path::Path;
-
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use out_of_core::{MemoryPool, SpillableVec};
 
 use super::inference::Inference;
@@ -36,7 +34,8 @@ impl KnownCauses {
     ///
     /// # Errors
     /// When the table cannot be read, or is not one of causes.
-    pub fn read(path: &Path, pool: &MemoryPool) -> Result<KnownCauses, PathError> {
+    pub fn read(path: impl Into<DataPath>, pool: &MemoryPool) -> Result<KnownCauses, PathError> {
+        let path = &path.into();
         let mut known = KnownCauses {
             parents: SpillableVec::new(pool),
             probabilities: SpillableVec::new(pool),

@@ -1,11 +1,9 @@
 //! Reading `links.parquet` piece by piece, as the messages are read, so that links are in memory
 //! only with the messages that they are of.
 
-use std::path::{Path, PathBuf};
-
-use message_trace::PathError;
 use message_trace::table::columns::Columns;
 use message_trace::table::{self, Batches};
+use message_trace::{DataPath, PathError};
 
 use crate::links::Links;
 
@@ -13,7 +11,7 @@ type Row = (i64, Option<i64>, f64);
 
 /// The links of a table, child by child.
 pub(crate) struct LinkReader {
-    path: PathBuf,
+    path: DataPath,
     batches: Batches,
     rows: std::iter::Peekable<std::vec::IntoIter<Row>>,
     /// The child that comes next.
@@ -25,7 +23,7 @@ impl LinkReader {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn open(path: &Path) -> Result<LinkReader, PathError> {
+    pub(crate) fn open(path: &DataPath) -> Result<LinkReader, PathError> {
         let batches = table::read(path)?;
         Ok(LinkReader {
             path: path.to_owned(),
@@ -119,7 +117,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("links.parquet");
         whole.write(&path).unwrap();
-        let mut reader = LinkReader::open(&path).unwrap();
+        let mut reader = LinkReader::open(&path.into()).unwrap();
         let mut part = Links::default();
         reader.read(&mut part, 0, 3).unwrap();
         assert_eq!(part.messages(), 3);

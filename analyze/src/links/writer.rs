@@ -2,14 +2,13 @@
 //! candidate, by child.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::PathError;
 use message_trace::table::columns::{self, nullable, required};
 use message_trace::table::{RowGroupWriter, Stored};
+use message_trace::{DataPath, PathError};
 use out_of_core::workers::in_order;
 
 use super::reader::LinkReader;
@@ -35,7 +34,7 @@ impl LinkWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub(crate) fn create(path: &Path) -> Result<LinkWriter, PathError> {
+    pub(crate) fn create(path: &DataPath) -> Result<LinkWriter, PathError> {
         let stored = |column: &str| match column {
             "probability" => Stored::Bytewise,
             _ => Stored::Differences,
@@ -124,7 +123,8 @@ impl Links {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), PathError> {
+    pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
+        let path = &path.into();
         let mut writer = LinkWriter::create(path)?;
         writer.append(self, 0..self.messages(), 0)?;
         writer.finish()
@@ -135,7 +135,8 @@ impl Links {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: &Path) -> Result<Links, PathError> {
+    pub fn read(path: impl Into<DataPath>) -> Result<Links, PathError> {
+        let path = &path.into();
         let mut links = Links::default();
         LinkReader::open(path)?.read(&mut links, 0, u64::MAX)?;
         Ok(links)

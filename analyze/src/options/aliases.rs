@@ -17,9 +17,9 @@
 mod rule;
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -68,14 +68,16 @@ impl Aliases {
     ///
     /// # Errors
     /// When it cannot be read, or a line is no rule.
-    pub fn read(file: &Path) -> Result<Aliases, Error> {
-        let text = std::fs::read(file).map_err(|source| PathError::io(file, source))?;
+    pub fn read(file: impl Into<DataPath>) -> Result<Aliases, Error> {
+        let file = &file.into();
+        let text = file.read_named().map_err(|source| PathError::io(file, source))?;
         let mut aliases = Aliases::default();
         let mut lines = FxHashMap::default();
         // An editor of another system may have left a mark at the beginning.
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         for (number, line) in (1..).zip(text.split(|byte| *byte == b'\n')) {
-            let wrong = |why: String| Error::Line { file: file.to_owned(), line: number, why };
+            let wrong =
+                |why: String| Error::Line { file: file.as_path().to_owned(), line: number, why };
             let line =
                 std::str::from_utf8(line).map_err(|_| wrong("it is no UTF-8 text".to_owned()))?;
             let Some(rule) = parse(line).map_err(wrong)? else { continue };

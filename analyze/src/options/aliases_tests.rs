@@ -82,7 +82,7 @@ fn a_wrong_line_is_told_with_what_to_do() {
             assert!(error.contains(word), "{text}: {error}");
         }
     }
-    let error = Aliases::read(Path::new("/nowhere/aliases")).unwrap_err().to_string();
+    let error = Aliases::read(std::path::Path::new("/nowhere/aliases")).unwrap_err().to_string();
     assert!(error.contains("/nowhere/aliases") && error.contains("No such file"), "{error}");
 }
 

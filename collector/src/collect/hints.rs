@@ -1,14 +1,14 @@
 //! File of clock hints: a line for each exchange in `hosts/NAME/clock-hints.csv`, which reconcile
 //! reads. They are hints: a line that is lost with the machine is no loss.
 
-use std::fs::{self, File};
 use std::io::Read;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::path::Path;
 
 use message_trace::clock_exchange::{ClockExchange, HEAD};
 
-use crate::tuning::MAX_HINTS_BYTES;
+use message_trace::DataPath;
+
+use crate::tuning::{MAX_HINTS_BYTES, NEW_FILE_MODE};
 use crate::wire::Exchange;
 
 /// Adds an exchange with a host whose kernel has this boot id to the file at `path`, which is made
@@ -16,14 +16,14 @@ use crate::wire::Exchange;
 ///
 /// # Errors
 /// When the file cannot be written.
-pub(super) fn add(path: &Path, boot: [u8; 16], exchange: &Exchange) -> io::Result<()> {
-    let open = || File::options().read(true).append(true).create(true).open(path);
-    let mut file = match (open(), path.parent()) {
-        (Err(error), Some(directory)) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(directory)?;
+pub(super) fn add(path: &DataPath, boot: [u8; 16], exchange: &Exchange) -> io::Result<()> {
+    let open = || path.open_to_append(NEW_FILE_MODE);
+    let mut file = match open() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            path.parent().create_dir_all()?;
             open()?
         }
-        (file, _) => file?,
+        file => file?,
     };
     let length = file.metadata()?.len();
     if length > MAX_HINTS_BYTES {
@@ -45,6 +45,8 @@ pub(super) fn add(path: &Path, boot: [u8; 16], exchange: &Exchange) -> io::Resul
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -54,13 +56,13 @@ mod tests {
         let exchange =
             Exchange { host_sent: -1, collector_received: 2, collector_sent: 3, host_received: 4 };
         let boot = [0xab, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
-        add(&path, boot, &exchange).unwrap();
-        add(&path, boot, &exchange).unwrap();
+        add(&DataPath::from(&path), boot, &exchange).unwrap();
+        add(&DataPath::from(&path), boot, &exchange).unwrap();
         let line = "ab000000000000000000000000000001,-1,2,3,4\n";
         let text = format!("{HEAD}\n{line}{line}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         fs::write(&path, &text[..text.len() - 3]).unwrap();
-        add(&path, boot, &exchange).unwrap();
+        add(&DataPath::from(&path), boot, &exchange).unwrap();
         let mut read = Vec::new();
         assert_eq!(ClockExchange::read(&path, |exchange| read.push(exchange)).unwrap(), 1);
         assert_eq!(read.iter().map(|exchange| exchange.host_received).collect::<Vec<_>>(), [4, 4]);

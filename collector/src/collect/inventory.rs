@@ -5,21 +5,22 @@
 //! anew.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
 
 use socket_log::OpenError;
 
 use super::sender;
-use super::stored_file::{disk_use, existing, is_no_file, sync_directory};
+use super::stored_file::{disk_use, existing, is_no_file};
+use message_trace::DataPath;
+
 use crate::identity::Identity;
 use socket_log::names;
 
 /// Logs of one host in its directory.
 #[derive(Debug)]
 pub(super) struct Inventory {
-    directory: PathBuf,
+    directory: DataPath,
     /// Names that the sender's key is for, if it had to show one.
     sender: Option<Vec<String>>,
     /// Name of each log at the collector.
@@ -35,7 +36,7 @@ impl Inventory {
     ///
     /// # Errors
     /// When it cannot be read, or the sender not be noted.
-    pub(super) fn open(directory: &Path, sender: Option<Vec<String>>) -> io::Result<Inventory> {
+    pub(super) fn open(directory: &DataPath, sender: Option<Vec<String>>) -> io::Result<Inventory> {
         let mut inventory = Inventory {
             directory: directory.to_owned(),
             sender,
@@ -51,14 +52,16 @@ impl Inventory {
     fn count(&mut self) -> io::Result<()> {
         (self.names, self.taken, self.used) = Default::default();
         let directory = &self.directory;
-        let entries = match fs::read_dir(directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error),
-        };
+        if !directory.exists() {
+            return Ok(());
+        }
+        let entries = directory.entries()?;
         sender::note(directory, self.sender.as_deref())?;
         for entry in entries {
-            let Ok(name) = entry?.file_name().into_string() else { continue };
+            let Some(name) = entry.path.file_name().and_then(|name| name.to_str()) else {
+                continue;
+            };
+            let name = name.to_owned();
             if names::log_name(&names::original(&name)).is_err() {
                 continue;
             }
@@ -82,7 +85,7 @@ impl Inventory {
             }
         }
         // What another collector left unsaid is durable from here on.
-        sync_directory(directory)
+        directory.sync_directory()
     }
 
     /// Counts once more. Whether a log that there was is gone.
@@ -96,7 +99,7 @@ impl Inventory {
     }
 
     /// The host's directory.
-    pub(super) fn directory(&self) -> &Path {
+    pub(super) fn directory(&self) -> &DataPath {
         &self.directory
     }
 

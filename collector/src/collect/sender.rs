@@ -1,37 +1,36 @@
 //! Sender of a host's logs, as reconcile has to know it: the names that the key is for, in a file
 //! beside the logs. What a host says of its machine is believed of the hosts of one key.
 
-use std::fs;
-use std::io;
-use std::path::Path;
+use std::io::{self, Write};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 
 /// Notes in the host's directory that its sender's key is for these names; where nobody had to show
 /// a key, nothing is noted.
 ///
 /// # Errors
 /// When that cannot be written. Without it, logs would be taken for such as were recorded here.
-pub(super) fn note(directory: &Path, names: Option<&[String]>) -> io::Result<()> {
+pub(super) fn note(directory: &DataPath, names: Option<&[String]>) -> io::Result<()> {
     let Some(names) = names else { return Ok(()) };
     let mut names = names.to_vec();
     names.sort();
     let text: String = names.iter().map(|name| format!("{name}\n")).collect();
     let path = DataDir::sender_of(directory);
-    match fs::read_to_string(&path) {
+    match path.read_to_string() {
         Ok(noted) if noted == text => return Ok(()),
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
     // Whole or not at all: half a list is another sender.
-    let new = directory.join(".sender.new");
-    fs::write(&new, text)?;
-    fs::File::open(&new)?.sync_all()?;
-    fs::rename(&new, &path)
+    let mut new = path.create_as(0o640)?;
+    new.write_all(text.as_bytes())?;
+    new.commit_durably()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -39,16 +38,16 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let note = |names: &[&str]| {
             note(
-                directory.path(),
+                &directory.path().into(),
                 Some(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()),
             )
             .unwrap();
-            fs::read_to_string(DataDir::sender_of(directory.path())).unwrap()
+            fs::read_to_string(DataDir::sender_of(&directory.path().into())).unwrap()
         };
         assert_eq!(note(&["b", "a"]), "a\nb\n");
         assert_eq!(note(&["a", "b"]), "a\nb\n");
         assert_eq!(note(&["c"]), "c\n");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
-        super::note(&directory.path().join("not there"), None).unwrap();
+        super::note(&directory.path().join("not there").into(), None).unwrap();
     }
 }

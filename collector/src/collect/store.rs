@@ -7,11 +7,12 @@ mod flush;
 
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use super::inventory::Inventory;
 use super::stored_file::{Open, existing, make, reopen, sums};
 use super::violation::Violation;
+use message_trace::DataPath;
+
 use crate::identity::Identity;
 use crate::page::PAGE;
 use crate::tuning::MAX_DIRTY_FILES;
@@ -66,12 +67,12 @@ impl HostStore {
     /// # Errors
     /// When a directory cannot be read, or the sender not be noted.
     pub(super) fn open(
-        directory: &Path,
+        directory: impl Into<DataPath>,
         limits: Limits,
         sender: Option<Vec<String>>,
     ) -> io::Result<HostStore> {
         Ok(HostStore {
-            inventory: Inventory::open(directory, sender)?,
+            inventory: Inventory::open(&directory.into(), sender)?,
             limits,
             written: 0,
             current: None,

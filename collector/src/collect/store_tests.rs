@@ -1,9 +1,10 @@
 //! Tests of a host's store: what it keeps, counts and refuses.
 
+use std::fs::{self, File};
+use std::path::Path;
+
 use socket_log::layout::source;
 use socket_log::write::LogWriter;
-
-use std::fs::{self, File};
 
 use super::*;
 use crate::collect::stored_file::disk_use;

@@ -2,15 +2,15 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
-use rustix::fs::{Advice, OFlags, SeekFrom, fadvise, seek};
+use message_trace::DataPath;
+use rustix::fs::{Advice, SeekFrom, fadvise, seek};
 use rustix::io::Errno;
 
 use super::violation::Violation;
 use crate::page::{self, PAGE};
-use crate::tuning::{CHECKSUM_READ_BYTES, MAX_SPARSE_BYTES};
+use crate::tuning::{CHECKSUM_READ_BYTES, MAX_SPARSE_BYTES, NEW_FILE_MODE};
 
 /// An open file.
 #[derive(Debug)]
@@ -32,16 +32,14 @@ impl Open {
 }
 
 /// Opens an existing regular file; a symbolic link is refused.
-pub(super) fn existing(path: &Path) -> io::Result<File> {
-    let file =
-        File::options().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
+pub(super) fn existing(path: &DataPath) -> io::Result<File> {
+    path.open()
 }
 
 /// Whether this file is still the one at `path`.
-pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+pub(super) fn is_at(file: &File, path: &DataPath) -> io::Result<bool> {
     let of = |status: fs::Metadata| [status.dev(), status.ino()];
-    match fs::symlink_metadata(path) {
+    match path.metadata() {
         Ok(status) => Ok(of(status) == of(file.metadata()?)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
@@ -49,23 +47,17 @@ pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 }
 
 /// Opens an existing log for writing.
-pub(super) fn reopen(directory: &Path, name: &str) -> io::Result<Open> {
-    let mut options = File::options();
-    options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
-    Ok(Open { name: name.to_owned(), file: options.open(directory.join(name))? })
+pub(super) fn reopen(directory: &DataPath, name: &str) -> io::Result<Open> {
+    Ok(Open { name: name.to_owned(), file: directory.join(name).open_to_write()? })
 }
 
 /// Opens a log, making it and its directory where they are not there.
-pub(super) fn make(directory: &Path, name: &str) -> io::Result<Open> {
-    let open = || {
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false).mode(0o644);
-        options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(directory.join(name))
-    };
-    let file = match open() {
+pub(super) fn make(directory: &DataPath, name: &str) -> io::Result<Open> {
+    let path = directory.join(name);
+    let file = match path.open_or_make(NEW_FILE_MODE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(directory)?;
-            open()
+            directory.create_dir_all()?;
+            path.open_or_make(NEW_FILE_MODE)
         }
         result => result,
     }?;
@@ -77,11 +69,6 @@ pub(super) fn is_no_file(error: &io::Error) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::InvalidInput];
     kinds.contains(&error.kind())
         || [Some(Errno::LOOP), Some(Errno::NXIO)].contains(&Errno::from_io_error(error))
-}
-
-/// Makes the entries of a directory durable.
-pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
 }
 
 /// Number of bytes that a file takes on the disk.

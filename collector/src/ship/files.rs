@@ -1,37 +1,26 @@
 //! Logs of a host's directory as they are at a moment: their names, their lengths, and where they
 //! have content.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
-use rustix::fs::{OFlags, SeekFrom, seek};
+use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use socket_log::layout::source;
 use socket_log::{Header, OpenError, blank_heads};
+
+use message_trace::DataPath;
 
 use crate::identity::Identity;
 use crate::page::{self, PAGE};
 use socket_log::names;
 
 /// The names of the logs in `directory`, sorted; none where there is no such directory (yet).
-pub(super) fn names(directory: &Path) -> io::Result<Vec<String>> {
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    let mut found = Vec::new();
-    for entry in entries {
-        if let Ok(name) = entry?.file_name().into_string()
-            && names::log_name(&name).is_ok()
-        {
-            found.push(name);
-        }
-    }
-    found.sort();
-    Ok(found)
+pub(super) fn names(directory: &DataPath) -> io::Result<Vec<String>> {
+    let entries = directory.entries()?.into_iter();
+    let names = entries.filter_map(|entry| entry.path.file_name()?.to_str().map(str::to_owned));
+    Ok(names.filter(|name| names::log_name(name).is_ok()).collect())
 }
 
 /// Stamp of a file, without a look into it: when it is the same, so is the file, if nobody writes
@@ -49,8 +38,8 @@ pub(super) struct Opened {
 }
 
 /// The stamp of the file at `path`; `None` where it has vanished.
-pub(super) fn stamp(path: &Path) -> Option<Stamp> {
-    let status = fs::symlink_metadata(path).ok()?;
+pub(super) fn stamp(path: &DataPath) -> Option<Stamp> {
+    let status = path.metadata().ok()?;
     Some(Stamp([
         status.dev() as i64,
         status.ino() as i64,
@@ -62,10 +51,9 @@ pub(super) fn stamp(path: &Path) -> Option<Stamp> {
 
 impl Opened {
     /// Opens a log; `None` where it has vanished, nobody has begun it yet, or it is none.
-    pub(super) fn open(directory: &Path, name: &str) -> io::Result<Option<Opened>> {
+    pub(super) fn open(directory: &DataPath, name: &str) -> io::Result<Option<Opened>> {
         let path = directory.join(name);
-        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = match File::options().read(true).custom_flags(flags.bits() as i32).open(&path) {
+        let file = match path.open() {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),

@@ -3,8 +3,6 @@
 //! the host, in whatever state the file beside their log is.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use operations::{replace, update};
@@ -13,6 +11,7 @@ use socket_log::Log;
 use super::files::{self, Stamp};
 use crate::tuning::{MIN_NAMING_PAUSE, NAMING_PAUSE};
 use crate::writers;
+use message_trace::DataPath;
 
 /// What was done for each log.
 #[derive(Debug, Default)]
@@ -33,7 +32,7 @@ impl Naming {
     /// Brings the operations beside the logs called `names` up to date, where they have heads. What
     /// fails is tried again when the log has changed: without operations a log is as good as one
     /// that was recorded without heads.
-    pub(super) fn update(&mut self, directory: &Path, names: &[String]) {
+    pub(super) fn update(&mut self, directory: &DataPath, names: &[String]) {
         for name in names.iter().filter(|name| !name.ends_with(operations::EXTENSION)) {
             let path = directory.join(name);
             let now = Instant::now();
@@ -59,8 +58,8 @@ fn pause(took: Duration) -> Duration {
 }
 
 /// Names the heads of one log. Whether nobody can write to the log any more.
-fn name_one(path: &Path) -> bool {
-    let has_ended = File::open(path).is_ok_and(|file| writers::none(&file) == Some(true));
+fn name_one(path: &DataPath) -> bool {
+    let has_ended = path.open().is_ok_and(|file| writers::none(&file) == Some(true));
     if Log::open(path).is_ok_and(|log| log.header().heads) {
         let _ = if has_ended { replace(path, |_| false).map(drop) } else { update(path) };
     }

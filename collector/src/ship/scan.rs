@@ -21,10 +21,11 @@ use crate::page::PAGE;
 use crate::tuning::ZSTD_LEVEL;
 use crate::wire::{EXTENT_LIMIT, Shortage};
 use crate::writers::Here;
+use message_trace::DataPath;
 
 /// The host's files and what is known of them.
 pub(super) struct Scanner<'a> {
-    directory: PathBuf,
+    directory: DataPath,
     here: Here,
     /// Whether files that are done are removed.
     remove: bool,
@@ -80,7 +81,7 @@ impl From<Gone> for Failed {
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(
-        directory: PathBuf,
+        directory: DataPath,
         boot: [u8; 16],
         remove: bool,
         limit: Option<u64>,
@@ -180,7 +181,7 @@ impl<'a> Scanner<'a> {
 
     fn failed(&self, name: &str) -> impl Fn(io::Error) -> Failed + use<> {
         let path = self.directory.join(name);
-        move |error| Failed::Io(path.clone(), error)
+        move |error| Failed::Io(path.to_path_buf(), error)
     }
 
     /// The names of the files to send, all of them known from now on.

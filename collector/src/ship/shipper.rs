@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use message_trace::PathError;
+use message_trace::{FileKind, PathError};
 
 use super::dialog::{Broken, Dialog};
 use super::event::{Event, Events};
@@ -232,13 +232,12 @@ impl<'a> Shipper<'a> {
 
 /// Other hosts that have logs in the data directory.
 fn other_hosts(options: &Options) -> Vec<String> {
-    let entries = fs::read_dir(options.data.hosts()).into_iter().flatten().flatten();
+    let entries = options.data.hosts().entries().unwrap_or_default();
     let hosts = entries
-        .filter(|entry| entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().into_string().ok());
-    let mut others: Vec<String> = hosts.filter(|host| *host != options.host).collect();
-    others.sort();
-    others
+        .into_iter()
+        .filter(|entry| entry.kind == FileKind::Directory)
+        .filter_map(|entry| entry.path.file_name()?.to_str().map(str::to_owned));
+    hosts.filter(|host| *host != options.host).collect()
 }
 
 /// The kernel's random id of this boot, as logs have it; zeros where it is not known.

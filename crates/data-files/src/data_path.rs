@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::path::{Display, Path, PathBuf};
+use std::path::{Component, Display, Path, PathBuf};
 
 /// Path of a file or directory: a part that the user named, which is trusted, and the names below
 /// it, which are not.
@@ -25,8 +25,15 @@ impl DataPath {
     /// The path of what is called `names` below this one: one name, or several with slashes.
     #[must_use]
     pub fn join(&self, names: impl AsRef<Path>) -> DataPath {
-        let names = names.as_ref();
-        DataPath { path: self.path.join(names), below: self.below + names.components().count() }
+        let mut joined = self.clone();
+        for name in names.as_ref().components() {
+            // An absolute path would take the place of the whole.
+            if !matches!(name, Component::RootDir | Component::Prefix(_)) {
+                joined.path.push(name);
+                joined.below += 1;
+            }
+        }
+        joined
     }
 
     /// The directory in which it lies. Of a path that is trusted whole it is trusted, too.
@@ -72,9 +79,19 @@ impl DataPath {
         &self.path
     }
 
+    /// The path as a value that errors keep.
+    pub fn to_path_buf(&self) -> PathBuf {
+        self.path.clone()
+    }
+
     /// The path for messages.
     pub fn display(&self) -> Display<'_> {
         self.path.display()
+    }
+
+    /// Whether the user named the whole path.
+    pub fn is_trusted(&self) -> bool {
+        self.below == 0
     }
 
     /// The part that is trusted, and the names below it.
@@ -110,27 +127,27 @@ impl From<PathBuf> for DataPath {
     }
 }
 
-impl From<&PathBuf> for DataPath {
-    fn from(path: &PathBuf) -> DataPath {
-        DataPath::trusted(path)
-    }
-}
-
-impl From<&Path> for DataPath {
-    fn from(path: &Path) -> DataPath {
-        DataPath::trusted(path)
-    }
-}
-
 impl From<&DataPath> for DataPath {
     fn from(path: &DataPath) -> DataPath {
         path.clone()
     }
 }
 
-impl From<DataPath> for PathBuf {
-    fn from(path: DataPath) -> PathBuf {
-        path.path
+impl<T: ?Sized + AsRef<OsStr>> From<&T> for DataPath {
+    fn from(path: &T) -> DataPath {
+        DataPath::trusted(Path::new(path))
+    }
+}
+
+impl From<OsString> for DataPath {
+    fn from(path: OsString) -> DataPath {
+        DataPath::trusted(path)
+    }
+}
+
+impl From<String> for DataPath {
+    fn from(path: String) -> DataPath {
+        DataPath::trusted(path)
     }
 }
 
@@ -164,5 +181,6 @@ mod tests {
         let up = DataPath::trusted("/a/b").join("../c");
         assert_eq!(up.parts().0, Path::new("/a/b"));
         assert!(up.open().is_err());
+        assert_eq!(DataPath::trusted("/a").join("/etc/x").as_path(), Path::new("/a/etc/x"));
     }
 }

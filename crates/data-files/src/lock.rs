@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use crate::data_path::DataPath;
 
 /// Name of the file that is locked. Only its owner may open it, so nobody else can hold the lock.
-const NAME: &str = "lock";
+const NAME: &str = ".lock";
 
 /// A lock that is held. Dropped, others have their turn; so they have when the process is killed.
 #[derive(Debug)]

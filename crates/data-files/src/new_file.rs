@@ -47,7 +47,7 @@ impl DataPath {
         if kind_at(&directory, &name).is_ok_and(|kind| kind == FileKind::Directory) {
             return Err(Errno::ISDIR.into());
         }
-        let unfinished = unfinished_name(&name)?;
+        let unfinished = unfinished_name(&name);
         let flags = COMMON | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let file = openat(&directory, &unfinished, flags, Mode::from_raw_mode(mode))?;
         // By this lock others know that it is still written. It goes with the descriptor.
@@ -65,6 +65,25 @@ impl DataPath {
         file.commit()
     }
 
+    /// Path beside this one under which it can be written before it is whole: a name that nobody
+    /// knows ahead. For what cannot keep a [`NewFile`] open; it is made by
+    /// [`DataPath::create_new`].
+    #[must_use]
+    pub fn unfinished(&self) -> DataPath {
+        let name = self.file_name().unwrap_or_default().to_owned();
+        self.with_file_name(unfinished_name(&name))
+    }
+
+    /// Copies the file to another path, in place of what is there.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn copy_to(&self, to: &DataPath) -> io::Result<()> {
+        let mut copy = to.create()?;
+        io::copy(&mut self.open()?, &mut copy)?;
+        copy.commit()
+    }
+
     /// Temporary file without a name, in the directory at this path.
     ///
     /// # Errors
@@ -76,7 +95,7 @@ impl DataPath {
             Ok(file) => Ok(file.into()),
             // Some file systems make none without a name.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => {
-                let name = unfinished_name(&OsString::from("temporary"))?;
+                let name = unfinished_name(&OsString::from("temporary"));
                 let flags = COMMON | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
                 let file = openat(&directory, &name, flags, mode)?;
                 unlinkat(&directory, &name, AtFlags::empty())?;
@@ -154,12 +173,14 @@ impl Drop for NewFile {
     }
 }
 
-fn unfinished_name(name: &OsString) -> io::Result<OsString> {
+fn unfinished_name(name: &OsString) -> OsString {
     let mut drawn = [0; NAME_BYTES];
-    getrandom(&mut drawn, GetRandomFlags::empty())?;
+    // It fails on no kernel that Rust's own programs run on. Whatever is drawn, a file that is there
+    // is never taken.
+    let _ = getrandom(&mut drawn, GetRandomFlags::empty());
     let mut unfinished = name.clone();
     unfinished.push(format!("{UNFINISHED}{:016x}", u64::from_ne_bytes(drawn)));
-    Ok(unfinished)
+    unfinished
 }
 
 fn is_unfinished_name(name: &str) -> bool {

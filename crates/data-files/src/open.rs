@@ -52,6 +52,16 @@ impl DataPath {
         self.single(self.open_regular(flags, Mode::from_raw_mode(mode))?)
     }
 
+    /// Makes the file with the rights `mode` and opens it for reading and writing. Nothing may lie
+    /// at the path.
+    ///
+    /// # Errors
+    /// When the system refuses, also as something lies there.
+    pub fn create_new(&self, mode: u32) -> io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+        self.open_regular(flags, Mode::from_raw_mode(mode))
+    }
+
     /// The whole file.
     ///
     /// # Errors
@@ -70,6 +80,15 @@ impl DataPath {
         let mut text = String::new();
         self.open()?.read_to_string(&mut text)?;
         Ok(text)
+    }
+
+    /// The whole content of what the user named, a pipe too; of a path that is not trusted whole,
+    /// that of the regular file.
+    ///
+    /// # Errors
+    /// As those of [`DataPath::open`].
+    pub fn read_named(&self) -> io::Result<Vec<u8>> {
+        if self.is_trusted() { std::fs::read(self.as_path()) } else { self.read() }
     }
 
     /// What the system knows of what lies at the path. Where a link leads is not looked at, unless

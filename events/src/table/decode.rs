@@ -87,8 +87,9 @@ impl Decoder {
         batch: &RecordBatch,
         names: &mut Names,
         piece: &mut Piece,
-        path: &Path,
+        path: impl AsRef<Path>,
     ) -> Result<(), PathError> {
+        let path = path.as_ref();
         self.fill(batch, names, piece).ok_or_else(|| {
             PathError::malformed(path, "the columns of its events do not fit each other")
         })

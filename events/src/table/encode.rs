@@ -80,8 +80,9 @@ pub(super) fn encode(
     places: &[usize],
     names: &Names,
     columns: &SchemaRef,
-    path: &Path,
+    path: impl AsRef<Path>,
 ) -> Result<RecordBatch, PathError> {
+    let path = path.as_ref();
     let events: Vec<Event> = places.iter().map(|place| piece.event(*place)).collect();
     let [mut ints, mut reals, mut texts] = [(); 3].map(|()| OneType::new(events.len()));
     let (mut int_values, mut real_values) = (Vec::new(), Vec::new());

@@ -1,9 +1,8 @@
 //! Reading one table, piece by piece.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
 
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use out_of_core::Names;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
@@ -17,7 +16,7 @@ use crate::tuning::PIECE_EVENTS;
 /// A table that is being read. A dictionary is shared by the batches of a row group only, so each
 /// group is read by itself.
 pub(crate) struct TableReader {
-    path: PathBuf,
+    path: DataPath,
     file: File,
     metadata: ArrowReaderMetadata,
     next_group: usize,
@@ -30,8 +29,17 @@ impl TableReader {
     ///
     /// # Errors
     /// When it cannot be read, or is no table of events.
-    pub(crate) fn open(path: &Path) -> Result<TableReader, PathError> {
-        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+    pub(crate) fn open(path: impl Into<DataPath>) -> Result<TableReader, PathError> {
+        let path = &path.into();
+        let file = path.open().map_err(|error| PathError::io(path, error))?;
+        TableReader::of_file(path, file)
+    }
+
+    /// The table in an open file, which is or will be called `path`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no table of events.
+    pub(crate) fn of_file(path: &DataPath, file: File) -> Result<TableReader, PathError> {
         let metadata = ArrowReaderMetadata::load(&file, Default::default())
             .map_err(|error| PathError::malformed(path, error))?;
         let (own, wanted) = (metadata.schema(), schema::columns());

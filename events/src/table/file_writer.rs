@@ -1,10 +1,10 @@
 //! Writing the table: pieces that come in the order of time.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use arrow_schema::SchemaRef;
-use message_trace::PathError;
+use message_trace::{DataPath, NewFile, PathError};
 use out_of_core::Names;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -20,26 +20,28 @@ use crate::tuning::{DICTIONARY_BYTES, GROUP_EVENTS, PAGE_BYTES, PAGE_EVENTS};
 /// A table in the making. It has its name from [`TableWriter::finish`] on; one that is given up
 /// leaves nothing behind.
 pub(crate) struct TableWriter {
-    path: PathBuf,
-    unfinished: PathBuf,
+    path: DataPath,
     columns: SchemaRef,
-    /// `None` once the table is finished.
-    writer: Option<ArrowWriter<File>>,
+    /// `None` once the table is ended.
+    writer: Option<ArrowWriter<NewFile>>,
+    /// The file of a table that is ended and has not its name yet.
+    ended: Option<NewFile>,
     events: u64,
 }
 
 impl TableWriter {
-    /// Begins the table `path`, which is called `unfinished` until it is whole.
+    /// Begins the table `path`.
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub(crate) fn create(path: &Path, unfinished: PathBuf) -> Result<TableWriter, PathError> {
-        let file = File::create(&unfinished).map_err(|error| PathError::io(&unfinished, error))?;
+    pub(crate) fn create(path: impl Into<DataPath>) -> Result<TableWriter, PathError> {
+        let path = &path.into();
+        let file = path.create().map_err(|error| PathError::io(path, error))?;
         let columns = schema::columns();
         let writer = ArrowWriter::try_new(file, columns.clone(), Some(properties()))
             .map_err(|error| wrong(path, error))?;
         let path = path.to_owned();
-        Ok(TableWriter { path, unfinished, columns, writer: Some(writer), events: 0 })
+        Ok(TableWriter { path, columns, writer: Some(writer), ended: None, events: 0 })
     }
 
     /// Appends the events of a piece at `places`, whose names are in `names`. They are in the order
@@ -64,16 +66,20 @@ impl TableWriter {
         self.events
     }
 
-    /// Ends the table, which still has its name of one in the making: the table can be read now
-    /// at that path, and [`TableWriter::finish`] gives it its own.
+    /// Ends the table, which has not its name yet: the table can be read now from the file that is
+    /// returned, and [`TableWriter::finish`] gives it its name.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn end(&mut self) -> Result<&Path, PathError> {
+    pub(crate) fn end(&mut self) -> Result<File, PathError> {
         if let Some(writer) = self.writer.take() {
-            writer.close().map_err(|error| wrong(&self.path, error))?;
+            self.ended = Some(writer.into_inner().map_err(|error| wrong(&self.path, error))?);
         }
-        Ok(&self.unfinished)
+        let ended = self.ended.as_ref().map_or_else(
+            || Err(std::io::Error::other("it was ended before")),
+            |file| file.file().try_clone(),
+        );
+        ended.map_err(|error| PathError::io(&self.path, error))
     }
 
     /// Ends the table and gives it its name.
@@ -82,15 +88,8 @@ impl TableWriter {
     /// When the file cannot be written.
     pub(crate) fn finish(mut self) -> Result<(), PathError> {
         self.end()?;
-        std::fs::rename(&self.unfinished, &self.path)
-            .map_err(|error| PathError::io(&self.path, error))
-    }
-}
-
-impl Drop for TableWriter {
-    fn drop(&mut self) {
-        // Nothing is left of a table that was not finished; of a finished one this name is gone.
-        let _ = std::fs::remove_file(&self.unfinished);
+        let named = self.ended.take().map_or(Ok(()), NewFile::commit);
+        named.map_err(|error| PathError::io(&self.path, error))
     }
 }
 
@@ -112,6 +111,7 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-fn wrong(path: &Path, error: ParquetError) -> PathError {
+fn wrong(path: impl AsRef<Path>, error: ParquetError) -> PathError {
+    let path = path.as_ref();
     PathError::io(path, std::io::Error::other(error))
 }

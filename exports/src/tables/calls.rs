@@ -47,7 +47,7 @@ impl Exporter for Calls {
         let (options, links) = (source.analysis()?.options, Links::read(&source.data.links())?);
         // The calls are those that the analysis found, which pairs by the ids of operations.
         analyze::tell(&mut trace, source.data, &options)?;
-        let calls = CallTable::new(&trace, &links, &options, &path);
+        let calls = CallTable::new(&trace, &links, &options, path.as_path());
         let schema = CallTable::schema();
         export_batches(schema, calls, self.format, &mut *output.writer, output.name)?;
         Ok(None)

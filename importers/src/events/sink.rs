@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ::events::{EventWriter, Piece};
-use message_trace::{DataDir, PathError};
+use message_trace::{DataDir, DataPath, PathError};
 use out_of_core::Names;
 
 use crate::error::Error;
@@ -17,7 +17,7 @@ const OWN: &str = "sockcap";
 /// Events on their way to a table.
 pub(super) struct EventSink {
     /// `None`: what would be written is only counted.
-    writer: Option<(EventWriter, PathBuf)>,
+    writer: Option<(EventWriter, DataPath)>,
     /// Names of all events.
     pub(super) names: Names,
     /// Where events are added; [`EventSink::taken`] is called after each.
@@ -37,7 +37,7 @@ impl EventSink {
             return Err(Error::malformed(Path::new(name), At::File, why));
         }
         let directory = data.events_dir();
-        std::fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, error))?;
+        directory.create_dir_all().map_err(|error| Error::io(&directory, error))?;
         let path = directory.join(format!("{name}.parquet"));
         let writer = EventWriter::create(&path)?;
         Ok(EventSink { writer: Some((writer, path)), ..EventSink::dry() })

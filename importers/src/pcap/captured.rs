@@ -2,7 +2,6 @@
 //! looks at the trace later wants to know what the captures lacked.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use message_trace::{DataDir, json};
@@ -47,12 +46,8 @@ impl Captured {
         replayed: &Replayed,
         plan: &Plan,
     ) -> Captured {
-        let has_log = |host: &str| {
-            replayed
-                .logs
-                .iter()
-                .any(|log| log.parent().is_some_and(|directory| directory.ends_with(host)))
-        };
+        let has_log =
+            |host: &str| replayed.logs.iter().any(|log| log.parent().as_path().ends_with(host));
         let timed = plan.hosts.iter().filter(|host| host.sniffer == number && has_log(&host.name));
         let Oddities { repeated, missed, unacknowledged, impossible } = replayed.odd;
         let odd = [
@@ -85,7 +80,7 @@ impl Captured {
 
     pub(super) fn write(&self, data: &DataDir) -> Result<(), Error> {
         let directory = data.hosts().join(&self.sniffer);
-        fs::create_dir_all(&directory).map_err(|error| Error::io(&directory, error))?;
+        directory.create_dir_all().map_err(|error| Error::io(&directory, error))?;
         Ok(json::write(&directory.join(format!("packets-{}.json", self.sniffer)), self)?)
     }
 
@@ -96,9 +91,9 @@ impl Captured {
     pub fn all(data: &DataDir) -> Result<Vec<Captured>, message_trace::PathError> {
         let mut all: Vec<Captured> = Vec::new();
         // A data directory without logs has no such files either.
-        for host in fs::read_dir(data.hosts()).into_iter().flatten().flatten() {
-            let file =
-                host.path().join(format!("packets-{}.json", host.file_name().to_string_lossy()));
+        for host in data.hosts().entries().unwrap_or_default() {
+            let name = host.path.file_name().unwrap_or_default().to_string_lossy();
+            let file = host.path.join(format!("packets-{name}.json"));
             if file.is_file() {
                 all.push(json::read(&file)?);
             }

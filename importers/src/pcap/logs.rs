@@ -4,12 +4,11 @@
 //! A log is written piece by piece, under another name, and takes its own when all is done: so an
 //! import that fails leaves no half of a log, and the size of a capture does not matter.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Datagram, Direction, Origin, Role, datagram_flag};
 use socket_log::layout::{source, state};
@@ -18,12 +17,10 @@ use socket_log::write::{LogWriter, Socket, TCP, TCP6, UDP, inet};
 use super::headers::End;
 use super::plan::Host;
 use crate::error::Error;
-use crate::tuning::MAX_HELD_CHUNKS;
+use crate::tuning::{MAX_HELD_CHUNKS, NEW_FILE_MODE};
 
 /// A UDP socket of the IPv6 family.
 const UDP6: Socket = Socket { domain: 10, ..UDP };
-/// How a log is called while it is being written: no log yet.
-const UNFINISHED: &str = "unfinished";
 
 /// A socket in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +32,7 @@ pub(crate) struct FlowRef {
 /// The logs that one sniffer makes.
 pub(crate) struct Logs {
     /// `None`: what would be written is only counted.
-    hosts: Option<PathBuf>,
+    hosts: Option<DataPath>,
     sniffer: String,
     logs: Vec<Log>,
     by_node: FxHashMap<(u32, Option<u16>), u32>,
@@ -45,7 +42,9 @@ pub(crate) struct Logs {
 
 struct Log {
     writer: LogWriter,
-    path: PathBuf,
+    path: DataPath,
+    /// Its path while it is written.
+    unfinished: DataPath,
     flows: u32,
     begun: bool,
 }
@@ -148,12 +147,11 @@ impl Logs {
     }
 
     /// Writes what is left and gives all logs their names. Says which they are.
-    pub(crate) fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
+    pub(crate) fn finish(mut self) -> Result<Vec<DataPath>, Error> {
         let mut paths = Vec::new();
         for log in self.logs.iter_mut().filter(|_| self.hosts.is_some()) {
             log.put(|writer, file| writer.finish(file))?;
-            let unfinished = log.path.with_extension(UNFINISHED);
-            fs::rename(&unfinished, &log.path).map_err(|error| Error::io(&log.path, error))?;
+            log.unfinished.rename_to(&log.path).map_err(|error| Error::io(&log.path, error))?;
             paths.push(log.path.clone());
         }
         self.logs.clear();
@@ -175,13 +173,11 @@ impl Logs {
             writer.set_state(state::EXITED).set_epoch(0).set_start(ticks(time));
             let service = service.map_or_else(|| "all".to_owned(), |port| port.to_string());
             let file = format!("{}{service}.sclog", prefix(&self.sniffer));
-            let path = self
-                .hosts
-                .iter()
-                .flat_map(|hosts| [hosts.as_path(), Path::new(&host.name)])
-                .collect::<PathBuf>()
-                .join(file);
-            self.logs.push(Log { writer, path, flows: 0, begun: false });
+            // Without a data directory it is never opened.
+            let nowhere = || DataPath::trusted("");
+            let path = self.hosts.clone().unwrap_or_else(nowhere).join(&host.name).join(file);
+            let unfinished = path.unfinished();
+            self.logs.push(Log { writer, path, unfinished, flows: 0, begun: false });
         }
         log
     }
@@ -220,7 +216,7 @@ impl Drop for Logs {
     fn drop(&mut self) {
         for log in self.logs.iter().filter(|log| log.begun) {
             // It may have its own name already, or be out of reach; nobody reads it either way.
-            let _ = fs::remove_file(log.path.with_extension(UNFINISHED));
+            let _ = log.unfinished.remove_file();
         }
     }
 }
@@ -230,16 +226,19 @@ impl Log {
         &mut self,
         write: impl FnOnce(&mut LogWriter, &File) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let path = self.path.with_extension(UNFINISHED);
+        let path = &self.unfinished;
         let open = || -> io::Result<File> {
-            path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            OpenOptions::new().write(true).create(true).truncate(!self.begun).open(&path)
+            if self.begun {
+                return path.open_to_write();
+            }
+            path.parent().create_dir_all()?;
+            path.create_new(NEW_FILE_MODE)
         };
         let written = open().and_then(|file| {
             self.begun = true;
             write(&mut self.writer, &file)
         });
-        written.map_err(|error| Error::io(&path, error))
+        written.map_err(|error| Error::io(&self.unfinished, error))
     }
 }
 
@@ -249,9 +248,9 @@ fn prefix(sniffer: &str) -> String {
 }
 
 /// The logs that an earlier import of `sniffer` made in `data`.
-pub(crate) fn earlier(data: &DataDir, sniffer: &str) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn earlier(data: &DataDir, sniffer: &str) -> Result<Vec<DataPath>, Error> {
     let prefix = prefix(sniffer);
-    let is_ours = |path: &Path| {
+    let is_ours = |path: &DataPath| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let service = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(".sclog"));
         service.is_some_and(|service| service == "all" || service.parse::<u16>().is_ok())

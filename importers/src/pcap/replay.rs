@@ -1,7 +1,7 @@
 //! The second pass over the captures of one sniffer: connections and datagrams become the logs of
 //! the hosts that are timed by this sniffer.
 
-use message_trace::{DataDir, Progress};
+use message_trace::{DataDir, DataPath, Progress};
 use rustc_hash::FxHashMap;
 use socket_log::encode::{Direction, Role};
 
@@ -17,7 +17,7 @@ use crate::tuning::{CLOSED_KEPT_NS, MAX_FOLLOWED, RESTING_KEPT_NS, SWEEP_NS};
 /// What a sniffer's second pass made.
 #[derive(Debug, Default)]
 pub(crate) struct Replayed {
-    pub(crate) logs: Vec<std::path::PathBuf>,
+    pub(crate) logs: Vec<DataPath>,
     pub(crate) records: u64,
     pub(crate) odd: Oddities,
     /// Connections that were joined in their middle.

@@ -44,13 +44,13 @@ impl<F: Format> Importer for SpanImporter<F> {
         let unfinished = Unfinished::create(&data.spans(), &name)?;
         let mut summary = Summary::default();
         let budget = MemoryBudget::new(SPANS_IN_MEMORY_BYTES);
-        let sink = SpanSink::new(&budget, unfinished.path());
+        let sink = SpanSink::new(&budget, unfinished.path().as_path());
         let mut reading = Reading::new(&sink, progress, &mut summary);
         self.format.read_all(files, &mut reading)?;
         if reading.kept() == 0 {
             return Err(nothing(files, F::NONE, &summary));
         }
-        let tables = DataDir::new(unfinished.path());
+        let tables = DataDir::new(unfinished.path().as_path());
         let joined = sink.finish(&tables.requests(), &tables.steps(), progress)?;
         joined.clocks.write(&tables.clocks())?;
         summary.made = joined.steps;

@@ -5,10 +5,10 @@
 //! on it, and its names are written whenever more of them has become known. Ticks are nanoseconds
 //! since the Unix epoch.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
 
+use message_trace::{DataPath, NewFile};
 use rustc_hash::FxHashMap;
 use socket_log::encode::{self, Connect, Flow, Origin, ProcessEvent, Role, Words};
 use socket_log::layout::{source, state};
@@ -16,7 +16,7 @@ use socket_log::write::LogWriter;
 
 use super::sockets::{Socket, SocketId};
 use crate::error::Error;
-use crate::tuning::FULL_CHUNKS;
+use crate::tuning::{FULL_CHUNKS, NEW_FILE_MODE};
 
 /// The room in a log's header for the host's name, the executable's path and the arguments, with
 /// the zeros behind.
@@ -46,8 +46,8 @@ struct View {
 pub(super) struct Log {
     writer: LogWriter,
     /// `None`: nothing is written.
-    path: Option<PathBuf>,
-    file: Option<File>,
+    path: Option<DataPath>,
+    file: Option<NewFile>,
     views: FxHashMap<SocketId, View>,
     flows: u32,
     /// Sets apart the socket numbers of this import from those of others.
@@ -74,7 +74,7 @@ impl Log {
         (pid, parent): (u32, u32),
         program: &Program,
         start: i64,
-        path: Option<PathBuf>,
+        path: Option<DataPath>,
         salt: u64,
     ) -> Log {
         let mut writer =
@@ -254,7 +254,7 @@ impl Log {
             Some(file) => file,
             None => create(path).map_err(|error| Error::io(path, error))?,
         };
-        write(&mut self.writer, &file).map_err(|error| Error::io(path, error))?;
+        write(&mut self.writer, file.file()).map_err(|error| Error::io(path, error))?;
         self.file = Some(file);
         Ok(())
     }
@@ -271,7 +271,11 @@ impl Log {
             self.record(at, &encode::process(at.ticks(), event, value));
         }
         self.writer.set_state(ending);
-        self.write(|writer, file| writer.finish(file))
+        self.write(|writer, file| writer.finish(file))?;
+        match (&self.path, self.file.take()) {
+            (Some(path), Some(file)) => file.commit().map_err(|error| Error::io(path, error)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -288,11 +292,9 @@ pub(super) enum End {
     Unknown,
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
-    }
-    File::create(path)
+fn create(path: &DataPath) -> io::Result<NewFile> {
+    path.parent().create_dir_all()?;
+    path.create_as(NEW_FILE_MODE)
 }
 
 /// The part of a text that fits, in whole characters.

@@ -1,8 +1,7 @@
 //! What the trace tells of, at the moment that has been reached: threads, processes, their
 //! descriptors and sockets, and the logs that are being written of them.
 
-use std::path::{Path, PathBuf};
-
+use message_trace::DataPath;
 use rustc_hash::{FxHashMap, FxHashSet};
 use socket_log::encode::{self, Origin};
 
@@ -40,7 +39,7 @@ pub(super) struct Process {
 pub(super) struct Destination {
     pub(super) host: String,
     /// `None`: nothing is written.
-    pub(super) directory: Option<PathBuf>,
+    pub(super) directory: Option<DataPath>,
     /// Sets apart the socket numbers of this import from those of others.
     pub(super) salt: u64,
 }
@@ -54,7 +53,7 @@ pub(super) struct World {
     pub(super) tables: Tables,
     pub(super) sockets: Sockets,
     pub(super) imported: Imported,
-    names: FxHashSet<PathBuf>,
+    names: FxHashSet<DataPath>,
     /// The first log that could not be written.
     pub(super) failed: Option<Error>,
 }
@@ -134,7 +133,7 @@ impl World {
         let (place, names) = (&self.place, &mut self.names);
         let process = self.processes.get_mut(&process)?;
         if process.log.is_none() {
-            let directory = place.directory.as_deref();
+            let directory = place.directory.as_ref();
             let path = directory
                 .map(|directory| file_name(directory, process.pid, process.started, names));
             self.imported.replaced |= path.as_ref().is_some_and(|path| path.exists());
@@ -288,13 +287,18 @@ impl World {
     }
 
     /// The logs that this import has begun.
-    pub(super) fn logs(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(super) fn logs(&self) -> impl Iterator<Item = &DataPath> {
         self.names.iter()
     }
 }
 
 /// The name of a process's log: one of its own, and the same whenever the same file is imported.
-fn file_name(directory: &Path, pid: u32, started: i64, names: &mut FxHashSet<PathBuf>) -> PathBuf {
+fn file_name(
+    directory: &DataPath,
+    pid: u32,
+    started: i64,
+    names: &mut FxHashSet<DataPath>,
+) -> DataPath {
     let path = directory.join(format!("{pid}-{started}-strace.sclog"));
     if names.insert(path.clone()) {
         return path;

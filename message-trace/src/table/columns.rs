@@ -53,10 +53,11 @@ pub fn schema(fields: impl IntoIterator<Item = Field>) -> SchemaRef {
 /// When their number, lengths or types are others: a mistake of the caller, told with the table's
 /// path.
 pub fn batch(
-    path: &Path,
+    path: impl AsRef<Path>,
     schema: &SchemaRef,
     columns: Vec<ArrayRef>,
 ) -> Result<RecordBatch, PathError> {
+    let path = path.as_ref();
     RecordBatch::try_new(schema.clone(), columns).map_err(|error| PathError::malformed(path, error))
 }
 
@@ -111,9 +112,10 @@ pub fn texts<S: AsRef<str>>(values: impl IntoIterator<Item = Option<S>>) -> Arra
 
 /// A column of the type [`named_texts`]: the names and values of each row.
 pub fn named<'a, Row: IntoIterator<Item = (&'a str, &'a str)>>(
-    path: &Path,
+    path: impl AsRef<Path>,
     rows: impl IntoIterator<Item = Row>,
 ) -> Result<ArrayRef, PathError> {
+    let path = path.as_ref();
     let mut builder = MapBuilder::new(None, StringBuilder::new(), StringBuilder::new());
     for row in rows {
         for (name, value) in row {
@@ -141,11 +143,12 @@ pub fn keyed(keys: Int32Array, texts: StringArray) -> ArrayRef {
 /// # Errors
 /// When there is no such column, or it has no texts.
 pub fn renamed(
-    path: &Path,
+    path: impl AsRef<Path>,
     batch: RecordBatch,
     columns: &[&str],
     call: impl Fn(&str) -> Option<String>,
 ) -> Result<RecordBatch, PathError> {
+    let path = path.as_ref();
     let table = Columns::new(path, &batch);
     let mut arrays = batch.columns().to_vec();
     let called = |texts: &StringArray| -> ArrayRef {

@@ -1,14 +1,13 @@
 //! Quick reading of `messages.parquet`: the ends of messages alone, that is who sent to whom over
 //! what. Row groups can be read by several threads.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::PathError;
 use crate::node::Nodes;
 use crate::table::RowGroups;
 use crate::table::columns::Columns;
 use crate::trace::MessageTrace;
+use crate::{DataPath, PathError};
 
 /// Columns of the ends of messages. The last is read only where calls are wanted.
 const COLUMNS: [&str; 8] =
@@ -16,7 +15,7 @@ const COLUMNS: [&str; 8] =
 
 /// Reader of a table of messages that reads their ends alone.
 pub struct EndsReader {
-    path: PathBuf,
+    path: DataPath,
     nodes: Arc<Nodes>,
     groups: RowGroups,
 }
@@ -27,7 +26,13 @@ impl EndsReader {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn open(messages: &Path, nodes: &Path, call_ids: bool) -> Result<EndsReader, PathError> {
+    pub fn open(
+        messages: impl Into<DataPath>,
+        nodes: impl Into<DataPath>,
+        call_ids: bool,
+    ) -> Result<EndsReader, PathError> {
+        let messages = &messages.into();
+        let nodes = &nodes.into();
         let columns = if call_ids { &COLUMNS[..] } else { &COLUMNS[..COLUMNS.len() - 1] };
         let (nodes, groups) = (Arc::new(Nodes::read(nodes)?), RowGroups::open(messages, columns)?);
         Ok(EndsReader { path: messages.to_owned(), nodes, groups })

@@ -14,9 +14,9 @@ use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::errors::ParquetError;
 
-use crate::PathError;
 use crate::node::Nodes;
 use crate::table::{self, columns, writer};
+use crate::{DataPath, PathError};
 
 /// The formats of [`export`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -61,16 +61,17 @@ impl FromStr for Format {
 /// # Errors
 /// When the table cannot be read or the output not written.
 pub fn export(
-    path: &Path,
+    path: impl Into<DataPath>,
     format: Format,
     mut output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
+    let path = &path.into();
     if format != Format::Parquet {
         let batches = table::read(path)?;
         return export_batches(batches.schema(), batches, format, output, name);
     }
-    let mut file = std::fs::File::open(path).map_err(|error| PathError::io(path, error))?;
+    let mut file = path.open().map_err(|error| PathError::io(path, error))?;
     let copied = std::io::copy(&mut file, &mut output).and_then(|_| output.flush());
     copied.map_err(|error| PathError::io(name, error))
 }
@@ -81,13 +82,14 @@ pub fn export(
 /// # Errors
 /// As for [`export`].
 pub fn export_renamed(
-    path: &Path,
+    path: impl Into<DataPath>,
     columns: &[&str],
     call: impl Fn(&str) -> Option<String>,
     format: Format,
     output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
+    let path = &path.into();
     let batches = table::read(path)?;
     let schema = batches.schema();
     let batches = batches.map(|batch| columns::renamed(path, batch?, columns, &call));
@@ -100,11 +102,12 @@ pub fn export_renamed(
 /// As for [`export`].
 pub fn export_nodes(
     nodes: &Nodes,
-    path: &Path,
+    path: impl Into<DataPath>,
     format: Format,
     output: impl Write + Send,
     name: &Path,
 ) -> Result<(), PathError> {
+    let path = &path.into();
     let batch = nodes.batch(path)?;
     export_batches(batch.schema(), [Ok(batch)], format, output, name)
 }

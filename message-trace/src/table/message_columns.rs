@@ -1,7 +1,6 @@
 //! Writing `messages.parquet` piece by piece: the columns of messages, for [`RowGroupWriter`].
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -9,12 +8,12 @@ use arrow_array::{ArrayRef, Int32Array, StringArray, new_null_array};
 use arrow_schema::{DataType, SchemaRef};
 use rustc_hash::FxHashMap;
 
-use crate::PathError;
 use crate::endpoint::EndpointId;
 use crate::message::{Connect, Message, Protocol};
 use crate::table::columns::{self, dictionary, nullable, required};
 use crate::table::row_groups::{RowGroup, RowGroupEncoder, RowGroupWriter, Stored};
 use crate::tuning::STEP_ROWS;
+use crate::{DataPath, PathError};
 
 /// The columns of the table, in the order of [`arrays`].
 fn schema() -> SchemaRef {
@@ -66,7 +65,8 @@ impl GroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn create(path: &Path) -> Result<GroupWriter, PathError> {
+    pub fn create(path: impl Into<DataPath>) -> Result<GroupWriter, PathError> {
+        let path = &path.into();
         let table = RowGroupWriter::create(path, schema(), stored)?;
         let encoder = Arc::new(GroupEncoder(table.encoder()));
         Ok(GroupWriter { table, encoder })

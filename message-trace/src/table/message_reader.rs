@@ -1,18 +1,18 @@
 //! Reading `messages.parquet`: as a whole, a batch, or piece by piece.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_array::types::{Int8Type, Int32Type, Int64Type};
 
-use crate::PathError;
 use crate::endpoint::Endpoint;
 use crate::message::{Connect, Protocol};
 use crate::node::Nodes;
 use crate::table::columns::Columns;
 use crate::table::{self, Batches};
 use crate::trace::{MessageTrace, NIL, NO_CALL, NO_THREAD};
+use crate::{DataPath, PathError};
 use out_of_core::workers::{ahead, threads};
 
 /// The columns that are read of each message.
@@ -45,7 +45,12 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn read(messages: &Path, nodes: &Path) -> Result<MessageTrace, PathError> {
+    pub fn read(
+        messages: impl Into<DataPath>,
+        nodes: impl Into<DataPath>,
+    ) -> Result<MessageTrace, PathError> {
+        let messages = &messages.into();
+        let nodes = &nodes.into();
         let mut reader = MessageReader::open(messages, nodes)?;
         let mut trace = MessageTrace::new(reader.nodes.clone());
         reader.read(&mut trace, usize::MAX)?;
@@ -58,16 +63,23 @@ impl MessageTrace {
     /// # Errors
     /// When it is not such a table.
     pub fn of_batch(
-        path: &Path,
+        path: impl AsRef<Path>,
         batch: &RecordBatch,
         nodes: usize,
     ) -> Result<MessageTrace, PathError> {
+        let path = path.as_ref();
         let mut trace = MessageTrace::default();
         trace.append(path, batch, nodes)?;
         Ok(trace)
     }
 
-    fn append(&mut self, path: &Path, batch: &RecordBatch, nodes: usize) -> Result<(), PathError> {
+    fn append(
+        &mut self,
+        path: impl AsRef<Path>,
+        batch: &RecordBatch,
+        nodes: usize,
+    ) -> Result<(), PathError> {
+        let path = path.as_ref();
         let table = Columns::new(path, batch);
         let connects = ["connect_begin", "connect_end"].map(|name| table.int64_if_any(name));
         let [begin, end] = connects;
@@ -165,7 +177,7 @@ impl<'batch, T: Copy> Once<'batch, T> {
 
 /// A table of messages that is read piece by piece, in its order.
 pub struct MessageReader {
-    path: PathBuf,
+    path: DataPath,
     nodes: Arc<Nodes>,
     rows: u64,
     batches: Batches,
@@ -178,7 +190,12 @@ impl MessageReader {
     ///
     /// # Errors
     /// When a file cannot be read, or is not such a table.
-    pub fn open(messages: &Path, nodes: &Path) -> Result<MessageReader, PathError> {
+    pub fn open(
+        messages: impl Into<DataPath>,
+        nodes: impl Into<DataPath>,
+    ) -> Result<MessageReader, PathError> {
+        let messages = &messages.into();
+        let nodes = &nodes.into();
         MessageReader::of_nodes(messages, Arc::new(Nodes::read(nodes)?), true)
     }
 
@@ -188,10 +205,11 @@ impl MessageReader {
     /// # Errors
     /// When the file cannot be read, or is not such a table.
     pub fn of_nodes(
-        messages: &Path,
+        messages: impl Into<DataPath>,
         nodes: Arc<Nodes>,
         call_ids: bool,
     ) -> Result<MessageReader, PathError> {
+        let messages = &messages.into();
         let columns: Vec<&str> = COLUMNS.into_iter().chain(call_ids.then_some(CALL_ID)).collect();
         let batches = table::read_columns(messages, &columns)?;
         let rows = table::rows(messages)?;
@@ -227,7 +245,7 @@ impl MessageReader {
         // One batch is decoded while another is appended.
         ahead(threads(), next, |batch: RecordBatch| {
             let now = left.min(batch.num_rows());
-            trace.append(path, &batch.slice(0, now), nodes.len())?;
+            trace.append(&*path, &batch.slice(0, now), nodes.len())?;
             over = (now < batch.num_rows()).then(|| batch.slice(now, batch.num_rows() - now));
             left -= now;
             Ok(())

@@ -1,14 +1,13 @@
 //! `messages.parquet`: the message trace, one row a message.
 
 use std::fmt;
-use std::path::Path;
 
-use crate::PathError;
 use crate::endpoint::{Endpoint, EndpointId};
 use crate::message::Message;
 use crate::table::{GroupEncoder, GroupWriter, RowGroup, Texts};
 use crate::trace::MessageTrace;
 use crate::tuning::GROUP_ROWS;
+use crate::{DataPath, PathError};
 
 /// The texts of the rows from `first` on.
 struct OfTrace<'a> {
@@ -32,7 +31,13 @@ impl MessageTrace {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write(&self, messages: &Path, nodes: &Path) -> Result<(), PathError> {
+    pub fn write(
+        &self,
+        messages: impl Into<DataPath>,
+        nodes: impl Into<DataPath>,
+    ) -> Result<(), PathError> {
+        let messages = &messages.into();
+        let nodes = &nodes.into();
         self.nodes.write(nodes)?;
         let mut writer = GroupWriter::create(messages)?;
         for first in (0..self.len()).step_by(GROUP_ROWS) {
@@ -71,7 +76,8 @@ impl MessageWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: &Path) -> Result<MessageWriter, PathError> {
+    pub fn create(path: impl Into<DataPath>) -> Result<MessageWriter, PathError> {
+        let path = &path.into();
         let table = GroupWriter::create(path)?;
         Ok(MessageWriter { table, waiting: MessageTrace::default(), written: 0, nameless: None })
     }

@@ -5,10 +5,10 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::PathError;
 use crate::node::{Node, Nodes};
 use crate::table;
 use crate::table::columns::{self, Columns, nullable, required};
+use crate::{DataPath, PathError};
 
 fn schema() -> SchemaRef {
     columns::schema([
@@ -30,7 +30,8 @@ impl Nodes {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), PathError> {
+    pub fn write(&self, path: impl Into<DataPath>) -> Result<(), PathError> {
+        let path = &path.into();
         table::write(path, schema(), [self.batch(path)?])
     }
 
@@ -39,7 +40,11 @@ impl Nodes {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write_each(path: &Path, nodes: impl IntoIterator<Item = Node>) -> Result<(), PathError> {
+    pub fn write_each(
+        path: impl Into<DataPath>,
+        nodes: impl IntoIterator<Item = Node>,
+    ) -> Result<(), PathError> {
+        let path = &path.into();
         let mut writer = table::Writer::create(path, schema())?;
         let (mut nodes, mut first) = (nodes.into_iter(), 0);
         loop {
@@ -53,12 +58,14 @@ impl Nodes {
     }
 
     /// The table as one batch, for `path`.
-    pub(super) fn batch(&self, path: &Path) -> Result<RecordBatch, PathError> {
+    pub(super) fn batch(&self, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
+        let path = path.as_ref();
         self.batch_from(0, path)
     }
 
     /// Batch of these nodes as a part of a table; `first` is the id of the first one.
-    fn batch_from(&self, first: usize, path: &Path) -> Result<RecordBatch, PathError> {
+    fn batch_from(&self, first: usize, path: impl AsRef<Path>) -> Result<RecordBatch, PathError> {
+        let path = path.as_ref();
         let rows = || self.0.iter();
         let arrays = vec![
             columns::int32((first..first + self.len()).map(|id| Some(id as i32))),
@@ -79,7 +86,8 @@ impl Nodes {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: &Path) -> Result<Nodes, PathError> {
+    pub fn read(path: impl Into<DataPath>) -> Result<Nodes, PathError> {
+        let path = &path.into();
         let mut nodes = Nodes::default();
         for batch in table::read(path)? {
             let batch = batch?;

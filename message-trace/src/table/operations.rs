@@ -13,14 +13,12 @@
 //! | `call_id` | Int64? | what pairs a request with its response on their connection |
 //! | `trace_id`, `parent_id` | text? | the span of a tracer that made the request, in hexadecimal |
 
-use std::path::{Path, PathBuf};
-
 use arrow_schema::{DataType, SchemaRef};
 
-use crate::PathError;
 pub use crate::operation::OperationRole;
 use crate::table::columns::{self, Columns, nullable, required};
 use crate::table::{self, BATCH_ROWS, Batches, Writer};
+use crate::{DataPath, PathError};
 
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +90,7 @@ fn schema() -> SchemaRef {
 
 /// Writer of the table; a batch of rows is in memory at a time.
 pub struct OperationWriter {
-    path: PathBuf,
+    path: DataPath,
     schema: SchemaRef,
     writer: Writer,
     texts: [Vec<Option<String>>; 5],
@@ -107,7 +105,8 @@ impl OperationWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: &Path) -> Result<OperationWriter, PathError> {
+    pub fn create(path: impl Into<DataPath>) -> Result<OperationWriter, PathError> {
+        let path = &path.into();
         let schema = schema();
         Ok(OperationWriter {
             path: path.to_owned(),
@@ -170,7 +169,7 @@ impl OperationWriter {
 
 /// Reader of the table; a batch of rows is in memory at a time.
 pub struct OperationReader {
-    path: PathBuf,
+    path: DataPath,
     batches: Batches,
 }
 
@@ -179,7 +178,8 @@ impl OperationReader {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn open(path: &Path) -> Result<Option<OperationReader>, PathError> {
+    pub fn open(path: impl Into<DataPath>) -> Result<Option<OperationReader>, PathError> {
+        let path = &path.into();
         if !path.exists() {
             return Ok(None);
         }

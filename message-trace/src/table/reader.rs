@@ -1,8 +1,6 @@
 //! Reading a table batch by batch: as a whole, some columns, some row groups, or some rows.
 
-use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::SchemaRef;
@@ -11,14 +9,15 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
 };
 
-use crate::PathError;
 use crate::tuning::BATCH_ROWS;
+use crate::{DataPath, PathError};
 
 /// Opens the table at `path` for reading, batch by batch.
 ///
 /// # Errors
 /// When the file cannot be opened or is not Parquet.
-pub fn read(path: &Path) -> Result<Batches, PathError> {
+pub fn read(path: impl Into<DataPath>) -> Result<Batches, PathError> {
+    let path = &path.into();
     batches(path, None)
 }
 
@@ -26,13 +25,14 @@ pub fn read(path: &Path) -> Result<Batches, PathError> {
 ///
 /// # Errors
 /// As for [`read`].
-pub fn read_columns(path: &Path, columns: &[&str]) -> Result<Batches, PathError> {
+pub fn read_columns(path: impl Into<DataPath>, columns: &[&str]) -> Result<Batches, PathError> {
+    let path = &path.into();
     batches(path, Some(columns))
 }
 
 /// Row groups of a table, read in any order and by several threads; some columns of them.
 pub struct RowGroups {
-    path: PathBuf,
+    path: DataPath,
     metadata: ArrowReaderMetadata,
     mask: ProjectionMask,
 }
@@ -42,8 +42,9 @@ impl RowGroups {
     ///
     /// # Errors
     /// As for [`read`].
-    pub fn open(path: &Path, columns: &[&str]) -> Result<RowGroups, PathError> {
-        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+    pub fn open(path: impl Into<DataPath>, columns: &[&str]) -> Result<RowGroups, PathError> {
+        let path = &path.into();
+        let file = path.open().map_err(|error| PathError::io(path, error))?;
         let metadata = ArrowReaderMetadata::load(&file, Default::default())
             .map_err(|error| PathError::malformed(path, error))?;
         let mask = ProjectionMask::columns(
@@ -101,7 +102,7 @@ impl RowGroups {
         part: Option<(usize, usize)>,
     ) -> Result<Batches, PathError> {
         let RowGroups { path, metadata, mask } = self;
-        let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+        let file = path.open().map_err(|error| PathError::io(path, error))?;
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata.clone())
                 .with_projection(mask.clone())
@@ -115,8 +116,9 @@ impl RowGroups {
     }
 }
 
-fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, PathError> {
-    let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+fn batches(path: impl Into<DataPath>, columns: Option<&[&str]>) -> Result<Batches, PathError> {
+    let path = &path.into();
+    let file = path.open().map_err(|error| PathError::io(path, error))?;
     let mut builder = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|error| PathError::malformed(path, error))?;
     if let Some(columns) = columns {
@@ -134,8 +136,9 @@ fn batches(path: &Path, columns: Option<&[&str]>) -> Result<Batches, PathError> 
 ///
 /// # Errors
 /// As for [`read`].
-pub fn rows(path: &Path) -> Result<u64, PathError> {
-    let file = File::open(path).map_err(|error| PathError::io(path, error))?;
+pub fn rows(path: impl Into<DataPath>) -> Result<u64, PathError> {
+    let path = &path.into();
+    let file = path.open().map_err(|error| PathError::io(path, error))?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)
         .map_err(|error| PathError::malformed(path, error))?;
     Ok(reader.metadata().file_metadata().num_rows().max(0) as u64)
@@ -143,7 +146,7 @@ pub fn rows(path: &Path) -> Result<u64, PathError> {
 
 /// The batches of a table that is being read.
 pub struct Batches {
-    path: PathBuf,
+    path: DataPath,
     reader: ParquetRecordBatchReader,
 }
 

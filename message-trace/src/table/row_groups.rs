@@ -1,8 +1,7 @@
 //! Writing a table piece by piece: groups of rows are encoded apart from each other, on any thread,
 //! and appended in order. So neither the table nor its encoding needs to be in one place.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -17,8 +16,9 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::ColumnPath;
 
-use crate::PathError;
-use crate::table::writer::unfinished;
+use data_files::NewFile;
+
+use crate::{DataPath, PathError};
 
 /// Encoding of the values of a column, before they are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,15 +38,14 @@ pub enum Stored {
 
 /// Table that is being written. It replaces the former one when it is finished.
 pub struct RowGroupWriter {
-    path: PathBuf,
-    unfinished: PathBuf,
-    writer: SerializedFileWriter<File>,
+    path: DataPath,
+    writer: SerializedFileWriter<NewFile>,
     encoder: Arc<RowGroupEncoder>,
 }
 
 /// Encoder of arrays into [`RowGroup`]s, on any thread.
 pub struct RowGroupEncoder {
-    path: PathBuf,
+    path: DataPath,
     schema: SchemaRef,
     factory: ArrowRowGroupWriterFactory,
 }
@@ -68,18 +67,18 @@ impl RowGroupWriter {
     /// # Errors
     /// When the file cannot be written.
     pub fn create(
-        path: &Path,
+        path: impl Into<DataPath>,
         schema: SchemaRef,
         stored: impl Fn(&str) -> Stored,
     ) -> Result<RowGroupWriter, PathError> {
-        let unfinished = unfinished(path);
-        let file = File::create(&unfinished).map_err(|error| PathError::io(&unfinished, error))?;
+        let path = &path.into();
+        let file = path.create().map_err(|error| PathError::io(path, error))?;
         let properties = properties(&schema, stored);
         let parts = ArrowWriter::try_new(file, schema.clone(), Some(properties))
             .and_then(ArrowWriter::into_serialized_writer);
         let (writer, factory) = parts.map_err(|error| wrong(path, error))?;
         let encoder = Arc::new(RowGroupEncoder { path: path.to_owned(), schema, factory });
-        Ok(RowGroupWriter { path: path.to_owned(), unfinished, writer, encoder })
+        Ok(RowGroupWriter { path: path.to_owned(), writer, encoder })
     }
 
     /// Encoder of row groups for this table.
@@ -106,16 +105,9 @@ impl RowGroupWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(mut self) -> Result<(), PathError> {
-        self.writer.finish().map_err(|error| wrong(&self.path, error))?;
-        fs::rename(&self.unfinished, &self.path).map_err(|error| PathError::io(&self.path, error))
-    }
-}
-
-impl Drop for RowGroupWriter {
-    fn drop(&mut self) {
-        // Nothing is left of a table that was not finished; of a finished one this name is gone.
-        let _ = fs::remove_file(&self.unfinished);
+    pub fn finish(self) -> Result<(), PathError> {
+        let file = self.writer.into_inner().map_err(|error| wrong(&self.path, error))?;
+        file.commit().map_err(|error| PathError::io(&self.path, error))
     }
 }
 
@@ -190,6 +182,7 @@ fn properties(schema: &SchemaRef, stored: impl Fn(&str) -> Stored) -> WriterProp
     properties.build()
 }
 
-fn wrong(path: &Path, error: ParquetError) -> PathError {
+fn wrong(path: impl AsRef<Path>, error: ParquetError) -> PathError {
+    let path = path.as_ref();
     PathError::io(path, std::io::Error::other(error))
 }

@@ -7,10 +7,9 @@
 //! goes on from a reboot as somebody set it, so they tell nothing of the times in the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 use clocks::{Hints, HostFacts};
-use message_trace::{ClockExchange, DataDir, PathError, Progress};
+use message_trace::{ClockExchange, DataDir, DataPath, PathError, Progress};
 use out_of_core::workers;
 
 use crate::logs::capture::Capture;
@@ -33,7 +32,7 @@ pub(crate) fn read(
     if files.is_empty() {
         return Ok(hints);
     }
-    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    let size = |path: &DataPath| path.metadata().map_or(0, |metadata| metadata.len());
     progress.step("reading clock hints", files.iter().map(size).sum());
     let of_directory = hosts_of_directories(capture);
     let boots = boots(capture);
@@ -54,25 +53,23 @@ pub(crate) fn read(
 }
 
 /// The hosts whose logs are in each directory.
-fn hosts_of_directories(capture: &Capture) -> BTreeMap<&Path, BTreeSet<u32>> {
-    let mut hosts: BTreeMap<&Path, BTreeSet<u32>> = BTreeMap::new();
+fn hosts_of_directories(capture: &Capture) -> BTreeMap<DataPath, BTreeSet<u32>> {
+    let mut hosts: BTreeMap<DataPath, BTreeSet<u32>> = BTreeMap::new();
     for (log, process) in capture.logs.iter().zip(&capture.processes) {
-        if let Some(directory) = log.path.parent() {
-            hosts.entry(directory).or_default().insert(process.host);
-        }
+        hosts.entry(log.path.parent()).or_default().insert(process.host);
     }
     hosts
 }
 
 /// The host that a file is of; `None`: nothing else is known of it.
 fn host(
-    file: &Path,
-    of_directory: &BTreeMap<&Path, BTreeSet<u32>>,
+    file: &DataPath,
+    of_directory: &BTreeMap<DataPath, BTreeSet<u32>>,
     hosts: &[HostFacts],
 ) -> Option<u32> {
-    let directory = file.parent()?;
+    let directory = file.parent();
     let with_logs =
-        of_directory.get(directory).filter(|hosts| hosts.len() == 1).and_then(BTreeSet::first);
+        of_directory.get(&directory).filter(|hosts| hosts.len() == 1).and_then(BTreeSet::first);
     let name = directory.file_name()?.to_str()?;
     let named = || hosts.iter().position(|host| host.name == name).map(|place| place as u32);
     with_logs.copied().or_else(named)
@@ -88,7 +85,7 @@ fn boots(capture: &Capture) -> BTreeMap<u32, BTreeMap<u128, SteadyClock>> {
 }
 
 /// Adds the exchanges of one file.
-fn read_file(path: &Path, host: u32, boots: &BTreeMap<u128, SteadyClock>, hints: &mut Hints) {
+fn read_file(path: &DataPath, host: u32, boots: &BTreeMap<u128, SteadyClock>, hints: &mut Hints) {
     // Which clock it is where the exchange or the logs do not tell the boot.
     let any = match boots.len() {
         1 => boots.values().next().cloned(),

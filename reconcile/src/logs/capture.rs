@@ -1,8 +1,8 @@
 //! What is kept of all logs between the two readings: processes, their flows with totals, and the
 //! names. The calls themselves are not: there may be more of them than memory holds.
 
+use message_trace::DataPath;
 use std::ops::Range;
-use std::path::PathBuf;
 
 use out_of_core::{MemoryPool, SpillableVec};
 use socket_log::{Clock, Setting};
@@ -50,7 +50,7 @@ impl Capture {
 /// A log, to be read again.
 #[derive(Debug)]
 pub(crate) struct LogFile {
-    pub(crate) path: PathBuf,
+    pub(crate) path: DataPath,
     /// The clock as if it had never been set: a process's times are in the order of what it did.
     pub(crate) clock: Clock,
     /// Settings of its clock.

@@ -4,9 +4,8 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::path::{Path, PathBuf};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 use rustc_hash::FxHashMap;
 use socket_log::Header;
 
@@ -28,7 +27,7 @@ pub(crate) struct Machines {
     names: FxHashMap<String, u32>,
     kernels: FxHashMap<([u8; 16], Option<u32>, Sender), u32>,
     machines: FxHashMap<(u32, u64), u32>,
-    senders: FxHashMap<PathBuf, Sender>,
+    senders: FxHashMap<DataPath, Sender>,
 }
 
 /// Who sent a log to a collector: the names of the key that was shown. `None`: nobody, as it was
@@ -41,13 +40,13 @@ type Sender = Option<String>;
 
 impl Machines {
     /// Where the process of the log at `path` ran.
-    pub(crate) fn home(&mut self, header: &Header, path: &Path) -> Home {
+    pub(crate) fn home(&mut self, header: &Header, path: &DataPath) -> Home {
         let next = self.names.len() as u32;
         let host = *self.names.entry(host_name(header, path).into_owned()).or_insert(next);
         // Without the kernel's id a host is a kernel of its own, unless others say which it is.
         let told = header.boot_id != [0; 16];
         let next = self.kernels.len() as u32;
-        let sender = self.sender(path.parent().unwrap_or(path));
+        let sender = self.sender(&path.parent());
         let kernel = (header.boot_id, (!told).then_some(host), sender);
         let kernel = *self.kernels.entry(kernel).or_insert(next);
         let next = self.machines.len() as u32;
@@ -56,11 +55,11 @@ impl Machines {
     }
 
     /// Who sent the logs of this directory.
-    fn sender(&mut self, directory: &Path) -> Sender {
+    fn sender(&mut self, directory: &DataPath) -> Sender {
         if let Some(known) = self.senders.get(directory) {
             return known.clone();
         }
-        let sender = match std::fs::read_to_string(DataDir::sender_of(directory)) {
+        let sender = match DataDir::sender_of(directory).read_to_string() {
             Ok(names) => Some(names),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             // Somebody of whom nothing else is known, then.
@@ -102,9 +101,11 @@ pub(crate) fn settle(homes: &mut [Home]) {
 
 /// The name of the host. The log's directory is named after it as well and stands in where the
 /// header has no name.
-pub(crate) fn host_name<'a>(header: &'a Header, path: &'a Path) -> Cow<'a, str> {
+pub(crate) fn host_name<'a>(header: &'a Header, path: &DataPath) -> Cow<'a, str> {
     if header.host.is_empty() {
-        return path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        let directory = path.parent();
+        let name = directory.file_name().unwrap_or_default().to_string_lossy();
+        return Cow::Owned(name.into_owned());
     }
     Cow::Borrowed(&header.host)
 }

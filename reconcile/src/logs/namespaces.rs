@@ -56,16 +56,16 @@ impl Namespaces {
 mod tests {
     use super::*;
     use crate::logs::machines::Machines;
+    use message_trace::DataPath;
     use socket_log::Log;
     use socket_log::write::LogWriter;
-    use std::path::Path;
 
     fn home(machines: &mut Machines, inode: u64) -> Home {
         let mut log = LogWriter::new("one", 1, "/bin/x");
         log.set_namespace(inode);
         let file = tempfile::NamedTempFile::new().unwrap();
         log.write(file.path()).unwrap();
-        machines.home(Log::open(file.path()).unwrap().header(), Path::new("hosts/one/log"))
+        machines.home(Log::open(file.path()).unwrap().header(), &DataPath::from("hosts/one/log"))
     }
 
     #[test]

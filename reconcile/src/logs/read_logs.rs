@@ -1,9 +1,9 @@
 //! The first reading of all logs, on all processors, into one [`Capture`]. Damage is counted, with
 //! the file's name, and passed over.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use message_trace::{DataDir, Progress};
+use message_trace::{DataDir, DataPath, Progress};
 use out_of_core::{MemoryPool, SpillableVec, workers};
 use socket_log::layout::{lost, state};
 use socket_log::{Ancestor, Damage, Header, OpenError};
@@ -34,7 +34,7 @@ pub(crate) fn read(
 ) -> Result<Capture, Error> {
     let paths = data.logs()?;
     let size =
-        |path: &PathBuf| path.metadata().map_or(0, |metadata| socket_log::on_disk(&metadata));
+        |path: &DataPath| path.metadata().map_or(0, |metadata| socket_log::on_disk(&metadata));
     outcome.logs = paths.len() as u64;
     outcome.log_bytes = paths.iter().map(size).sum();
     progress.step("reading logs", outcome.log_bytes);
@@ -88,7 +88,7 @@ struct Reader {
 impl Reader {
     fn add(
         &mut self,
-        path: &Path,
+        path: &DataPath,
         result: Result<Survey, OpenError>,
         outcome: &mut Reconciliation,
     ) -> Result<(), Error> {
@@ -110,7 +110,7 @@ impl Reader {
 
     /// Counts what a log says of itself: losses, damage, and whether it has ended. Returns its
     /// number of records.
-    fn count(&mut self, path: &Path, survey: &mut Survey, outcome: &mut Reconciliation) -> u64 {
+    fn count(&mut self, path: &DataPath, survey: &mut Survey, outcome: &mut Reconciliation) -> u64 {
         let header = &survey.header;
         let place = self.capture.processes.len() as u32;
         for (name, count) in lost::NAMES.iter().zip(header.lost).filter(|(_, count)| *count > 0) {
@@ -130,7 +130,8 @@ impl Reader {
         }
         let records = survey.counts.records;
         if header.state == state::RUNNING {
-            let file = path.strip_prefix(&self.directory).unwrap_or(path).to_owned();
+            let file =
+                path.as_path().strip_prefix(&self.directory).unwrap_or(path.as_path()).to_owned();
             outcome.unended.push(UnendedLog { file, records });
         }
         outcome.absorb(std::mem::take(&mut survey.counts));
@@ -141,7 +142,7 @@ impl Reader {
     }
 
     /// Keeps a log's process, flows and names, numbered among those of all logs.
-    fn keep(&mut self, path: &Path, survey: Survey, records: u64) -> Result<(), Error> {
+    fn keep(&mut self, path: &DataPath, survey: Survey, records: u64) -> Result<(), Error> {
         let Survey {
             header,
             clock,
@@ -239,7 +240,7 @@ impl Reader {
     }
 }
 
-fn process(header: &Header, path: &Path, home: Home) -> Process {
+fn process(header: &Header, path: &DataPath, home: Home) -> Process {
     Process {
         host: home.host,
         kernel: home.kernel,
@@ -252,7 +253,7 @@ fn process(header: &Header, path: &Path, home: Home) -> Process {
     }
 }
 
-fn describe(path: &Path, mut damage: Vec<Damage>) -> DamagedLog {
+fn describe(path: &DataPath, mut damage: Vec<Damage>) -> DamagedLog {
     damage.sort_by_key(|damage| damage.offset);
     DamagedLog {
         file: path.display().to_string(),

@@ -1,9 +1,7 @@
 //! The first reading of one log: its flows with their totals, the names, and its clock. A pure
 //! function of the file.
 
-use std::path::Path;
-
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use out_of_core::{MemoryPool, SpillableVec};
 use socket_log::encode::{Direction, ProcessEvent};
 use socket_log::layout::tick;
@@ -51,7 +49,7 @@ pub(crate) struct Survey {
 /// # Errors
 /// When the tables have no room.
 pub(crate) fn survey(
-    path: &Path,
+    path: &DataPath,
     pool: &MemoryPool,
 ) -> Result<Result<Survey, OpenError>, PathError> {
     let log = match Log::open(path) {

@@ -2,10 +2,8 @@
 //! both ends tell it, what the sender's log says comes first, and what that one does not know is
 //! the receiver's.
 
-use std::path::Path;
-
-use message_trace::PathError;
 use message_trace::table::operations::{OperationRole, OperationRow, OperationWriter};
+use message_trace::{DataPath, PathError};
 use out_of_core::{ReadFailure, SortedRuns};
 use protocols::Role;
 
@@ -18,7 +16,7 @@ use crate::told::{Operation, Told};
 /// # Errors
 /// When a file cannot be written or read.
 pub(crate) fn write(
-    path: &Path,
+    path: &DataPath,
     joined: &SortedRuns<Joined>,
     told: &Told,
 ) -> Result<u64, PathError> {

@@ -1,7 +1,6 @@
 //! Pass 11: where logs tell what messages say they do, each message that begins an operation gets
 //! what was told of it.
 
-use std::fs;
 use std::io;
 
 use message_trace::PathError;
@@ -40,7 +39,7 @@ pub(crate) fn operations(
 ) -> Result<(), Error> {
     let path = run.data.operations();
     let Some(messages) = begun else {
-        return match fs::remove_file(&path) {
+        return match path.remove_file() {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(PathError::io(&path, error).into())
             }

@@ -27,7 +27,7 @@ pub(crate) fn read(run: &Run, outcome: &mut Reconciliation) -> Result<Inputs, Er
 /// Whether there is a log that could be read.
 fn has_logs(data: &DataDir, capture: &Capture, outcome: &Reconciliation) -> Result<(), Error> {
     if outcome.logs == 0 {
-        return Err(Error::NoLogs { hosts: data.hosts() });
+        return Err(Error::NoLogs { hosts: data.hosts().to_path_buf() });
     }
     if capture.processes.is_empty() {
         let first = outcome.damaged.first().and_then(|log| log.what.first());

@@ -1,12 +1,10 @@
 //! Pass 10: where logs have resources, what threads did becomes events, and who let whom go on
 //! becomes hand-offs, all on the common clock. Goroutines have hand-offs alone.
 
-use std::fs;
 use std::io;
-use std::path::Path;
 
 use clocks::Clocks;
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use out_of_core::{ExternalSorter, MemoryBudget};
 use rustc_hash::FxHashSet;
 use socket_log::switches::SwitchLog;
@@ -65,15 +63,14 @@ pub(crate) fn resources(run: &Run, connected: &Connected, clocks: &Clocks) -> Re
     }
     switches(run, connected, clocks, &with, &budget, &mut events)?;
     handoffs(happenings, capture, &mut events, &mut rows)?;
-    fs::create_dir_all(data.events_dir())
-        .map_err(|error| PathError::io(&data.events_dir(), error))?;
+    data.events_dir().create_dir_all().map_err(|error| PathError::io(&data.events_dir(), error))?;
     write_events(&own_events, &events.finish(), capture, &connected.sockets)?;
     Ok(write_handoffs(&own_handoffs, &rows.finish())?)
 }
 
 /// Removes a file, if it is there.
-fn remove(path: &Path) -> Result<(), Error> {
-    match fs::remove_file(path) {
+fn remove(path: &DataPath) -> Result<(), Error> {
+    match path.remove_file() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(PathError::io(path, error).into())
         }

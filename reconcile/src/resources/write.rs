@@ -1,12 +1,10 @@
 //! The tables: `events/sockcap.parquet` and `handoffs.parquet`.
 
-use std::path::Path;
-
 use arrow_schema::DataType;
 use events::{Event, EventWriter, Value};
-use message_trace::PathError;
 use message_trace::table::columns::{self, required};
 use message_trace::table::{BATCH_ROWS, Writer};
+use message_trace::{DataPath, PathError};
 use out_of_core::{NameId, Names, ReadFailure, SortedRuns};
 use socket_log::encode::Role;
 
@@ -51,7 +49,7 @@ impl Vocabulary {
 /// # Errors
 /// When a file cannot be written or read.
 pub(crate) fn events(
-    path: &Path,
+    path: &DataPath,
     sorted: &SortedRuns<OwnEvent>,
     capture: &Capture,
     sockets: &Sockets,
@@ -133,7 +131,7 @@ impl Texts {
 ///
 /// # Errors
 /// When a file cannot be written or read.
-pub(crate) fn handoffs(path: &Path, sorted: &SortedRuns<HandoffRow>) -> Result<(), PathError> {
+pub(crate) fn handoffs(path: &DataPath, sorted: &SortedRuns<HandoffRow>) -> Result<(), PathError> {
     let schema = columns::schema([
         required("signalled", DataType::Int64),
         required("woken", DataType::Int64),

@@ -1,9 +1,7 @@
 //! The operations of all logs, read: from the file beside a log or, where there is none, worked
 //! out of the heads in the log.
 
-use std::path::Path;
-
-use message_trace::PathError;
+use message_trace::{DataPath, PathError};
 use operations::{Entry, OperationFile, of_log};
 use out_of_core::{MemoryPool, Names, SpillableVec, workers};
 use socket_log::Log;
@@ -43,7 +41,7 @@ pub(crate) fn read(
 
 /// Whether a log has heads, or a file of operations beside it.
 fn has_operations(log: &LogFile) -> bool {
-    log.heads || log.path.with_extension(operations::EXTENSION).exists()
+    log.heads || log.path.with_extension(operations::EXTENSION).is_file()
 }
 
 /// The operations of one log.
@@ -68,7 +66,7 @@ impl OfLog {
 
     /// Takes those of the file beside the log at `path`. Returns whether there is one that can be
     /// read, at least its beginning.
-    fn of_file(&mut self, path: &Path) -> Result<bool, PathError> {
+    fn of_file(&mut self, path: &DataPath) -> Result<bool, PathError> {
         let file = match OperationFile::of_log(path) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(false),
@@ -91,7 +89,7 @@ impl OfLog {
         result.map(|()| true)
     }
 
-    fn damaged(&mut self, log: &Path, what: String) {
+    fn damaged(&mut self, log: &DataPath, what: String) {
         let file = log.with_extension(operations::EXTENSION).display().to_string();
         self.damage = Some(DamagedLog { file, places: 1, what: vec![what] });
     }

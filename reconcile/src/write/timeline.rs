@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
-use message_trace::{EndpointId, PathError, Progress};
+use message_trace::{DataPath, EndpointId, PathError, Progress};
 use out_of_core::{ExternalSorter, MemoryBudget, PartitionStore, PartitionWriter, workers};
 
 use crate::rows::begun::Begun;
@@ -113,7 +113,7 @@ impl<'a> Rows<'a> {
     /// to `begun`, where logs tell any.
     pub(crate) fn write(
         self,
-        path: &Path,
+        path: &DataPath,
         writing: &Writing,
         mut begun: Option<&mut ExternalSorter<Begun>>,
     ) -> Result<(), PathError> {

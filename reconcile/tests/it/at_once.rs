@@ -133,7 +133,7 @@ fn system(connections: &[Connection], keep_newest: bool) -> System {
         }
         let path =
             system.path(["one", "two"][usize::from(place == 2 || place == 3)], &format!("{place}"));
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::create_dir_all(path.parent()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
     system

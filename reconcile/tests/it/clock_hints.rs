@@ -1,11 +1,10 @@
 //! What the collector wrote of hosts' clocks, from its files to `clocks.json`.
 
 use std::fs;
-use std::path::PathBuf;
 
 use ::clocks::Clocks;
 use ::clocks::{HostClock, Source};
-use message_trace::{ClockExchange, clock_exchange};
+use message_trace::{ClockExchange, DataPath, clock_exchange};
 use proptest::prelude::*;
 use reconcile::{Options, reconcile};
 use socket_log::write::{EPOCH, LogWriter};
@@ -44,7 +43,7 @@ fn exchange(boot: u8, ahead: i64, at: i64) -> ClockExchange {
 }
 
 /// Writes the hints of a directory, and how many there are.
-fn write(system: &System, directory: &str, all: &[ClockExchange]) -> PathBuf {
+fn write(system: &System, directory: &str, all: &[ClockExchange]) -> DataPath {
     let path = system.data().clock_hints(directory);
     let lines = all.iter().map(|exchange| format!("{exchange}\n"));
     fs::write(&path, format!("{}\n{}", clock_exchange::HEAD, lines.collect::<String>())).unwrap();

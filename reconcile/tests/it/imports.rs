@@ -7,7 +7,7 @@ use std::sync::Arc;
 use importers::{Calls, Error, Importer, Messages, Project5, Summary, Unit};
 use message_trace::table::export::{Format, export};
 use message_trace::{
-    DataDir, End, Endpoint, Ends, Message, MessageTrace, Node, Nodes, Progress, Protocol,
+    DataDir, DataPath, End, Endpoint, Ends, Message, MessageTrace, Node, Nodes, Progress, Protocol,
 };
 use proptest::prelude::*;
 use reconcile::Reconciliation;
@@ -300,7 +300,7 @@ fn a_file_that_was_cut_off_is_kept_as_far_as_it_goes() {
     assert_eq!(fixture.trace().len() as u64, summary.made);
 }
 
-fn exported(table: &Path, name: &str) -> Vec<u8> {
+fn exported(table: impl Into<DataPath>, name: &str) -> Vec<u8> {
     let mut output = Vec::new();
     export(table, Format::Csv, &mut output, Path::new(name)).unwrap();
     output

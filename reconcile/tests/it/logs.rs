@@ -86,7 +86,7 @@ fn nothing_to_reconcile_is_an_error_that_says_what_to_do() {
     assert!(matches!(error, Error::NoLogs { .. }));
     assert!(error.to_string().contains("sockcap record"), "{error}");
     let log = data.hosts().join("one/a.sclog");
-    std::fs::create_dir_all(log.parent().unwrap()).unwrap();
+    std::fs::create_dir_all(log.parent()).unwrap();
     std::fs::write(&log, "no log").unwrap();
     let error = reconcile(&data, &Options::default(), &()).unwrap_err();
     assert!(error.to_string().contains("a.sclog"), "{error}");

@@ -51,7 +51,8 @@ impl System {
         self.add("one", name, log);
         let entries: Vec<Entry> = told.iter().map(|told| entry(flow, told)).collect();
         if !entries.is_empty() {
-            operations::write(&self.path("one", name), &entries).unwrap();
+            operations::write(&socket_log::Log::open(self.path("one", name)).unwrap(), &entries)
+                .unwrap();
         }
         self
     }

@@ -25,7 +25,7 @@ fn process(host: &str, boot: u8, pid: u32) -> LogWriter {
 /// The names that the key of a host's sender is for.
 fn sender(system: &System, host: &str, names: &str) {
     let path = system.data().sender(host);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::create_dir_all(path.parent()).unwrap();
     fs::write(path, names).unwrap();
 }
 

@@ -9,11 +9,10 @@
 //! Between passes everything is bytes, in memory while the budget lasts and in a temporary file
 //! beyond it.
 
-use std::path::Path;
 use std::sync::Mutex;
 
 use clocks::{Clocks, HostFacts, Samples, estimate};
-use message_trace::{PathError, Progress};
+use message_trace::{DataPath, PathError, Progress};
 use out_of_core::workers::{self, lock};
 use out_of_core::{PartitionStore, PartitionWriter};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -94,10 +93,12 @@ impl SpanSink<'_> {
     /// When a temporary file or a table cannot be written.
     pub fn finish(
         self,
-        requests: &Path,
-        steps: &Path,
+        requests: impl Into<DataPath>,
+        steps: impl Into<DataPath>,
         progress: &dyn Progress,
     ) -> Result<Joined, PathError> {
+        let requests = &requests.into();
+        let steps = &steps.into();
         let SpanSink { budget, directory, names, resources, mut by_trace } = self;
         let names = names.into_names();
         let resources = resources.into_list();

@@ -1,10 +1,8 @@
 //! Reading requests, group by group: on all processors, in order, and in bounded memory.
 
-use std::path::{Path, PathBuf};
-
-use message_trace::PathError;
 use message_trace::table::columns;
 use message_trace::table::{RowGroups, rows};
+use message_trace::{DataPath, PathError};
 use out_of_core::workers;
 
 use super::beside::{Beside, SIZES, THREADS};
@@ -33,7 +31,7 @@ impl Columns {
 
 /// Both tables, open for reading.
 pub struct RequestTables {
-    paths: [PathBuf; 2],
+    paths: [DataPath; 2],
     requests: RowGroups,
     steps: RowGroups,
     columns: Columns,
@@ -67,10 +65,12 @@ impl RequestTables {
     /// # Errors
     /// When one cannot be opened, or they do not fit each other.
     pub fn open(
-        requests: &Path,
-        steps: &Path,
+        requests: impl Into<DataPath>,
+        steps: impl Into<DataPath>,
         columns: Columns,
     ) -> Result<RequestTables, PathError> {
+        let requests = &requests.into();
+        let steps = &steps.into();
         let mut of_steps = OF_STEPS.to_vec();
         of_steps.extend(SIZES.iter().filter(|_| columns.sizes));
         of_steps.extend(THREADS.iter().filter(|_| columns.threads));

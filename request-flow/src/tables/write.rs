@@ -1,13 +1,12 @@
 //! Writing requests. Two row groups of steps at most wait for each processor, whatever the number
 //! of requests.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, StringArray};
-use message_trace::PathError;
 use message_trace::table::columns::{boolean, float64, int32, int64, keyed, named, text};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
+use message_trace::{DataPath, PathError};
 use out_of_core::workers;
 use rustc_hash::FxHashMap;
 
@@ -21,7 +20,7 @@ use out_of_core::{NameId, Names};
 pub struct RequestWriter {
     requests: RowGroupWriter,
     steps: RowGroupWriter,
-    steps_path: PathBuf,
+    steps_path: DataPath,
     waiting: Vec<Group>,
     /// Numbers of requests and steps so far.
     written: (u64, u64),
@@ -46,7 +45,12 @@ impl RequestWriter {
     ///
     /// # Errors
     /// When a file cannot be made.
-    pub fn create(requests: &Path, steps: &Path) -> Result<RequestWriter, PathError> {
+    pub fn create(
+        requests: impl Into<DataPath>,
+        steps: impl Into<DataPath>,
+    ) -> Result<RequestWriter, PathError> {
+        let requests = &requests.into();
+        let steps = &steps.into();
         Ok(RequestWriter {
             requests: RowGroupWriter::create(requests, schema::of_requests(), schema::stored)?,
             steps: RowGroupWriter::create(steps, schema::of_steps(), schema::stored)?,
@@ -145,7 +149,7 @@ impl Group {
         ]
     }
 
-    fn of_steps(&self, names: &Names, path: &Path) -> Result<Vec<ArrayRef>, PathError> {
+    fn of_steps(&self, names: &Names, path: &DataPath) -> Result<Vec<ArrayRef>, PathError> {
         let mut request = Vec::with_capacity(self.steps);
         let (mut step, mut depth, mut sibling) = (Vec::new(), Vec::new(), Vec::new());
         for (number, of) in (self.first as i64..).zip(&self.requests) {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use analyze::infer::CauseWriter;
 use message_trace::table::{GROUP_ROWS, GroupEncoder, GroupWriter, RowGroup, Texts};
-use message_trace::{DataDir, EndpointId, PathError};
+use message_trace::{DataDir, DataPath, EndpointId, PathError};
 use out_of_core::{ExternalSorter, MemoryBudget, MemoryPool, ReadFailure, SpillableVec, workers};
 
 use super::record::{NO_CAUSE, Record};
@@ -112,7 +112,7 @@ impl Causes {
         self.of_place.push(Cause { made: record.cause, probability: record.probability })
     }
 
-    fn write(&self, path: &Path) -> Result<(), PathError> {
+    fn write(&self, path: &DataPath) -> Result<(), PathError> {
         let mut writer = CauseWriter::create(path)?;
         for cause in self.of_place.iter() {
             let place = match cause.made {

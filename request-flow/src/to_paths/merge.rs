@@ -1,11 +1,9 @@
 //! All imports of requests as one. A single one is not written again: both tables are linked.
 
-use std::fs;
 use std::io;
-use std::path::Path;
 
 use clocks::Clocks;
-use message_trace::{DataDir, Import, PathError, Progress};
+use message_trace::{DataDir, DataPath, Import, PathError, Progress};
 
 use crate::request::Request;
 use crate::tables::{Columns, RequestTables, RequestWriter};
@@ -93,8 +91,8 @@ impl Source {
 /// that of the first import comes first.
 fn merge(
     sources: &mut [Source],
-    requests: &Path,
-    steps: &Path,
+    requests: &DataPath,
+    steps: &DataPath,
     progress: &dyn Progress,
 ) -> Result<(), PathError> {
     let mut names = Names::default();
@@ -114,21 +112,19 @@ fn merge(
 }
 
 /// Gives the file `from` the name `to` as well.
-fn link(from: &Path, to: &Path) -> Result<(), PathError> {
-    match fs::remove_file(to) {
+fn link(from: &DataPath, to: &DataPath) -> Result<(), PathError> {
+    match to.remove_file() {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             return Err(PathError::io(to, error));
         }
         _ => {}
     }
     // Not every file system has links.
-    fs::hard_link(from, to)
-        .or_else(|_| fs::copy(from, to).map(drop))
-        .map_err(|error| PathError::io(to, error))
+    from.hard_link_to(to).or_else(|_| from.copy_to(to)).map_err(|error| PathError::io(to, error))
 }
 
 /// Writes the clocks of all `imports`. What each says of its hosts is against its own reference.
-fn merge_clocks(imports: &[Import], path: &Path) -> Result<(), PathError> {
+fn merge_clocks(imports: &[Import], path: &DataPath) -> Result<(), PathError> {
     let mut all: Option<Clocks> = None;
     for import in imports.iter().filter(|import| import.clocks().exists()) {
         let clocks = Clocks::read(&import.clocks())?;

@@ -13,7 +13,7 @@ use clap_complete::PathCompleter;
 use clap_complete::engine::{
     ArgValueCandidates, ArgValueCompleter, CompletionCandidate, ValueCompleter,
 };
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 use report::SortKey;
 
 use crate::tuning::DEFAULT_DIRECTORY;
@@ -57,7 +57,7 @@ pub(crate) fn operations() -> ArgValueCandidates {
 pub(crate) fn hosts() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let logs = data().logs().unwrap_or_default();
-        let host = |log: PathBuf| Some(log.parent()?.file_name()?.to_str()?.to_owned());
+        let host = |log: DataPath| Some(log.parent().file_name()?.to_str()?.to_owned());
         named(logs.into_iter().filter_map(host).collect())
     })
 }

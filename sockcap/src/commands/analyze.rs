@@ -10,7 +10,7 @@ use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::tell;
 use crate::shown::Shown;
-use crate::{stages, words};
+use crate::{lock, stages, words};
 
 const HELP: &str = "\
 Examples:
@@ -36,6 +36,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Analyze>();
 
 impl Run for Analyze {
     fn run(&self) -> Result<ExitCode, Error> {
+        let _locks = lock::work_on(&[&self.data.dir()])?;
         let shown = Shown::of(self.data.dir(), None)?;
         let summary = stages::analyze(&shown, &self.inference, self.options())?;
         tell!("sockcap: {}; next: sockcap report{}", words::analysis(&summary), shown.again());

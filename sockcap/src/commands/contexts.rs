@@ -20,9 +20,11 @@ use crate::arguments::values::{bytes, one_of};
 use crate::arguments::{Data, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{Target, say};
+use crate::lock;
+use crate::output::say;
 use crate::progress::Terminal;
 use crate::stages;
+use crate::target::Target;
 
 const HELP: &str = "\
 A context is what an execution of an operation was called in: its caller, the
@@ -149,12 +151,9 @@ impl Run for Contexts {
             let why = "--instrumentations are a table; --format csv, json or parquet writes it";
             return Err(Error::Usage(why.to_owned()));
         }
-        let refused = |path: &Path| {
-            let path = path.to_owned();
-            move |source| Error::file(&path, source)
-        };
         let path = self.output.as_deref();
-        let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+        let mut target = Target::try_out(path)?;
+        let _locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         stages::requests(&shown, &Inference::default())?;
         let data = &shown.data;
@@ -187,13 +186,13 @@ impl Run for Contexts {
                 "{size} of response times were in a temporary file; --memory gives more room"
             ));
         }
-        let (out, name): (Box<dyn Write + Send>, &Path) = match (path, target) {
-            (Some(path), Some(target)) => (Box::new(target.create().map_err(refused(path))?), path),
-            _ => (Box::new(io::stdout()), Path::new("standard output")),
-        };
-        let mut out = BufWriter::new(out);
-        self.write(&analysis, name, &mut out)?;
-        out.flush()?;
+        let name = target.name().to_owned();
+        let mut out = BufWriter::new(&mut target);
+        self.write(&analysis, &name, &mut out)?;
+        let flushed = out.flush();
+        drop(out);
+        flushed.map_err(|source| target.refused(source))?;
+        target.finish()?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -7,7 +7,7 @@ mod overview;
 mod periods;
 
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
@@ -23,8 +23,9 @@ use compare::{Ablation, Options, compare};
 use crate::arguments::values::{bytes, duration, one_of, share};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{Target, say};
+use crate::output::say;
 use crate::progress::Terminal;
+use crate::target::Target;
 use html::PageFile;
 use periods::{PeriodArguments, Periods};
 
@@ -146,12 +147,8 @@ const MEMORY_BYTES: u64 = 256 << 20;
 impl Run for Diff {
     fn run(&self) -> Result<ExitCode, Error> {
         let page = self.html.as_deref().map(PageFile::try_out).transpose()?;
-        let refused = |path: &Path| {
-            let path = path.to_owned();
-            move |source| Error::file(&path, source)
-        };
         let path = self.output.as_deref();
-        let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+        let mut target = Target::try_out(path)?;
         let periods = Periods::of(&self.periods)?;
         let progress = Terminal::new();
         let memory = self.memory.unwrap_or(MEMORY_BYTES);
@@ -171,14 +168,12 @@ impl Run for Diff {
         if let Some(page) = page {
             page.write(&answer)?;
         }
-        let mut out: Box<dyn Write> = match (path, target) {
-            (Some(path), Some(target)) => {
-                Box::new(BufWriter::new(target.create().map_err(refused(path))?))
-            }
-            _ => Box::new(BufWriter::new(io::stdout())),
-        };
+        let mut out = BufWriter::new(&mut target);
         self.write(&answer, &mut out)?;
-        out.flush()?;
+        let flushed = out.flush();
+        drop(out);
+        flushed.map_err(|source| target.refused(source))?;
+        target.finish()?;
         let level = self.false_discoveries;
         let held: Vec<String> =
             self.fail_if.iter().filter_map(|condition| condition.holds(&found, level)).collect();

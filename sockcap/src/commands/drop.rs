@@ -14,7 +14,7 @@ use crate::arguments::{Data, To};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{counted, tell};
-use crate::{stages, words};
+use crate::{lock, stages, words};
 
 const HELP: &str = "\
 The messages of DIR that a sniffer captures are written to the other directory:
@@ -53,6 +53,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Drop>();
 impl Run for Drop {
     fn run(&self) -> Result<ExitCode, Error> {
         let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
+        let _locks = lock::work_on(&[&data, &target])?;
         let truth = self.truth.as_deref().map(Truth::read).transpose()?;
         stages::recorded_messages(&data)?;
         let trace = MessageTrace::read(&data.messages(), &data.nodes())?;

@@ -2,7 +2,7 @@
 //! What can be written is in the registry of exporters, and so are their flags.
 
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use analyze::naming::Aliases;
@@ -14,10 +14,11 @@ use registry::Given;
 use crate::arguments::{Data, Inference, SourceChoice, flags};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{Target, counted, say, tell};
+use crate::output::{counted, say, tell};
 use crate::progress::Terminal;
 use crate::shown::Shown;
-use crate::{kinds, stages};
+use crate::target::Target;
+use crate::{kinds, lock, stages};
 
 /// The argument that says what is exported.
 const WHAT: &str = "exported";
@@ -117,27 +118,26 @@ impl Export {
     /// Runs what is missing and writes the export, to the file that was named or standard output. A
     /// file is tried out first and keeps what it holds until there is something to write.
     fn write(&self, exporter: &dyn Exporter) -> Result<Option<TraceCount>, Error> {
-        let refused = |path: &Path| {
-            let path = path.to_owned();
-            move |source| Error::file(&path, source)
-        };
         let path = self.to.output.as_deref();
-        let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+        let mut target = Target::try_out(path)?;
+        let _locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let aliases = self.ready(exporter.needs(), &shown)?;
         let source = Source { data: &shown.data, aliases: &aliases, progress: &Terminal::new() };
-        let (mut writer, name): (Box<dyn Write + Send>, &Path) = match (path, target) {
-            (Some(path), Some(target)) => (Box::new(target.create().map_err(refused(path))?), path),
-            _ => (Box::new(io::stdout()), Path::new("standard output")),
-        };
-        let mut writer = BufWriter::new(&mut writer);
-        let written = exporter.write(&source, &mut Output { writer: &mut writer, name });
-        written.map_err(|error| match error {
+        let name = target.name().to_owned();
+        let mut writer = BufWriter::new(&mut target);
+        let written = exporter.write(&source, &mut Output { writer: &mut writer, name: &name });
+        let flushed = writer.flush();
+        drop(writer);
+        let written = written.map_err(|error| match error {
             exports::Error::Output(source) if source.kind() != io::ErrorKind::BrokenPipe => {
-                refused(name)(source)
+                Error::file(&name, source)
             }
             error => error.into(),
-        })
+        })?;
+        flushed.map_err(|source| target.refused(source))?;
+        target.finish()?;
+        Ok(written)
     }
 
     /// Runs the stages that are needed, and returns the user's names. The results of an analysis

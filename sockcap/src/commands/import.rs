@@ -12,6 +12,7 @@ use registry::{Entry, Given};
 use crate::arguments::{Data, flags};
 use crate::command::{Run, Subcommand, subcommand};
 use crate::error::Error;
+use crate::lock;
 
 use crate::output::{bytes, counted, tell};
 use crate::progress::Terminal;
@@ -79,7 +80,9 @@ fn read(given: &ArgMatches, _program: &Command) -> Result<Box<dyn Run>, clap::Er
 
 impl Run for Import {
     fn run(&self) -> Result<ExitCode, Error> {
-        import(&*(self.kind.make)(&self.given), &self.files, &self.data.dir())
+        let data = self.data.dir();
+        let _locks = lock::make_and_work_on(&data)?;
+        import(&*(self.kind.make)(&self.given), &self.files, &data)
     }
 }
 

@@ -26,7 +26,7 @@ use crate::shown::Source;
 use crate::table::folded;
 use crate::tuning::MAX_UNSEEN_LISTED;
 use crate::ways_out::way_out;
-use crate::{clock_words, notes, stages, tidy, words};
+use crate::{clock_words, lock, notes, stages, tidy, words};
 use line::line;
 use processes::Processes;
 use spans::Spans;
@@ -61,6 +61,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Info>();
 
 impl Run for Info {
     fn run(&self) -> Result<ExitCode, Error> {
+        let _locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let data = shown.whole.clone();
         let aliases = stages::aliases(&data, self.aliases.as_deref())?;

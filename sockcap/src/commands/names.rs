@@ -7,6 +7,7 @@ use clap::Parser;
 use crate::arguments::Data;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::lock;
 use crate::naming::{name_all, said};
 use crate::output::{counted, tell};
 
@@ -35,6 +36,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Names>();
 impl Run for Names {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
+        let _locks = lock::work_on(&[&data])?;
         let named = name_all(&data)?;
         tell!("sockcap: {}", said(&named));
         if named.running > 0 {

@@ -11,7 +11,7 @@ use crate::arguments::values::{bytes, duration, share};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::tell;
-use crate::{clock_words, stages, words};
+use crate::{clock_words, lock, stages, words};
 
 const HELP: &str = "\
 Examples:
@@ -51,6 +51,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Reconcile>();
 impl Run for Reconcile {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
+        let _locks = lock::work_on(&[&data])?;
         let reconciliation = stages::reconcile(&data, &self.options())?;
         tell!(
             "sockcap: {}; next: sockcap analyze{}",

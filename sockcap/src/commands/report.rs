@@ -3,7 +3,6 @@
 
 mod filter;
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,11 +19,12 @@ use crate::arguments::values::sort_key;
 use crate::arguments::{Data, Filter, Inference, SourceChoice};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{Target, tell};
+use crate::output::tell;
 use crate::report_meta::{meta, rest};
 use crate::shown::Shown;
+use crate::target::Target;
 use crate::tuning::MAX_PATTERNS_SHOWN;
-use crate::{output, page, progress, stages};
+use crate::{lock, output, page, progress, stages};
 
 const HELP: &str = "\
 Sort keys:
@@ -100,6 +100,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Report>();
 
 impl Run for Report {
     fn run(&self) -> Result<ExitCode, Error> {
+        let _locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let data = &shown.data;
         let page = PageFile::try_out(self.html.as_deref(), &shown.whole)?;
@@ -187,7 +188,7 @@ impl Report {
         is_part: bool,
         rest: &Rest,
     ) -> Vec<String> {
-        let page = page.path.display();
+        let page = page.target.name().display();
         if is_part {
             let named = self.html.iter();
             let named = named.map(|_| format!("timelines and patterns of this part: {page}"));
@@ -200,32 +201,30 @@ impl Report {
 
 /// The file of the HTML page.
 struct PageFile {
-    path: PathBuf,
-    /// The file, if the user named it.
-    named: Option<Target>,
+    target: Target,
 }
 
 impl PageFile {
     /// The file that the user named, which is tried out, or that of the data directory.
     fn try_out(named: Option<&Path>, data: &DataDir) -> Result<PageFile, Error> {
-        let path = named.map_or_else(|| data.html(), Path::to_owned);
-        let named = named.map(Target::try_out).transpose();
-        match named {
-            Ok(named) => Ok(PageFile { path, named }),
-            Err(source) => Err(Error::file(&path, source)),
-        }
+        let target = match named {
+            Some(named) => Target::try_out(Some(named)),
+            None => Target::below(&data.html()),
+        };
+        Ok(PageFile { target: target? })
     }
 
     /// Writes the page, which has all patterns that were chosen.
     fn write(self, report: &report::Report, page: &Page) -> Result<(), Error> {
-        let PageFile { path, named } = self;
-        let write = |file: File| {
-            let mut file = BufWriter::new(file);
+        let mut target = self.target;
+        let mut write = || {
+            let mut file = BufWriter::new(&mut target);
             Html.write(report, page, &mut file)?;
             file.flush()
         };
-        let file = named.map_or_else(|| File::create(&path), Target::create);
-        file.and_then(write).map_err(move |source| Error::file(&path, source))
+        let written = write();
+        written.map_err(|source| target.refused(source))?;
+        target.finish()
     }
 }
 

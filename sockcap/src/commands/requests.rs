@@ -9,7 +9,7 @@ mod one_request;
 mod overview;
 mod rows;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,8 +18,10 @@ use workload::analysis::analyze;
 
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
-use crate::output::{Target, say};
+use crate::lock;
+use crate::output::say;
 use crate::progress::Terminal;
+use crate::target::Target;
 use asked::Requests;
 use given::Given;
 
@@ -31,24 +33,17 @@ impl Run for Requests {
             follow::run(self)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let refused = |path: &Path| {
-            let path = path.to_owned();
-            move |source| Error::file(&path, source)
-        };
         let path = self.output.as_deref();
-        let target = path.map(|path| Target::try_out(path).map_err(refused(path))).transpose()?;
+        let mut target = Target::try_out(path)?;
+        let _locks = lock::work_on(&[&self.data.dir()])?;
         let given = Given::of(self)?;
         let mut names = Names::default();
         let written: Vec<u8> = match self.request {
             Some(number) => one_request::of(&given, number, self.json, &mut names)?,
             None => self.all(&given, &mut names, path)?,
         };
-        let mut out: Box<dyn Write> = match (path, target) {
-            (Some(path), Some(target)) => Box::new(target.create().map_err(refused(path))?),
-            _ => Box::new(BufWriter::new(io::stdout())),
-        };
-        out.write_all(&written)?;
-        out.flush()?;
+        target.write_all(&written).map_err(|source| target.refused(source))?;
+        target.finish()?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -14,6 +14,7 @@ use crate::arguments::offers::nodes;
 use crate::arguments::{Data, Inference};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::lock;
 use crate::output::tell;
 use crate::progress::Terminal;
 use crate::stages;
@@ -58,6 +59,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Score>();
 impl Run for Score {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
+        let _locks = lock::work_on(&[&data])?;
         let options = stages::recorded_analysis(&data, &Inference::default())?.options;
         let mut trace = MessageTrace::read(&data.messages(), &data.nodes())?;
         let truth = match &self.truth {

@@ -12,7 +12,7 @@ use crate::arguments::{Data, To};
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
 use crate::output::{counted, tell};
-use crate::{stages, words};
+use crate::{lock, stages, words};
 
 const HELP: &str = "\
 The messages of DIR are written to the other directory with the times that the
@@ -56,6 +56,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Skew>();
 impl Run for Skew {
     fn run(&self) -> Result<ExitCode, Error> {
         let (data, target) = (self.data.dir(), self.to.dir(&self.data)?);
+        let _locks = lock::work_on(&[&data, &target])?;
         stages::recorded_messages(&data)?;
         let trace = MessageTrace::read(&data.messages(), &data.nodes())?;
         let first = trace.messages().map(|message| message.time()).min().unwrap_or(0);

@@ -13,6 +13,7 @@ use crate::arguments::Data;
 use crate::arguments::offers::configurations;
 use crate::command::{Run, Subcommand};
 use crate::error::Error;
+use crate::lock;
 use crate::output::{counted, tell};
 use crate::progress::Terminal;
 use crate::words;
@@ -60,6 +61,7 @@ pub(super) const COMMAND: Subcommand = Subcommand::of::<Synth>();
 impl Run for Synth {
     fn run(&self) -> Result<ExitCode, Error> {
         let data = self.data.dir();
+        let _locks = lock::work_on(&[&data])?;
         let path = Path::new(&self.config);
         if let Some(config) = operations_config(&self.config, path)? {
             return self.make_operations(config, &data);

@@ -21,7 +21,7 @@ use crate::output::say;
 use crate::report_meta::{meta, rest};
 use crate::signals::stopped_by_signals;
 use crate::tuning::{INSTANCES_A_PIECE, MAX_PATTERNS_SHOWN};
-use crate::{page, stages};
+use crate::{lock, page, stages};
 
 /// Where the page is unless the user says otherwise, so that a link leads to it the next time too.
 const PORT: u16 = 9714;
@@ -64,6 +64,7 @@ impl Run for View {
     fn run(&self) -> Result<ExitCode, Error> {
         let server = bind(self.port)?;
         let address = server.address().map_err(Error::Output)?;
+        let locks = lock::work_on(&[&self.data.dir()])?;
         let shown = self.source.of(&self.data)?;
         let data = &shown.data;
         let summary = stages::analysis(&shown, &self.inference)?;
@@ -82,6 +83,8 @@ impl Run for View {
             &PathFilter::default(),
             Some(&mut instances),
         )?;
+        // What is served is in memory, but for single instances.
+        drop(locks);
         let frame = Html.frame(&report).into_bytes().into();
         let pages = Pages { address, frame, patterns: chosen.patterns.len(), page, instances };
         let stop = stopped_by_signals()?;

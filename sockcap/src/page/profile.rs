@@ -1,13 +1,12 @@
 //! The profile of contexts for a page. A page is written again and again of the same requests, so a
 //! profile that takes long to make is kept in the data directory.
 
-use std::path::Path;
 use std::time::SystemTime;
 
 use contexts::collect::Collected;
 use contexts::identity::By;
 use contexts::result::Profile;
-use message_trace::{DataDir, json};
+use message_trace::{DataDir, DataPath, json};
 use out_of_core::MemoryBudget;
 use request_flow::tables::{Columns, RequestTables};
 use serde::{Deserialize, Serialize};
@@ -34,7 +33,7 @@ struct State {
 }
 
 impl State {
-    fn of(path: &Path) -> State {
+    fn of(path: &DataPath) -> State {
         let bytes = path.metadata().map_or(0, |metadata| metadata.len());
         State { bytes, modified: DataDir::written(path) }
     }

@@ -1,18 +1,17 @@
 //! Whether a result is as new as what it was made from.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::SystemTime;
 
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 
 /// Whether the file at `path` was written after `than`.
-pub(super) fn newer(path: &Path, than: Option<SystemTime>) -> bool {
+pub(super) fn newer(path: &DataPath, than: Option<SystemTime>) -> bool {
     DataDir::written(path).is_some_and(|written| than.is_none_or(|than| written > than))
 }
 
 /// Whether both are names of one file.
-pub(super) fn same_file(one: &Path, other: &Path) -> bool {
-    let file = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+pub(super) fn same_file(one: &DataPath, other: &DataPath) -> bool {
+    let file = |path: &DataPath| path.metadata().ok().map(|found| (found.dev(), found.ino()));
     file(one).is_some_and(|one| file(other) == Some(one))
 }

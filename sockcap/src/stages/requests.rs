@@ -24,7 +24,7 @@ pub(super) fn of_paths(data: &DataDir) -> Result<(), Error> {
     }
     if events.is_none() {
         // They were of events that are gone.
-        let _ = std::fs::remove_file(data.charged());
+        let _ = data.charged().remove_file();
         request_flow::from_paths(data, SPANS_IN_MEMORY_BYTES, &Terminal::new())?;
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub(super) fn of_paths(data: &DataDir) -> Result<(), Error> {
 /// Makes the requests of the paths in `data`, with the resources of their steps. Until these are
 /// known, the tables have other names: whatever finds tables finds whole ones.
 fn with_resources(data: &DataDir) -> Result<(), Error> {
-    let plain = [data.path().join(".requests.plain"), data.path().join(".steps.plain")];
+    let plain = [".requests.plain", ".steps.plain"].map(|name| data.root().join(name));
     let [requests, steps] = plain.each_ref();
     let progress = Terminal::new();
     let filled =
@@ -47,7 +47,7 @@ fn with_resources(data: &DataDir) -> Result<(), Error> {
             });
     for path in &plain {
         // They are of no use any more; the next time, they are written over.
-        let _ = std::fs::remove_file(path);
+        let _ = path.remove_file();
     }
     message_trace::json::write(&data.charged(), &filled?)?;
     Ok(())

@@ -1,7 +1,11 @@
 //! Log: an open file of records, with its header, its clock and the walk through it.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use data_files::DataPath;
 
 use super::bytes::{Bytes, on_disk, read_at};
 use super::chunks::Chunks;
@@ -14,7 +18,7 @@ use crate::layout::{HEADER_BYTES, source, tick};
 /// An open log.
 #[derive(Debug)]
 pub struct Log {
-    path: PathBuf,
+    path: DataPath,
     bytes: Bytes,
     length: u64,
     on_disk: u64,
@@ -27,12 +31,14 @@ impl Log {
     ///
     /// # Errors
     /// When the file cannot be read, is no log, or is of another version.
-    pub fn open(path: &Path) -> Result<Log, OpenError> {
-        let io = |source| OpenError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
+    pub fn open(path: impl Into<DataPath>) -> Result<Log, OpenError> {
+        let path = &path.into();
+        let io = |source| OpenError::Io { path: path.as_path().to_owned(), source };
+        let file = path.open().map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
         let mut log = Log::of(path, Bytes::File(file), metadata.len())?;
         log.on_disk = on_disk(&metadata);
+        let path = path.as_path();
         log.header.lies_at(path);
         let why = match log.header.source {
             source::SWITCHES => "it holds switches of threads, not calls",
@@ -48,17 +54,47 @@ impl Log {
     /// When they are no log, or one of another version.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Log, OpenError> {
         let length = bytes.len() as u64;
-        Log::of(path, Bytes::Memory(bytes), length)
+        Log::of(&DataPath::from(path), Bytes::Memory(bytes), length)
     }
 
-    fn of(path: &Path, bytes: Bytes, length: u64) -> Result<Log, OpenError> {
-        let header = header_at(path, &bytes)?;
+    fn of(path: &DataPath, bytes: Bytes, length: u64) -> Result<Log, OpenError> {
+        let header = header_at(path.as_path(), &bytes)?;
         Ok(Log { path: path.to_owned(), bytes, length, on_disk: length, header })
     }
 
-    /// Path of the file.
+    /// Path of the file, for messages.
     pub fn path(&self) -> &Path {
+        self.path.as_path()
+    }
+
+    /// Path of the file, to open what lies beside it.
+    pub fn data_path(&self) -> &DataPath {
         &self.path
+    }
+
+    /// The header page as it is in the file; shorter where the file is.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn header_page(&self) -> io::Result<Vec<u8>> {
+        let mut page = vec![0; HEADER_BYTES];
+        let read = read_at(&self.bytes, &mut page, 0)?;
+        page.truncate(read);
+        Ok(page)
+    }
+
+    /// Opens the file once more, to change what is in it. It is the same file as was opened first,
+    /// whatever lies at its path by now.
+    ///
+    /// # Errors
+    /// When the system refuses, and when another file lies there.
+    pub fn open_to_write(&self) -> io::Result<File> {
+        let file = self.path.open_to_write()?;
+        let of = |file: &File| file.metadata().map(|about| (about.dev(), about.ino()));
+        match &self.bytes {
+            Bytes::File(first) if of(first)? == of(&file)? => Ok(file),
+            _ => Err(io::Error::other("another file took its place meanwhile")),
+        }
     }
 
     /// Size of the file when it was opened, in bytes.

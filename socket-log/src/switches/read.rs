@@ -1,7 +1,8 @@
 //! Reading of a file of switches: whole records are returned, and damage in its place.
 
-use std::fs::File;
 use std::path::Path;
+
+use data_files::DataPath;
 
 use super::record::{Half, RECORD_BYTES, Raw, Switch, SwitchEvent};
 use crate::layout::{HEADER_BYTES, source};
@@ -32,9 +33,11 @@ impl SwitchLog {
     ///
     /// # Errors
     /// When the file cannot be read, is no file of switches, or is of another version.
-    pub fn open(path: &Path) -> Result<SwitchLog, OpenError> {
-        let io = |source| OpenError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
+    pub fn open(path: impl Into<DataPath>) -> Result<SwitchLog, OpenError> {
+        let path = &path.into();
+        let io = |source| OpenError::Io { path: path.as_path().to_owned(), source };
+        let file = path.open().map_err(io)?;
+        let path = path.as_path();
         let length = file.metadata().map_err(io)?.len();
         let mut log = SwitchLog::of(path, Bytes::File(file), length)?;
         log.header.lies_at(path);

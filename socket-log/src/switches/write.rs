@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+
+use data_files::DataPath;
 
 use super::about::About;
 use super::record::{RECORD_BYTES, Switch, SwitchEvent};
 use crate::layout::{FileHeader, HEADER_BYTES, state};
+use crate::tuning::NEW_FILE_MODE;
 
 /// Writes a file of switches.
 #[derive(Debug)]
@@ -29,8 +31,9 @@ impl SwitchWriter {
     ///
     /// # Errors
     /// When it cannot be made or written.
-    pub fn create(path: &Path, about: &About) -> io::Result<SwitchWriter> {
-        let file = File::options().write(true).create_new(true).open(path)?;
+    pub fn create(path: impl Into<DataPath>, about: &About) -> io::Result<SwitchWriter> {
+        let path = &path.into();
+        let file = path.create_new(NEW_FILE_MODE)?;
         file.write_all_at(&about.page(), 0)?;
         Ok(SwitchWriter {
             file,

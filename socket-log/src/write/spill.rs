@@ -115,7 +115,7 @@ mod tests {
         }
         assert!(spills || most > 10, "there is something to spill: {most}");
         log.finish(&file).unwrap();
-        let log = Log::open(&path).unwrap();
+        let log = Log::open(path.to_path_buf()).unwrap();
         let mut entries = Vec::new();
         assert_eq!(log.for_each(|entry| entries.push(entry)), []);
         (log.length(), entries)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use events::{EventReader, Piece};
-use out_of_core::{Names, PathError};
+use out_of_core::{DataPath, Names, PathError};
 
 use crate::analysis::join_stream::JoinStream;
 use crate::analysis::source::{Found, Outcome, Source};
@@ -14,7 +14,7 @@ use crate::schema::Schema;
 #[derive(Clone, Debug)]
 pub struct JoinedSource {
     /// Tables of events, which are read as one stream.
-    pub tables: Vec<PathBuf>,
+    pub tables: Vec<DataPath>,
     /// The schema.
     pub schema: Schema,
     /// Where the schema is from, for errors: a file, or the name of one that ships.

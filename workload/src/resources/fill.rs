@@ -1,8 +1,6 @@
 //! Filling in: both tables of requests once more, with the resources of their steps.
 
-use std::path::Path;
-
-use out_of_core::{MemoryPool, NameId, Names, PathError, workers};
+use out_of_core::{DataPath, MemoryPool, NameId, Names, PathError, workers};
 use request_flow::Request;
 use request_flow::tables::{Columns, RequestTables, RequestWriter};
 
@@ -15,9 +13,9 @@ use super::timelines::Timelines;
 #[derive(Clone, Copy, Debug)]
 pub struct Tables<'path> {
     /// Requests.
-    pub requests: &'path Path,
+    pub requests: &'path DataPath,
     /// Their steps.
-    pub steps: &'path Path,
+    pub steps: &'path DataPath,
 }
 
 /// Writes the requests of `from` to `to`, each step with its resources as far as `events` tells of
@@ -31,10 +29,11 @@ pub fn fill(
     from: Tables<'_>,
     to: Tables<'_>,
     memory: u64,
-    events: &Path,
+    events: impl Into<DataPath>,
 ) -> Result<Charged, PathError> {
-    let directory = to.steps.parent().unwrap_or(Path::new("."));
-    let mut gathering = Gathering::new(&MemoryPool::new(memory, directory));
+    let events = &events.into();
+    let directory = &to.steps.parent();
+    let mut gathering = Gathering::new(&MemoryPool::new(memory, directory.as_path()));
     gathering.table(events)?;
     let of_threads = Columns { hosts: true, threads: true, ..Columns::default() };
     let tables = RequestTables::open(from.requests, from.steps, of_threads)?;

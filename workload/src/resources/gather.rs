@@ -1,9 +1,7 @@
 //! Gathering: events of threads, and the messages that they handled, as entries of timelines.
 
-use std::path::Path;
-
 use events::{Event, EventReader, Piece, Value};
-use out_of_core::{MemoryPool, NameId, Names, PathError, SpillableVec};
+use out_of_core::{DataPath, MemoryPool, NameId, Names, PathError, SpillableVec};
 use rustc_hash::FxHashMap;
 
 use super::entry::{Call, Entry, NO_THREAD, Sched, What};
@@ -47,7 +45,7 @@ impl Gathering {
     ///
     /// # Errors
     /// When it cannot be read, or a temporary file cannot be written.
-    pub(super) fn table(&mut self, path: &Path) -> Result<(), PathError> {
+    pub(super) fn table(&mut self, path: &DataPath) -> Result<(), PathError> {
         let mut reader = EventReader::open(&[path])?;
         let (mut names, mut piece) = (Names::default(), Piece::default());
         while reader.next(&mut names, &mut piece)? {

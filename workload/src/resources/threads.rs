@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use out_of_core::{MemoryPool, PathError};
+use out_of_core::{DataPath, MemoryPool, PathError};
 use request_flow::Resource;
 
 use super::entry::{NO_THREAD, What};
@@ -54,7 +54,12 @@ impl Threads {
     ///
     /// # Errors
     /// When the table cannot be read, or a temporary file cannot be written.
-    pub fn read(events: &Path, memory: u64, directory: &Path) -> Result<Threads, PathError> {
+    pub fn read(
+        events: impl Into<DataPath>,
+        memory: u64,
+        directory: &Path,
+    ) -> Result<Threads, PathError> {
+        let events = &events.into();
         let mut gathering = Gathering::new(&MemoryPool::new(memory, directory));
         gathering.table(events)?;
         Ok(Threads(gathering.finish()?))

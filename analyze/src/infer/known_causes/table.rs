@@ -1,13 +1,12 @@
 //! `causes.parquet`.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::Float64Array;
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::PathError;
 use message_trace::table::columns::{self, Columns, nullable, required};
 use message_trace::table::{self, GROUP_ROWS, RowGroupWriter, Stored};
+use message_trace::{DataPath, PathError};
 
 fn schema() -> SchemaRef {
     columns::schema([
@@ -18,7 +17,7 @@ fn schema() -> SchemaRef {
 
 /// The table of causes in the making; it is there once it is finished.
 pub struct CauseWriter {
-    path: PathBuf,
+    path: DataPath,
     table: RowGroupWriter,
     parents: Vec<Option<i64>>,
     probabilities: Vec<f64>,
@@ -29,7 +28,8 @@ impl CauseWriter {
     ///
     /// # Errors
     /// When the file cannot be made.
-    pub fn create(path: &Path) -> Result<CauseWriter, PathError> {
+    pub fn create(path: impl Into<DataPath>) -> Result<CauseWriter, PathError> {
+        let path = &path.into();
         let stored = |column: &str| match column {
             "parent" => Stored::Differences,
             _ => Stored::Once,
@@ -78,7 +78,7 @@ impl CauseWriter {
 
 /// Hands the causes of the table at `path` to `each`, in the order of messages.
 pub(super) fn read(
-    path: &Path,
+    path: &DataPath,
     mut each: impl FnMut(Option<i64>, f64) -> Result<(), PathError>,
 ) -> Result<(), PathError> {
     for batch in table::read(path)? {

@@ -2,10 +2,8 @@
 //! of rows of the table that their numbers put them in, and each group is sorted and encoded by
 //! itself.
 
-use std::path::Path;
-
 use message_trace::table::{RowGroup, RowGroupWriter};
-use message_trace::{PathError, Progress};
+use message_trace::{DataPath, PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{PartitionStore, PartitionWriter};
 
@@ -92,7 +90,7 @@ impl<'a> Ranking<'a> {
         self,
         naming: &Naming,
         operations: Option<&[String]>,
-        path: &Path,
+        path: &DataPath,
         threads: usize,
         progress: &dyn Progress,
     ) -> Result<(), PathError> {

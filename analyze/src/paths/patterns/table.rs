@@ -2,14 +2,12 @@
 //! repeated in each of its rows. A summary is three columns, `*_mean`, `*_p50` and `*_p99`, in
 //! nanoseconds. Where it is known what messages do, there are columns for that behind the others.
 
-use std::path::Path;
-
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, SchemaRef};
 use message_trace::stats::Summary;
 use message_trace::table;
 use message_trace::table::columns::{self, Columns, dictionary, nullable, required};
-use message_trace::{PathError, Protocol};
+use message_trace::{DataPath, PathError, Protocol};
 
 use super::pattern::{Connects, Hop, Outcomes, PathPattern};
 
@@ -18,7 +16,8 @@ impl PathPattern {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read_all(path: &Path) -> Result<Vec<PathPattern>, PathError> {
+    pub fn read_all(path: impl Into<DataPath>) -> Result<Vec<PathPattern>, PathError> {
+        let path = &path.into();
         let mut patterns: Vec<PathPattern> = Vec::new();
         for batch in table::read(path)? {
             append(path, &batch?, &mut patterns, |_| true)?;
@@ -107,7 +106,7 @@ fn outcomes(table: &Columns<'_>) -> Result<Option<Vec<Option<Outcomes>>>, PathEr
 
 /// Reads the totals of each pattern of the table at `path`, pattern by pattern, without hops.
 pub(crate) fn whole_patterns(
-    path: &Path,
+    path: &DataPath,
     mut pattern: impl FnMut(PathPattern),
 ) -> Result<(), PathError> {
     const COLUMNS: [&str; 9] = [
@@ -177,7 +176,7 @@ impl<'batch> TotalsColumns<'batch> {
 /// Appends the hops of `batch` whose patterns are `wanted` to `patterns`. The last pattern there
 /// may have hops already. Returns the pattern of the last row.
 pub(crate) fn append(
-    path: &Path,
+    path: &DataPath,
     batch: &RecordBatch,
     patterns: &mut Vec<PathPattern>,
     wanted: impl Fn(i64) -> bool,
@@ -271,7 +270,7 @@ mod tests {
         arrays.extend([2.25, 0.9, 7.0, 6.0, 9.0, 15.75].map(both));
         arrays.push(int64([None, Some(2)]));
         arrays.extend([1.125, 4.0, 3.0, 8.0].map(|value| float64([None, Some(value)])));
-        columns::batch(Path::new("patterns"), &schema(false), arrays).unwrap()
+        columns::batch("patterns", &schema(false), arrays).unwrap()
     }
 
     #[test]

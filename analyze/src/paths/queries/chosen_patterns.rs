@@ -3,9 +3,8 @@
 //! are wanted.
 
 use std::cmp::Ordering;
-use std::path::Path;
 
-use message_trace::{PathError, table};
+use message_trace::{DataPath, PathError, table};
 
 use crate::paths::patterns::pattern::PathPattern;
 use crate::paths::patterns::table::{append, whole_patterns};
@@ -32,10 +31,11 @@ impl ChosenPatterns {
     /// # Errors
     /// When the table cannot be read, or is not one of patterns.
     pub fn read(
-        path: &Path,
+        path: impl Into<DataPath>,
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
     ) -> Result<ChosenPatterns, PathError> {
+        let path = &path.into();
         ChosenPatterns::read_those(path, most, order, |_| true)
     }
 
@@ -44,7 +44,7 @@ impl ChosenPatterns {
     /// # Errors
     /// As for [`ChosenPatterns::read`].
     pub(crate) fn read_those(
-        path: &Path,
+        path: &DataPath,
         most: usize,
         order: impl Fn(&PathPattern, &PathPattern) -> Ordering,
         wanted: impl Fn(i64) -> bool,
@@ -89,7 +89,7 @@ pub(crate) fn prune(
 }
 
 /// The patterns of the table at `path` that have these numbers, which ascend.
-pub(crate) fn with_hops(path: &Path, wanted: &[i64]) -> Result<Vec<PathPattern>, PathError> {
+pub(crate) fn with_hops(path: &DataPath, wanted: &[i64]) -> Result<Vec<PathPattern>, PathError> {
     let mut patterns = Vec::new();
     let Some(last) = wanted.last() else { return Ok(patterns) };
     for batch in table::read(path)? {

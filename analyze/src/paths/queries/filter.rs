@@ -2,10 +2,9 @@
 //! their messages do, instances by when they begin, by their probability and by errors.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, PathError, table};
+use message_trace::{DataDir, DataPath, PathError, table};
 
 use super::timed_instance::{TimedInstance, WhichInstance};
 
@@ -125,7 +124,8 @@ impl WantedPatterns {
 ///
 /// # Errors
 /// When the table cannot be read, or is not one of patterns.
-pub fn operation_names(path: &Path) -> Result<Option<BTreeSet<String>>, PathError> {
+pub fn operation_names(path: impl Into<DataPath>) -> Result<Option<BTreeSet<String>>, PathError> {
+    let path = &path.into();
     let mut names = None;
     for batch in table::read_columns(path, &["operation"])? {
         let batch = batch?;
@@ -145,7 +145,8 @@ pub fn operation_names(path: &Path) -> Result<Option<BTreeSet<String>>, PathErro
 ///
 /// # Errors
 /// When the table cannot be read, or is not one of patterns.
-pub fn node_names(path: &Path) -> Result<BTreeSet<String>, PathError> {
+pub fn node_names(path: impl Into<DataPath>) -> Result<BTreeSet<String>, PathError> {
+    let path = &path.into();
     let mut names = BTreeSet::new();
     for batch in table::read_columns(path, &["src", "dst"])? {
         let batch = batch?;
@@ -165,7 +166,7 @@ pub fn node_names(path: &Path) -> Result<BTreeSet<String>, PathError> {
 /// Calls `row` with the pattern of each row of the table at `path`, and which of `parts` the names
 /// of its two ends have, and behind these which of the `operations` its own is.
 fn each_hop(
-    path: &Path,
+    path: &DataPath,
     parts: &[String],
     operations: &[String],
     mut row: impl FnMut(i64, &[bool]),

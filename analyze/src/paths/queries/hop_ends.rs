@@ -1,10 +1,8 @@
 //! Ends of the hops of all patterns, as small numbers by which the delays of many patterns are put
 //! together.
 
-use std::path::Path;
-
 use message_trace::table::columns::Columns;
-use message_trace::{PathError, Protocol, table};
+use message_trace::{DataPath, PathError, Protocol, table};
 use rustc_hash::FxHashMap;
 
 /// Parts that two hops must share to be the same.
@@ -45,7 +43,7 @@ pub(crate) struct HopEnds {
 
 impl HopEnds {
     /// Hops of the table at `path`, numbered in the order in which they are first there.
-    pub(crate) fn read(path: &Path, end: End) -> Result<HopEnds, PathError> {
+    pub(crate) fn read(path: &DataPath, end: End) -> Result<HopEnds, PathError> {
         const COLUMNS: [&str; 9] = [
             "pattern",
             "src",

@@ -1,17 +1,15 @@
 //! The ends of the messages of instances, out of `messages.parquet`: nodes, threads and endpoints.
 
-use std::path::{Path, PathBuf};
-
 use message_trace::table::RowGroups;
 use message_trace::table::columns::Columns;
-use message_trace::{NodeId, PathError};
+use message_trace::{DataPath, NodeId, PathError};
 use rustc_hash::FxHashMap;
 
 use super::message_times::Unfilled;
 
 /// The columns of `messages.parquet` that ends are in.
 pub(super) struct MessageEnds {
-    path: PathBuf,
+    path: DataPath,
     groups: RowGroups,
 }
 
@@ -37,7 +35,7 @@ pub(super) struct ReadEnds {
 }
 
 impl MessageEnds {
-    pub(super) fn open(path: &Path) -> Result<MessageEnds, PathError> {
+    pub(super) fn open(path: &DataPath) -> Result<MessageEnds, PathError> {
         let groups = RowGroups::open(path, &["src", "dst", "src_tid", "dst_tid", "dst_endpoint"])?;
         Ok(MessageEnds { path: path.to_owned(), groups })
     }

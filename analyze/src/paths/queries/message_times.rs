@@ -1,17 +1,15 @@
 //! The times of the messages of instances, out of `messages.parquet`.
 
-use std::path::{Path, PathBuf};
-
 use message_trace::table::RowGroups;
 use message_trace::table::columns::Columns;
-use message_trace::{PathError, arrival};
+use message_trace::{DataPath, PathError, arrival};
 
 use super::timed_instance::TimedHop;
 use crate::receipt::Receipt;
 
 /// The columns of `messages.parquet` that times and sizes are in.
 pub(super) struct MessageTimes {
-    path: PathBuf,
+    path: DataPath,
     groups: RowGroups,
 }
 
@@ -28,7 +26,7 @@ impl From<PathError> for Unfilled {
 }
 
 impl MessageTimes {
-    pub(super) fn open(path: &Path) -> Result<MessageTimes, PathError> {
+    pub(super) fn open(path: &DataPath) -> Result<MessageTimes, PathError> {
         let groups =
             RowGroups::open(path, &["send_ts", "recv_first", "recv_last", "recv_ts", "bytes"])?;
         Ok(MessageTimes { path: path.to_owned(), groups })

@@ -1,17 +1,16 @@
 //! The roots of one pattern's instances, out of `paths.parquet`: with them the traces that show a
 //! pattern are found among all, and no other instance is ever in memory.
 
-use std::path::Path;
-
 use message_trace::table::columns::Columns;
-use message_trace::{PathError, table};
+use message_trace::{DataPath, PathError, table};
 use rustc_hash::FxHashSet;
 
 /// The messages from which instances of that pattern begin, of the table of paths at `path`.
 ///
 /// # Errors
 /// When the table cannot be read, or is not one of paths.
-pub fn pattern_roots(path: &Path, pattern: i64) -> Result<FxHashSet<u64>, PathError> {
+pub fn pattern_roots(path: impl Into<DataPath>, pattern: i64) -> Result<FxHashSet<u64>, PathError> {
+    let path = &path.into();
     let mut roots = FxHashSet::default();
     for batch in table::read_columns(path, &["pattern", "message", "depth"])? {
         let batch = batch?;

@@ -10,18 +10,17 @@
 //! the columns of times and sizes.
 
 use std::ops::Range;
-use std::path::PathBuf;
 
 use message_trace::table::RowGroups;
 use message_trace::table::columns::Columns;
-use message_trace::{DataDir, PathError};
+use message_trace::{DataDir, DataPath, PathError};
 
 use super::message_times::{MessageTimes, Unfilled};
 use super::timed_instance::{TimedHop, TimedInstance, WhichInstance};
 
 /// The tables of paths and messages, open for being read together.
 pub(crate) struct TimedInstances {
-    paths: PathBuf,
+    paths: DataPath,
     groups: RowGroups,
     messages: MessageTimes,
 }

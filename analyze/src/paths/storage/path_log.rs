@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int32Array, Int64Array};
 use message_trace::table::{RowGroup, RowGroupEncoder, RowGroupWriter};
-use message_trace::{PathError, Progress};
+use message_trace::{DataPath, PathError, Progress};
 use out_of_core::workers::in_order;
 use out_of_core::{MemoryBudget, PartitionStore};
 
@@ -116,7 +116,7 @@ impl<'a> PathLog<'a> {
         self,
         patterns: &[u32],
         told: bool,
-        path: &Path,
+        path: &DataPath,
         threads: usize,
         rows: usize,
         progress: &dyn Progress,

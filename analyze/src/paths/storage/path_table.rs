@@ -1,12 +1,10 @@
 //! Path instances: trees of messages with the probability that they happened just so; as they are
 //! read from `paths.parquet`, one row a message of an instance, in depth-first order.
 
-use std::path::Path;
-
 use arrow_schema::{DataType, SchemaRef};
-use message_trace::PathError;
 use message_trace::table::columns::{self, Columns, nullable, required};
 use message_trace::table::{self, Stored};
+use message_trace::{DataPath, PathError};
 
 /// The path instances of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +63,8 @@ impl Instances {
     ///
     /// # Errors
     /// When it cannot be read, or is not such a table.
-    pub fn read(path: &Path) -> Result<Instances, PathError> {
+    pub fn read(path: impl Into<DataPath>) -> Result<Instances, PathError> {
+        let path = &path.into();
         let mut instances = Instances::default();
         let mut last = None;
         for batch in table::read(path)? {
@@ -132,7 +131,7 @@ impl Instances {
 }
 
 fn index<T: TryInto<u32, Error = std::num::TryFromIntError>>(
-    path: &Path,
+    path: &DataPath,
     value: T,
 ) -> Result<u32, PathError> {
     value.try_into().map_err(|why| PathError::malformed(path, why))

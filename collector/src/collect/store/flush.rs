@@ -6,7 +6,9 @@ use std::io;
 use rustix::io::Errno;
 
 use super::HostStore;
-use crate::collect::stored_file::{disk_use, forget_cached, is_at, sync_directory};
+use message_trace::DataPath;
+
+use crate::collect::stored_file::{disk_use, forget_cached, is_at};
 use crate::wire::Shortage;
 
 impl HostStore {
@@ -55,8 +57,8 @@ impl HostStore {
         if self.entries {
             // The host's directory may be as new as its files.
             let directory = self.inventory.directory();
-            let both = [Some(directory), directory.parent()];
-            let synced = both.into_iter().flatten().try_for_each(sync_directory);
+            let both = [directory.clone(), directory.parent()];
+            let synced = both.iter().try_for_each(DataPath::sync_directory);
             match synced {
                 Ok(()) => self.entries = false,
                 // The directory was removed with all its files.

@@ -115,7 +115,7 @@ impl Scanner<'_> {
             return;
         }
         if self.remove {
-            match std::fs::remove_file(&path) {
+            match path.remove_file() {
                 Ok(()) => self.events.event(&Event::Removed { name }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 // It stays known as done, so that removing is tried and told once.

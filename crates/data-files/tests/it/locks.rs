@@ -35,10 +35,10 @@ fn nobody_else_can_hold_it() {
     let place = tempfile::tempdir().unwrap();
     let data = DataPath::trusted(place.path());
     drop(try_lock(&data).unwrap().unwrap());
-    assert_eq!(fs::metadata(place.path().join("lock")).unwrap().mode() & 0o777, 0o600);
-    fs::remove_file(place.path().join("lock")).unwrap();
+    assert_eq!(fs::metadata(place.path().join(".lock")).unwrap().mode() & 0o777, 0o600);
+    fs::remove_file(place.path().join(".lock")).unwrap();
     fs::write(place.path().join("other"), "kept").unwrap();
-    symlink("other", place.path().join("lock")).unwrap();
+    symlink("other", place.path().join(".lock")).unwrap();
     assert!(try_lock(&data).is_err());
     assert_eq!(fs::read_to_string(place.path().join("other")).unwrap(), "kept");
 }

@@ -37,7 +37,8 @@ pub struct Columns<'batch> {
 
 impl<'batch> Columns<'batch> {
     /// The columns of `batch`, which was read from `path`.
-    pub fn new(path: &Path, batch: &'batch RecordBatch) -> Columns<'batch> {
+    pub fn new(path: impl AsRef<Path>, batch: &'batch RecordBatch) -> Columns<'batch> {
+        let path = path.as_ref();
         Columns { path: path.to_owned(), batch }
     }
 

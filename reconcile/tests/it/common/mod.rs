@@ -3,9 +3,8 @@
 #![allow(dead_code, unreachable_pub, reason = "a test helper, of which each test file uses a part")]
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
 
-use message_trace::{DataDir, Message, MessageTrace};
+use message_trace::{DataDir, DataPath, Message, MessageTrace};
 use reconcile::{Options, Reconciliation, reconcile};
 use socket_log::encode::{Datagram, Direction, Origin, Role};
 use socket_log::write::{EPOCH, LogWriter, Socket, TCP, UDP, inet};
@@ -30,7 +29,7 @@ impl System {
         DataDir::new(self.directory.path())
     }
 
-    pub fn path(&self, host: &str, name: &str) -> PathBuf {
+    pub fn path(&self, host: &str, name: &str) -> DataPath {
         self.data().hosts().join(host).join(format!("{name}.sclog"))
     }
 

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use importers::{Importer, Packets, Summary};
-use message_trace::{DataDir, MessageTrace};
+use message_trace::{DataDir, DataPath, MessageTrace};
 use reconcile::{Options, Reconciliation, reconcile};
 
 use super::wire::*;
@@ -64,7 +64,8 @@ impl Bench {
 
     pub fn logs(&self) -> Vec<String> {
         let hosts = self.data().hosts();
-        let below = |path: &PathBuf| path.strip_prefix(&hosts).unwrap().display().to_string();
+        let below =
+            |path: &DataPath| path.as_path().strip_prefix(&hosts).unwrap().display().to_string();
         self.data().logs().unwrap().iter().map(below).collect()
     }
 }

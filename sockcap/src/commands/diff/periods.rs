@@ -13,6 +13,7 @@ use request_flow::tables::{Columns, RequestTables};
 use crate::arguments::values::{Moment, moment};
 use crate::arguments::{Data, Inference, SourceChoice};
 use crate::error::Error;
+use crate::lock::{self, Locks};
 use crate::shown::Shown;
 use crate::stages;
 
@@ -105,12 +106,14 @@ pub(super) struct Periods {
     cuts: [(Option<i64>, Option<i64>); 2],
     names: [String; 2],
     directories: Vec<DataDir>,
+    _locks: Locks,
 }
 
 impl Periods {
     /// The periods that the user named. What is missing in their directories is made.
     pub(super) fn of(of: &PeriodArguments) -> Result<Periods, Error> {
         if let (Some(before), Some(after)) = (&of.before_directory, &of.after_directory) {
+            let _locks = lock::work_on(&[&DataDir::new(before), &DataDir::new(after)])?;
             let (mut tables, mut names, mut directories) = (Vec::new(), Vec::new(), Vec::new());
             for directory in [before, after] {
                 let shown = of.source.shown(DataDir::new(directory))?;
@@ -121,8 +124,9 @@ impl Periods {
             }
             let [first, second] = <[String; 2]>::try_from(names).unwrap_or_default();
             let names = [first, second];
-            return Ok(Periods { tables, cuts: [(None, None); 2], names, directories });
+            return Ok(Periods { tables, cuts: [(None, None); 2], names, directories, _locks });
         }
+        let _locks = lock::work_on(&[&of.data.dir()])?;
         let shown = of.source.of(&of.data)?;
         let (requests, directory) = open(&shown, of.aliases.as_ref())?;
         let Some((first, last)) = requests.begins(|_| true)? else {
@@ -162,7 +166,7 @@ impl Periods {
                 return Err(Error::Usage(why));
             }
         }
-        Ok(Periods { tables: vec![requests], cuts, names, directories: vec![directory] })
+        Ok(Periods { tables: vec![requests], cuts, names, directories: vec![directory], _locks })
     }
 
     /// Both, in order.

@@ -22,6 +22,7 @@ use super::asked::Requests;
 use super::given::{DEFAULT_SCHEMA, Given, schema};
 use super::{nothing, overview};
 use crate::error::Error;
+use crate::lock;
 use crate::output::say;
 use crate::tuning::follow::{INTERVAL, MAX_LINE_BYTES, NEWEST, PAUSE, PIECE_EVENTS, REST};
 
@@ -167,9 +168,10 @@ fn recording(asked: &Requests) -> Result<(), Error> {
     let mut before = None;
     loop {
         let data = asked.data.dir();
+        let _locks = lock::work_on(&[&data])?;
         let logs = data.logs()?;
         let size: u64 =
-            logs.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|log| log.len()).sum();
+            logs.iter().filter_map(|log| log.metadata().ok()).map(|log| log.len()).sum();
         if before == Some(size) {
             sleep(PAUSE);
             continue;

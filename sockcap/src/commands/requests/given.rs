@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use message_trace::DataDir;
+use message_trace::{DataDir, DataPath};
 use request_flow::tables::{Columns, RequestTables};
 use workload::analysis::{FlowSource, JoinedSource, Source};
 use workload::schema::{Schema, shipped};
@@ -35,7 +35,7 @@ impl Given {
         let data = asked.data.dir();
         let tables = events::tables(&data.events_dir())?;
         let own = data.own_events();
-        let imported: Vec<PathBuf> =
+        let imported: Vec<DataPath> =
             tables.iter().filter(|table| **table != own).cloned().collect();
         let shown = asked.source.of(&asked.data);
         let is_joined = asked.schema.is_some()

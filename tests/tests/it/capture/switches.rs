@@ -208,7 +208,7 @@ fn where_the_kernel_refuses_the_rest_is_recorded_and_the_way_out_is_said() {
     let said = text(&stderr);
     assert!(status.success(), "{said}");
     assert!(said.contains("no context switches") && said.contains("seccomp"), "{said}");
-    assert_eq!(DataDir::new(recording.data()).switches().unwrap(), [] as [&Path; 0]);
+    assert!(DataDir::new(recording.data()).switches().unwrap().is_empty());
     assert!(recording.log().log.header().resources);
 }
 

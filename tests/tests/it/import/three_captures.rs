@@ -254,7 +254,7 @@ fn library_strace_and_packets_tell_the_same() {
     let library = DataDir::new(captured.recording.data());
     let directory = |name: &str| DataDir::new(captured.recording.file(name));
     let (strace, packets, all) = (directory("strace"), directory("packets"), directory("all"));
-    copy(&library.hosts(), &all.hosts());
+    copy(library.hosts().as_path(), all.hosts().as_path());
     for data in [&strace, &all] {
         for (host, files) in &captured.traces {
             import(&Strace { host: host.clone() }, files, data);

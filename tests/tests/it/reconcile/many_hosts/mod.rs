@@ -33,7 +33,7 @@ fn six_hosts_with_clocks_of_their_own() {
         (names(false).collect::<BTreeSet<_>>(), names(true).collect::<BTreeSet<_>>());
     let part = DataDir::new(run.recording.file("part"));
     for name in &traced {
-        copy(&whole.hosts().join(name), &part.hosts().join(name));
+        copy(whole.hosts().join(name).as_path(), part.hosts().join(name).as_path());
     }
     // The front, which is not traced now, passes some connections on as they are: that would be
     // taken for translation.

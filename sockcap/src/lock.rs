@@ -1,0 +1,74 @@
+//! Lock of data directories: of two commands that work on one, the second waits for the first. What
+//! a stage writes would else be read half old and half new, or be gone.
+//!
+//! Recording and shipping do not take it: each process has files of its own.
+
+use std::io;
+
+use data_files::{DirectoryLock, try_lock};
+use message_trace::DataDir;
+
+use crate::error::Error;
+use crate::output::tell;
+
+/// Locks that a command holds until it ends.
+#[derive(Debug)]
+pub(crate) struct Locks {
+    _held: Vec<DirectoryLock>,
+}
+
+/// Takes the locks of the directories that a command works on, and removes what a killed command
+/// left half-written there. A directory that is not there yet, or that may not be written to, has
+/// none: no command changes what is in it.
+///
+/// # Errors
+/// When something that is no regular file lies in a lock's place, or the wait fails.
+pub(crate) fn work_on(directories: &[&DataDir]) -> Result<Locks, Error> {
+    let mut directories: Vec<_> = directories
+        .iter()
+        .filter_map(|data| Some((data.path().canonicalize().ok()?, *data)))
+        .collect();
+    // In one order for all, so that no two commands wait for each other.
+    directories.sort_by(|(one, _), (other, _)| one.cmp(other));
+    directories.dedup_by(|(one, _), (other, _)| one == other);
+    let locks = directories.into_iter().filter_map(|(_, data)| lock(data).transpose());
+    Ok(Locks { _held: locks.collect::<Result<_, _>>()? })
+}
+
+/// The same for a directory that the command makes where it is not there.
+///
+/// # Errors
+/// As for [`work_on`], and when the directory cannot be made.
+pub(crate) fn make_and_work_on(data: &DataDir) -> Result<Locks, Error> {
+    data.root().create_dir_all().map_err(|source| Error::file(data.path(), source))?;
+    work_on(&[data])
+}
+
+fn lock(data: &DataDir) -> Result<Option<DirectoryLock>, Error> {
+    let failed = |source| Error::file(&data.path().join(".lock"), source);
+    let lock = match try_lock(data.root()) {
+        Ok(Ok(lock)) => lock,
+        Ok(Err(holder)) => {
+            let holder = holder.map_or_else(String::new, |process| format!(" (process {process})"));
+            let directory = data.path().display();
+            tell!("sockcap: waiting for another sockcap{holder} that works on {directory}");
+            DirectoryLock::wait(data.root()).map_err(failed)?
+        }
+        Err(error) if is_refused(&error) => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    for directory in [data.root().clone(), data.events_dir(), data.spans().root().clone()] {
+        directory.remove_unfinished();
+    }
+    Ok(Some(lock))
+}
+
+fn is_refused(error: &io::Error) -> bool {
+    let kinds = [
+        io::ErrorKind::PermissionDenied,
+        io::ErrorKind::ReadOnlyFilesystem,
+        io::ErrorKind::NotFound,
+        io::ErrorKind::StorageFull,
+    ];
+    kinds.contains(&error.kind())
+}

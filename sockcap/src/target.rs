@@ -1,0 +1,182 @@
+//! Target of a result: a file that the user named, or standard output.
+//!
+//! A file is written whole or not at all: under another name first, beside it, which becomes its own
+//! when all is on the disk. What is no regular file (a pipe, a terminal) is written to as it is.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use message_trace::{DataPath, NewFile};
+
+use crate::error::Error;
+
+/// Where a result will be written. It is tried out before the work, so that a wrong name is told at
+/// once.
+pub(crate) struct Target {
+    name: PathBuf,
+    to: To,
+}
+
+enum To {
+    Standard,
+    /// A file of its own, whole or not at all.
+    New(NewFile),
+    /// What is no regular file.
+    Direct(File),
+    /// A regular file in a directory that may not be written to. It is cut when its new content
+    /// comes.
+    Uncut(File),
+}
+
+impl Target {
+    /// The file at `path`, or standard output.
+    ///
+    /// # Errors
+    /// When nothing can be written there.
+    pub(crate) fn try_out(path: Option<&Path>) -> Result<Target, Error> {
+        let Some(path) = path else {
+            return Ok(Target { name: PathBuf::from("standard output"), to: To::Standard });
+        };
+        let to = try_out(path).map_err(|source| Error::file(path, source))?;
+        Ok(Target { name: path.to_owned(), to })
+    }
+
+    /// The file at a path below a data directory, where no link is followed.
+    ///
+    /// # Errors
+    /// When nothing can be written there.
+    pub(crate) fn below(path: &DataPath) -> Result<Target, Error> {
+        let new = path.create().map_err(|source| Error::file(path.as_path(), source))?;
+        Ok(Target { name: path.to_path_buf(), to: To::New(new) })
+    }
+
+    /// Its name for errors.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// An error of writing to it.
+    pub(crate) fn refused(&self, source: io::Error) -> Error {
+        match self.to {
+            // A reader that has enough (`| head`) is no error, and is known by its kind.
+            To::Standard => source.into(),
+            _ => Error::file(&self.name, source),
+        }
+    }
+
+    /// Ends the result and gives the file its name.
+    ///
+    /// # Errors
+    /// When it cannot all be written; the file is as it was then.
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        let flushed = self.flush();
+        flushed.map_err(|source| self.refused(source))?;
+        match self.to {
+            To::New(new) => new.commit_durably().map_err(|source| Error::file(&self.name, source)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn try_out(path: &Path) -> io::Result<To> {
+    let there = fs::metadata(path).ok();
+    if there.as_ref().is_some_and(|about| !about.is_file()) {
+        return Ok(To::Direct(File::options().write(true).open(path)?));
+    }
+    // The user named it: a link there is one that he wants to be followed.
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    match (DataPath::trusted(real).create(), there) {
+        (Ok(new), there) => {
+            if let Some(there) = there {
+                new.file().set_permissions(Permissions::from_mode(there.permissions().mode()))?;
+            }
+            Ok(To::New(new))
+        }
+        // A file that may be written to in a directory that may not.
+        (Err(_), Some(_)) => Ok(To::Uncut(File::options().write(true).open(path)?)),
+        (Err(error), None) => Err(error),
+    }
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let To::Uncut(file) = &self.to {
+            file.set_len(0)?;
+            self.to = To::Direct(file.try_clone()?);
+        }
+        match &mut self.to {
+            To::Standard => io::stdout().write(bytes),
+            To::New(file) => file.write(bytes),
+            To::Direct(file) | To::Uncut(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Standard => io::stdout().flush(),
+            To::New(file) => file.flush(),
+            To::Direct(file) | To::Uncut(file) => file.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_target_keeps_what_it_holds_until_the_result_is_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let (old, new) = (directory.path().join("old"), directory.path().join("new"));
+        fs::write(&old, "former").unwrap();
+        fs::set_permissions(&old, Permissions::from_mode(0o604)).unwrap();
+        for path in [&old, &new] {
+            let mut given_up = Target::try_out(Some(path)).unwrap();
+            given_up.write_all(b"half").unwrap();
+        }
+        assert_eq!(fs::read_to_string(&old).unwrap(), "former");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+        for path in [&old, &new] {
+            let mut target = Target::try_out(Some(path)).unwrap();
+            target.write_all(b"whole").unwrap();
+            target.finish().unwrap();
+            assert_eq!(fs::read_to_string(path).unwrap(), "whole");
+        }
+        assert_eq!(fs::metadata(&old).unwrap().permissions().mode() & 0o777, 0o604);
+        assert!(Target::try_out(Some(&directory.path().join("no/such"))).is_err());
+        assert!(Target::try_out(Some(directory.path())).is_err());
+    }
+
+    #[test]
+    fn a_link_that_the_user_named_is_followed_and_one_in_a_data_directory_is_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let (far, link) = (directory.path().join("far"), directory.path().join("link"));
+        fs::write(&far, "former").unwrap();
+        symlink(&far, &link).unwrap();
+        let write = |mut target: Target| {
+            target.write_all(b"result").unwrap();
+            target.finish().unwrap();
+        };
+        write(Target::below(&DataPath::trusted(directory.path()).join("link")).unwrap());
+        assert_eq!(fs::read_to_string(&far).unwrap(), "former");
+        assert!(fs::symlink_metadata(&link).unwrap().is_file());
+        fs::remove_file(&link).unwrap();
+        symlink(&far, &link).unwrap();
+        write(Target::try_out(Some(&link)).unwrap());
+        assert_eq!(fs::read_to_string(&far).unwrap(), "result");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_written_to() {
+        let mut target = Target::try_out(Some(Path::new("/dev/null"))).unwrap();
+        target.write_all(b"result").unwrap();
+        target.finish().unwrap();
+        let mut full = Target::try_out(Some(Path::new("/dev/full"))).unwrap();
+        assert!(full.write_all(b"result").is_err());
+    }
+}
