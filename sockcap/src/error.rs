@@ -86,6 +86,8 @@ pub(crate) enum Error {
     WhichHost,
     #[error("signals cannot be received: {0}")]
     Signals(io::Error),
+    #[error("the kernel gives no random bytes for the id of the recording: {0}")]
+    Random(io::Error),
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
     #[error("{library} was not found beside sockcap ({}); build it with '{build}' or name it in SOCKCAP_LIBRARY", beside.display())]

@@ -16,6 +16,8 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
+use crate::recording::RECORDING_BYTES;
+
 /// First eight bytes of a log.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"sockcap\0");
 /// Version of this layout. A reader refuses others by name.
@@ -274,6 +276,9 @@ pub struct FileHeader {
     pub resources: u32,
     /// Whether heads of messages are recorded (1), or not (0).
     pub heads: u32,
+    /// Id of the recording ([`RecordingId`](crate::RecordingId)) that the log is of; zeros where it
+    /// is of none.
+    pub recording: [u8; RECORDING_BYTES],
 }
 
 /// One moment on the three clocks.

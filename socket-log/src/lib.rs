@@ -5,6 +5,7 @@ pub mod api;
 mod duration;
 pub mod encode;
 pub mod layout;
+mod recording;
 
 #[cfg(feature = "reader")]
 pub mod fuzz;
@@ -18,6 +19,8 @@ pub mod switches;
 mod tuning;
 #[cfg(any(feature = "write", all(test, feature = "reader")))]
 pub mod write;
+
+pub use recording::{RECORDING_BYTES, RecordingId};
 
 #[cfg(feature = "reader")]
 pub use read::{

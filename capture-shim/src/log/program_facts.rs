@@ -39,7 +39,7 @@ pub(crate) fn describe(fields: &mut FileHeader) {
         ($($field:ident)*) => { $(fields.$field = known.$field;)* };
     }
     copy! { version header_bytes chunk_bytes tick_clock tick_shift boot_id host executable arguments }
-    copy! { limit keeps_newest source cgroup resources heads }
+    copy! { limit keeps_newest source cgroup resources heads recording }
     // The process may have gone to another namespace since.
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(known.namespace);
     // A child's namespace of ids may be another one.
@@ -60,6 +60,7 @@ fn find_out(fields: &mut FileHeader) {
     fields.keeps_newest = if options().keeps_newest { KEEPS_NEWEST } else { 0 };
     fields.resources = u32::from(RESOURCES);
     fields.heads = u32::from(options().keeps_any_heads());
+    fields.recording = settings::recording();
     fields.namespace = raw::inode(c"/proc/self/ns/net").unwrap_or(0);
     if let Ok(file) = raw::open(c"/proc/self/cgroup", libc::O_RDONLY | libc::O_CLOEXEC, 0) {
         file.read(&mut fields.cgroup);

@@ -5,6 +5,8 @@
 use core::ffi::c_void;
 use core::ffi::{CStr, c_int};
 
+use socket_log::{RECORDING_BYTES, RecordingId};
+
 use crate::platform::clock::TickChoice;
 use crate::platform::environment::{find, present, separates};
 use crate::platform::text::Text;
@@ -14,7 +16,7 @@ use crate::platform::{Once, raw};
 const LONGEST: usize = 4096;
 
 /// Variables of the options. [`super::options`] gives them their meaning.
-pub(crate) const OPTIONS: [&[u8]; 11] = [
+pub(crate) const OPTIONS: [&[u8]; 12] = [
     b"SOCKCAP_MAX_BYTES=",
     b"SOCKCAP_WHEN_FULL=",
     b"SOCKCAP_WAITS=",
@@ -26,6 +28,7 @@ pub(crate) const OPTIONS: [&[u8]; 11] = [
     b"SOCKCAP_TEST_CLOCK=",
     b"SOCKCAP_PROTOCOLS=",
     b"SOCKCAP_INJECTOR=",
+    b"SOCKCAP_RECORDING=",
 ];
 
 /// Index of the test clock's variable in [`OPTIONS`].
@@ -36,6 +39,9 @@ pub(crate) const PROTOCOLS: usize = 9;
 
 /// Index of the variable with the socket for announcements in [`OPTIONS`].
 pub(crate) const INJECTOR: usize = 10;
+
+/// Index of the variable with the id of the recording in [`OPTIONS`].
+const RECORDING: usize = 11;
 
 /// Settings, as whole environment strings.
 pub(crate) struct Settings {
@@ -156,6 +162,11 @@ fn push_own_path(to: &mut Text<LONGEST>) {
         // SAFETY: the linker's own text, which lives as long as the library.
         absolute(to, unsafe { CStr::from_ptr(info.dli_fname) }.to_bytes());
     }
+}
+
+/// Id of the recording that this process is of; zeros where it is of none.
+pub(crate) fn recording() -> [u8; RECORDING_BYTES] {
+    option(RECORDING).and_then(RecordingId::parse).map(RecordingId::bytes).unwrap_or_default()
 }
 
 /// TickChoice of the ticks.

@@ -4,6 +4,7 @@
 mod attach;
 mod injection;
 mod options;
+mod recording;
 mod signals;
 mod switches;
 
@@ -19,8 +20,8 @@ use clap::Parser;
 use importers::how_to_run_strace;
 use message_trace::DataDir;
 use rustix::system::uname;
-use socket_log::Log;
 use socket_log::layout::state;
+use socket_log::{Log, RecordingId};
 
 use crate::arguments::Data;
 use crate::arguments::offers::programs;
@@ -111,7 +112,8 @@ impl Run for Record {
         }
         let (data, directory) = directory(self)?;
         let began = now();
-        let status = run_under(&library, &directory, self, injected.as_deref())?;
+        let recording = recording::draw().map_err(Error::Random)?;
+        let status = run_under(&library, &directory, self, recording, injected.as_deref())?;
         tidy::tidy(&data);
         naming::name_what_ended(&data);
         summarise(&data, began, self, is_unseen);
@@ -125,12 +127,14 @@ impl Run for Record {
 fn record_running(arguments: &Record, library: &Path) -> Result<ExitCode, Error> {
     let (data, directory) = directory(arguments)?;
     let began = now();
+    let recording = recording::draw().map_err(Error::Random)?;
     attach::run(&attach::Asked {
         processes: &arguments.processes,
         strict: arguments.strict,
         host: arguments.host.as_deref(),
         directory: &directory,
         library,
+        recording,
         options: arguments.library.variables(),
     })?;
     tidy::tidy(&data);
@@ -186,6 +190,7 @@ fn run_under(
     library: &Path,
     directory: &Path,
     arguments: &Record,
+    recording: RecordingId,
     injected: Option<&Path>,
 ) -> Result<ExitStatus, Error> {
     let (program, rest) =
@@ -193,6 +198,7 @@ fn run_under(
     let program = program.cloned().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(rest).env("LD_PRELOAD", preload(library)).env("SOCKCAP_DIR", directory);
+    command.env(recording::VARIABLE, recording.to_string());
     command.envs(arguments.library.variables());
     if let Some(host) = &arguments.host {
         command.env("SOCKCAP_HOST", host);
@@ -209,7 +215,8 @@ fn run_under(
     if let Some(injection) = &injection {
         injection.announce_to(&mut command);
     }
-    let switches = arguments.library.resources.then(|| begin_switches(directory, arguments));
+    let switches =
+        arguments.library.resources.then(|| begin_switches(directory, arguments, recording));
     let signals = signals::Forward::begin().map_err(Error::Signals)?;
     let child = match (&injection, injected) {
         (Some(injection), Some(file)) => {
@@ -245,10 +252,14 @@ fn run_under(
 
 /// Begins to record the switches of what this thread starts; `None` where the kernel does not let
 /// us, which is told.
-fn begin_switches(directory: &Path, arguments: &Record) -> Option<Switches> {
+fn begin_switches(
+    directory: &Path,
+    arguments: &Record,
+    recording: RecordingId,
+) -> Option<Switches> {
     let own = || uname().nodename().to_string_lossy().into_owned();
     let host = arguments.host.clone().unwrap_or_else(own);
-    match Switches::begin(directory, &host) {
+    match Switches::begin(directory, &host, recording) {
         Ok(switches) => Some(switches),
         Err(error) => {
             tell!("sockcap: {}", refused(&error));

@@ -9,6 +9,7 @@ use crate::layout::{
     ANCESTORS_BYTES, Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, KEEPS_NEWEST, MAGIC, VERSION,
     lost, state,
 };
+use crate::recording::{RECORDING_BYTES, RecordingId};
 
 /// Size of the field of the host's name, in bytes.
 const HOST_BYTES: usize = 128;
@@ -59,6 +60,8 @@ pub struct Header {
     pub resources: bool,
     /// Whether heads of messages are recorded, as [`Head`](crate::Head)s.
     pub heads: bool,
+    /// Recording that the log is of; `None` where it is of none, or from before there were ids.
+    pub recording: Option<RecordingId>,
     /// Number of chunks that were handed out: as many as the log can have records in, unless it was
     /// damaged.
     pub chunks: u32,
@@ -176,6 +179,8 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
     let start = offset_of!(FileHeader, start);
     let mut boot_id = [0; 16];
     boot_id.copy_from_slice(bytes(offset_of!(FileHeader, boot_id), 16));
+    let mut recording = [0; RECORDING_BYTES];
+    recording.copy_from_slice(bytes(offset_of!(FileHeader, recording), RECORDING_BYTES));
     Ok(Header {
         tick_clock: word(offset_of!(FileHeader, tick_clock)),
         pid: word(offset_of!(FileHeader, pid)),
@@ -203,6 +208,7 @@ pub(crate) fn parse_header(page: &[u8]) -> Result<Header, HeaderProblem> {
         without_log: long(offset_of!(FileHeader, without_log)),
         resources: word(offset_of!(FileHeader, resources)) != 0,
         heads: word(offset_of!(FileHeader, heads)) != 0,
+        recording: RecordingId::new(recording),
         chunks: word(offset_of!(FileHeader, chunks)),
         host: first_text(bytes(offset_of!(FileHeader, host), HOST_BYTES)),
         says: None,
@@ -242,7 +248,7 @@ mod tests {
         log.set_arguments(&["x", "-v"]).set_parent(3).set_boot_id(*b"0123456789abcdef");
         log.set_source(source::PACKETS).set_namespace(0x1_0000_0002).set_state(state::EXITED);
         log.set_cgroup("0::/a.service\n").set_pid_namespace(4_026_531_836);
-        log.set_resources().set_heads();
+        log.set_resources().set_heads().set_recording(*b"fedcba9876543210");
         log.set_start(500).set_epoch(EPOCH + 1).set_ancestors("1:5:init,x:6:no,3:17:a:b");
         let Ok(header) = parse_header(&log.bytes()) else { panic!("no header") };
         let start = Anchor { ticks: 500, monotonic: 500, realtime: EPOCH + 501 };
@@ -269,6 +275,7 @@ mod tests {
             without_log: 0,
             resources: true,
             heads: true,
+            recording: RecordingId::new(*b"fedcba9876543210"),
             chunks: 0,
             host: "alpha".into(),
             says: None,
@@ -283,6 +290,7 @@ mod tests {
         let header = parse_header(&LogWriter::new("alpha", 7, "/bin/x").bytes());
         assert!(header.is_ok_and(|header| header.source == source::LIBRARY
             && header.namespace == 0
+            && header.recording.is_none()
             && header.cgroup.is_empty()));
     }
 

@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use crate::layout::{Anchor, CHUNK_BYTES, FileHeader, HEADER_BYTES, MAGIC, VERSION, source, tick};
+use crate::recording::RecordingId;
 
 /// What the header of a file of switches says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct About {
     pub pid_namespace: u64,
     /// The kernel's random id of this boot; zeros where it is not known.
     pub boot_id: [u8; 16],
+    /// Recording that the file is of, where it is of one.
+    pub recording: Option<RecordingId>,
     /// Beginning of the file, `CLOCK_MONOTONIC` in nanoseconds.
     pub monotonic: i64,
     /// Beginning of the file, in nanoseconds since the Unix epoch.
@@ -42,6 +45,8 @@ impl About {
         put(anchor + offset_of!(Anchor, monotonic), &self.monotonic.to_le_bytes());
         put(anchor + offset_of!(Anchor, realtime), &self.realtime.to_le_bytes());
         put(offset_of!(FileHeader, boot_id), &self.boot_id);
+        let recording = self.recording.map(RecordingId::bytes).unwrap_or_default();
+        put(offset_of!(FileHeader, recording), &recording);
         put(offset_of!(FileHeader, source), &source::SWITCHES.to_le_bytes());
         put(offset_of!(FileHeader, pid_namespace), &self.pid_namespace.to_le_bytes());
         // The last byte of the field stays zero.

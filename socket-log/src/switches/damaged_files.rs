@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::record::RECORD_BYTES;
 use super::{About, Found, Switch, SwitchEvent, SwitchLog, SwitchWriter};
 use crate::layout::HEADER_BYTES;
-use crate::{Damage, Fault, Log, OpenError};
+use crate::{Damage, Fault, Log, OpenError, RecordingId};
 
 const BEGIN: i64 = 1_000_000;
 
@@ -18,6 +18,7 @@ fn about() -> About {
         pid: 77,
         pid_namespace: 5,
         boot_id: [3; 16],
+        recording: RecordingId::new([9; 16]),
         monotonic: BEGIN,
         realtime: 1_700_000_000_000_000_000,
     }

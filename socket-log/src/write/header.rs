@@ -4,6 +4,7 @@ use std::mem::offset_of;
 
 use super::LogWriter;
 use crate::layout::FileHeader;
+use crate::recording::RECORDING_BYTES;
 
 impl LogWriter {
     /// Sets the arguments, the program's name first.
@@ -105,6 +106,12 @@ impl LogWriter {
     /// Marks the log as one in which heads of messages are recorded.
     pub fn set_heads(&mut self) -> &mut LogWriter {
         self.put(offset_of!(FileHeader, heads), &1u32.to_le_bytes());
+        self
+    }
+
+    /// Sets the id of the recording, zeros (none) by default.
+    pub fn set_recording(&mut self, id: [u8; RECORDING_BYTES]) -> &mut LogWriter {
+        self.put(offset_of!(FileHeader, recording), &id);
         self
     }
 

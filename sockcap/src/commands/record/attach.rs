@@ -15,8 +15,10 @@ use injector::{Attached, Left};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::system::uname;
+use socket_log::RecordingId;
 
 use super::injection::Injection;
+use super::recording;
 use crate::error::Error;
 use crate::output::{counted, tell};
 use crate::signals::stopped_by_signals_and_hangup;
@@ -34,6 +36,8 @@ pub(super) struct Asked<'a> {
     pub(super) directory: &'a Path,
     /// The library that is preloaded into what they start.
     pub(super) library: &'a Path,
+    /// Id of the recording.
+    pub(super) recording: RecordingId,
     /// The library's options, as variables.
     pub(super) options: Vec<(&'static str, String)>,
 }
@@ -104,6 +108,7 @@ fn variables(asked: &Asked<'_>, injection: &Injection) -> Vec<(OsString, OsStrin
     let mut all: Vec<(OsString, OsString)> = vec![
         ("LD_PRELOAD".into(), asked.library.into()),
         ("SOCKCAP_DIR".into(), asked.directory.into()),
+        (recording::VARIABLE.into(), asked.recording.to_string().into()),
         (socket.into(), path.into()),
     ];
     if let Some(host) = asked.host {

@@ -22,6 +22,7 @@ use std::thread::JoinHandle;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use socket_log::RecordingId;
 use socket_log::switches::{About, EXTENSION, SwitchWriter};
 
 use crate::tuning::{
@@ -43,9 +44,13 @@ impl Switches {
     ///
     /// # Errors
     /// When the kernel refuses, or no file can be made.
-    pub(super) fn begin(directory: &Path, host: &str) -> io::Result<Switches> {
+    pub(super) fn begin(
+        directory: &Path,
+        host: &str,
+        recording: RecordingId,
+    ) -> io::Result<Switches> {
         let rings = Rings::open()?;
-        let (writer, path) = create(directory, host)?;
+        let (writer, path) = create(directory, host, recording)?;
         let stop = eventfd(0, EventfdFlags::CLOEXEC)?;
         let told = stop.try_clone()?;
         let work =
@@ -79,7 +84,11 @@ impl Switches {
 }
 
 /// Makes the file, and the directories that it is in as the library makes them.
-fn create(directory: &Path, host: &str) -> io::Result<(SwitchWriter, PathBuf)> {
+fn create(
+    directory: &Path,
+    host: &str,
+    recording: RecordingId,
+) -> io::Result<(SwitchWriter, PathBuf)> {
     let hosts = directory.join("hosts");
     let of_host = hosts.join(host.replace('/', "_"));
     for directory in [&hosts, &of_host] {
@@ -96,6 +105,7 @@ fn create(directory: &Path, host: &str) -> io::Result<(SwitchWriter, PathBuf)> {
         pid: std::process::id(),
         pid_namespace: fs::metadata("/proc/self/ns/pid").map_or(0, |status| status.ino()),
         boot_id: boot_id().unwrap_or_default(),
+        recording: Some(recording),
         monotonic: now(),
         realtime,
     };

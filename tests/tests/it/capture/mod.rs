@@ -29,6 +29,7 @@ mod options;
 mod process;
 mod reconnect;
 mod recorder;
+mod recording_id;
 mod resources;
 mod servers;
 mod size;

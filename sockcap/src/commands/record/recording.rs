@@ -1,0 +1,35 @@
+//! Id of one run of `sockcap record`, which the logs of all that it starts have in their headers.
+
+use std::io;
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use socket_log::{RECORDING_BYTES, RecordingId};
+
+/// Variable that tells the library the id.
+pub(super) const VARIABLE: &str = "SOCKCAP_RECORDING";
+
+/// Draws a new id.
+///
+/// # Errors
+/// When the kernel gives no random bytes.
+pub(super) fn draw() -> io::Result<RecordingId> {
+    loop {
+        let mut bytes = [0; RECORDING_BYTES];
+        // So few come whole, once the kernel has any.
+        let drawn = match getrandom(&mut bytes, GetRandomFlags::empty()) {
+            Err(rustix::io::Errno::INTR) => 0,
+            drawn => drawn?,
+        };
+        if let Some(id) = RecordingId::new(bytes).filter(|_| drawn == bytes.len()) {
+            return Ok(id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn each_recording_has_an_id_of_its_own() {
+        assert_ne!(super::draw().unwrap(), super::draw().unwrap());
+    }
+}

@@ -1,0 +1,96 @@
+//! Id of a recording: the logs of all that one `sockcap record` started have it, however a program
+//! was begun, and no other log does.
+
+use std::fs;
+use std::process::Command;
+
+use end_to_end::capture::{Recorded, Recording, python, successful};
+use end_to_end::sockcap;
+use socket_log::RecordingId;
+
+use super::attach::{Client, Recorder, Server};
+use super::inject;
+
+/// A program that begins others in all ways, each with an environment of the program's own making;
+/// each uses a socket.
+const FAMILY: &str = r#"
+import os, socket, subprocess, sys
+def use(): a, b = socket.socketpair(); a.send(b"12345"); b.recv(5)
+use()
+if len(sys.argv) < 2:
+    own = [sys.executable, sys.argv[0], "child"]
+    if os.fork() == 0: use(); os._exit(0)
+    os.wait()
+    os.waitpid(os.posix_spawn(own[0], own, {"ONLY": "this"}), 0)
+    subprocess.run(own, env={}, check=True)
+    os.execve(own[0], own, {})
+"#;
+
+/// Ids of the recordings that made these logs.
+fn ids(logs: &[Recorded]) -> Vec<Option<RecordingId>> {
+    logs.iter().map(|log| log.log.header().recording).collect()
+}
+
+#[test]
+fn each_program_of_a_recording_has_its_id_and_other_recordings_have_others() {
+    let recording = Recording::new();
+    fs::write(recording.file("family.py"), FAMILY).unwrap();
+    let record = || {
+        let mut record = Command::new(sockcap());
+        record.args(["record", "--host", "host", "-d"]).arg(recording.data()).arg("--");
+        successful(record.arg(python()).arg(recording.file("family.py")));
+        ids(&recording.logs())
+    };
+    let first = record();
+    assert_eq!(first.len(), 5, "{first:?}");
+    assert!(first[0].is_some() && first.iter().all(|id| *id == first[0]), "{first:?}");
+    let both = record();
+    assert_eq!((both.len(), &both[..5]), (10, &first[..]), "{both:?}");
+    assert!(both[5].is_some() && both[5..].iter().all(|id| *id == both[5]), "{both:?}");
+    assert_ne!(both[0], both[5]);
+    // Preloaded by hand, it is of no recording.
+    successful(recording.command(python()).arg(recording.file("family.py")));
+    assert_eq!(ids(&recording.logs())[10..], [None; 5]);
+}
+
+#[test]
+fn programs_that_are_injected_into_have_the_recording_s_id() {
+    let recording = Recording::new();
+    let busybox = end_to_end::capture::program("busybox");
+    let script = format!("{} nc -w 1 127.0.0.1 9 < /dev/null; exit 0", busybox.display());
+    inject::record(&recording, &["sh", "-c", &script]);
+    let logs = recording.logs();
+    let injected = inject::of(&logs, "busybox");
+    assert_eq!(injected.len(), 1);
+    assert!(injected[0].log.header().recording.is_some());
+}
+
+/// A server of one address that prints its port.
+const SERVER: &str = r#"
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+while True:
+    peer, _ = listener.accept()
+    while data := peer.recv(100): peer.send(data)
+"#;
+
+#[test]
+fn processes_that_ran_already_have_the_id_of_who_attached() {
+    use std::io::{BufRead, BufReader};
+    let recording = Recording::new();
+    let mut command = Command::new(python());
+    command.args(["-c", SERVER]).stdout(std::process::Stdio::piped());
+    let mut server = Server(command.spawn().unwrap());
+    let mut port = String::new();
+    BufReader::new(server.0.stdout.take().unwrap()).read_line(&mut port).unwrap();
+    let mut client = Client::connect(port.trim().parse().unwrap());
+    for _ in 0..2 {
+        let recorder = Recorder::begin(&recording, server.0.id());
+        client.calls(b"question", b"question", 3);
+        recorder.end();
+    }
+    let ids = ids(&recording.logs());
+    assert_eq!(ids.len(), 2);
+    assert!(ids[0].is_some() && ids[1].is_some() && ids[0] != ids[1], "{ids:?}");
+}
