@@ -200,6 +200,8 @@ pub fn successful(command: &mut Command) -> String {
 
 /// A log that was read.
 pub struct Recorded {
+    /// Where the log lies.
+    pub path: PathBuf,
     /// The log.
     pub log: Log,
     /// Its records, thread by thread.
@@ -209,11 +211,12 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    fn read(path: &Path) -> Recorded {
+    /// The log at `path`.
+    pub fn read(path: &Path) -> Recorded {
         let log = Log::open(path).unwrap_or_else(|error| panic!("{error}"));
         let mut entries = Vec::new();
         let damage = log.for_each(|entry| entries.push(entry));
-        Recorded { log, entries, damage }
+        Recorded { path: path.to_owned(), log, entries, damage }
     }
 
     /// The records, which must all be whole and none lost.

@@ -155,11 +155,6 @@ class Run:
 
     def record(self, name, argv, env=None, user=None, host="host", cwd=None, prefix=()):
         """Starts a program under sockcap; `name` is that of its log. Returns its process."""
-        logs = self.data / "hosts" / host
-        logs.mkdir(parents=True, exist_ok=True)
-        # Servers that run as other users write their logs too.
-        for folder in (self.data, logs.parent, logs):
-            folder.chmod(0o1777)
         command = [*prefix, program("sockcap"), "record", "--no-config", "-d", self.data]
         command += ["--host", host, *self.system.record_options]
         if self.names:

@@ -65,7 +65,7 @@ pub(crate) fn hand_over(user: uid_t) {
         // The new user may not be permitted to make them.
         directory::make_all();
     }
-    let is_writable = raw::status(path).is_some_and(|status| status.st_mode & 0o7 == 0o7);
+    let is_writable = raw::status(path).is_some_and(|status| status.st_mode & 0o3 == 0o3);
     let is_open = is_writable && is_open_to_all(path);
     if !is_open {
         keep::directory();
@@ -75,7 +75,8 @@ pub(crate) fn hand_over(user: uid_t) {
         provide(Abilities { populate: reserve::can_populate(), socket: true, fork: false });
     }
     if let Some(writer) = log::existing() {
-        let is_given = raw::geteuid() == 0 && raw::chown(writer.state().path(), user);
+        let is_given = raw::geteuid() == 0
+            && keep::open_log(writer.state()).is_ok_and(|log| log.give_to(user));
         if !is_given || !is_open {
             keep::log(writer.state());
         }

@@ -1,9 +1,10 @@
 //! Directory of the host, in which logs are made, and whether it can still be reached by its path.
 
+use core::ffi::c_int;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
-use crate::platform::raw;
+use crate::platform::raw::{self, Descriptor};
 use crate::platform::text::{PATH, Scratch, Text};
 use crate::state::settings;
 
@@ -23,9 +24,17 @@ pub(crate) fn set_uprooted() {
 /// Appends the path of the host's directory.
 pub(crate) fn push_home(path: &mut Text<PATH>) {
     path.push(settings::directory()).push(b"/hosts/");
-    for byte in settings::host() {
-        path.push(if *byte == b'/' { b"_" } else { core::slice::from_ref(byte) });
-    }
+    path.push(settings::host_directory().to_bytes());
+}
+
+/// Flags by which a directory below the data directory is opened, where others may have put links.
+const BELOW: c_int = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+
+/// Opens the host's directory, by way of no link below the data directory.
+#[cold]
+#[inline(never)]
+pub(crate) fn open() -> Result<Descriptor, isize> {
+    raw::open(settings::hosts(), BELOW, 0)?.open(settings::host_directory(), BELOW, 0)
 }
 
 /// Makes the host's directory and those above it.
@@ -39,19 +48,23 @@ pub(crate) fn make_all() {
         }
         path.push(&[*byte]);
     }
-    make(path, 0o755);
-    // Processes of other users, such as a server that gives up its rights, put their logs there
-    // too, and those of other hosts' names make directories.
-    path.push(b"/hosts");
-    make(path, 0o1777);
-    *path = Text::new();
-    push_home(path);
-    make(path, 0o1777);
-}
-
-/// Makes one directory with exactly this mode, whatever the process's mask.
-fn make(path: &Text<PATH>, mode: u32) {
-    if raw::mkdir(path.as_c_str(), mode) == 0 {
-        raw::chmod(path.as_c_str(), mode);
+    let is_root = raw::geteuid() == 0;
+    if raw::mkdir(path.as_c_str(), 0o755) == 0 && is_root {
+        raw::chmod(path.as_c_str(), 0o755);
+    }
+    let hosts = settings::hosts();
+    if raw::mkdir(hosts, 0o755) == 0 && is_root {
+        raw::chmod(hosts, 0o755);
+    }
+    let Ok(hosts) = raw::open(hosts, BELOW, 0) else { return };
+    // A server that gives up its rights puts logs there as another user, too, who may neither list
+    // what others have put there nor remove it. A user without rights is alone.
+    let (host, mode) = (settings::host_directory(), if is_root { 0o1733 } else { 0o750 });
+    if hosts.make_directory(host, mode) == 0 && is_root {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        if let Ok(made) = hosts.open(host, flags, 0) {
+            // Whatever the process's mask.
+            made.set_mode(mode);
+        }
     }
 }

@@ -13,7 +13,6 @@ use core::sync::atomic::{AtomicI32, AtomicU64};
 
 use super::directory;
 use crate::platform::raw::{self, Descriptor};
-use crate::platform::text::{PATH, Scratch, Text};
 use crate::state::State;
 use crate::tuning::{KEPT_BELOW_LIMIT, MIN_KEPT_DESCRIPTOR};
 
@@ -89,13 +88,9 @@ pub(crate) fn directory() {
     if DIRECTORY.get(0).is_some() {
         return;
     }
-    let Some(mut memory) = Scratch::new() else { return };
-    let path: &mut Text<PATH> = memory.text();
-    directory::push_home(path);
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    let opened = raw::open(path.as_c_str(), flags, 0).or_else(|_| {
+    let opened = directory::open().or_else(|_| {
         directory::make_all();
-        raw::open(path.as_c_str(), flags, 0)
+        directory::open()
     });
     if let Ok(directory) = opened {
         DIRECTORY.keep(&directory, 0);
@@ -106,11 +101,7 @@ pub(crate) fn directory() {
 pub(crate) fn log(state: &State) {
     let generation = state.generation.load(Acquire);
     if LOG.get(generation).is_none()
-        && let Ok(file) = open(
-            state.path(),
-            libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW,
-            0,
-        )
+        && let Ok(file) = open_again(state)
     {
         LOG.keep(&file, generation);
     }
@@ -119,8 +110,41 @@ pub(crate) fn log(state: &State) {
 /// Opens the process's log for writing.
 pub(crate) fn open_log(state: &State) -> Result<Descriptor, isize> {
     let kept = LOG.get(state.generation.load(Acquire));
-    let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    kept.map_or_else(|| open(state.path(), flags, 0), Ok)
+    kept.map_or_else(|| open_again(state), Ok)
+}
+
+/// Flags by which the log is opened again. Whatever lies in its place now, that takes no time and
+/// does nothing else.
+const AGAIN: c_int = libc::O_RDWR
+    | libc::O_APPEND
+    | libc::O_CLOEXEC
+    | libc::O_NOFOLLOW
+    | libc::O_NONBLOCK
+    | libc::O_NOCTTY;
+
+/// Opens the process's log by its name, if that still leads to the file that was made. Another user
+/// may have put a file or a link there.
+#[cold]
+#[inline(never)]
+fn open_again(state: &State) -> Result<Descriptor, isize> {
+    let file = open(state.path(), AGAIN, 0)?;
+    let made = state.identity.each_ref().map(|word| word.load(Relaxed));
+    let is_it = made == [0; 2] || identity(&file) == made;
+    if is_it { Ok(file) } else { Err(-libc::ESTALE as isize) }
+}
+
+/// Notes the file that is the process's log, for [`open_log`].
+pub(crate) fn note(state: &State, file: &Descriptor) {
+    for (place, word) in state.identity.iter().zip(identity(file)) {
+        place.store(word, Relaxed);
+    }
+}
+
+/// Device and inode of a file; zeros where it is no regular one, or the kernel does not tell.
+#[inline(never)]
+fn identity(file: &Descriptor) -> [u64; 2] {
+    let is_regular = |status: &libc::stat| status.st_mode & libc::S_IFMT == libc::S_IFREG;
+    file.status_of_new().filter(is_regular).map_or([0; 2], |status| [status.st_dev, status.st_ino])
 }
 
 /// Opens a file of the host's directory, by its whole path.
@@ -128,7 +152,7 @@ pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, i
     let is_gone = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
     match DIRECTORY.get(0).map(|directory| directory.open(name(path), flags, mode)) {
         Some(result) if !result.as_ref().is_err_and(is_gone) => result,
-        _ => raw::open(path, flags, mode),
+        _ => directory::open()?.open(name(path), flags, mode),
     }
 }
 
@@ -136,6 +160,7 @@ pub(crate) fn open(path: &CStr, flags: c_int, mode: u32) -> Result<Descriptor, i
 pub(crate) fn unlink(path: &CStr) {
     match DIRECTORY.get(0) {
         Some(directory) => directory.unlink(name(path)),
+        // Not by a descriptor of the directory: the process may have none left.
         None => raw::unlink(path),
     }
 }

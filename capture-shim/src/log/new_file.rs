@@ -7,6 +7,7 @@ use crate::platform::raw::Descriptor;
 use crate::platform::text::{PATH, Text};
 use crate::platform::{clock, identity};
 use crate::state::State;
+use crate::state::options::options;
 
 /// Beginning of the process; the present where it was not seen.
 pub(crate) fn birth(state: &State) -> Anchor {
@@ -33,7 +34,9 @@ pub(crate) fn create(path: &Text<PATH>) -> Result<Descriptor, usize> {
         | libc::O_EXCL
         | libc::O_CLOEXEC
         | libc::O_NOFOLLOW;
-    let make = || keep::open(path.as_c_str(), flags, 0o644);
+    // Heads may have what only the process's own user may read.
+    let mode = if options().keeps_any_heads() { 0o600 } else { 0o640 };
+    let make = || keep::open(path.as_c_str(), flags, mode);
     let is_missing = |error: &isize| *error == -libc::ENOENT as isize && !directory::is_uprooted();
     let made = make().or_else(|error| {
         if is_missing(&error) {

@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use socket_log::layout::{FileHeader, HEADER_BYTES};
 
 use super::{keep, new_file, reserve, segment};
-use crate::platform::raw;
+use crate::platform::raw::{self, Descriptor};
 use crate::platform::text::{PATH, Text};
 use crate::state::State;
 use crate::tuning::{SPARE_LOG_BYTES, SPARE_LOG_BYTES_LIMITED, SPARE_LOG_ROOM_BYTES, SPARE_LOGS};
@@ -67,7 +67,8 @@ pub(crate) fn make(state: &State, much: bool) {
         fields.path = Text::new();
         new_file::set_path(&mut fields.path, state, b"-");
         fields.path.push_number(MADE.fetch_add(1, Relaxed).into()).push(b".spare");
-        match make_one(&fields.path, if much { SPARE_LOG_ROOM_BYTES } else { segment::FIRST }) {
+        let room = if much { SPARE_LOG_ROOM_BYTES } else { segment::FIRST };
+        match make_one(&fields.path, room, |_| {}) {
             Some(made) => *slot = made,
             None => break,
         }
@@ -78,12 +79,17 @@ pub(crate) fn make(state: &State, much: bool) {
     }
 }
 
-/// Makes one spare log.
-pub(crate) fn make_one(path: &Text<PATH>, room: usize) -> Option<SpareLog> {
+/// Makes one spare log, and gives its file to `note`.
+pub(crate) fn make_one(
+    path: &Text<PATH>,
+    room: usize,
+    note: impl FnOnce(&Descriptor),
+) -> Option<SpareLog> {
     let reach = if raw::has_boundless_space() { SPARE_LOG_BYTES } else { SPARE_LOG_BYTES_LIMITED };
     let length = reserve::bounded(reach).filter(|_| path.is_whole())?;
     let ready = room.min(length);
     let file = new_file::create(path).ok()?;
+    note(&file);
     let memory = if file.allocate(0, ready) == 0 && file.resize(length) == 0 {
         file.map_sparse(length).ok()
     } else {

@@ -91,8 +91,8 @@ pub(crate) fn begin_ahead(state: &State, room: usize) {
     // SAFETY: only the thread that starts the log writes the path, and nobody reads it before the
     // generation.
     let path = unsafe { &mut *state.path.get() };
-    let made =
-        new_file::set_path(path, state, b".spare").and_then(|()| spares::make_one(path, room));
+    let made = new_file::set_path(path, state, b".spare")
+        .and_then(|()| spares::make_one(path, room, |file| keep::note(state, file)));
     let Some(made) = made else {
         state.starting.store(0, Release);
         return;
@@ -136,6 +136,7 @@ fn create_file(state: &State) -> Result<*mut FileHeader, usize> {
     let path = unsafe { &mut *state.path.get() };
     new_file::set_path(path, state, b".sclog").ok_or(lost::REFUSED)?;
     let file = new_file::create(path)?;
+    keep::note(state, &file);
     let memory = segment::map_file(&file, 0, segment::FIRST)
         .inspect_err(|_| keep::unlink(path.as_c_str()))?;
     drop(file);

@@ -63,6 +63,8 @@ pub(crate) struct State {
     pub(crate) queue: Queue,
     /// Cursors of chunks that ended threads have left.
     pub(crate) leavings: [AtomicUsize; MAX_LEAVINGS],
+    /// Device and inode of the log, written with its path; zeros where they are not known.
+    pub(crate) identity: [AtomicU64; 2],
     /// Path of the log. Written by the thread that starts the log, before the generation.
     pub(crate) path: UnsafeCell<Text<PATH>>,
 }

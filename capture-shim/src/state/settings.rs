@@ -49,6 +49,10 @@ pub(crate) struct Settings {
     pub(crate) directory: Text<LONGEST>,
     /// `SOCKCAP_HOST=`, with the name of the host.
     pub(crate) host: Text<256>,
+    /// Path of the directory of all hosts.
+    pub(crate) hosts: Text<{ LONGEST + 8 }>,
+    /// Name of the host's directory, in which logs are made.
+    pub(crate) host_directory: Text<256>,
     /// `LD_PRELOAD=`, with the path of this library.
     pub(crate) library: Text<LONGEST>,
     /// Variables of [`OPTIONS`]; those that were not given are empty.
@@ -68,6 +72,8 @@ pub(crate) const PRELOAD: &[u8] = b"LD_PRELOAD=";
 static SETTINGS: Once<Settings> = Once::new(Settings {
     directory: Text::new(),
     host: Text::new(),
+    hosts: Text::new(),
+    host_directory: Text::new(),
     library: Text::new(),
     options: [const { Text::new() }; OPTIONS.len()],
 });
@@ -96,6 +102,14 @@ pub(crate) fn read() -> bool {
             host.push(name.get(..length).unwrap_or(b"localhost"))
         }
     };
+    let mut host_directory = Text::new();
+    for byte in host.as_bytes().get(HOST.len()..).unwrap_or(&[]) {
+        host_directory.push(if *byte == b'/' { b"_" } else { core::slice::from_ref(byte) });
+    }
+    if matches!(host_directory.as_bytes(), b"." | b"..") {
+        host_directory = Text::new();
+        host_directory.push(b"_");
+    }
     let mut library = Text::new();
     library.push(PRELOAD);
     push_own_path(&mut library);
@@ -109,12 +123,14 @@ pub(crate) fn read() -> bool {
     if !usable {
         directory = Text::new();
     }
+    let mut hosts = Text::new();
+    hosts.push(directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])).push(b"/hosts");
     // A preload list cannot name every path.
     if !library.is_whole() || library.as_bytes().iter().any(separates) {
         library = Text::new();
     }
     // SAFETY: the constructor is alone.
-    unsafe { SETTINGS.set(Settings { directory, host, library, options }) };
+    unsafe { SETTINGS.set(Settings { directory, host, hosts, host_directory, library, options }) };
     usable
 }
 
@@ -206,6 +222,16 @@ pub(crate) fn refusal() -> c_int {
 /// Path of the data directory; empty where it cannot be used.
 pub(crate) fn directory() -> &'static [u8] {
     settings().directory.as_bytes().get(DIRECTORY.len()..).unwrap_or(&[])
+}
+
+/// Path of the directory of all hosts.
+pub(crate) fn hosts() -> &'static CStr {
+    settings().hosts.as_c_str()
+}
+
+/// Name of the host's directory, in which logs are made.
+pub(crate) fn host_directory() -> &'static CStr {
+    settings().host_directory.as_c_str()
 }
 
 /// Name of the host.

@@ -2,6 +2,7 @@
 //! was recorded.
 
 mod attach;
+mod folders;
 mod injection;
 mod options;
 mod recording;
@@ -211,12 +212,17 @@ fn run_under(
         },
         source,
     };
+    let own = || uname().nodename().to_string_lossy().into_owned();
+    let host = arguments.host.clone().unwrap_or_else(own);
+    if let Err(error) = folders::make(directory, &host) {
+        // The library may find a way of its own, and the command runs anyway.
+        tell!("sockcap: warning: {}: {error}", directory.join("hosts").join(&host).display());
+    }
     let injection = arguments.library.inject.then(|| Injection::begin(library)).transpose()?;
     if let Some(injection) = &injection {
         injection.announce_to(&mut command);
     }
-    let switches =
-        arguments.library.resources.then(|| begin_switches(directory, arguments, recording));
+    let switches = arguments.library.resources.then(|| begin_switches(directory, &host, recording));
     let signals = signals::Forward::begin().map_err(Error::Signals)?;
     let child = match (&injection, injected) {
         (Some(injection), Some(file)) => {
@@ -252,14 +258,8 @@ fn run_under(
 
 /// Begins to record the switches of what this thread starts; `None` where the kernel does not let
 /// us, which is told.
-fn begin_switches(
-    directory: &Path,
-    arguments: &Record,
-    recording: RecordingId,
-) -> Option<Switches> {
-    let own = || uname().nodename().to_string_lossy().into_owned();
-    let host = arguments.host.clone().unwrap_or_else(own);
-    match Switches::begin(directory, &host, recording) {
+fn begin_switches(directory: &Path, host: &str, recording: RecordingId) -> Option<Switches> {
+    match Switches::begin(directory, host, recording) {
         Ok(switches) => Some(switches),
         Err(error) => {
             tell!("sockcap: {}", refused(&error));

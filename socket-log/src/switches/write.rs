@@ -32,8 +32,14 @@ impl SwitchWriter {
     /// # Errors
     /// When it cannot be made or written.
     pub fn create(path: impl Into<DataPath>, about: &About) -> io::Result<SwitchWriter> {
-        let path = &path.into();
-        let file = path.create_new(NEW_FILE_MODE)?;
+        SwitchWriter::on(path.into().create_new(NEW_FILE_MODE)?, about)
+    }
+
+    /// Writes to `file`, in which there is nothing yet.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn on(file: File, about: &About) -> io::Result<SwitchWriter> {
         file.write_all_at(&about.page(), 0)?;
         Ok(SwitchWriter {
             file,

@@ -46,6 +46,26 @@ impl Descriptor {
         if result < 0 { Err(result) } else { Ok(Descriptor::owned(result as c_int)) }
     }
 
+    /// Makes the directory `name` in this one.
+    pub(crate) fn make_directory(&self, name: &CStr, mode: u32) -> isize {
+        let arguments = [self.word(), name.as_ptr() as usize, mode as usize, 0, 0, 0];
+        // SAFETY: the name ends with a zero byte, as its type says.
+        unsafe { call(libc::SYS_mkdirat, arguments) }
+    }
+
+    /// Sets the mode of the file.
+    pub(crate) fn set_mode(&self, mode: u32) {
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fchmod, [self.word(), mode as usize, 0, 0, 0, 0]) };
+    }
+
+    /// Gives the file to another user. This may be refused.
+    pub(crate) fn give_to(&self, uid: u32) -> bool {
+        let group = u32::MAX as usize; // As it is.
+        // SAFETY: takes numbers only.
+        unsafe { call(libc::SYS_fchown, [self.word(), uid as usize, group, 0, 0, 0]) == 0 }
+    }
+
     /// Removes the file `name` of this directory.
     pub(crate) fn unlink(&self, name: &CStr) {
         // SAFETY: the name ends with a zero byte.
@@ -65,11 +85,27 @@ impl Descriptor {
     pub(crate) fn status(&self) -> Option<libc::stat> {
         // SAFETY: a struct of numbers may be all zeros.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };
+        self.ask_status(&mut status).then_some(status)
+    }
+
+    /// The same by the call that the dynamic linker makes, too: a filter that was there before the
+    /// program lets it pass.
+    pub(crate) fn status_of_new(&self) -> Option<libc::stat> {
+        // SAFETY: a struct of numbers may be all zeros.
+        let mut status: libc::stat = unsafe { core::mem::zeroed() };
+        let place = ptr::from_mut(&mut status) as usize;
+        let flags = libc::AT_EMPTY_PATH as usize;
+        let arguments = [self.word(), c"".as_ptr() as usize, place, flags, 0, 0];
+        // SAFETY: the path ends with a zero byte, and the kernel fills the struct.
+        let result = unsafe { call(libc::SYS_newfstatat, arguments) };
+        // Into the same struct: the program may have left little stack.
+        (result == 0 || self.ask_status(&mut status)).then_some(status)
+    }
+
+    fn ask_status(&self, status: &mut libc::stat) -> bool {
+        let arguments = [self.word(), ptr::from_mut(status) as usize, 0, 0, 0, 0];
         // SAFETY: the kernel fills the struct.
-        let result = unsafe {
-            call(libc::SYS_fstat, [self.word(), ptr::from_mut(&mut status) as usize, 0, 0, 0, 0])
-        };
-        (result == 0).then_some(status)
+        unsafe { call(libc::SYS_fstat, arguments) == 0 }
     }
 
     /// Reads once into `buffer` and returns the number of bytes that came; 0 on an error.
@@ -180,19 +216,8 @@ pub(crate) fn mkdir(path: &CStr, mode: u32) -> isize {
 pub(crate) fn chmod(path: &CStr, mode: u32) {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     if let Ok(directory) = open(path, flags, 0) {
-        // SAFETY: takes numbers only.
-        unsafe { call(libc::SYS_fchmod, [directory.word(), mode as usize, 0, 0, 0, 0]) };
+        directory.set_mode(mode);
     }
-}
-
-/// Gives a file to another user. This may be refused. A link in its place is not followed.
-pub(crate) fn chown(path: &CStr, uid: u32) -> bool {
-    let group = u32::MAX as usize; // As it is.
-    let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
-    let arguments =
-        [libc::AT_FDCWD as usize, path.as_ptr() as usize, uid as usize, group, flags, 0];
-    // SAFETY: the path ends with a zero byte.
-    unsafe { call(libc::SYS_fchownat, arguments) == 0 }
 }
 
 /// Removes the name of a file.

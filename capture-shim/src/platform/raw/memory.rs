@@ -72,7 +72,7 @@ pub(crate) fn of_new_log() -> [[usize; 6]; 2] {
         | libc::O_EXCL
         | libc::O_CLOEXEC
         | libc::O_NOFOLLOW;
-    let create = [libc::AT_FDCWD as usize, PAGE, flags as usize, 0o644, 0, 0];
+    let create = [libc::AT_FDCWD as usize, PAGE, flags as usize, 0o640, 0, 0];
     [create, [0, PAGE, USABLE as usize, libc::MAP_SHARED as usize, 3, 0]]
 }
 

@@ -4,10 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs::{self, Permissions};
-use std::io;
+use std::fs;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,7 +16,7 @@ use rustix::system::uname;
 use socket_log::RecordingId;
 
 use super::injection::Injection;
-use super::recording;
+use super::{folders, recording};
 use crate::error::Error;
 use crate::output::{counted, tell};
 use crate::signals::stopped_by_signals_and_hangup;
@@ -50,7 +48,10 @@ struct Recorded {
 
 /// Records processes until they have ended, or the user asks to stop.
 pub(super) fn run(asked: &Asked<'_>) -> Result<(), Error> {
-    make_folders(asked).map_err(|source| Error::file(asked.directory, source))?;
+    let own = || uname().nodename().to_string_lossy().into_owned();
+    let host = asked.host.map_or_else(own, str::to_owned);
+    folders::make(asked.directory, &host)
+        .map_err(|source| Error::file(&asked.directory.join("hosts").join(host), source))?;
     let stop = stopped_by_signals_and_hangup()?;
     let injection = Injection::begin(asked.library)?;
     let variables = variables(asked, &injection);
@@ -85,21 +86,6 @@ pub(super) fn named(processes: &[u32]) -> String {
     let numbers: Vec<String> = processes.iter().map(u32::to_string).collect();
     let word = if numbers.len() == 1 { "process" } else { "processes" };
     format!("{word} {}", numbers.join(", "))
-}
-
-/// Makes the folders of the logs, so that processes of other users can put theirs there.
-fn make_folders(asked: &Asked<'_>) -> io::Result<()> {
-    let own = || uname().nodename().to_string_lossy().into_owned();
-    let host = asked.host.map_or_else(own, str::to_owned).replace('/', "_");
-    let hosts = asked.directory.join("hosts");
-    for folder in [hosts.clone(), hosts.join(host)] {
-        match fs::create_dir(&folder) {
-            Ok(()) => fs::set_permissions(&folder, Permissions::from_mode(0o1777))?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// What the library is told, and tells the programs that these processes start.

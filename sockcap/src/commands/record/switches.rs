@@ -15,16 +15,18 @@ mod tally;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fs::{Mode, OFlags, openat};
 use rustix::process::setpriority_process;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use socket_log::RecordingId;
 use socket_log::switches::{About, EXTENSION, SwitchWriter};
 
+use super::folders;
 use crate::tuning::{
     RECORDER_NICE, SWITCHES_EMPTIED_AFTER_NS, SWITCHES_LATE_NS, SWITCHES_MARKED_AFTER_NS,
 };
@@ -83,22 +85,13 @@ impl Switches {
     }
 }
 
-/// Makes the file, and the directories that it is in as the library makes them.
+/// Makes the file, and the folders that it is in.
 fn create(
     directory: &Path,
     host: &str,
     recording: RecordingId,
 ) -> io::Result<(SwitchWriter, PathBuf)> {
-    let hosts = directory.join("hosts");
-    let of_host = hosts.join(host.replace('/', "_"));
-    for directory in [&hosts, &of_host] {
-        match fs::DirBuilder::new().mode(0o1777).create(directory) {
-            // What the umask took away is what programs of other users need.
-            Ok(()) => fs::set_permissions(directory, fs::Permissions::from_mode(0o1777))?,
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let folder = folders::make(directory, host)?;
     let realtime = nanoseconds(clock_gettime(ClockId::Realtime));
     let about = About {
         host: host.to_owned(),
@@ -109,8 +102,11 @@ fn create(
         monotonic: now(),
         realtime,
     };
-    let path = of_host.join(format!("{}-{realtime}.{EXTENSION}", about.pid));
-    Ok((SwitchWriter::create(&path, &about)?, path))
+    let name = format!("{}-{realtime}.{EXTENSION}", about.pid);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(&folder, &name, flags, Mode::from_raw_mode(0o640))?;
+    let path = directory.join("hosts").join(host.replace('/', "_")).join(name);
+    Ok((SwitchWriter::on(file.into(), &about)?, path))
 }
 
 /// The kernel's id of this boot, as the library writes it: the digits two by two.

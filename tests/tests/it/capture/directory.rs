@@ -1,8 +1,9 @@
 //! A data directory that changes under a running program: removed, or made unwritable.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use end_to_end::capture::{Recorded, Recording, python, successful};
@@ -68,22 +69,128 @@ fn what_an_unwritable_directory_costs_is_shown() {
     );
 }
 
+/// Mode of a file or directory.
+fn mode(path: impl AsRef<Path>) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
 #[test]
-fn processes_of_several_users_share_a_directory() {
+fn processes_of_several_users_share_a_host_s_directory_and_no_other() {
     let recording = Recording::new();
     fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
     let says = recording.compile("says");
-    // The first makes the directories, of its own host.
+    // The first one, with rights, makes the directories.
     successful(recording.command(&says).arg("first"));
-    for host in ["host", "other"] {
-        successful(recording.command(&says).env("SOCKCAP_HOST", host).uid(65534).arg(host));
-        let logs = recording.logs_of(host);
-        let last = logs.last().unwrap().log.header();
-        assert_eq!((last.uid, last.arguments[1].as_str()), (65534, host));
+    let hosts = recording.data().join("hosts");
+    assert_eq!((mode(&hosts), mode(hosts.join("host"))), (0o755, 0o1733));
+    successful(recording.command(&says).uid(65534).arg("second"));
+    let logs = recording.logs();
+    let last = logs.last().unwrap().log.header();
+    assert_eq!((last.uid, last.arguments[1].as_str()), (65534, "second"));
+    // What others have there it can neither list nor remove, and it makes no other directory.
+    let spoil = format!(
+        "ls {hosts}/host; rm -f {hosts}/host/*.sclog {}; mkdir {hosts}/fake; mv {hosts}/host \
+         {hosts}/new; true",
+        logs[0].path.display(),
+        hosts = hosts.display()
+    );
+    successful(Command::new("sh").args(["-c", &spoil]).uid(65534));
+    assert_eq!((recording.logs().len(), fs::read_dir(&hosts).unwrap().count()), (2, 1));
+    // A program of another host's name is unharmed, and is not recorded.
+    successful(recording.command(&says).env("SOCKCAP_HOST", "other").uid(65534).arg("third"));
+    assert_eq!(fs::read_dir(&hosts).unwrap().count(), 1);
+}
+
+#[test]
+fn a_process_that_gives_up_its_rights_makes_the_directory_of_its_host_first() {
+    let recording = Recording::new();
+    fs::set_permissions(recording.file(""), fs::Permissions::from_mode(0o755)).unwrap();
+    // The log is begun when there are no rights any more.
+    recording.python("import os, socket; os.setgid(65534); os.setuid(65534); socket.socket()");
+    let log = recording.log();
+    assert_eq!((log.log.header().uid, mode(&log.path)), (65534, 0o640));
+}
+
+#[test]
+fn files_and_directories_are_no_wider_than_needed_whatever_the_umask() {
+    let script =
+        "import os, socket; os.umask(0); os.fork(); a, b = socket.socketpair(); a.send(b'x')";
+    for (user, protocols, of_file, of_folder) in [
+        (0, "0", 0o640, 0o1733),
+        (0, "1", 0o600, 0o1733),
+        (65534, "0", 0o640, 0o750),
+        (65534, "redis", 0o600, 0o750),
+    ] {
+        let recording = Recording::new();
+        chown(recording.file(""), Some(user), None).unwrap();
+        let mut command = recording.command(python());
+        command.args(["-c", script]).env("SOCKCAP_PROTOCOLS", protocols).uid(user).gid(user);
+        // The directories are made under the umask of before.
+        successful(command.env("SOCKCAP_DIR", recording.data()));
+        let logs = recording.logs();
+        assert_eq!(logs.len(), 2);
+        for log in &logs {
+            let owner = fs::metadata(&log.path).unwrap().uid();
+            assert_eq!((mode(&log.path), owner), (of_file, user), "{user} {protocols}");
+        }
+        let hosts = recording.data().join("hosts");
+        assert_eq!((mode(&hosts), mode(hosts.join("host"))), (0o755, of_folder), "{user}");
     }
-    for directory in [recording.data().join("hosts"), recording.data().join("hosts/other")] {
-        let mode = fs::metadata(directory).unwrap().permissions().mode();
-        assert_eq!(mode & 0o7777, 0o1777, "none may remove another's");
+}
+
+/// Puts something else into the place of the log, and says more than fits into the log as it is.
+const REPLACED: &str = r#"
+import glob, os, shutil, socket, sys
+a, b = socket.socketpair()
+def move(times):
+    for _ in range(times): a.send(b"x"); b.recv(1)
+move(1000)
+[log] = glob.glob(os.environ["SOCKCAP_DIR"] + f"/hosts/host/{os.getpid()}-*.sclog")
+os.rename(log, log + ".old")
+how, victim = sys.argv[1:]
+if how == "file": os.rename(victim, log); os.symlink(log, victim)
+if how == "hard link": os.link(victim, log)
+if how == "link": os.symlink(victim, log)
+if how == "fifo": os.mkfifo(log)
+if how == "directory": os.mkdir(log)
+move(50000)
+if os.fork(): os.wait()
+print("unharmed", flush=True)
+"#;
+
+#[test]
+fn nothing_in_the_place_of_a_log_is_written_to_or_waited_for() {
+    for how in ["file", "hard link", "link", "fifo", "directory"] {
+        let recording = Recording::new();
+        let victim = recording.file("victim");
+        fs::write(&victim, "precious").unwrap();
+        let mut command = recording.command(python());
+        let printed = successful(command.args(["-c", REPLACED, how]).arg(&victim));
+        assert_eq!(printed, "unharmed\nunharmed\n", "{how}");
+        assert!(fs::read(&victim).unwrap() == b"precious", "{how}");
+        // Those of the fork are the log that was moved away, and a child's.
+        let files = fs::read_dir(recording.data().join("hosts/host")).unwrap();
+        let old = files.flatten().map(|file| file.path());
+        let old = old.filter(|path| path.extension().is_some_and(|of| of == "old"));
+        let old = Recorded::read(&old.into_iter().next().unwrap());
+        let count = old.log.header().lost;
+        assert_eq!(count.iter().sum::<u64>(), count[lost::REFUSED], "{how}");
+        assert!(count[lost::REFUSED] > 50_000, "{how}: {count:?}");
+    }
+}
+
+#[test]
+fn no_log_is_made_behind_a_link() {
+    for place in ["hosts", "hosts/host"] {
+        let recording = Recording::new();
+        let elsewhere = recording.file("elsewhere");
+        fs::create_dir_all(elsewhere.join("host")).unwrap();
+        fs::create_dir_all(recording.data().join(place).parent().unwrap()).unwrap();
+        symlink(&elsewhere, recording.data().join(place)).unwrap();
+        recording.python("import socket; socket.socket()");
+        let found = fs::read_dir(&elsewhere).unwrap().flatten().map(|entry| entry.file_name());
+        assert_eq!(found.collect::<Vec<_>>(), ["host"], "{place}");
+        assert_eq!(fs::read_dir(elsewhere.join("host")).unwrap().count(), 0, "{place}");
     }
 }
 

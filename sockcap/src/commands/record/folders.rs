@@ -1,0 +1,116 @@
+//! Folders of the logs, made before anything is recorded: processes that have fewer rights than the
+//! recorder could not make them.
+//!
+//! A recorder with rights lets processes of all users make logs in the folder of the host
+//! ([`SHARED`]), and nowhere else: they can neither list it nor remove what others have put there,
+//! and make no folders of other hosts. One without rights is alone with what it records.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, fchmod, fstat, mkdirat, open, openat};
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+/// Permissions of a host's folder where processes of several users make logs: all of them may, but
+/// only the folder's owner lists it, and nobody removes a log of another user.
+const SHARED: Mode = Mode::from_raw_mode(0o1733);
+
+/// Permissions of a host's folder with logs of one user.
+const ALONE: Mode = Mode::from_raw_mode(0o750);
+
+/// Permissions of the folder of all hosts.
+const HOSTS: Mode = Mode::from_raw_mode(0o755);
+
+/// Permissions that all users have in folders of earlier versions.
+const OPEN_TO_ALL: u32 = 0o1777;
+
+/// Makes the folder of `host` in the data directory, where it is missing, and opens it. No link is
+/// followed below the data directory.
+///
+/// # Errors
+/// When the system refuses, or a link is there.
+pub(super) fn make(directory: &Path, host: &str) -> io::Result<OwnedFd> {
+    let data = open(directory, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let is_root = geteuid().is_root();
+    let hosts = make_one(&data, "hosts", HOSTS, is_root)?;
+    // As the library names it.
+    let name = match host.replace('/', "_") {
+        name if name == "." || name == ".." => "_".to_owned(),
+        name => name,
+    };
+    let folder = make_one(&hosts, &name, if is_root { SHARED } else { ALONE }, is_root)?;
+    let (owner, of_folder) = (fstat(&data)?.st_uid, fstat(&folder)?);
+    let lacks = SHARED.as_raw_mode() & !of_folder.st_mode;
+    if is_root && lacks != 0 && of_folder.st_uid == owner {
+        // Whoever has the data directory recorded alone before, and could put anything there.
+        fchmod(&folder, Mode::from_raw_mode(of_folder.st_mode & 0o7777 | SHARED.as_raw_mode()))?;
+    }
+    Ok(folder)
+}
+
+/// Makes the folder `name` where it is missing, and opens it. Its permissions are exactly `mode`
+/// whatever the umask where `is_exact`, and no longer those of earlier versions.
+fn make_one(parent: impl AsFd, name: &str, mode: Mode, is_exact: bool) -> io::Result<OwnedFd> {
+    let is_new = match mkdirat(&parent, name, mode) {
+        Ok(()) => true,
+        Err(Errno::EXIST) => false,
+        Err(error) => return Err(error.into()),
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = match openat(&parent, name, flags, Mode::empty()) {
+        // One of another user that cannot be listed; files are made in it all the same.
+        Err(Errno::ACCESS) => {
+            return Ok(openat(&parent, name, flags | OFlags::PATH, Mode::empty())?);
+        }
+        folder => folder?,
+    };
+    let status = fstat(&folder)?;
+    let is_of_before =
+        status.st_mode & 0o7777 == OPEN_TO_ALL && status.st_uid == geteuid().as_raw();
+    if is_new && is_exact || is_of_before {
+        fchmod(&folder, mode)?;
+    }
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn only_the_folder_of_the_host_takes_files_of_others() {
+        let place = tempfile::tempdir().unwrap();
+        make(place.path(), "a/b").unwrap();
+        let (hosts, host) = (place.path().join("hosts"), place.path().join("hosts/a_b"));
+        let expected = if geteuid().is_root() { (0o755, 0o1733) } else { (0o755, 0o750) };
+        assert_eq!((mode(&hosts), mode(&host)), expected);
+        // As earlier versions made them.
+        for path in [&hosts, &host] {
+            fs::set_permissions(path, Permissions::from_mode(OPEN_TO_ALL)).unwrap();
+        }
+        make(place.path(), "a/b").unwrap();
+        assert_eq!((mode(&hosts), mode(&host)), expected);
+    }
+
+    #[test]
+    fn no_folder_is_made_behind_a_link() {
+        let place = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        symlink(elsewhere.path(), place.path().join("hosts")).unwrap();
+        assert!(make(place.path(), "a").is_err());
+        fs::remove_file(place.path().join("hosts")).unwrap();
+        fs::create_dir(place.path().join("hosts")).unwrap();
+        symlink(elsewhere.path(), place.path().join("hosts/a")).unwrap();
+        assert!(make(place.path(), "a").is_err());
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    }
+}
